@@ -1,0 +1,54 @@
+"""What an expert is: a model that implements one tool of a catalogue."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from evaluator.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertSpec:
+    """One line of a profile: which model implements a tool, and everything its output depends on."""
+
+    tool: str
+    """Name of the tool in its catalogue, for example `Image Denoising`."""
+    id: str
+    """Identifier of the expert, unique in the profile, for example `lilliput/denoising`."""
+    implementation: str
+    """Name under which the expert class is registered with `@expert`."""
+    path: Path
+    """Folder with `config.json` and `model.safetensors`."""
+    weights_digest: str
+    """SHA-256 over the files of the folder that change its output."""
+    precision: str = "float32"
+    batch_size: int = 16
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+
+class Expert(Protocol):
+    """A loaded model. It sees only the inputs of its tool, never the task or the reference."""
+
+    code_version: str
+    """Changed by hand whenever the code around the model changes what it returns; part of the store key."""
+
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        """Run the model on a batch and return one mapping of named outputs for each item.
+
+        Images of one batch have the same size. The result for an item must not depend on the other items.
+
+        Raises:
+            ExpertError: the model cannot work on an item; the message says why.
+        """
+        ...
+
+
+class ExpertError(Exception):
+    """An expert failed on valid input: an `infra_fault`, never the planner's."""
+
+
+class ExpertFactory(Protocol):
+    """Builds a loaded expert from its line in a profile."""
+
+    def __call__(self, *, spec: ExpertSpec, device: str) -> Expert: ...
