@@ -1,0 +1,140 @@
+"""The result record `result/1`: everything about one task of one evaluation, as one JSON object.
+
+Scores can be recomputed from stored records without running anything again.
+"""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evaluator.canonical_json import JsonValue
+
+
+class Outcome(StrEnum):
+    """How a task ended. Only `scored` and `planner_fault` carry a score."""
+
+    SCORED = "scored"
+    PLANNER_FAULT = "planner_fault"
+    """The plan is wrong, or the endpoint answered wrongly: scored as the suite's paper says (0 for OpenAGI)."""
+    INFRA_FAULT = "infra_fault"
+    """Not the planner's fault. Never scored, never cached; keeps the evaluation off the ranked board."""
+    NOT_RUN = "not_run"
+    """No expert or no data for this task in this profile; the same for every planner."""
+    CANCELLED = "cancelled"
+
+
+class Reason(StrEnum):
+    """Why a task was not scored."""
+
+    # planner_fault
+    INVALID_RESPONSE = "invalid_response"
+    RESPONSE_TOO_LARGE = "response_too_large"
+    PLANNER_TIMEOUT = "planner_timeout"
+    REFUSED_BY_ENDPOINT = "refused_by_endpoint"
+    """The endpoint answered 4xx other than 429."""
+    UNPARSABLE_PLAN = "unparsable_plan"
+    INVALID_PLAN = "invalid_plan"
+    # infra_fault
+    ENDPOINT_UNAVAILABLE = "endpoint_unavailable"
+    EXPERT_FAILED = "expert_failed"
+    SCORER_FAILED = "scorer_failed"
+    WORKER_LOST = "worker_lost"
+    # not_run
+    NO_EXPERT = "no_expert"
+    NO_DATA = "no_data"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class ArtefactReference(_Record):
+    """An artefact in the store."""
+
+    digest: str
+    media_type: str
+
+
+class Problem(_Record):
+    """One thing wrong with a plan."""
+
+    code: str
+    message: str
+    step: str | None = None
+    """Id of the step it is about, if any."""
+
+
+class StepRun(_Record):
+    """One step of the plan executed on one sample."""
+
+    step: str
+    """Id of the step in the parsed plan."""
+    tool: str
+    expert: str
+    key: str
+    """Store key of the executed step."""
+    inputs: dict[str, ArtefactReference]
+    outputs: dict[str, ArtefactReference]
+    cached: bool
+    """Whether the outputs were in the store already. Left out of equality of results, as are the seconds."""
+    seconds: float
+    """This item's share of its batch's wall time; 0 if cached."""
+    error: str | None = None
+
+
+class SampleResult(_Record):
+    """The plan executed on one sample."""
+
+    index: int
+    score: float | None
+    inputs: dict[str, ArtefactReference]
+    reference: ArtefactReference | None
+    answer: ArtefactReference | None
+    steps: list[StepRun]
+
+
+class PlannerCall(_Record):
+    """How the planner was asked."""
+
+    seconds: float
+    tries: int = 1
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class ResultRecord(_Record):
+    """Everything about one task of one evaluation."""
+
+    version: Literal["result/1"] = "result/1"
+    suite: str
+    task: str
+    request: str
+    metric: str
+    outcome: Outcome
+    reason: Reason | None = None
+    reason_text: str = ""
+    """A sentence for the submitter."""
+    score: float | None = None
+    """Mean over the samples, in the metric's range; 0 for a `planner_fault`; None where nothing was measured."""
+    plan_received: JsonValue = None
+    """What the planner sent, cut at 64 KiB if it is text that cannot be read as a plan."""
+    plan: JsonValue = None
+    """The parsed plan as `plan/1`."""
+    tolerated: list[str] = Field(default_factory=list)
+    """What the parser accepted although it was not canonical."""
+    problems: list[Problem] = Field(default_factory=list)
+    samples: list[SampleResult] = Field(default_factory=list)
+    planner: PlannerCall | None = None
+
+    def artefacts(self) -> list[ArtefactReference]:
+        """Every artefact that the record names, each once, in order of first mention."""
+        found: dict[str, ArtefactReference] = {}
+        for sample in self.samples:
+            named = [*sample.inputs.values(), sample.reference, sample.answer]
+            for step in sample.steps:
+                named += [*step.inputs.values(), *step.outputs.values()]
+            for reference in named:
+                if reference is not None:
+                    found.setdefault(reference.digest, reference)
+        return list(found.values())

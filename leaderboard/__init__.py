@@ -1,0 +1,1 @@
+"""The Django project: accounts, catalogue, planners, evaluations, boards and the API."""

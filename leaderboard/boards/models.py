@@ -1,0 +1,34 @@
+"""Published boards: immutable snapshots of a suite's ranking."""
+
+from typing import Any
+
+from django.db import models
+
+from leaderboard.catalog.models import Suite
+
+
+class Snapshot(models.Model):
+    """One published state of a board. Never changed: a new evaluation makes a new snapshot."""
+
+    suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="snapshots")
+    profile = models.CharField(max_length=40)
+    profile_digest = models.CharField(max_length=64)
+    split = models.CharField(max_length=20)
+    samples = models.PositiveIntegerField()
+    number = models.PositiveIntegerField()
+    content: models.JSONField[Any] = models.JSONField()
+    """`{"rows": [...], "coverage": {"run", "total"}}`; the row format is documented in `ranking.py`."""
+    digest = models.CharField(max_length=64)
+    """SHA-256 of the canonical JSON of `content`; also the ETag."""
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["suite", "profile_digest", "split", "samples", "number"], name="snapshots_are_numbered"
+            )
+        ]
+        ordering = ["-number"]
+
+    def __str__(self) -> str:
+        return f"{self.suite} #{self.number}"

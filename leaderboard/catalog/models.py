@@ -1,0 +1,52 @@
+"""What can be evaluated: suites and their tasks, as registered from the `evaluator` package."""
+
+from typing import Any
+
+from django.db import models
+
+
+class Suite(models.Model):
+    """A versioned benchmark. A new digest is a new row: what was measured on the old one stays what it was."""
+
+    slug = models.SlugField()
+    version = models.CharField(max_length=20)
+    digest = models.CharField(max_length=64, unique=True)
+    title = models.CharField(max_length=100)
+    description = models.TextField()
+    metrics: models.JSONField[Any] = models.JSONField()
+    """Columns of the board, in order: `[{"key", "label", "description", "higher_is_better", "primary"}]`."""
+    current = models.BooleanField(default=True)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["slug"], condition=models.Q(current=True), name="one_current_version_of_a_suite"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.slug} {self.version}"
+
+
+class Task(models.Model):
+    """One request of a suite."""
+
+    suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="tasks")
+    key = models.CharField(max_length=60)
+    """The task's id in its suite: `"0"` to `"184"` for OpenAGI."""
+    position = models.PositiveIntegerField()
+    text = models.TextField()
+    structure = models.CharField(max_length=20)
+    metric = models.CharField(max_length=20)
+    attributes: models.JSONField[Any] = models.JSONField(default=dict)
+    """Suite-specific facts for filters: base domain task, degradations, language, number of steps of the gold plan."""
+    gold: models.JSONField[Any] = models.JSONField(null=True)
+    """The gold plan as `plan/1`."""
+
+    class Meta:
+        ordering = ["suite", "position"]
+        constraints = [models.UniqueConstraint(fields=["suite", "key"], name="one_task_per_key")]
+
+    def __str__(self) -> str:
+        return f"{self.suite.slug}/{self.key}"

@@ -1,0 +1,183 @@
+"""Submissions, evaluations and the queue. Postgres is the truth: every change of state is a compare-and-set.
+
+The transitions that are allowed stand in `transitions.py`; nothing else writes `state`.
+"""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+
+from leaderboard.catalog.models import Suite, Task
+from leaderboard.planners.models import Planner
+
+
+class Submission(models.Model):
+    """A planner entered for one or more suites at one moment."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    planner = models.ForeignKey(Planner, on_delete=models.PROTECT, related_name="submissions")
+    submitted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="submissions")
+    created = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class EvaluationState(models.TextChoices):
+    """Where an evaluation stands. The last three are final."""
+
+    QUEUED = "queued", "Queued"
+    LAUNCHING = "launching", "Launching"
+    RUNNING = "running", "Running"
+    AGGREGATING = "aggregating", "Aggregating"
+    ON_HOLD = "on_hold", "Waiting for its owner"
+    """Some tasks are `infra_fault`: the owner resumes them or accepts them as `planner_fault`."""
+    COMPLETED = "completed", "Completed"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
+
+
+class Evaluation(models.Model):
+    """A submission on one suite, under one profile, split and number of samples."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="evaluations")
+    suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="evaluations")
+    profile = models.CharField(max_length=40)
+    profile_digest = models.CharField(max_length=64)
+    split = models.CharField(max_length=20)
+    samples = models.PositiveIntegerField()
+
+    state = models.CharField(max_length=20, choices=EvaluationState, default=EvaluationState.QUEUED)
+    attempt = models.PositiveIntegerField(default=1)
+    """The fence: raised by every launch and resume; a transition names the value it read."""
+    state_since = models.DateTimeField()
+    state_deadline = models.DateTimeField(null=True)
+    """When the reconciler must act on this state; null for final states."""
+    reason = models.CharField(max_length=40, blank=True)
+    """Machine-readable reason for the present state (`reasons.py`)."""
+    reason_text = models.TextField(blank=True)
+    """The same as a sentence for the submitter."""
+    launch_handle = models.CharField(max_length=200, blank=True)
+    """What the launcher needs to find what it started."""
+
+    tasks_total = models.PositiveIntegerField(default=0)
+    tasks_not_run = models.PositiveIntegerField(default=0)
+    """Tasks without expert or data in this profile: coverage is (total - not_run) of total."""
+    provenance: models.JSONField[Any] = models.JSONField(default=dict)
+    summary: models.JSONField[Any] = models.JSONField(null=True)
+    """`evaluator.metrics.aggregate` over the results: `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes":
+    {outcome: count}}`."""
+    created = models.DateTimeField(auto_now_add=True)
+    finished = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["submission", "suite"], name="one_evaluation_per_submission_and_suite"),
+            models.CheckConstraint(
+                condition=~models.Q(state="completed") | models.Q(summary__isnull=False),
+                name="a_completed_evaluation_has_a_summary",
+            ),
+        ]
+        indexes = [models.Index(fields=["state", "state_deadline"])]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class ShardState(models.TextChoices):
+    """Where a shard stands."""
+
+    PENDING = "pending", "Pending"
+    LEASED = "leased", "Leased"
+    DONE = "done", "Done"
+
+
+class Shard(models.Model):
+    """Some tasks of an evaluation, leased to one worker at a time."""
+
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="shards")
+    number = models.PositiveIntegerField()
+    task_keys: models.JSONField[Any] = models.JSONField()
+    state = models.CharField(max_length=20, choices=ShardState, default=ShardState.PENDING)
+    tries = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["evaluation", "number"], name="shards_are_numbered")]
+        indexes = [models.Index(fields=["state", "evaluation"])]
+
+    def __str__(self) -> str:
+        return f"{self.evaluation_id}/{self.number}"
+
+
+class AttemptState(models.TextChoices):
+    """How a try at a shard stands. All but `live` are final."""
+
+    LIVE = "live", "Live"
+    COMPLETED = "completed", "Completed"
+    LOST = "lost", "Lost"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
+
+
+class Attempt(models.Model):
+    """One try at a shard: the lease. Its token is good for this shard only and dies with the attempt."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    shard = models.ForeignKey(Shard, on_delete=models.CASCADE, related_name="attempts")
+    number = models.PositiveIntegerField()
+    state = models.CharField(max_length=20, choices=AttemptState, default=AttemptState.LIVE)
+    worker = models.CharField(max_length=120)
+    token_hash = models.CharField(max_length=64)
+    leased_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    """Moved forward by each heartbeat; past it the attempt is lost."""
+    ended_at = models.DateTimeField(null=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["shard", "number"], name="attempts_are_numbered"),
+            models.UniqueConstraint(
+                fields=["shard"], condition=models.Q(state="live"), name="one_live_attempt_per_shard"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.shard}#{self.number}"
+
+
+class TaskResult(models.Model):
+    """The slim row of one task: the whole record is an object in the store, named by `record_digest`."""
+
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="results")
+    task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="results")
+    outcome = models.CharField(max_length=20)
+    """`evaluator.records.Outcome`."""
+    reason = models.CharField(max_length=60, blank=True)
+    reason_text = models.TextField(blank=True)
+    score = models.FloatField(null=True)
+    """The task's metric, averaged over its samples; null where nothing was measured."""
+    seconds = models.FloatField(default=0.0)
+    plan_summary = models.CharField(max_length=400, blank=True)
+    """Tool names in order, for the table."""
+    record_digest = models.CharField(max_length=64, blank=True)
+    attempt = models.ForeignKey(Attempt, on_delete=models.SET_NULL, null=True, related_name="results")
+    accepted = models.BooleanField(default=False)
+    """The owner accepted an `infra_fault` as `planner_fault`."""
+    updated = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["evaluation", "task"], name="one_result_per_evaluation_and_task"),
+            models.CheckConstraint(
+                condition=models.Q(outcome__in=["scored", "planner_fault"]) | models.Q(score__isnull=True),
+                name="only_scored_and_planner_fault_have_a_score",
+            ),
+        ]
+        indexes = [models.Index(fields=["evaluation", "outcome"])]
+
+    def __str__(self) -> str:
+        return f"{self.evaluation_id}/{self.task_id}: {self.outcome}"
