@@ -1,1 +1,1 @@
-"""."""
+"""The evaluation library and its CLI: plans, tools, suites, planners, experts, engine and metrics."""

@@ -1,1 +1,30 @@
-"""."""
+"""Plans: what a planner answers, how it is read, and what can be wrong with it."""
+
+from evaluator.plans.canonical import parse_canonical
+from evaluator.plans.checks import check_plan, execution_order
+from evaluator.plans.comma import parse_comma
+from evaluator.plans.model import (
+    ParsedPlan,
+    Plan,
+    PlanContext,
+    PlanSyntaxError,
+    Problem,
+    Step,
+    plan_to_json,
+)
+from evaluator.plans.read import read_plan
+
+__all__ = [
+    "ParsedPlan",
+    "Plan",
+    "PlanContext",
+    "PlanSyntaxError",
+    "Problem",
+    "Step",
+    "check_plan",
+    "execution_order",
+    "parse_canonical",
+    "parse_comma",
+    "plan_to_json",
+    "read_plan",
+]

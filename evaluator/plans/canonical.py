@@ -1,0 +1,114 @@
+"""Parser for the canonical form `plan/1`.
+
+Grammar (JSON)::
+
+    plan    = {"steps": [step, ...], "answers": [reference, ...], "subgoals"?: [text, ...] | null}
+    step    = {"id": text, "tool": text, "inputs": {argument: value, ...}, "outputs"?: {name: reference, ...}}
+    value   = "$" resource | reference | literal text
+
+Where `outputs` is left out, the tool's outputs are named `<id>.<output>`; that is recorded as tolerated.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from evaluator.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
+
+FORM = "plan/1"
+MAX_STEPS = 100
+_PLAN_KEYS = frozenset({"steps", "answers", "subgoals", "version"})
+_STEP_KEYS = frozenset({"id", "tool", "inputs", "outputs"})
+
+
+def parse_canonical(*, value: object, context: PlanContext) -> ParsedPlan:
+    """Read `plan/1` from a JSON object or from its text.
+
+    Raises:
+        PlanSyntaxError: it is not `plan/1`; `where` is the JSON path or the position in the text.
+    """
+    if isinstance(value, str):
+        value = _load(value)
+    if not isinstance(value, Mapping):
+        raise PlanSyntaxError(f"a plan is a JSON object with steps and answers, not {_kind(value)}")
+    _refuse_unknown_keys(value=value, known=_PLAN_KEYS, where="plan")
+    tolerated: list[str] = []
+    steps = tuple(
+        _step(raw=raw, where=f"steps[{index}]", context=context, tolerated=tolerated)
+        for index, raw in enumerate(_list(value.get("steps"), "steps"))
+    )
+    if len(steps) > MAX_STEPS:
+        raise PlanSyntaxError(f"{len(steps)} steps; a plan has at most {MAX_STEPS}", where="steps")
+    answers = tuple(
+        _text(raw, f"answers[{index}]") for index, raw in enumerate(_list(value.get("answers"), "answers"))
+    )
+    subgoals = value.get("subgoals")
+    if subgoals is not None:
+        subgoals = tuple(_text(raw, f"subgoals[{index}]") for index, raw in enumerate(_list(subgoals, "subgoals")))
+    return ParsedPlan(
+        plan=Plan(steps=steps, answers=answers, subgoals=subgoals), form=FORM, tolerated=tuple(tolerated)
+    )
+
+
+def _load(text: str) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise PlanSyntaxError(f"not valid JSON: {error.msg}", where=f"character {error.pos + 1}") from None
+    except RecursionError:
+        raise PlanSyntaxError("JSON nested too deeply") from None
+
+
+def _step(*, raw: object, where: str, context: PlanContext, tolerated: list[str]) -> Step:
+    if not isinstance(raw, Mapping):
+        raise PlanSyntaxError(f"a step is a JSON object, not {_kind(raw)}", where=where)
+    _refuse_unknown_keys(value=raw, known=_STEP_KEYS, where=where)
+    step_id = _text(raw.get("id"), f"{where}.id")
+    tool = _text(raw.get("tool"), f"{where}.tool")
+    inputs = _texts(raw.get("inputs"), f"{where}.inputs")
+    if "outputs" in raw:
+        outputs = _texts(raw["outputs"], f"{where}.outputs")
+    else:
+        named = context.catalogue[tool].outputs if tool in context.catalogue else {}
+        outputs = {name: f"{step_id}.{name}" for name in named}
+        tolerated.append(f"{where} has no outputs; named them {', '.join(outputs.values()) or 'nothing'}")
+    return Step(id=step_id, tool=tool, inputs=inputs, outputs=outputs)
+
+
+def _refuse_unknown_keys(*, value: Mapping[Any, object], known: frozenset[str], where: str) -> None:
+    unknown = sorted(str(key) for key in value if key not in known)
+    if unknown:
+        raise PlanSyntaxError(f"unknown key {unknown[0]!r}; known are {', '.join(sorted(known))}", where=where)
+
+
+def _list(value: object, where: str) -> list[object]:
+    if not isinstance(value, list):
+        raise PlanSyntaxError(f"must be a list, not {_kind(value)}", where=where)
+    return value
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise PlanSyntaxError(f"must be a non-empty text, not {_kind(value)}", where=where)
+    return value
+
+
+def _texts(value: object, where: str) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise PlanSyntaxError(f"must be an object of texts, not {_kind(value)}", where=where)
+    for name, item in value.items():
+        if not isinstance(item, str):
+            raise PlanSyntaxError(f"must be a text, not {_kind(item)}", where=f"{where}.{name}")
+    return dict(value)
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "missing or null"
+    if isinstance(value, str):
+        return "an empty text" if not value else "a text"
+    if isinstance(value, bool):
+        return "a truth value"
+    if isinstance(value, int | float):
+        return "a number"
+    return "a list" if isinstance(value, list) else "an object"

@@ -1,0 +1,108 @@
+"""What a suite is: a versioned benchmark, and its tasks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from evaluator import canonical_json
+from evaluator.canonical_json import JsonValue
+from evaluator.plans.model import Plan, PlanContext, plan_to_json
+from evaluator.tools.types import Catalogue, ResourceType
+
+
+@dataclass(frozen=True, slots=True)
+class MetricColumn:
+    """One column of a suite's board."""
+
+    key: str
+    label: str
+    description: str
+    higher_is_better: bool = True
+    primary: bool = False
+    """Whether the board ranks by it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One request of a suite."""
+
+    key: str
+    text: str
+    structure: str
+    """`linear` or `nonlinear`."""
+    metric: str
+    resources: Mapping[str, ResourceType]
+    """What the request gives, by name and in order."""
+    expects: ResourceType
+    gold: Plan
+
+    @property
+    def attributes(self) -> dict[str, JsonValue]:
+        """Suite-specific facts to filter by."""
+        return {}
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """The task as `planarena suites show --json` prints it."""
+        return {
+            "id": self.key,
+            "text": self.text,
+            "structure": self.structure,
+            "metric": self.metric,
+            "resources": {name: str(kind) for name, kind in self.resources.items()},
+            "expects": str(self.expects),
+            "gold": plan_to_json(self.gold),
+            **self.attributes,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suite:
+    """A versioned benchmark. Its digest covers everything a score depends on except the profile."""
+
+    slug: str
+    version: str
+    title: str
+    description: str
+    metrics: tuple[MetricColumn, ...]
+    catalogue: Catalogue
+    tasks: tuple[Task, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the tasks with their gold plans, the catalogue's signatures and the metrics."""
+        return canonical_json.digest(
+            {
+                "slug": self.slug,
+                "version": self.version,
+                "tasks": [task.to_json() for task in self.tasks],
+                "metrics": [column.key for column in self.metrics],
+                "tools": {
+                    name: [dict(tool.inputs), dict(tool.outputs)] for name, tool in self.catalogue.tools.items()
+                },
+            }
+        )
+
+    @cached_property
+    def _by_key(self) -> dict[str, Task]:
+        return {task.key: task for task in self.tasks}
+
+    def task(self, key: str) -> Task:
+        """The task with this key.
+
+        Raises:
+            LookupError: there is none; the message says which keys there are.
+        """
+        try:
+            return self._by_key[key]
+        except KeyError:
+            first, last = self.tasks[0].key, self.tasks[-1].key
+            raise LookupError(f"{self.slug} has no task {key!r}; its tasks are {first} to {last}") from None
+
+    def context(self, *, task: Task, offered: frozenset[str]) -> PlanContext:
+        """What a plan for `task` is checked against when the tools in `offered` have experts."""
+        return PlanContext(
+            catalogue=self.catalogue.restricted_to(offered),
+            resources=task.resources,
+            expects=task.expects,
+            known=self.catalogue,
+        )
