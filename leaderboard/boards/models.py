@@ -1,7 +1,5 @@
 """Published boards: immutable snapshots of a suite's ranking."""
 
-from typing import Any
-
 from django.db import models
 
 from leaderboard.catalog.models import Suite
@@ -16,7 +14,7 @@ class Snapshot(models.Model):
     split = models.CharField(max_length=20)
     samples = models.PositiveIntegerField()
     number = models.PositiveIntegerField()
-    content: models.JSONField[Any] = models.JSONField()
+    content = models.JSONField()
     """`{"rows": [...], "coverage": {"run", "total"}}`; the row format is documented in `ranking.py`."""
     digest = models.CharField(max_length=64)
     """SHA-256 of the canonical JSON of `content`; also the ETag."""

@@ -1,7 +1,5 @@
 """What can be evaluated: suites and their tasks, as registered from the `evaluator` package."""
 
-from typing import Any
-
 from django.db import models
 
 
@@ -13,7 +11,7 @@ class Suite(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     title = models.CharField(max_length=100)
     description = models.TextField()
-    metrics: models.JSONField[Any] = models.JSONField()
+    metrics = models.JSONField()
     """Columns of the board, in order: `[{"key", "label", "description", "higher_is_better", "primary"}]`."""
     current = models.BooleanField(default=True)
     created = models.DateTimeField(auto_now_add=True)
@@ -39,9 +37,9 @@ class Task(models.Model):
     text = models.TextField()
     structure = models.CharField(max_length=20)
     metric = models.CharField(max_length=20)
-    attributes: models.JSONField[Any] = models.JSONField(default=dict)
+    attributes = models.JSONField(default=dict)
     """Suite-specific facts for filters: base domain task, degradations, language, number of steps of the gold plan."""
-    gold: models.JSONField[Any] = models.JSONField(null=True)
+    gold = models.JSONField(null=True)
     """The gold plan as `plan/1`."""
 
     class Meta:

@@ -4,7 +4,6 @@ The transitions that are allowed stand in `transitions.py`; nothing else writes 
 """
 
 import uuid
-from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -66,8 +65,8 @@ class Evaluation(models.Model):
     tasks_total = models.PositiveIntegerField(default=0)
     tasks_not_run = models.PositiveIntegerField(default=0)
     """Tasks without expert or data in this profile: coverage is (total - not_run) of total."""
-    provenance: models.JSONField[Any] = models.JSONField(default=dict)
-    summary: models.JSONField[Any] = models.JSONField(null=True)
+    provenance = models.JSONField(default=dict)
+    summary = models.JSONField(null=True)
     """`evaluator.metrics.aggregate` over the results: `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes":
     {outcome: count}}`."""
     created = models.DateTimeField(auto_now_add=True)
@@ -100,7 +99,7 @@ class Shard(models.Model):
 
     evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="shards")
     number = models.PositiveIntegerField()
-    task_keys: models.JSONField[Any] = models.JSONField()
+    task_keys = models.JSONField()
     state = models.CharField(max_length=20, choices=ShardState, default=ShardState.PENDING)
     tries = models.PositiveIntegerField(default=0)
 

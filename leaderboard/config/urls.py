@@ -1,0 +1,12 @@
+"""Every address of the site."""
+
+from django.urls import include, path
+
+urlpatterns = [
+    path("api/v1/", include("leaderboard.api.urls")),
+    path("accounts/", include("allauth.urls")),
+    path("", include("leaderboard.accounts.urls")),
+    path("", include("leaderboard.planners.urls")),
+    path("", include("leaderboard.evaluations.urls")),
+    path("", include("leaderboard.boards.urls")),
+]
