@@ -10,11 +10,9 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.config.settings")
     if not os.environ.get("DATABASE_URL", "").strip():
         from leaderboard.config import embedded
+        from leaderboard.config.environment import Environment
 
-        here = Path(__file__).resolve().parent
-        os.environ["DATABASE_URL"] = embedded.start(
-            Path(os.environ.get("PLANARENA_DATA", "").strip() or here / ".data")
-        )
+        os.environ["DATABASE_URL"] = embedded.start(Environment(os.environ).data_dir())
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)
