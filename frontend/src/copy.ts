@@ -1,0 +1,27 @@
+/** Buttons with `data-copy="element id"` copy that element's text; where that is refused, they select it. */
+export function enableCopyButtons(): void {
+  for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-copy]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => void copyFrom(button));
+  }
+}
+
+async function copyFrom(button: HTMLButtonElement): Promise<void> {
+  const source = document.getElementById(button.dataset["copy"] ?? "");
+  if (source === null) return;
+  try {
+    await navigator.clipboard.writeText(source.textContent.trim());
+    announce(button, "Copied");
+  } catch {
+    getSelection()?.selectAllChildren(source);
+    announce(button, "Press Ctrl+C");
+  }
+}
+
+function announce(button: HTMLButtonElement, text: string): void {
+  const before = button.textContent;
+  button.textContent = text;
+  setTimeout(() => {
+    button.textContent = before;
+  }, 2000);
+}
