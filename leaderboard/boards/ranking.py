@@ -1,0 +1,141 @@
+"""Ranking of evaluations, without a database.
+
+A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": int}}`. A row is::
+
+    {"rank": 1, "rank_low": 1, "rank_high": 2,
+     "planner": "gold", "kind": "bundled", "owner": "ada",
+     "evaluation": "6d0c...", "finished": "2026-11-20T10:00:00+00:00", "samples": 8,
+     "metrics": {"overall": {"mean": 0.71, "low": 0.65, "high": 0.77, "tasks": 30}},
+     "outcomes": {"scored": 30, "not_run": 155}}
+
+`rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. `rank_low` and
+`rank_high` are the ranks that the 95 % intervals leave open: a row certainly lies behind another only if the other's
+interval is wholly better. All three are null for a row without the primary metric; such rows come last.
+A metric that no task measured is left out of `metrics`, or null.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+
+class MetricValue(NamedTuple):
+    """One metric of one evaluation with its 95 % interval, in the metric's own unit."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+    tasks: int | None = None
+    """Number of tasks that it was measured on."""
+
+
+class Entry(NamedTuple):
+    """One evaluation that may be ranked."""
+
+    planner: str
+    kind: str
+    owner: str
+    evaluation: str
+    metrics: Mapping[str, MetricValue]
+    outcomes: Mapping[str, int]
+    finished: str
+    """ISO 8601 with offset."""
+    samples: int
+
+
+class RankedEntry(NamedTuple):
+    """An entry and its place."""
+
+    entry: Entry
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+
+
+def rank_entries(*, entries: Sequence[Entry], metric: str, higher_is_better: bool = True) -> list[RankedEntry]:
+    """Entries in the order of the board: by `metric`, ties by finishing time and id, those without it last."""
+    measured = [(_span(entry.metrics[metric], higher_is_better), entry) for entry in entries if metric in entry.metrics]
+    measured.sort(key=lambda pair: (-pair[0].mean, pair[1].finished, pair[1].evaluation))
+    lows = sorted(span.low for span, _ in measured)
+    means = sorted(span.mean for span, _ in measured)
+    highs = sorted(span.high for span, _ in measured)
+    ranked = [
+        RankedEntry(
+            entry=entry,
+            rank=1 + len(means) - bisect_right(means, span.mean),
+            rank_low=1 + len(lows) - bisect_right(lows, span.high),
+            rank_high=len(highs) - bisect_left(highs, span.low),
+        )
+        for span, entry in measured
+    ]
+    unmeasured = sorted(
+        (entry for entry in entries if metric not in entry.metrics),
+        key=lambda entry: (entry.finished, entry.evaluation),
+    )
+    return ranked + [RankedEntry(entry=entry, rank=None, rank_low=None, rank_high=None) for entry in unmeasured]
+
+
+def best_per_planner(*, entries: Sequence[Entry], metric: str, higher_is_better: bool = True) -> list[Entry]:
+    """The best entry of each planner (owner and name); of equal ones the earliest."""
+    best: dict[tuple[str, str], Entry] = {}
+    for ranked in rank_entries(entries=entries, metric=metric, higher_is_better=higher_is_better):
+        best.setdefault((ranked.entry.owner, ranked.entry.planner), ranked.entry)
+    return list(best.values())
+
+
+def read_metrics(summary: Mapping[str, Any]) -> dict[str, MetricValue]:
+    """The metrics of an evaluation's summary; those that nothing measured are left out."""
+    read = {}
+    for key, value in (summary.get("metrics") or {}).items():
+        if value and value.get("mean") is not None:
+            read[key] = MetricValue(
+                mean=float(value["mean"]), low=value.get("low"), high=value.get("high"), tasks=value.get("tasks")
+            )
+    return read
+
+
+def to_row(ranked: RankedEntry) -> dict[str, Any]:
+    """The row of a snapshot, as the module's docstring describes it."""
+    entry = ranked.entry
+    return {
+        "rank": ranked.rank,
+        "rank_low": ranked.rank_low,
+        "rank_high": ranked.rank_high,
+        "planner": entry.planner,
+        "kind": entry.kind,
+        "owner": entry.owner,
+        "evaluation": entry.evaluation,
+        "finished": entry.finished,
+        "samples": entry.samples,
+        "metrics": {key: value._asdict() for key, value in entry.metrics.items()},
+        "outcomes": dict(entry.outcomes),
+    }
+
+
+def sort_rows(*, rows: Sequence[Mapping[str, Any]], key: str, descending: bool) -> list[Mapping[str, Any]]:
+    """Rows ordered by a metric, or by `rank`, `planner`, `owner` or `finished`; rows without a value always last."""
+
+    def value(row: Mapping[str, Any]) -> Any:
+        if key in {"planner", "owner"}:
+            return str(row[key]).casefold()
+        if key in {"rank", "finished"}:
+            return row[key]
+        return (row["metrics"].get(key) or {}).get("mean")
+
+    present = [row for row in rows if value(row) is not None]
+    absent = [row for row in rows if value(row) is None]
+    return [*sorted(present, key=value, reverse=descending), *absent]
+
+
+class _Span(NamedTuple):
+    """Mean and interval on an axis on which more is better. Without an interval, the mean is one."""
+
+    low: float
+    mean: float
+    high: float
+
+
+def _span(value: MetricValue, higher_is_better: bool) -> _Span:
+    low = value.mean if value.low is None else value.low
+    high = value.mean if value.high is None else value.high
+    return _Span(low, value.mean, high) if higher_is_better else _Span(-high, -value.mean, -low)

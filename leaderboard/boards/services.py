@@ -1,0 +1,115 @@
+"""Publishing boards and finding what was published."""
+
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max, QuerySet
+
+from evaluator import canonical_json
+from leaderboard.boards.models import Snapshot
+from leaderboard.boards.ranking import Entry, best_per_planner, rank_entries, read_metrics, to_row
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+
+
+class Conditions(NamedTuple):
+    """What two evaluations must share to stand on one board of a suite."""
+
+    profile_digest: str
+    split: str
+    samples: int
+
+
+def publish(evaluation: Evaluation) -> Snapshot:
+    """Publish the board that a completed evaluation belongs to.
+
+    Post-condition: the newest snapshot of the board holds the best completed evaluation of every planner. If that
+    is what it held before, nothing was written. Concurrent calls for one suite wait for each other.
+    """
+    with transaction.atomic():
+        # All versions of the suite are locked in one order: snapshots are numbered through over its versions, so
+        # that /boards/<suite>/snapshots/<n>/ names one snapshot for ever.
+        list(Suite.objects.select_for_update().filter(slug=evaluation.suite.slug).order_by("pk"))
+        return _publish(evaluation)
+
+
+def _publish(evaluation: Evaluation) -> Snapshot:
+    suite = evaluation.suite
+    conditions = Conditions(evaluation.profile_digest, evaluation.split, evaluation.samples)
+    content = _content(suite=suite, conditions=conditions)
+    digest = canonical_json.digest(content)
+    of_board = Snapshot.objects.filter(suite=suite, **conditions._asdict())
+    newest = of_board.order_by("-number").first()
+    if newest is not None and newest.digest == digest:
+        return newest
+    last = Snapshot.objects.filter(suite__slug=suite.slug).aggregate(last=Max("number"))["last"]
+    return Snapshot.objects.create(
+        suite=suite,
+        profile=evaluation.profile,
+        number=(last or 0) + 1,
+        content=content,
+        digest=digest,
+        **conditions._asdict(),
+    )
+
+
+def latest_snapshot(*, suite: Suite, conditions: Conditions | None = None) -> Snapshot | None:
+    """The newest snapshot of a board; without conditions, of the board that this installation evaluates for."""
+    snapshots = Snapshot.objects.filter(suite=suite).select_related("suite").order_by("-number")
+    if conditions is not None:
+        return snapshots.filter(**conditions._asdict()).first()
+    usual = snapshots.filter(profile=settings.PROFILE, split=settings.SPLIT, samples=settings.SAMPLES)
+    return usual.first() or snapshots.first()
+
+
+def unranked(*, suite: Suite) -> QuerySet[Evaluation]:
+    """Evaluations that are under way or wait for their owner, oldest first. They have no rank yet."""
+    final = [EvaluationState.COMPLETED, EvaluationState.FAILED, EvaluationState.CANCELLED]
+    return (
+        Evaluation.objects.filter(suite=suite)
+        .exclude(state__in=final)
+        .select_related("submission__planner__owner")
+        .order_by("created")
+    )
+
+
+def primary_metric(suite: Suite) -> dict[str, Any]:
+    """The column that the board is ranked by: the one marked primary, else the first."""
+    return next((metric for metric in suite.metrics if metric.get("primary")), suite.metrics[0])
+
+
+def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
+    evaluations = (
+        Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED, **conditions._asdict())
+        .select_related("submission__planner__owner")
+        .order_by("finished", "pk")
+    )
+    metric = primary_metric(suite)
+    better = bool(metric.get("higher_is_better", True))
+    entries = [_entry(evaluation) for evaluation in evaluations]
+    best = best_per_planner(entries=entries, metric=metric["key"], higher_is_better=better)
+    ranked = rank_entries(entries=best, metric=metric["key"], higher_is_better=better)
+    return {"rows": [to_row(row) for row in ranked], "coverage": _coverage(evaluations)}
+
+
+def _coverage(evaluations: QuerySet[Evaluation]) -> dict[str, int]:
+    """Tasks that can run and all tasks. Suite and profile alone decide, so any evaluation of the board tells."""
+    for evaluation in evaluations:
+        return {"run": evaluation.tasks_total - evaluation.tasks_not_run, "total": evaluation.tasks_total}
+    return {"run": 0, "total": 0}
+
+
+def _entry(evaluation: Evaluation) -> Entry:
+    planner = evaluation.submission.planner
+    finished = evaluation.finished or evaluation.state_since
+    return Entry(
+        planner=planner.name,
+        kind=planner.kind,
+        owner=planner.owner.username,
+        evaluation=str(evaluation.pk),
+        metrics=read_metrics(evaluation.summary),
+        outcomes={key: count for key, count in evaluation.summary.get("outcomes", {}).items() if count},
+        finished=finished.isoformat(),
+        samples=evaluation.samples,
+    )
