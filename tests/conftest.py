@@ -1,0 +1,38 @@
+"""What all tests share: a PostgreSQL of their own, started when the first test needs one."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.conf import settings
+
+from leaderboard.config import embedded
+from leaderboard.config.environment import parse_database_url
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A throw-away PostgreSQL that does not wait for the disk."""
+    url = embedded.start(settings.DATA_DIR)
+    with psycopg.connect(url, autocommit=True) as connection:
+        for option in ("fsync", "synchronous_commit", "full_page_writes"):
+            connection.execute(f"ALTER SYSTEM SET {option} = off")
+        connection.execute("SELECT pg_reload_conf()")
+    yield url
+    embedded.stop(settings.DATA_DIR)
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(postgres_url: str) -> None:
+    """pytest-django's hook to change the database before it makes the test database."""
+    settings.DATABASES["default"].update(
+        {key: value for key, value in parse_database_url(postgres_url).items() if key != "OPTIONS"}
+    )
+
+
+def pytest_unconfigure() -> None:
+    """Remove the data folder of this run."""
+    if Path(settings.DATA_DIR).name.startswith("planarena-tests-"):
+        shutil.rmtree(settings.DATA_DIR, ignore_errors=True)

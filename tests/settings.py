@@ -1,0 +1,35 @@
+"""Settings of the tests: those of the site, with a throw-away data folder, and the database set in `conftest.py`."""
+
+import os
+import tempfile
+from pathlib import Path
+
+_DATA = Path(tempfile.mkdtemp(prefix="planarena-tests-"))
+
+# Nothing of the developer's own installation may reach a test.
+for _name in [name for name in os.environ if name.startswith("PLANARENA_") or name in {"DATABASE_URL", "BROKER_URL"}]:
+    del os.environ[_name]
+os.environ.update(
+    PLANARENA_DATA=str(_DATA),
+    PLANARENA_SECRET_KEY="for tests only, not a secret at all",
+    PLANARENA_WORKER_TOKEN="worker-token-of-the-tests",
+    PLANARENA_ALLOWED_HOSTS="testserver,127.0.0.1,localhost",
+    PLANARENA_EMAIL_VERIFICATION="none",
+    PLANARENA_HTTPS="0",
+    # Replaced by conftest.py when the first test needs a database: most tests need none.
+    DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing",
+)
+
+from leaderboard.config.settings import *  # noqa: E402, F403
+from leaderboard.config.settings import DATABASES, REST_FRAMEWORK, STORAGES  # noqa: E402
+
+DATABASES["default"]["OPTIONS"].pop("pool")
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = {"tokens": None, "submissions": None}
+ACCOUNT_RATE_LIMITS = False
+CELERY_TASK_ALWAYS_EAGER = False
+CELERY_BROKER_URL = "memory://"
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {}
+EVALUATOR = "tests.fakes.evaluator.FakeEvaluator"
+LAUNCHER = "tests.fakes.launcher.fake_launcher"
