@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from evaluator.canonical_json import JsonValue
+from evaluator.plans.model import Problem
 
 
 class Outcome(StrEnum):
@@ -35,6 +36,8 @@ class Reason(StrEnum):
     """The endpoint answered 4xx other than 429."""
     UNPARSABLE_PLAN = "unparsable_plan"
     INVALID_PLAN = "invalid_plan"
+    LIMIT_EXCEEDED = "limit_exceeded"
+    """Executing the plan would make an image larger than the engine works on."""
     # infra_fault
     ENDPOINT_UNAVAILABLE = "endpoint_unavailable"
     EXPERT_FAILED = "expert_failed"
@@ -54,15 +57,6 @@ class ArtefactReference(_Record):
 
     digest: str
     media_type: str
-
-
-class Problem(_Record):
-    """One thing wrong with a plan."""
-
-    code: str
-    message: str
-    step: str | None = None
-    """Id of the step it is about, if any."""
 
 
 class StepRun(_Record):

@@ -1,0 +1,231 @@
+"""Evaluating a planner on tasks: ask for plans, check them, execute them, score the answers.
+
+This is the whole pipeline without a server; the worker runs the same code.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+
+from evaluator.engine.jobs import FailureKind, Job, JobResult
+from evaluator.engine.pool import ExpertPool
+from evaluator.engine.run import Engine
+from evaluator.engine.store import Store
+from evaluator.experts.profile import Profile
+from evaluator.metrics.similarity import Scorer, load_scorer
+from evaluator.planners.protocol import Planner, PlannerError, PlannerReply, request_for
+from evaluator.plans import ParsedPlan, PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
+from evaluator.records import ArtefactReference, Outcome, Reason, ResultRecord, SampleResult
+from evaluator.suites.model import Suite, Task
+from evaluator.suites.samples import SampleSource
+
+PLANNER_CONCURRENCY = 8
+FAULT_SCORE = 0.0
+"""What a `planner_fault` scores (OpenAGI: an invalid plan gets 0)."""
+
+_INFRA_REASONS = frozenset({Reason.ENDPOINT_UNAVAILABLE, Reason.EXPERT_FAILED, Reason.SCORER_FAILED})
+
+
+def not_run_reasons(*, suite: Suite, profile: Profile, samples: SampleSource) -> dict[str, tuple[Reason, str]]:
+    """The tasks that cannot run in a profile, with reason and sentence. Follows from suite and profile alone."""
+    found: dict[str, tuple[Reason, str]] = {}
+    for task in suite.tasks:
+        lacking = [tool for tool in dict.fromkeys(task.gold.tools()) if tool not in profile.experts]
+        no_data = samples.missing(task=task)
+        if lacking:
+            found[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no expert for {', '.join(lacking)}.")
+        elif task.metric not in profile.scorers:
+            found[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no scorer for the {task.metric} score.")
+        elif no_data is not None:
+            found[task.key] = (Reason.NO_DATA, no_data)
+    return found
+
+
+@dataclass(slots=True)
+class _Planned:
+    """A task with a plan that passed its checks."""
+
+    record: ResultRecord
+    task: Task
+    plan: ParsedPlan
+
+
+class Evaluator:
+    """Evaluates planners on one suite under one profile. Experts and scorers stay loaded between calls."""
+
+    def __init__(
+        self, *, suite: Suite, profile: Profile, samples: SampleSource, count: int, store: Store, device: str = "cpu"
+    ) -> None:
+        """Args:
+        suite: the suite whose tasks are evaluated.
+        profile: which expert implements each tool.
+        samples: where the data points come from.
+        count: data points per task, at least 1.
+        store: where artefacts and executed steps are kept.
+        device: torch device of experts and scorers.
+        """
+        if count < 1:
+            raise ValueError(f"an evaluation needs at least one sample per task, not {count}")
+        self.suite = suite
+        self.profile = profile
+        self.engine = Engine(pool=ExpertPool(profile=profile, device=device), store=store)
+        self._samples = samples
+        self._count = count
+        self._store = store
+        self._device = device
+        self._scorers: dict[str, Scorer] = {}
+        self._not_run = not_run_reasons(suite=suite, profile=profile, samples=samples)
+
+    def run(self, *, planner: Planner, tasks: Sequence[str]) -> Iterator[ResultRecord]:
+        """Evaluate a planner on the named tasks and yield each task's record as soon as it is complete.
+
+        Raises:
+            LookupError: a key names no task of the suite.
+        """
+        wanted = [self.suite.task(key) for key in tasks]
+        yield from (self._not_run_record(task) for task in wanted if task.key in self._not_run)
+        planned: list[_Planned] = []
+        for found in self._plan_all(planner=planner, tasks=[task for task in wanted if task.key not in self._not_run]):
+            if isinstance(found, ResultRecord):
+                yield found
+            else:
+                planned.append(found)
+        order = {task.key: position for position, task in enumerate(wanted)}
+        yield from self._execute(sorted(planned, key=lambda item: order[item.task.key]))
+
+    def _plan_all(self, *, planner: Planner, tasks: Sequence[Task]) -> Iterator[ResultRecord | _Planned]:
+        with ThreadPoolExecutor(max_workers=PLANNER_CONCURRENCY, thread_name_prefix="planner") as pool:
+            for future in as_completed([pool.submit(self._plan, planner, task) for task in tasks]):
+                yield future.result()
+
+    def _plan(self, planner: Planner, task: Task) -> ResultRecord | _Planned:
+        context = self.suite.context(task=task, offered=frozenset(self.profile.experts))
+        record = _new_record(suite=self.suite, task=task)
+        try:
+            reply = planner.plan(request_for(suite=self.suite, task=task, context=context))
+        except PlannerError as error:
+            received = {"plan_received": error.received, "planner": error.call}
+            return _faulty(record.model_copy(update=received), reason=error.reason, message=str(error))
+        return _checked(record=record, task=task, reply=reply, context=context)
+
+    def _execute(self, planned: Sequence[_Planned]) -> Iterator[ResultRecord]:
+        open_tasks = {item.task.key: (item, dict[int, JobResult]()) for item in planned}
+        jobs = [self._job(item=item, index=index) for item in planned for index in range(self._count)]
+        for result in self.engine.run(jobs):
+            item, results = open_tasks[result.job.task]
+            results[result.job.sample] = result
+            if len(results) == self._count:
+                yield self._score(item=item, results=[results[index] for index in range(self._count)])
+
+    def _job(self, *, item: _Planned, index: int) -> Job:
+        inputs = self._samples.inputs(task=item.task, index=index)
+        resources = {name: self.engine.keep(value) for name, value in inputs.items()}
+        return Job(task=item.task.key, sample=index, plan=item.plan.plan, resources=resources)
+
+    def _score(self, *, item: _Planned, results: Sequence[JobResult]) -> ResultRecord:
+        references = [
+            self.engine.keep(self._samples.reference(task=item.task, index=result.job.sample)) for result in results
+        ]
+        failures = [result.failure for result in results if result.failure is not None]
+        if failures:
+            record = item.record.model_copy(update={"samples": _sample_results(results, references, None)})
+            at_limit = next((failure for failure in failures if failure.kind is FailureKind.LIMIT), None)
+            if at_limit is not None:
+                return _faulty(record, reason=Reason.LIMIT_EXCEEDED, message=f"{at_limit.message}.")
+            return _faulty(record, reason=Reason.EXPERT_FAILED, message=f"{failures[0].message}.")
+        scores = self._scores(metric=item.task.metric, results=results, references=references)
+        return item.record.model_copy(
+            update={
+                "outcome": Outcome.SCORED,
+                "score": sum(scores) / len(scores),
+                "samples": _sample_results(results, references, scores),
+            }
+        )
+
+    def _scores(
+        self, *, metric: str, results: Sequence[JobResult], references: Sequence[ArtefactReference]
+    ) -> list[float]:
+        if metric not in self._scorers:
+            self._scorers[metric] = load_scorer(name=metric, profile=self.profile, device=self._device)
+        outputs = [self.engine.value(result.answer) for result in results if result.answer is not None]
+        return self._scorers[metric].score(
+            outputs=outputs, references=[self.engine.value(reference) for reference in references]
+        )
+
+    def _not_run_record(self, task: Task) -> ResultRecord:
+        reason, message = self._not_run[task.key]
+        changes = {"outcome": Outcome.NOT_RUN, "reason": reason, "reason_text": message}
+        return _new_record(suite=self.suite, task=task).model_copy(update=changes)
+
+
+def _new_record(*, suite: Suite, task: Task) -> ResultRecord:
+    return ResultRecord(
+        suite=suite.slug, task=task.key, request=task.text, metric=task.metric, outcome=Outcome.CANCELLED
+    )
+
+
+def _checked(*, record: ResultRecord, task: Task, reply: PlannerReply, context: PlanContext) -> ResultRecord | _Planned:
+    record = record.model_copy(update={"plan_received": reply.plan, "planner": reply.call})
+    try:
+        parsed = read_plan(value=reply.plan, context=context)
+    except PlanSyntaxError as error:
+        record = record.model_copy(update={"tolerated": list(error.tolerated)})
+        return _faulty(record, reason=Reason.UNPARSABLE_PLAN, message=f"The plan cannot be read: {error}.")
+    problems = check_plan(plan=parsed.plan, context=context)
+    record = record.model_copy(
+        update={
+            "plan": plan_to_json(parsed.plan),
+            "tolerated": list(parsed.tolerated),
+            "problems": list(problems),
+        }
+    )
+    if problems:
+        more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
+        return _faulty(record, reason=Reason.INVALID_PLAN, message=f"{_capitalised(problems[0].message)}{more}.")
+    return _Planned(record=record, task=task, plan=parsed)
+
+
+def _faulty(record: ResultRecord, *, reason: Reason, message: str) -> ResultRecord:
+    """A record of a task that was not scored: whose fault it is follows from the reason."""
+    infra = reason in _INFRA_REASONS
+    return record.model_copy(
+        update={
+            "outcome": Outcome.INFRA_FAULT if infra else Outcome.PLANNER_FAULT,
+            "reason": reason,
+            "reason_text": message,
+            "score": None if infra else FAULT_SCORE,
+        }
+    )
+
+
+def _sample_results(
+    results: Sequence[JobResult], references: Sequence[ArtefactReference], scores: Sequence[float] | None
+) -> list[SampleResult]:
+    return [
+        SampleResult(
+            index=result.job.sample,
+            score=None if scores is None else scores[position],
+            inputs=dict(result.job.resources),
+            reference=references[position],
+            answer=result.answer,
+            steps=list(result.steps),
+        )
+        for position, result in enumerate(results)
+    ]
+
+
+def _capitalised(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def without_timings(record: ResultRecord) -> ResultRecord:
+    """The part of a record that is equal whenever the same evaluation runs: no seconds, no cache hits, no tries."""
+    samples = [
+        sample.model_copy(
+            update={"steps": [step.model_copy(update={"seconds": 0.0, "cached": False}) for step in sample.steps]}
+        )
+        for sample in record.samples
+    ]
+    planner = None if record.planner is None else record.planner.model_copy(update={"seconds": 0.0, "tries": 1})
+    return record.model_copy(update={"samples": samples, "planner": planner})
+

@@ -1,0 +1,122 @@
+"""The bundled planners: the gold plans, random valid plans, and doing nothing. They anchor every board."""
+
+import random
+from collections.abc import Callable
+
+from evaluator.plans.model import Plan, Step, plan_to_json
+from evaluator.planners.protocol import OfferedTool, Planner, PlannerReply, PlannerRequest
+from evaluator.records import PlannerCall
+from evaluator.suites.model import Suite
+
+_NO_TIME = PlannerCall(seconds=0.0)
+
+
+class GoldPlanner:
+    """Answers with the suite's gold plan: what a planner that understands the request would do."""
+
+    name = "gold"
+
+    def __init__(self, suite: Suite) -> None:
+        self._suite = suite
+
+    def plan(self, request: PlannerRequest) -> PlannerReply:
+        return PlannerReply(plan=plan_to_json(self._suite.task(request.task.id).gold), call=_NO_TIME)
+
+
+class NoOpPlanner:
+    """Calls no tool: hands back what the request gives, where that has the type that is asked for."""
+
+    name = "no-op"
+
+    def __init__(self, suite: Suite) -> None:
+        del suite
+
+    def plan(self, request: PlannerRequest) -> PlannerReply:
+        same = [name for name, kind in request.task.resources.items() if kind == request.expects.type]
+        plan = Plan(steps=(), answers=(f"${(same or list(request.task.resources))[0]}",))
+        return PlannerReply(plan=plan_to_json(plan), call=_NO_TIME)
+
+
+class RandomValidPlanner:
+    """A random chain of one to four offered tools whose types agree, none twice; seeded by suite and task.
+
+    It knows the types and nothing of the request's words, so what it scores is what type-correctness alone is worth.
+    """
+
+    name = "random-valid"
+    MAX_TOOLS = 4
+    TRIES = 200
+
+    def __init__(self, suite: Suite, *, seed: int = 0) -> None:
+        del suite
+        self._seed = seed
+
+    def plan(self, request: PlannerRequest) -> PlannerReply:
+        rng = random.Random(f"{self._seed}/{request.suite}/{request.task.id}")  # noqa: S311 - not for secrets
+        for _ in range(self.TRIES):
+            plan = self._chain(request=request, rng=rng)
+            if plan is not None:
+                return PlannerReply(plan=plan_to_json(plan), call=_NO_TIME)
+        return PlannerReply(plan=plan_to_json(Plan(steps=(), answers=())), call=_NO_TIME)
+
+    def _chain(self, *, request: PlannerRequest, rng: random.Random) -> Plan | None:
+        values = [(f"${name}", kind) for name, kind in request.task.resources.items()]
+        unused = list(request.tools)
+        steps: list[Step] = []
+        for number in range(1, rng.randint(1, self.MAX_TOOLS) + 1):
+            callable_now = [tool for tool in unused if _fits(tool, values)]
+            if not callable_now:
+                break
+            tool = rng.choice(callable_now)
+            unused.remove(tool)
+            steps.append(_call(tool=tool, step_id=f"s{number}", values=values, rng=rng))
+            values += [(steps[-1].outputs[name], kind) for name, kind in tool.outputs.items()]
+        answers = [(steps[-1].outputs[name], kind) for name, kind in tool.outputs.items()] if steps else []
+        fitting = [reference for reference, kind in answers if kind == request.expects.type]
+        return Plan(steps=tuple(steps), answers=(fitting[0],)) if fitting else None
+
+
+def _fits(tool: OfferedTool, values: list[tuple[str, str]]) -> bool:
+    there = {kind for _, kind in values}
+    return there.issuperset(tool.inputs.values())
+
+
+def _call(*, tool: OfferedTool, step_id: str, values: list[tuple[str, str]], rng: random.Random) -> Step:
+    inputs = {}
+    for argument, wanted in tool.inputs.items():
+        fitting = [reference for reference, kind in values if kind == wanted]
+        made = [reference for reference in fitting if not reference.startswith("$")]
+        # The newest value made is taken, so that the steps form a chain and not a bundle of unused calls.
+        inputs[argument] = made[-1] if made else rng.choice(fitting)
+    return Step(
+        id=step_id, tool=tool.name, inputs=inputs, outputs={name: f"{step_id}.{name}" for name in tool.outputs}
+    )
+
+
+_BUNDLED: dict[str, Callable[[Suite], Planner]] = {
+    "gold": GoldPlanner,
+    "random-valid": RandomValidPlanner,
+    "no-op": NoOpPlanner,
+}
+DESCRIPTIONS = {
+    "gold": "The suite's gold plans: what a planner that understands every request would answer.",
+    "random-valid": "Random chains of tools whose types agree: what type-correctness alone is worth.",
+    "no-op": "Calls no tool and hands back what the request gives.",
+}
+
+
+def bundled_names() -> tuple[str, ...]:
+    """Names of the bundled planners."""
+    return tuple(_BUNDLED)
+
+
+def bundled_planner(*, name: str, suite: Suite) -> Planner:
+    """The bundled planner with this name.
+
+    Raises:
+        LookupError: there is none; the message lists those there are.
+    """
+    try:
+        return _BUNDLED[name](suite)
+    except KeyError:
+        raise LookupError(f"there is no bundled planner {name!r}; there are: {', '.join(_BUNDLED)}") from None

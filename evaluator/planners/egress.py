@@ -1,0 +1,174 @@
+"""Calling addresses that users give, without letting them reach what only we can reach.
+
+An address is checked when it is submitted, and again at the moment of each connection: the name is resolved once, every
+resulting address must be public, and the connection goes to the very address that was checked, so that a name that
+changes its mind in between (DNS rebinding) gains nothing. Redirects are never followed and proxies from the
+environment are not used.
+"""
+
+import ipaddress
+import socket
+import ssl
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpcore
+import httpx
+
+MAX_URL_LENGTH = 500
+
+
+class EgressRefusedError(Exception):
+    """The address may not be called; the message is for the person who gave it."""
+
+
+def check_url(*, url: str, allow_private: bool) -> None:
+    """Refuse what is not a plain http(s) address of a public host.
+
+    Raises:
+        EgressRefusedError: with a sentence that says what is wrong. A name that does not resolve now is not refused
+            here, since it may later; it is refused or unreachable when it is called.
+    """
+    if len(url) > MAX_URL_LENGTH:
+        raise EgressRefusedError(f"The address is longer than {MAX_URL_LENGTH} characters.")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise EgressRefusedError(f"{url!r} is not a valid address.") from None
+    if parts.scheme not in {"http", "https"}:
+        raise EgressRefusedError("The address must begin with http:// or https://.")
+    if not parts.hostname:
+        raise EgressRefusedError("The address names no host.")
+    if parts.username or parts.password:
+        raise EgressRefusedError("The address must not hold a user name or password.")
+    if allow_private:
+        return
+    try:
+        addresses = _resolve(parts.hostname, port or (443 if parts.scheme == "https" else 80))
+    except OSError:
+        return
+    _refuse_private(host=parts.hostname, addresses=addresses)
+
+
+def egress_client(*, allow_private: bool, timeout: httpx.Timeout) -> httpx.Client:
+    """An HTTP client that connects only to addresses that pass the check at that moment."""
+    return httpx.Client(
+        transport=_Transport(allow_private=allow_private), timeout=timeout, follow_redirects=False, trust_env=False
+    )
+
+
+_deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+
+
+@contextmanager
+def call_deadline(at: float) -> Iterator[None]:
+    """Let no read or write inside this block last beyond `at` (in `time.monotonic()` seconds).
+
+    httpx's timeouts are per operation: a server that sends a byte now and then would hold a call for ever.
+    """
+    token = _deadline.set(at)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def _remaining(timeout: float | None) -> float | None:
+    at = _deadline.get()
+    if at is None:
+        return timeout
+    left = max(0.001, at - time.monotonic())
+    return left if timeout is None else min(timeout, left)
+
+
+def _resolve(host: str, port: int) -> list[str]:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _refuse_private(*, host: str, addresses: Iterable[str]) -> None:
+    for address in addresses:
+        parsed = ipaddress.ip_address(address.split("%", 1)[0])
+        inner = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None) or parsed
+        if not (parsed.is_global and inner.is_global) or parsed.is_multicast:
+            raise EgressRefusedError(
+                f"{host} is a loopback, private or reserved address ({address}); give an address on the public internet."
+            )
+
+
+class _BoundedStream(httpcore.NetworkStream):
+    """A stream whose operations end at the call's deadline."""
+
+    def __init__(self, stream: httpcore.NetworkStream) -> None:
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, _remaining(timeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, _remaining(timeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        return _BoundedStream(self._stream.start_tls(ssl_context, server_hostname, _remaining(timeout)))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+class _CheckedBackend(httpcore.SyncBackend):
+    """Resolves, checks, then connects to the address that was checked."""
+
+    def __init__(self, *, allow_private: bool) -> None:
+        super().__init__()
+        self._allow_private = allow_private
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        try:
+            addresses = _resolve(host, port)
+        except OSError as error:
+            raise httpcore.ConnectError(f"the name {host} does not resolve: {error.strerror}") from error
+        if not self._allow_private:
+            _refuse_private(host=host, addresses=addresses)
+        problem: Exception | None = None
+        for address in addresses:
+            try:
+                stream = super().connect_tcp(address, port, _remaining(timeout), local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                problem = error
+                continue
+            return _BoundedStream(stream)
+        raise problem or httpcore.ConnectError(f"the name {host} has no address")
+
+
+class _Transport(httpx.HTTPTransport):
+    """httpx's own transport over a pool with the checked backend.
+
+    httpx has no public way to pass a network backend, and replacing the pool keeps its
+    mapping of errors. `tests/evaluator/planners/test_egress.py` fails if a new httpx no longer uses this pool.
+    """
+
+    def __init__(self, *, allow_private: bool) -> None:
+        super().__init__(trust_env=False)
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=ssl.create_default_context(),
+            network_backend=_CheckedBackend(allow_private=allow_private),
+            max_connections=64,
+            keepalive_expiry=10,
+        )

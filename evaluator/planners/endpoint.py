@@ -1,0 +1,198 @@
+"""The client of a planner endpoint: one stateless JSON POST per turn, bounded in time, size and tries."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import httpx
+from pydantic import ValidationError
+
+from evaluator.planners.egress import EgressRefusedError, call_deadline, egress_client
+from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest, PlannerResponse
+from evaluator.records import PlannerCall, Reason
+
+MAX_RESPONSE_BYTES = 1024 * 1024
+MAX_DEPTH = 32
+MAX_TRIES = 4
+CONNECT_SECONDS = 5.0
+BACKOFF_SECONDS = (0.5, 1.0, 2.0)
+MAX_RETRY_AFTER_SECONDS = 10.0
+_SHOWN = 2000
+"""Characters of a wrong answer that are kept for its author."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSettings:
+    """How an endpoint is called."""
+
+    url: str
+    timeout_seconds: float = 30.0
+    """For the whole of one turn, from sending the request to the last byte of the answer."""
+    allow_private: bool = False
+    """Whether loopback and private addresses may be called: in demo mode only."""
+
+
+class _Retry(Exception):
+    """The call may succeed later: unreachable, 5xx or 429."""
+
+    def __init__(self, message: str, *, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class EndpointPlanner:
+    """A planner behind HTTP. Wrong answers are its fault; being unreachable is not."""
+
+    def __init__(
+        self, settings: EndpointSettings, *, name: str = "endpoint", sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self.name = name
+        self._settings = settings
+        self._sleep = sleep
+        seconds = settings.timeout_seconds
+        timeout = httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
+        self._client = egress_client(allow_private=settings.allow_private, timeout=timeout)
+
+    def plan(self, request: PlannerRequest) -> PlannerReply:
+        """Ask for one plan, trying again only what may succeed."""
+        started = time.monotonic()
+        for number in range(1, MAX_TRIES + 1):
+            try:
+                body = self._turn(request=request, started=started, tries=number)
+                break
+            except _Retry as problem:
+                if number == MAX_TRIES:
+                    message = f"The endpoint was unavailable in {MAX_TRIES} tries; the last: {problem}."
+                    call = _call(started=started, tries=number)
+                    raise PlannerError(reason=Reason.ENDPOINT_UNAVAILABLE, message=message, call=call) from problem
+                self._sleep(_wait(number=number, after=problem.after))
+        return _read(body=body, call=_call(started=started, tries=number))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _turn(self, *, request: PlannerRequest, started: float, tries: int) -> bytes:
+        deadline = time.monotonic() + self._settings.timeout_seconds
+        fault = _Fault(started=started, tries=tries)
+        try:
+            with call_deadline(deadline), self._client.stream(
+                "POST",
+                self._settings.url,
+                content=request.model_dump_json(),
+                headers={"Content-Type": "application/json", "Accept": "application/json"},
+            ) as response:
+                body = self._body(response=response, fault=fault)
+                _check_status(response=response, body=body, fault=fault)
+                return body
+        except EgressRefusedError as error:
+            raise fault(Reason.REFUSED_BY_ENDPOINT, f"The endpoint was not called: {error}") from error
+        except (httpx.ReadTimeout, httpx.WriteTimeout):
+            raise fault(Reason.PLANNER_TIMEOUT, self._too_slow()) from None
+        except httpx.TransportError as error:
+            raise _Retry(str(error) or type(error).__name__) from error
+
+    def _body(self, *, response: httpx.Response, fault: "_Fault") -> bytes:
+        body = bytearray()
+        for chunk in response.iter_bytes():
+            body += chunk
+            if len(body) > MAX_RESPONSE_BYTES:
+                message = f"The endpoint answered more than {MAX_RESPONSE_BYTES // 1024} KiB, the most that is read."
+                raise fault(Reason.RESPONSE_TOO_LARGE, message, bytes(body))
+        return bytes(body)
+
+    def _too_slow(self) -> str:
+        return f"The endpoint gave no complete answer within {self._settings.timeout_seconds:g} seconds."
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """Makes the error for a wrong answer, with how the endpoint was called."""
+
+    started: float
+    tries: int
+
+    def __call__(self, reason: Reason, message: str, body: bytes = b"") -> PlannerError:
+        received = body[:_SHOWN].decode("utf-8", errors="replace") if body else None
+        call = _call(started=self.started, tries=self.tries)
+        return PlannerError(reason=reason, message=message, received=received, call=call)
+
+
+def _call(*, started: float, tries: int) -> PlannerCall:
+    return PlannerCall(seconds=round(time.monotonic() - started, 6), tries=tries)
+
+
+def _wait(*, number: int, after: float | None) -> float:
+    backoff = BACKOFF_SECONDS[min(number, len(BACKOFF_SECONDS)) - 1]
+    return backoff if after is None else min(max(after, backoff), MAX_RETRY_AFTER_SECONDS)
+
+
+def _check_status(*, response: httpx.Response, body: bytes, fault: _Fault) -> None:
+    status = response.status_code
+    if status == httpx.codes.OK:
+        return
+    if status == httpx.codes.TOO_MANY_REQUESTS or status >= 500:
+        raise _Retry(f"it answered HTTP {status}", after=_retry_after(response))
+    if 300 <= status < 400:
+        message = f"The endpoint answered HTTP {status}, a redirect; redirects are not followed: submit the final address."
+    else:
+        message = f"The endpoint answered HTTP {status}; a planner answers 200 with a JSON object."
+    raise fault(Reason.REFUSED_BY_ENDPOINT, message, body)
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    try:
+        return max(0.0, float(response.headers.get("Retry-After", "")))
+    except ValueError:
+        return None
+
+
+def _read(*, body: bytes, call: PlannerCall) -> PlannerReply:
+    shown = body[:_SHOWN].decode("utf-8", errors="replace")
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        start = " ".join(shown[:60].split())
+        message = f"The endpoint's answer is not JSON; it begins with {start!r}."
+        raise PlannerError(reason=Reason.INVALID_RESPONSE, message=message, received=shown, call=call) from None
+    problem = _unkeepable(value)
+    if problem is not None:
+        raise PlannerError(
+            reason=Reason.INVALID_RESPONSE, message=f"The endpoint's answer {problem}.", received=shown, call=call
+        )
+    try:
+        response = PlannerResponse.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"][:1]) or "the answer"
+        message = f"The endpoint's answer is not a planner/1 response: {where}: {first['msg']}."
+        raise PlannerError(reason=Reason.INVALID_RESPONSE, message=message, received=shown, call=call) from None
+    usage = response.usage or {}
+    call = call.model_copy(
+        update={
+            "prompt_tokens": usage.get("prompt_tokens"),
+            "completion_tokens": usage.get("completion_tokens"),
+        }
+    )
+    return PlannerReply(plan=response.plan, call=call)
+
+
+def _unkeepable(value: object) -> str | None:
+    """Say why a JSON value cannot be kept, or None. Databases and UTF-8 bear neither NUL nor lone surrogates."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        texts = [item for item in level if isinstance(item, str)]
+        texts += [key for item in level if isinstance(item, dict) for key in item]
+        for text in texts:
+            if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+                return "holds a NUL character or half of a surrogate pair, which is not text"
+        level = [
+            inner
+            for item in level
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return None
+    return f"is nested more than {MAX_DEPTH} levels deep"

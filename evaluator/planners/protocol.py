@@ -1,0 +1,116 @@
+"""The planner protocol `planner/1`: what a planner is asked, and what it may answer."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evaluator.canonical_json import JsonValue
+from evaluator.plans.model import PlanContext
+from evaluator.records import PlannerCall, Reason
+from evaluator.suites.model import Suite, Task
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class RequestedTask(_Message):
+    """The request as the planner sees it. It never holds the gold plan, references or the task's attributes."""
+
+    id: str
+    request: str
+    """The request in English."""
+    resources: dict[str, str]
+    """What is given: name to type. A plan refers to it as `$name`."""
+
+
+class Expected(_Message):
+    """What the answer must be."""
+
+    type: str
+
+
+class OfferedTool(_Message):
+    """A tool that a plan may call."""
+
+    name: str
+    description: str
+    inputs: dict[str, str]
+    outputs: dict[str, str]
+
+
+class PlannerRequest(_Message):
+    """One turn. Stateless: everything that the planner needs is in it."""
+
+    version: Literal["planner/1"] = "planner/1"
+    suite: str
+    task: RequestedTask
+    expects: Expected
+    tools: list[OfferedTool]
+    history: list[dict[str, JsonValue]] = Field(default_factory=list)
+    """Earlier turns with the results of executed steps, for iterative planners; empty for one-pass suites."""
+
+
+class PlannerResponse(_Message):
+    """The answer to one turn."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    plan: dict[str, JsonValue] | str
+    """`plan/1` as an object, or a text in any accepted form."""
+    usage: dict[str, int] | None = None
+    """Optional token counts: `prompt_tokens`, `completion_tokens`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerReply:
+    """A plan as received, with how it was obtained."""
+
+    plan: object
+    call: PlannerCall
+
+
+class PlannerError(Exception):
+    """The planner gave no plan. `reason` says whose fault that is."""
+
+    def __init__(self, *, reason: Reason, message: str, received: str | None = None, call: PlannerCall) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.received = received
+        """The beginning of what was received, if anything was."""
+        self.call = call
+
+
+class Planner(Protocol):
+    """Something that answers requests with plans. Called from several threads at once."""
+
+    name: str
+
+    def plan(self, request: PlannerRequest) -> PlannerReply:
+        """Answer one request.
+
+        Raises:
+            PlannerError: there is no plan; the reason tells a planner's fault from the infrastructure's.
+        """
+        ...
+
+
+def request_for(*, suite: Suite, task: Task, context: PlanContext) -> PlannerRequest:
+    """The request of a task, offering the tools of the context's catalogue."""
+    return PlannerRequest(
+        suite=suite.slug,
+        task=RequestedTask(
+            id=task.key, request=task.text, resources={name: str(kind) for name, kind in task.resources.items()}
+        ),
+        expects=Expected(type=str(task.expects)),
+        tools=[
+            OfferedTool(
+                name=tool.name,
+                description=tool.description,
+                inputs={name: str(kind) for name, kind in tool.inputs.items()},
+                outputs={name: str(kind) for name, kind in tool.outputs.items()},
+            )
+            for tool in context.catalogue.tools.values()
+        ],
+    )
