@@ -5,9 +5,7 @@ import json
 
 from typing_extensions import TypeAliasType
 
-JsonValue = TypeAliasType(
-    "JsonValue", "str | int | float | bool | None | list[JsonValue] | dict[str, JsonValue]"
-)
+JsonValue = TypeAliasType("JsonValue", "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None")
 
 
 def dumps(value: object) -> str:

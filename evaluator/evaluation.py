@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
+from evaluator.coverage import not_run_reasons
 from evaluator.engine.jobs import FailureKind, Job, JobResult
 from evaluator.engine.pool import ExpertPool
 from evaluator.engine.run import Engine
-from evaluator.engine.store import Store
+from evaluator.engine.store import ObjectDamagedError, Store
 from evaluator.experts.profile import Profile
 from evaluator.metrics.similarity import Scorer, load_scorer
 from evaluator.planners.protocol import Planner, PlannerError, PlannerReply, request_for
@@ -23,22 +24,9 @@ PLANNER_CONCURRENCY = 8
 FAULT_SCORE = 0.0
 """What a `planner_fault` scores (OpenAGI: an invalid plan gets 0)."""
 
-_INFRA_REASONS = frozenset({Reason.ENDPOINT_UNAVAILABLE, Reason.EXPERT_FAILED, Reason.SCORER_FAILED})
-
-
-def not_run_reasons(*, suite: Suite, profile: Profile, samples: SampleSource) -> dict[str, tuple[Reason, str]]:
-    """The tasks that cannot run in a profile, with reason and sentence. Follows from suite and profile alone."""
-    found: dict[str, tuple[Reason, str]] = {}
-    for task in suite.tasks:
-        lacking = [tool for tool in dict.fromkeys(task.gold.tools()) if tool not in profile.experts]
-        no_data = samples.missing(task=task)
-        if lacking:
-            found[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no expert for {', '.join(lacking)}.")
-        elif task.metric not in profile.scorers:
-            found[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no scorer for the {task.metric} score.")
-        elif no_data is not None:
-            found[task.key] = (Reason.NO_DATA, no_data)
-    return found
+_INFRA_REASONS = frozenset(
+    {Reason.ENDPOINT_UNAVAILABLE, Reason.EXPERT_FAILED, Reason.SCORER_FAILED, Reason.INTERNAL_ERROR}
+)
 
 
 @dataclass(slots=True)
@@ -95,8 +83,14 @@ class Evaluator:
 
     def _plan_all(self, *, planner: Planner, tasks: Sequence[Task]) -> Iterator[ResultRecord | _Planned]:
         with ThreadPoolExecutor(max_workers=PLANNER_CONCURRENCY, thread_name_prefix="planner") as pool:
-            for future in as_completed([pool.submit(self._plan, planner, task) for task in tasks]):
-                yield future.result()
+            futures = {pool.submit(self._plan, planner, task): task for task in tasks}
+            for future in as_completed(futures):
+                try:
+                    yield future.result()
+                except Exception as error:  # noqa: BLE001 - a planner is foreign code; one bad task stops no other
+                    record = _new_record(suite=self.suite, task=futures[future])
+                    message = f"Asking the planner failed: {type(error).__name__}: {error}."
+                    yield _faulty(record, reason=Reason.INTERNAL_ERROR, message=message)
 
     def _plan(self, planner: Planner, task: Task) -> ResultRecord | _Planned:
         context = self.suite.context(task=task, offered=frozenset(self.profile.experts))
@@ -133,7 +127,12 @@ class Evaluator:
             if at_limit is not None:
                 return _faulty(record, reason=Reason.LIMIT_EXCEEDED, message=f"{at_limit.message}.")
             return _faulty(record, reason=Reason.EXPERT_FAILED, message=f"{failures[0].message}.")
-        scores = self._scores(metric=item.task.metric, results=results, references=references)
+        try:
+            scores = self._scores(metric=item.task.metric, results=results, references=references)
+        except (RuntimeError, ValueError, OSError, LookupError, ObjectDamagedError) as error:
+            record = item.record.model_copy(update={"samples": _sample_results(results, references, None)})
+            message = f"The {item.task.metric} score could not be computed: {error}."
+            return _faulty(record, reason=Reason.SCORER_FAILED, message=message)
         return item.record.model_copy(
             update={
                 "outcome": Outcome.SCORED,
@@ -228,4 +227,3 @@ def without_timings(record: ResultRecord) -> ResultRecord:
     ]
     planner = None if record.planner is None else record.planner.model_copy(update={"seconds": 0.0, "tries": 1})
     return record.model_copy(update={"samples": samples, "planner": planner})
-

@@ -43,6 +43,8 @@ class Reason(StrEnum):
     EXPERT_FAILED = "expert_failed"
     SCORER_FAILED = "scorer_failed"
     WORKER_LOST = "worker_lost"
+    INTERNAL_ERROR = "internal_error"
+    """A defect of PlanArena or of a planner object given to the library."""
     # not_run
     NO_EXPERT = "no_expert"
     NO_DATA = "no_data"

@@ -121,8 +121,15 @@ class Engine:
             width, height = too_large
             message = f"{tool} was given {width}x{height} pixels; the engine works on at most {MAX_PIXELS} pixels"
             self._give_up(node=node, spec=spec, kind=FailureKind.LIMIT, message=message, failed=failed)
+        try:
+            expert = self._pool.expert(tool)
+        except (ExpertError, OSError, RuntimeError, ValueError, LookupError) as error:
+            for item in ready:
+                message = f"{spec.id} could not be loaded: {error}"
+                self._give_up(node=item.node, spec=spec, kind=FailureKind.EXPERT, message=message, failed=failed)
+            ready = []
         for batch in _batches(items=ready, size=spec.batch_size):
-            self._run_batch(expert=self._pool.expert(tool), spec=spec, batch=batch, failed=failed)
+            self._run_batch(expert=expert, spec=spec, batch=batch, failed=failed)
         return list({id(state): state for node in nodes for state, _ in node.waiters}.values())
 
     def _decode(self, node: _Node) -> _Item:

@@ -3,8 +3,8 @@
 import random
 from collections.abc import Callable
 
-from evaluator.plans.model import Plan, Step, plan_to_json
 from evaluator.planners.protocol import OfferedTool, Planner, PlannerReply, PlannerRequest
+from evaluator.plans.model import Plan, Step, plan_to_json
 from evaluator.records import PlannerCall
 from evaluator.suites.model import Suite
 
@@ -88,9 +88,7 @@ def _call(*, tool: OfferedTool, step_id: str, values: list[tuple[str, str]], rng
         made = [reference for reference in fitting if not reference.startswith("$")]
         # The newest value made is taken, so that the steps form a chain and not a bundle of unused calls.
         inputs[argument] = made[-1] if made else rng.choice(fitting)
-    return Step(
-        id=step_id, tool=tool.name, inputs=inputs, outputs={name: f"{step_id}.{name}" for name in tool.outputs}
-    )
+    return Step(id=step_id, tool=tool.name, inputs=inputs, outputs={name: f"{step_id}.{name}" for name in tool.outputs})
 
 
 _BUNDLED: dict[str, Callable[[Suite], Planner]] = {

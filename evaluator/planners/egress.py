@@ -97,7 +97,8 @@ def _refuse_private(*, host: str, addresses: Iterable[str]) -> None:
         inner = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None) or parsed
         if not (parsed.is_global and inner.is_global) or parsed.is_multicast:
             raise EgressRefusedError(
-                f"{host} is a loopback, private or reserved address ({address}); give an address on the public internet."
+                f"{host} is a loopback, private or reserved address ({address}); "
+                "give an address on the public internet."
             )
 
 

@@ -77,12 +77,15 @@ class EndpointPlanner:
         deadline = time.monotonic() + self._settings.timeout_seconds
         fault = _Fault(started=started, tries=tries)
         try:
-            with call_deadline(deadline), self._client.stream(
-                "POST",
-                self._settings.url,
-                content=request.model_dump_json(),
-                headers={"Content-Type": "application/json", "Accept": "application/json"},
-            ) as response:
+            with (
+                call_deadline(deadline),
+                self._client.stream(
+                    "POST",
+                    self._settings.url,
+                    content=request.model_dump_json(),
+                    headers={"Content-Type": "application/json", "Accept": "application/json"},
+                ) as response,
+            ):
                 body = self._body(response=response, fault=fault)
                 _check_status(response=response, body=body, fault=fault)
                 return body
@@ -135,7 +138,9 @@ def _check_status(*, response: httpx.Response, body: bytes, fault: _Fault) -> No
     if status == httpx.codes.TOO_MANY_REQUESTS or status >= 500:
         raise _Retry(f"it answered HTTP {status}", after=_retry_after(response))
     if 300 <= status < 400:
-        message = f"The endpoint answered HTTP {status}, a redirect; redirects are not followed: submit the final address."
+        message = (
+            f"The endpoint answered HTTP {status}, a redirect; redirects are not followed: submit the final address."
+        )
     else:
         message = f"The endpoint answered HTTP {status}; a planner answers 200 with a JSON object."
     raise fault(Reason.REFUSED_BY_ENDPOINT, message, body)

@@ -39,15 +39,11 @@ def parse_canonical(*, value: object, context: PlanContext) -> ParsedPlan:
     )
     if len(steps) > MAX_STEPS:
         raise PlanSyntaxError(f"{len(steps)} steps; a plan has at most {MAX_STEPS}", where="steps")
-    answers = tuple(
-        _text(raw, f"answers[{index}]") for index, raw in enumerate(_list(value.get("answers"), "answers"))
-    )
+    answers = tuple(_text(raw, f"answers[{index}]") for index, raw in enumerate(_list(value.get("answers"), "answers")))
     subgoals = value.get("subgoals")
     if subgoals is not None:
         subgoals = tuple(_text(raw, f"subgoals[{index}]") for index, raw in enumerate(_list(subgoals, "subgoals")))
-    return ParsedPlan(
-        plan=Plan(steps=steps, answers=answers, subgoals=subgoals), form=FORM, tolerated=tuple(tolerated)
-    )
+    return ParsedPlan(plan=Plan(steps=steps, answers=answers, subgoals=subgoals), form=FORM, tolerated=tuple(tolerated))
 
 
 def _load(text: str) -> object:

@@ -23,7 +23,7 @@ def check_plan(*, plan: Plan, context: PlanContext) -> tuple[Problem, ...]:
     problems = list(_duplicates(plan))
     for number, step in enumerate(plan.steps, start=1):
         problems += _check_step(step=step, number=number, produced=produced, context=context)
-    problems += _cycle(plan=plan, produced=produced)
+    problems += _cycle(plan)
     problems += _check_answers(plan=plan, produced=produced, context=context)
     return tuple(problems)
 
@@ -133,7 +133,7 @@ def _check_input(
     return Problem("type_conflict", f'input "{argument}" is {found} ({origin})')
 
 
-def _cycle(*, plan: Plan, produced: Mapping[str, Produced]) -> list[Problem]:
+def _cycle(plan: Plan) -> list[Problem]:
     try:
         TopologicalSorter(_dependencies(plan)).prepare()
     except CycleError as error:

@@ -76,9 +76,7 @@ class Suite:
                 "version": self.version,
                 "tasks": [task.to_json() for task in self.tasks],
                 "metrics": [column.key for column in self.metrics],
-                "tools": {
-                    name: [dict(tool.inputs), dict(tool.outputs)] for name, tool in self.catalogue.tools.items()
-                },
+                "tools": {name: [dict(tool.inputs), dict(tool.outputs)] for name, tool in self.catalogue.tools.items()},
             }
         )
 

@@ -1,0 +1,21 @@
+"""Which tasks can run in a profile. Imports no torch: the web server asks it when a planner is submitted."""
+
+from evaluator.experts.profile import Profile
+from evaluator.records import Reason
+from evaluator.suites.model import Suite
+from evaluator.suites.samples import SampleSource
+
+
+def not_run_reasons(*, suite: Suite, profile: Profile, samples: SampleSource) -> dict[str, tuple[Reason, str]]:
+    """The tasks that cannot run in a profile, with reason and sentence. Follows from suite and profile alone."""
+    found: dict[str, tuple[Reason, str]] = {}
+    for task in suite.tasks:
+        lacking = [tool for tool in dict.fromkeys(task.gold.tools()) if tool not in profile.experts]
+        no_data = samples.missing(task=task)
+        if lacking:
+            found[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no expert for {', '.join(lacking)}.")
+        elif task.metric not in profile.scorers:
+            found[task.key] = (Reason.NO_EXPERT, f"Profile {profile.name} has no scorer for the {task.metric} score.")
+        elif no_data is not None:
+            found[task.key] = (Reason.NO_DATA, no_data)
+    return found

@@ -1,0 +1,26 @@
+"""Choosing the source of samples for a suite, a profile and a split."""
+
+from evaluator.lilliput.openagi_samples import LilliputSamples
+from evaluator.suites.samples import SampleSource
+
+SPLITS = ("public", "validation", "hidden")
+
+
+def sample_source(*, suite: str, profile: str, split: str, hidden_seed: str | None = None) -> SampleSource:
+    """The data of a suite under a profile.
+
+    Args:
+        suite: slug of the suite.
+        profile: name of the profile; `lilliput` brings its own procedural data.
+        split: `public`, `validation`, or `hidden`.
+        hidden_seed: the server's secret, needed for the hidden split only.
+
+    Raises:
+        LookupError: there are no data for this combination.
+        ValueError: the split is unknown, or is hidden and the seed is missing.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"there is no split {split!r}; there are: {', '.join(SPLITS)}")
+    if (suite, profile) != ("openagi", "lilliput"):
+        raise LookupError(f"there are no data for suite {suite} under profile {profile}")
+    return LilliputSamples(split=split, hidden_seed=hidden_seed)

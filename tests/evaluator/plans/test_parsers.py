@@ -1,0 +1,92 @@
+"""Parsers: what they read, what they tolerate, and that nothing else escapes from them."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluator.plans import Plan, PlanContext, PlanSyntaxError, Step, parse_canonical, parse_comma, plan_to_json, read_plan
+from evaluator.suites import suite_of
+from evaluator.tools import OPENAGI, ResourceType
+
+CONTEXT = PlanContext(catalogue=OPENAGI, resources={"image": ResourceType.IMAGE}, expects=ResourceType.TEXT)
+TWO_TEXTS = PlanContext(
+    catalogue=OPENAGI,
+    resources={"document": ResourceType.TEXT, "query": ResourceType.TEXT},
+    expects=ResourceType.TEXT,
+)
+
+
+def test_a_comma_sequence_is_wired_as_a_chain():
+    plan = parse_comma(text="Image Denoising, Image Captioning, Machine Translation", context=CONTEXT).plan
+    assert [dict(step.inputs) for step in plan.steps] == [{"image": "$image"}, {"image": "s1.image"}, {"text": "s2.text"}]
+    assert plan.answers == ("s3.text",)
+
+
+def test_a_tool_with_two_texts_takes_document_and_query_in_order():
+    plan = parse_comma(text="Fill Mask,Question Answering", context=TWO_TEXTS).plan
+    assert dict(plan.steps[1].inputs) == {"document": "s1.text", "query": "$query"}
+
+
+def test_linear_gold_plans_survive_the_comma_form():
+    for task in suite_of("openagi").tasks:
+        if task.structure == "linear":
+            context = suite_of("openagi").context(task=task, offered=frozenset(OPENAGI.tools))
+            assert parse_comma(text=", ".join(task.gold.tools()), context=context).plan == task.gold
+
+
+def test_other_spellings_and_empty_names_are_recorded():
+    parsed = parse_comma(text="image denoising,,Image  Captioning,", context=CONTEXT)
+    assert parsed.plan.tools() == ("Image Denoising", "Image Captioning")
+    assert parsed.tolerated == (
+        "character 1: read 'image denoising' as 'Image Denoising'",
+        "character 17: ignored an empty name",
+        "character 18: read 'Image  Captioning' as 'Image Captioning'",
+        "character 36: ignored an empty name",
+    )
+
+
+@pytest.mark.parametrize("text", ["", "  ", ",,,"])
+def test_an_empty_sequence_is_no_plan(text):
+    with pytest.raises(PlanSyntaxError, match="empty"):
+        read_plan(value=text, context=CONTEXT)
+
+
+names = st.text(min_size=1, max_size=8)
+steps = st.builds(
+    Step,
+    id=names,
+    tool=st.sampled_from(sorted(OPENAGI.tools)) | names,
+    inputs=st.dictionaries(names, st.text(max_size=10), max_size=3),
+    outputs=st.dictionaries(names, st.text(max_size=10), max_size=2),
+)
+plans = st.builds(
+    Plan,
+    steps=st.lists(steps, max_size=5).map(tuple),
+    answers=st.lists(names, max_size=3).map(tuple),
+    subgoals=st.none() | st.lists(names, max_size=2).map(tuple),
+)
+
+
+@given(plans)
+def test_printing_then_parsing_is_the_identity(plan):
+    text = json.dumps(plan_to_json(plan))
+    assert parse_canonical(value=text, context=CONTEXT).plan == plan
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=20,
+)
+plan_like = st.fixed_dictionaries({"steps": json_values, "answers": json_values})
+
+
+@settings(max_examples=400)
+@given(json_values | plan_like | st.text(max_size=200) | st.text(max_size=50).map(lambda text: "{" + text))
+def test_nothing_but_its_own_error_escapes_the_reader(value):
+    try:
+        read_plan(value=value, context=CONTEXT)
+    except PlanSyntaxError as error:
+        assert str(error)
