@@ -22,6 +22,10 @@ class ExpertSpec:
     """Folder with `config.json` and `model.safetensors`."""
     weights_digest: str
     """SHA-256 over the files of the folder that change its output."""
+    code_version: str
+    """Of the implementation: changed by hand whenever the code around the model changes what it returns."""
+    code_version: str = "1"
+    """The implementation's `code_version`, repeated here so that store keys need no loaded model."""
     precision: str = "float32"
     batch_size: int = 16
     parameters: Mapping[str, object] = field(default_factory=dict)
@@ -29,9 +33,6 @@ class ExpertSpec:
 
 class Expert(Protocol):
     """A loaded model. It sees only the inputs of its tool, never the task or the reference."""
-
-    code_version: str
-    """Changed by hand whenever the code around the model changes what it returns; part of the store key."""
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         """Run the model on a batch and return one mapping of named outputs for each item.
