@@ -238,7 +238,7 @@ CELERY_BEAT_SCHEDULE = {
 
 # --- Evaluations ------------------------------------------------------------------------------------------------------
 
-EVALUATOR = env.text("PLANARENA_EVALUATOR", "leaderboard.evaluations.evaluator.Library")
+EVALUATOR = env.text("PLANARENA_EVALUATOR", "leaderboard.evaluations.library.Library")
 """Class that gives access to the `evaluator` package; tests name a fake."""
 LAUNCHER = env.text("PLANARENA_LAUNCHER", "leaderboard.evaluations.launching.local_launcher")
 """Function that returns the launcher of workers; `leaderboard.evaluations.launching.no_launcher` if the operator starts
@@ -249,6 +249,8 @@ LOCAL_WORKERS = env.integer("PLANARENA_LOCAL_WORKERS", default=1, least=1)
 STORE_DIR = Path(env.text("PLANARENA_STORE", str(DATA_DIR / "store"))).resolve()
 PROFILE = env.text("PLANARENA_PROFILE", "lilliput")
 SPLIT = env.text("PLANARENA_SPLIT", "public")
+HIDDEN_SEED = env.text("PLANARENA_HIDDEN_SEED")
+"""The secret that the hidden split is made from; the workers need it too."""
 SAMPLES = env.integer("PLANARENA_SAMPLES", default=8, least=1)
 TASKS_PER_SHARD = env.integer("PLANARENA_TASKS_PER_SHARD", default=8, least=1)
 SHARD_TRIES = env.integer("PLANARENA_SHARD_TRIES", default=5, least=1)

@@ -102,6 +102,8 @@ class Shard(models.Model):
     task_keys = models.JSONField()
     state = models.CharField(max_length=20, choices=ShardState, default=ShardState.PENDING)
     tries = models.PositiveIntegerField(default=0)
+    available_at = models.DateTimeField()
+    """Not leased before: a shard that a worker gave up waits a little longer each time."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["evaluation", "number"], name="shards_are_numbered")]
@@ -143,6 +145,7 @@ class Attempt(models.Model):
                 fields=["shard"], condition=models.Q(state="live"), name="one_live_attempt_per_shard"
             ),
         ]
+        indexes = [models.Index(fields=["shard", "state"])]
 
     def __str__(self) -> str:
         return f"{self.shard}#{self.number}"

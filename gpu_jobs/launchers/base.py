@@ -1,0 +1,53 @@
+"""What a launcher is: it sees that workers run."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class LaunchError(Exception):
+    """No worker could be started; the message is a sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Liveness:
+    """What a launcher knows of a worker."""
+
+    alive: bool | None
+    """None if the launcher cannot tell, for example because it did not start this worker."""
+    reason: str = ""
+    """Why it is not alive, as part of a sentence."""
+
+
+class Launcher(Protocol):
+    """Starts workers and knows how they are. A handle is also the name under which the worker takes leases."""
+
+    def ensure(self, *, evaluation_id: str) -> str:
+        """See that a worker runs that will take the tasks of this evaluation, and return its handle.
+
+        Adopts what runs already, so that calling it twice starts nothing twice.
+
+        Raises:
+            LaunchError: no worker could be started.
+        """
+        ...
+
+    def alive(self, *, handle: str) -> Liveness:
+        """How the worker with this handle is."""
+        ...
+
+    def stop(self, *, handle: str) -> None:
+        """Stop a worker: it gives its tasks back. Nothing happens if it does not run."""
+        ...
+
+
+class NoLauncher:
+    """Starts nothing: workers are started by hand, on any machine that reaches the API."""
+
+    def ensure(self, *, evaluation_id: str) -> str:  # noqa: ARG002
+        return ""
+
+    def alive(self, *, handle: str) -> Liveness:  # noqa: ARG002
+        return Liveness(alive=None)
+
+    def stop(self, *, handle: str) -> None:
+        """Does nothing."""

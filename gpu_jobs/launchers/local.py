@@ -1,0 +1,199 @@
+"""Workers as processes of this machine: a pool of fixed size, known by files with process id and start time.
+
+The files, not the memory of a process, say what runs: whoever looks finds the same workers, also after a restart.
+"""
+
+import fcntl
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from gpu_jobs.launchers.base import LaunchError, Liveness
+
+PREFIX = "local-"
+_CRASH_WINDOW_SECONDS = 60
+_CRASHES_ALLOWED = 5
+_KEEP_DEAD_SECONDS = 600
+_IDLE_SECONDS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A worker that was started here."""
+
+    handle: str
+    pid: int
+    created: float
+    """Start time of the process, since process ids are used again."""
+    started_at: float
+    log: Path
+
+    def running(self) -> bool:
+        try:
+            process = psutil.Process(self.pid)
+            if abs(process.create_time() - self.created) > 1:
+                return False
+            # A killed child that nobody waited for is still listed.
+            return process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+
+
+class LocalLauncher:
+    """Starts `python -m gpu_jobs worker` in the background, with its output in a log file."""
+
+    def __init__(
+        self,
+        *,
+        folder: Path,
+        api_url: str,
+        store: Path,
+        workers: int,
+        environment: Mapping[str, str],
+        home: Path,
+        command: tuple[str, ...] = (sys.executable, "-m", "gpu_jobs", "worker"),
+    ) -> None:
+        """Args:
+        folder: where the files about workers and their logs are.
+        api_url: where the API is.
+        store: folder of the store that workers use.
+        workers: how many run at once.
+        environment: their environment, with the token in `PLANARENA_WORKER_TOKEN`; never on the command line, which
+            every user of the machine can read.
+        home: the folder they run in.
+        command: the worker program.
+        """
+        self._folder = folder
+        self._api_url = api_url
+        self._store = store
+        self._workers = workers
+        self._environment = dict(environment)
+        self._home = home
+        self._command = command
+
+    def ensure(self, *, evaluation_id: str) -> str:  # noqa: ARG002 - every worker of the pool takes any evaluation
+        """See that the pool is full, and return the handle of its oldest worker."""
+        with self._locked():
+            known = self._known()
+            running = [worker for worker in known if worker.running()]
+            if not running:
+                self._refuse_crash_loop(known)
+            while len(running) < self._workers:
+                running.append(self._start())
+            self._forget_old(known)
+            return running[0].handle
+
+    def alive(self, *, handle: str) -> Liveness:
+        """Whether a worker that was started here runs; unknown for all others."""
+        if not handle.startswith(PREFIX):
+            return Liveness(alive=None)
+        worker = self._read(self._folder / f"{handle}.json")
+        if worker is not None and worker.running():
+            return Liveness(alive=True)
+        return Liveness(alive=False, reason="its process ended")
+
+    def stop(self, *, handle: str) -> None:
+        """Ask a worker to stop, and kill it if it does not within ten seconds."""
+        worker = self._read(self._folder / f"{handle}.json")
+        if worker is not None and worker.running():
+            _terminate(worker.pid)
+
+    def stop_all(self) -> None:
+        """Stop every worker that was started here."""
+        for worker in self._known():
+            self.stop(handle=worker.handle)
+
+    def _start(self) -> _Known:
+        handle = f"{PREFIX}{secrets.token_hex(4)}"
+        log = self._folder / f"{handle}.log"
+        arguments = [*self._command, "--url", self._api_url, "--name", handle]
+        arguments += ["--store", str(self._store), "--idle-seconds", str(_IDLE_SECONDS)]
+        try:
+            with log.open("ab") as output:
+                process = subprocess.Popen(  # noqa: S603 - fixed program, no user input
+                    arguments,
+                    cwd=self._home,
+                    env=self._environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            created = psutil.Process(process.pid).create_time()
+        except (OSError, psutil.Error) as error:
+            raise LaunchError(f"{arguments[0]} could not be started: {error}.") from error
+        worker = _Known(handle=handle, pid=process.pid, created=created, started_at=time.time(), log=log)
+        self._write(worker)
+        return worker
+
+    def _refuse_crash_loop(self, known: list[_Known]) -> None:
+        """Do not start workers that end at once over and over again: it would hide why they do."""
+        recent = [worker for worker in known if time.time() - worker.started_at < _CRASH_WINDOW_SECONDS]
+        if len(recent) >= _CRASHES_ALLOWED:
+            raise LaunchError(
+                f"{len(recent)} workers ended within the last {_CRASH_WINDOW_SECONDS} seconds; "
+                f"the last line of {recent[-1].log.name} is: {_last_line(recent[-1].log)!r}."
+            )
+
+    def _forget_old(self, known: list[_Known]) -> None:
+        for worker in known:
+            if not worker.running() and time.time() - worker.started_at > _KEEP_DEAD_SECONDS:
+                (self._folder / f"{worker.handle}.json").unlink(missing_ok=True)
+                worker.log.unlink(missing_ok=True)
+
+    def _known(self) -> list[_Known]:
+        found = [self._read(path) for path in self._folder.glob(f"{PREFIX}*.json")]
+        return sorted((worker for worker in found if worker is not None), key=lambda worker: worker.started_at)
+
+    def _read(self, path: Path) -> _Known | None:
+        try:
+            raw = json.loads(path.read_text())
+            return _Known(
+                handle=path.stem, pid=int(raw["pid"]), created=float(raw["created"]),
+                started_at=float(raw["started_at"]), log=path.with_suffix(".log"),
+            )  # fmt: skip
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _write(self, worker: _Known) -> None:
+        path = self._folder / f"{worker.handle}.json"
+        draft = path.with_suffix(".draft")
+        draft.write_text(json.dumps({"pid": worker.pid, "created": worker.created, "started_at": worker.started_at}))
+        draft.replace(path)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One process at a time starts workers; the lock ends with the process that holds it."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with (self._folder / ".lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def _terminate(pid: int) -> None:
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=10)
+        except psutil.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+
+
+def _last_line(path: Path) -> str:
+    try:
+        lines = path.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    return lines[-1][:300] if lines else "(empty)"

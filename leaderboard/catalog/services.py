@@ -1,0 +1,60 @@
+"""Registering suites of the `evaluator` package in the database."""
+
+from dataclasses import asdict
+from enum import StrEnum
+
+from django.db import transaction
+
+from evaluator.plans import plan_to_json
+from evaluator.suites import Suite as LibrarySuite
+from leaderboard.catalog.models import Suite, Task
+
+
+class Registered(StrEnum):
+    """What registering a suite did."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+
+
+def register_suite(suite: LibrarySuite) -> Registered:
+    """Make a suite of the library the current one of its slug. Registering it again changes nothing.
+
+    Before: nothing.
+    After: a row with the suite's digest is current and has all its tasks; rows of other digests stay, not current.
+    """
+    texts = {
+        "title": suite.title,
+        "description": suite.description,
+        "metrics": [asdict(column) for column in suite.metrics],
+    }
+    with transaction.atomic():
+        # Locks the versions that there are, so that two processes that register at once wait for each other.
+        versions = list(Suite.objects.select_for_update().filter(slug=suite.slug).order_by("pk"))
+        found = next((row for row in versions if row.digest == suite.digest), None)
+        if found is not None and found.current and all(getattr(found, name) == value for name, value in texts.items()):
+            return Registered.UNCHANGED
+        Suite.objects.filter(slug=suite.slug, current=True).update(current=False)
+        if found is not None:
+            Suite.objects.filter(pk=found.pk).update(current=True, **texts)
+            return Registered.UPDATED
+        _create(suite=suite, texts=texts)
+        return Registered.CREATED
+
+
+def _create(*, suite: LibrarySuite, texts: dict[str, object]) -> None:
+    row = Suite.objects.create(slug=suite.slug, version=suite.version, digest=suite.digest, current=True, **texts)
+    Task.objects.bulk_create(
+        Task(
+            suite=row,
+            key=task.key,
+            position=position,
+            text=task.text,
+            structure=task.structure,
+            metric=task.metric,
+            attributes=task.attributes,
+            gold=None if task.gold is None else plan_to_json(task.gold),
+        )
+        for position, task in enumerate(suite.tasks)
+    )

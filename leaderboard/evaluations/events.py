@@ -1,0 +1,72 @@
+"""What happens to evaluations, told to whoever listens: PostgreSQL's NOTIFY, sent with the commit.
+
+Data of one event, as the page receives it:
+
+    {"state", "state_label", "reason_text", "done", "total", "outcomes": {outcome: count},
+     "results": [{"task", "outcome", "score"}]}      # results that are new with this event
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any, TypedDict
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Count
+
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+
+CHANNEL = "planarena_evaluations"
+_RESULTS_PER_EVENT = 40
+"""PostgreSQL refuses payloads of 8,000 bytes; a result takes up to 125."""
+
+
+class NewResult(TypedDict):
+    """One result, as an event tells it."""
+
+    task: str
+    outcome: str
+    score: float | None
+
+
+def describe(evaluation_id: UUID) -> dict[str, Any]:
+    """Where an evaluation stands, without single results."""
+    state, reason_text, total = Evaluation.objects.values_list("state", "reason_text", "tasks_total").get(
+        pk=evaluation_id
+    )
+    outcomes: dict[str, int] = dict(
+        TaskResult.objects.filter(evaluation=evaluation_id)
+        .values_list("outcome")
+        .annotate(count=Count("pk"))
+        .order_by("outcome")
+    )
+    return {
+        "state": state,
+        "state_label": str(EvaluationState(state).label),
+        "reason_text": reason_text[:400],
+        "done": sum(outcomes.values()),
+        "total": total,
+        "outcomes": outcomes,
+    }
+
+
+def snapshot(evaluation_id: UUID) -> dict[str, Any]:
+    """Where an evaluation stands, with all results so far: what a listener receives first."""
+    results = TaskResult.objects.filter(evaluation=evaluation_id).order_by("task__position")
+    return {
+        **describe(evaluation_id),
+        "results": [
+            NewResult(task=task, outcome=outcome, score=score)
+            for task, outcome, score in results.values_list("task__key", "outcome", "score")
+        ],
+    }
+
+
+def announce(*, evaluation_id: UUID, results: Sequence[NewResult] = ()) -> None:
+    """Tell all listeners where the evaluation stands now. Nothing is told if the transaction is rolled back."""
+    state = describe(evaluation_id)
+    for start in range(0, max(len(results), 1), _RESULTS_PER_EVENT):
+        event = {**state, "results": list(results[start : start + _RESULTS_PER_EVENT])}
+        payload = json.dumps({"evaluation": str(evaluation_id), "event": event}, separators=(",", ":"))
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])

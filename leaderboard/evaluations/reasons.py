@@ -1,0 +1,43 @@
+"""Why an evaluation is where it is: a closed list, each with the sentence that its owner reads."""
+
+from django.db import models
+
+
+class EvaluationReason(models.TextChoices):
+    """Machine-readable reason; its label is the sentence, with `{}` fields that `sentence` fills."""
+
+    WAITING = "waiting", "Waiting for its turn."
+    STARTING_WORKER = "starting_worker", "A worker is being started."
+    WAITING_FOR_WORKER = "waiting_for_worker", "Waiting for a worker to take the first tasks."
+    LAUNCH_FAILED = "launch_failed", "No worker could be started: {detail} This is tried again."
+    PROFILE_MISMATCH = (
+        "profile_mismatch",
+        "A worker refused the tasks: {detail} The operator has to start a worker of the same release.",
+    )
+    RUNNING = "running", "Workers are running the tasks."
+    WORKER_LOST = "worker_lost", "A worker was lost ({detail}); its unfinished tasks go to another one."
+    WORKER_FAILED = "worker_failed", "A worker gave up its tasks ({detail}); they are tried again."
+    AGGREGATING = "aggregating", "All tasks have ended; the scores are being computed."
+    AGGREGATE_RETRY = "aggregate_retry", "The scores could not be computed ({detail}); this is tried again."
+    INFRA_FAULTS = (
+        "infra_faults",
+        "{count} of {total} tasks failed for reasons that are not the planner's. Resume them, or accept them as faults "
+        "of the planner; until then the evaluation is not ranked.",
+    )
+    RESUMED = "resumed", "Its owner resumed {count} tasks."
+    ACCEPTED = "accepted", "Its owner accepted {count} tasks as faults of the planner."
+    PUBLISHED = "published", "Completed and published."
+    CANCELLED_BY_OWNER = "cancelled_by_owner", "Cancelled by its owner."
+    ABANDONED = "abandoned", "Cancelled: its owner did not resume or accept its failed tasks within {days} days."
+    NO_WORKER = "no_worker", "Failed: no worker took its tasks within {hours} hours. Please submit again."
+    STALLED = "stalled", "Failed: no task ended within {hours} hours. Please submit again."
+    AGGREGATE_FAILED = "aggregate_failed", "Failed: its scores could not be computed. The operator has been told."
+
+
+def sentence(reason: EvaluationReason, **facts: object) -> str:
+    """The reason as a sentence for the submitter.
+
+    Raises:
+        KeyError: a fact that the sentence needs is missing.
+    """
+    return str(reason.label).format(**facts)

@@ -1,0 +1,143 @@
+"""Taking in what workers measured: records into the store, one slim row per task into the database."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.db import transaction
+
+from evaluator import canonical_json
+from evaluator.engine.store import Store
+from evaluator.records import Outcome, ResultRecord
+from evaluator.values import Artefact, MediaType
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations.events import NewResult, announce
+from leaderboard.evaluations.leases import locked_attempt
+from leaderboard.evaluations.models import Attempt, Evaluation, TaskResult
+from leaderboard.evaluations.states import note_progress
+
+_FROM_WORKERS = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
+
+
+class RecordsRefusedError(Exception):
+    """Records that do not fit the attempt; nothing was changed. `problems` has a sentence for each, by task."""
+
+    def __init__(self, problems: dict[str, str]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(f"task {task}: {problem}" for task, problem in problems.items()))
+
+
+class ObjectsMissingError(Exception):
+    """Records name artefacts that the store does not have: they are to be sent first. Nothing was changed."""
+
+    def __init__(self, digests: list[str]) -> None:
+        self.digests = digests
+        super().__init__(f"{len(digests)} artefacts are not in the store; send them before the results")
+
+
+def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store) -> int:
+    """Take in the results of some tasks of an attempt and return how many of them were new.
+
+    Before: the attempt is live; the artefacts that the records name are in the store.
+    After: each task has a result and its record is in the store. A task that had a result keeps it, so that a second
+    delivery changes nothing.
+
+    Raises:
+        AttemptEndedError: the attempt is not live; nothing changed.
+        RecordsRefusedError: a record is not of this attempt's tasks or contradicts itself.
+        ObjectsMissingError: an artefact is missing.
+    """
+    shard = Attempt.objects.select_related("shard__evaluation__suite").get(pk=attempt_id).shard
+    _check(records=records, suite=shard.evaluation.suite.slug, tasks=frozenset(shard.task_keys))
+    with transaction.atomic():
+        attempt = locked_attempt(attempt_id)
+        _refuse_missing_objects(records=records, store=store)
+        digests = {record.task: _keep(record=record, store=store) for record in records}
+        new = _insert(attempt=attempt, evaluation=shard.evaluation, records=records, digests=digests)
+        if new:
+            note_progress(shard.evaluation_id)
+            announce(
+                evaluation_id=shard.evaluation_id,
+                results=[NewResult(task=record.task, outcome=record.outcome, score=record.score) for record in new],
+            )
+    return len(new)
+
+
+def _check(*, records: Sequence[ResultRecord], suite: str, tasks: frozenset[str]) -> None:
+    problems: dict[str, str] = {}
+    seen: set[str] = set()
+    for record in records:
+        measured = record.outcome in {Outcome.SCORED, Outcome.PLANNER_FAULT}
+        if record.suite != suite:
+            problems[record.task] = f"the record is of suite {record.suite!r}, the attempt of {suite!r}"
+        elif record.task not in tasks:
+            problems[record.task] = "is not one of the attempt's tasks"
+        elif record.task in seen:
+            problems[record.task] = "comes twice in one delivery"
+        elif record.outcome not in _FROM_WORKERS:
+            problems[record.task] = f"outcome {record.outcome} cannot come from a worker"
+        elif measured != (record.score is not None):
+            wanted = "needs a score" if measured else "must not have a score"
+            problems[record.task] = f"outcome {record.outcome} {wanted}"
+        elif record.outcome is not Outcome.SCORED and record.reason is None:
+            problems[record.task] = f"outcome {record.outcome} needs a reason"
+        seen.add(record.task)
+    if problems:
+        raise RecordsRefusedError(problems)
+
+
+def _refuse_missing_objects(*, records: Sequence[ResultRecord], store: Store) -> None:
+    digests = {artefact.digest for record in records for artefact in record.artefacts()}
+    if missing := sorted(digest for digest in digests if not store.has(digest)):
+        raise ObjectsMissingError(missing)
+
+
+def _keep(*, record: ResultRecord, store: Store) -> str:
+    try:
+        text = canonical_json.dumps(record.model_dump(mode="json"))
+    except ValueError as error:
+        raise RecordsRefusedError({record.task: f"holds a number that is not finite ({error})"}) from error
+    return store.put(Artefact(data=text.encode(), media_type=MediaType.TEXT))
+
+
+def _insert(
+    *, attempt: Attempt, evaluation: Evaluation, records: Sequence[ResultRecord], digests: dict[str, str]
+) -> list[ResultRecord]:
+    """Insert the rows of tasks that have none. The lock on the attempt keeps others from inserting them meanwhile."""
+    tasks = dict(Task.objects.filter(suite=evaluation.suite_id, key__in=list(digests)).values_list("key", "pk"))
+    have = set(
+        TaskResult.objects.filter(evaluation=evaluation, task__in=tasks.values()).values_list("task__key", flat=True)
+    )
+    new = [record for record in records if record.task not in have]
+    TaskResult.objects.bulk_create(
+        [
+            TaskResult(
+                evaluation=evaluation,
+                task_id=tasks[record.task],
+                outcome=record.outcome,
+                reason=record.reason or "",
+                reason_text=record.reason_text,
+                score=record.score,
+                seconds=_seconds(record),
+                plan_summary=plan_summary(record),
+                record_digest=digests[record.task],
+                attempt=attempt,
+            )
+            for record in new
+        ],
+        ignore_conflicts=True,
+    )
+    return new
+
+
+def plan_summary(record: ResultRecord) -> str:
+    """Tool names of the parsed plan in order, for tables; cut at 400 characters."""
+    steps = record.plan.get("steps") if isinstance(record.plan, dict) else None
+    listed = steps if isinstance(steps, list) else []
+    names = [str(step.get("tool", "?")) for step in listed if isinstance(step, dict)]
+    text = " → ".join(names)
+    return text if len(text) <= 400 else text[:399] + "…"
+
+
+def _seconds(record: ResultRecord) -> float:
+    planning = record.planner.seconds if record.planner else 0.0
+    return planning + sum(step.seconds for sample in record.samples for step in sample.steps)

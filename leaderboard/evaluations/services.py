@@ -1,0 +1,219 @@
+"""What owners do with evaluations: submit, resume, accept, cancel. Forms and API use the same functions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from evaluator.records import Outcome, Reason
+from leaderboard.accounts.models import User
+from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations import transitions
+from leaderboard.evaluations.leases import cancel_attempts
+from leaderboard.evaluations.library import library
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, Submission, TaskResult
+from leaderboard.evaluations.queueing import enqueue_reconcile
+from leaderboard.evaluations.reasons import EvaluationReason, sentence
+from leaderboard.evaluations.states import advance, deadline_of
+from leaderboard.planners.services import FieldErrors, PlannerData, check_planner, enter_planner
+
+FAULT_SCORE = 0.0
+"""What a `planner_fault` scores in the suites there are (OpenAGI, section 5)."""
+
+
+class NotPossibleError(Exception):
+    """The evaluation's state does not allow this now; nothing was changed. The message is a sentence for its owner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionData:
+    """A submission as a user enters it, not checked yet."""
+
+    planner: PlannerData
+    suites: Sequence[str]
+
+
+def submit(*, user: User, data: SubmissionData) -> Submission:
+    """Enter a planner for suites.
+
+    Before: nothing.
+    After: planner, submission, one evaluation per suite with its shards, and the results of the tasks that cannot run
+    are there, all or none of them; the reconciler is told after the commit.
+
+    Raises:
+        FieldErrors: something entered is wrong; nothing was changed.
+    """
+    suites, errors = _find_suites(data.suites)
+    errors = {**check_planner(data.planner), **errors}
+    if errors:
+        raise FieldErrors(errors)
+    reasons = {suite.slug: _not_run_reasons(suite) for suite in suites}
+    with transaction.atomic():
+        planner = enter_planner(owner=user, data=data.planner)
+        submission = Submission.objects.create(planner=planner, submitted_by=user)
+        for suite in suites:
+            _queue(submission=submission, suite=suite, not_run=reasons[suite.slug])
+    return submission
+
+
+def _find_suites(slugs: Sequence[str]) -> tuple[list[Suite], dict[str, list[str]]]:
+    if not slugs:
+        return [], {"suites": ["Choose at least one suite."]}
+    if len(set(slugs)) != len(slugs):
+        return [], {"suites": ["A suite is named twice."]}
+    found = {suite.slug: suite for suite in Suite.objects.filter(slug__in=slugs, current=True)}
+    if unknown := [slug for slug in slugs if slug not in found]:
+        known = ", ".join(Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True))
+        return [], {"suites": [f"There is no suite {unknown[0]!r}; there are: {known or 'none yet'}."]}
+    return [found[slug] for slug in slugs], {}
+
+
+def _not_run_reasons(suite: Suite) -> Mapping[str, tuple[Reason, str]]:
+    return library().not_run_reasons(suite=suite.slug, profile=settings.PROFILE, split=settings.SPLIT)
+
+
+def _queue(*, submission: Submission, suite: Suite, not_run: Mapping[str, tuple[Reason, str]]) -> Evaluation:
+    now = timezone.now()
+    tasks = list(Task.objects.filter(suite=suite).order_by("position"))
+    profile_digest = library().profile_digest(settings.PROFILE)
+    evaluation = Evaluation.objects.create(
+        submission=submission,
+        suite=suite,
+        profile=settings.PROFILE,
+        profile_digest=profile_digest,
+        split=settings.SPLIT,
+        samples=settings.SAMPLES,
+        state_since=now,
+        state_deadline=deadline_of(EvaluationState.QUEUED, now=now),
+        reason=EvaluationReason.WAITING,
+        reason_text=sentence(EvaluationReason.WAITING),
+        tasks_total=len(tasks),
+        tasks_not_run=sum(task.key in not_run for task in tasks),
+        provenance={"suite_digest": suite.digest, "profile_digest": profile_digest, "workers": []},
+    )
+    TaskResult.objects.bulk_create(
+        TaskResult(
+            evaluation=evaluation,
+            task=task,
+            outcome=Outcome.NOT_RUN,
+            reason=not_run[task.key][0],
+            reason_text=not_run[task.key][1],
+        )
+        for task in tasks
+        if task.key in not_run
+    )
+    _add_shards(evaluation=evaluation, keys=[task.key for task in tasks if task.key not in not_run])
+    enqueue_reconcile(evaluation.pk)
+    return evaluation
+
+
+def _add_shards(*, evaluation: Evaluation, keys: Sequence[str]) -> None:
+    size = settings.TASKS_PER_SHARD
+    now = timezone.now()
+    first = Shard.objects.filter(evaluation=evaluation).count()
+    Shard.objects.bulk_create(
+        Shard(
+            evaluation=evaluation,
+            number=first + number,
+            task_keys=list(keys[start : start + size]),
+            available_at=now,
+        )
+        for number, start in enumerate(range(0, len(keys), size))
+    )
+
+
+def resume(evaluation: Evaluation) -> int:
+    """Run the tasks that ended as `infra_fault` again, and only these. Returns how many there are.
+
+    Before: the evaluation is `on_hold`.
+    After: it is `queued` with its attempt raised by one, new shards hold these tasks, and their results are gone.
+
+    Raises:
+        NotPossibleError: it is in another state.
+    """
+    with transaction.atomic():
+        current = _locked(evaluation, wanted=EvaluationState.ON_HOLD, verb="resumed")
+        faults = _faults(current)
+        keys = list(faults.order_by("task__position").values_list("task__key", flat=True))
+        advance(
+            evaluation_id=current.pk,
+            source=EvaluationState.ON_HOLD,
+            attempt=current.attempt,
+            target=EvaluationState.QUEUED,
+            reason=EvaluationReason.RESUMED,
+            facts={"count": len(keys)},
+            launch_handle="",
+        )
+        Evaluation.objects.filter(pk=current.pk).update(attempt=current.attempt + 1)
+        faults.delete()
+        _add_shards(evaluation=current, keys=keys)
+        enqueue_reconcile(current.pk)
+    return len(keys)
+
+
+def accept(evaluation: Evaluation) -> int:
+    """Let the tasks that ended as `infra_fault` count as faults of the planner. Returns how many there are.
+
+    Before: the evaluation is `on_hold`.
+    After: it is `aggregating`; these tasks are `planner_fault` with a score of 0, marked as accepted.
+
+    Raises:
+        NotPossibleError: it is in another state.
+    """
+    with transaction.atomic():
+        current = _locked(evaluation, wanted=EvaluationState.ON_HOLD, verb="accepted")
+        count = _faults(current).update(
+            outcome=Outcome.PLANNER_FAULT, score=FAULT_SCORE, accepted=True, updated=timezone.now()
+        )
+        advance(
+            evaluation_id=current.pk,
+            source=EvaluationState.ON_HOLD,
+            attempt=current.attempt,
+            target=EvaluationState.AGGREGATING,
+            reason=EvaluationReason.ACCEPTED,
+            facts={"count": count},
+        )
+        enqueue_reconcile(current.pk)
+    return count
+
+
+def cancel(evaluation: Evaluation) -> None:
+    """End an evaluation at its owner's wish.
+
+    Before: it is in any state that is not final.
+    After: it is `cancelled`, its workers' next calls are refused, and tasks without a result are `cancelled`.
+
+    Raises:
+        NotPossibleError: it has ended already.
+    """
+    with transaction.atomic():
+        current = _locked(evaluation, wanted=None, verb="cancelled")
+        advance(
+            evaluation_id=current.pk,
+            source=EvaluationState(current.state),
+            attempt=current.attempt,
+            target=EvaluationState.CANCELLED,
+            reason=EvaluationReason.CANCELLED_BY_OWNER,
+        )
+        cancel_attempts(current.pk)
+        open_tasks = Task.objects.filter(suite=current.suite_id).exclude(results__evaluation=current.pk)
+        TaskResult.objects.bulk_create(
+            [TaskResult(evaluation=current, task=task, outcome=Outcome.CANCELLED) for task in open_tasks],
+            ignore_conflicts=True,
+        )
+
+
+def _locked(evaluation: Evaluation, *, wanted: EvaluationState | None, verb: str) -> Evaluation:
+    current = Evaluation.objects.select_for_update().get(pk=evaluation.pk)
+    allowed = transitions.CANCELLABLE if wanted is None else {wanted}
+    if current.state not in allowed:
+        needed = "has not ended" if wanted is None else f"is {wanted.label.lower()!r}"
+        label = EvaluationState(current.state).label
+        raise NotPossibleError(f"The evaluation is {label.lower()!r}; only one that {needed} can be {verb}.")
+    return current
+
+
+def _faults(evaluation: Evaluation):  # noqa: ANN202 - a queryset of the generic manager
+    return TaskResult.objects.filter(evaluation=evaluation, outcome=Outcome.INFRA_FAULT)

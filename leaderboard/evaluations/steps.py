@@ -1,0 +1,191 @@
+"""The steps that the reconciler takes: each a compare-and-set in one transaction that says whether it did anything."""
+
+import logging
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from evaluator.records import Outcome, Reason
+from gpu_jobs.launchers import Launcher, LaunchError
+from leaderboard.boards.services import publish
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations.events import NewResult, announce
+from leaderboard.evaluations.leases import cancel_attempts, lose, remaining_tasks
+from leaderboard.evaluations.library import TaskOutcome, library
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, ShardState, TaskResult
+from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.states import advance, explain
+from leaderboard.evaluations.transitions import DEADLINES
+
+logger = logging.getLogger(__name__)
+
+
+def launch(evaluation: Evaluation) -> bool:
+    """queued -> launching."""
+    return advance(
+        evaluation_id=evaluation.pk,
+        source=EvaluationState.QUEUED,
+        attempt=evaluation.attempt,
+        target=EvaluationState.LAUNCHING,
+        reason=EvaluationReason.STARTING_WORKER,
+    )
+
+
+def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
+    """See that a worker runs, and keep its handle. Launchers adopt what they started before, so that a process that
+    is killed between the two lines leaves nothing behind that the next step does not find."""
+    state = EvaluationState(evaluation.state)
+    try:
+        handle = launching.ensure(evaluation_id=str(evaluation.pk))
+    except LaunchError as error:
+        logger.warning("no worker for evaluation %s: %s", evaluation.pk, error)
+        explain(
+            evaluation_id=evaluation.pk,
+            source=state,
+            reason=EvaluationReason.LAUNCH_FAILED,
+            facts={"detail": str(error)[:1000]},
+        )
+        return False
+    if handle != evaluation.launch_handle:
+        Evaluation.objects.filter(pk=evaluation.pk, attempt=evaluation.attempt).update(launch_handle=handle)
+    if state == EvaluationState.LAUNCHING:
+        explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.WAITING_FOR_WORKER)
+    return False
+
+
+def lose_attempts(attempts: Sequence[tuple[UUID, str]]) -> bool:
+    """Take shards from workers that are gone."""
+    return sum(lose(attempt_id=attempt, detail=why) for attempt, why in attempts) > 0
+
+
+def give_up_shards(*, evaluation: Evaluation, shard_ids: Sequence[int]) -> bool:
+    """End shards that were tried too often: their open tasks become `infra_fault`, which the owner can resume."""
+    did = False
+    for shard_id in shard_ids:
+        with transaction.atomic():
+            shard = Shard.objects.select_for_update().filter(pk=shard_id, state=ShardState.PENDING).first()
+            if shard is None:
+                continue
+            keys = remaining_tasks(shard)
+            text = f"The task was tried {shard.tries} times and its worker was lost each time."
+            _add_results(
+                evaluation=evaluation, keys=keys, outcome=Outcome.INFRA_FAULT, reason=Reason.WORKER_LOST, text=text
+            )
+            shard.state = ShardState.DONE
+            shard.save(update_fields=["state"])
+            announce(
+                evaluation_id=evaluation.pk,
+                results=[NewResult(task=key, outcome=Outcome.INFRA_FAULT, score=None) for key in keys],
+            )
+            did = True
+    return did
+
+
+def aggregate(evaluation: Evaluation) -> bool:
+    """launching or running -> aggregating."""
+    return advance(
+        evaluation_id=evaluation.pk,
+        source=EvaluationState(evaluation.state),
+        attempt=evaluation.attempt,
+        target=EvaluationState.AGGREGATING,
+        reason=EvaluationReason.AGGREGATING,
+    )
+
+
+def summarise(evaluation: Evaluation) -> bool:
+    """aggregating -> completed, published in the same transaction; or -> on_hold if tasks are `infra_fault`."""
+    results = list(evaluation.results.select_related("task").order_by("task__position"))
+    if faults := sum(result.outcome == Outcome.INFRA_FAULT for result in results):
+        return advance(
+            evaluation_id=evaluation.pk,
+            source=EvaluationState.AGGREGATING,
+            attempt=evaluation.attempt,
+            target=EvaluationState.ON_HOLD,
+            reason=EvaluationReason.INFRA_FAULTS,
+            facts={"count": faults, "total": evaluation.tasks_total},
+        )
+    try:
+        return _complete(evaluation=evaluation, results=results)
+    except Exception as error:  # whatever it is, its owner must not be left without an answer
+        logger.exception("the scores of evaluation %s could not be computed", evaluation.pk)
+        explain(
+            evaluation_id=evaluation.pk,
+            source=EvaluationState.AGGREGATING,
+            reason=EvaluationReason.AGGREGATE_RETRY,
+            facts={"detail": type(error).__name__},
+        )
+        return False
+
+
+def _complete(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
+    summary = library().summarise(
+        suite=evaluation.suite.slug,
+        results=[
+            TaskOutcome(
+                task=result.task.key, metric=result.task.metric, outcome=Outcome(result.outcome), score=result.score
+            )
+            for result in results
+        ],
+    )
+    with transaction.atomic():
+        done = advance(
+            evaluation_id=evaluation.pk,
+            source=EvaluationState.AGGREGATING,
+            attempt=evaluation.attempt,
+            target=EvaluationState.COMPLETED,
+            reason=EvaluationReason.PUBLISHED,
+            summary=summary,
+        )
+        if done:
+            publish(Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation.pk))
+    return done
+
+
+def fail_overdue(evaluation: Evaluation) -> bool:
+    """End an evaluation whose state lasted too long."""
+    state = EvaluationState(evaluation.state)
+    lasts = DEADLINES[state]
+    hours = int(lasts.total_seconds() // 3600) if lasts else 0
+    reason = {
+        EvaluationState.RUNNING: EvaluationReason.STALLED,
+        EvaluationState.AGGREGATING: EvaluationReason.AGGREGATE_FAILED,
+    }.get(state, EvaluationReason.NO_WORKER)
+    with transaction.atomic():
+        done = advance(
+            evaluation_id=evaluation.pk,
+            source=state,
+            attempt=evaluation.attempt,
+            target=EvaluationState.FAILED,
+            reason=reason,
+            facts={"hours": hours},
+        )
+        if done:
+            cancel_attempts(evaluation.pk)
+    return done
+
+
+def abandon(evaluation: Evaluation) -> bool:
+    """on_hold -> cancelled, since its owner did nothing."""
+    lasts = DEADLINES[EvaluationState.ON_HOLD]
+    return advance(
+        evaluation_id=evaluation.pk,
+        source=EvaluationState.ON_HOLD,
+        attempt=evaluation.attempt,
+        target=EvaluationState.CANCELLED,
+        reason=EvaluationReason.ABANDONED,
+        facts={"days": lasts.days if lasts else 0},
+    )
+
+
+def _add_results(*, evaluation: Evaluation, keys: Sequence[str], outcome: Outcome, reason: Reason, text: str) -> None:
+    now = timezone.now()
+    tasks = Task.objects.filter(suite=evaluation.suite_id, key__in=keys)
+    TaskResult.objects.bulk_create(
+        [
+            TaskResult(evaluation=evaluation, task=task, outcome=outcome, reason=reason, reason_text=text, updated=now)
+            for task in tasks
+        ],
+        ignore_conflicts=True,
+    )

@@ -1,0 +1,164 @@
+"""Filtering the tasks of an evaluation, without a database: filters combine, and each value knows its count.
+
+The count beside a value is the number of rows that choosing it would show, given all the *other* filters.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+PENDING = "pending"
+
+
+class TaskRow(NamedTuple):
+    """One task of an evaluation with its slim result."""
+
+    key: str
+    position: int
+    text: str
+    structure: str
+    metric: str
+    base: str
+    degradations: tuple[str, ...]
+    outcome: str
+    """The result's outcome, or `pending` where there is no result yet."""
+    reason: str
+    reason_text: str
+    score: float | None
+    seconds: float | None
+    plan_summary: str
+
+
+class Facet(NamedTuple):
+    """A property to filter by."""
+
+    name: str
+    """The GET parameter."""
+    label: str
+    values: Callable[[TaskRow], tuple[str, ...]]
+
+
+FACETS = (
+    Facet("outcome", "Outcome", lambda row: (row.outcome,)),
+    Facet("metric", "Metric", lambda row: (row.metric,)),
+    Facet("base", "Base task", lambda row: (row.base,) if row.base else ()),
+    Facet("degradation", "Degradation", lambda row: row.degradations),
+    Facet("structure", "Structure", lambda row: (row.structure,)),
+    Facet("reason", "Reason", lambda row: (row.reason,) if row.reason else ()),
+)
+SORTS: Mapping[str, Callable[[TaskRow], float | str | None]] = {
+    "task": lambda row: row.position,
+    "outcome": lambda row: row.outcome,
+    "score": lambda row: row.score,
+    "seconds": lambda row: row.seconds,
+}
+
+
+class Choice(NamedTuple):
+    """One value of a facet."""
+
+    value: str
+    count: int
+    chosen: bool
+
+
+class Group(NamedTuple):
+    """A facet with its values."""
+
+    name: str
+    label: str
+    choices: tuple[Choice, ...]
+    is_set: bool
+
+
+class Selection(NamedTuple):
+    """The rows that the filters leave, and the filters as they can be shown."""
+
+    rows: tuple[TaskRow, ...]
+    groups: tuple[Group, ...]
+    search: str
+    is_filtered: bool
+
+
+class FailureGroup(NamedTuple):
+    """Tasks without a normal score, by the reason."""
+
+    outcome: str
+    reason: str
+    count: int
+    example: TaskRow
+    sentences: int
+    """Number of different sentences among them; the example's is one."""
+
+
+def select(*, rows: Sequence[TaskRow], parameters: Mapping[str, str]) -> Selection:
+    """Apply the filters that `parameters` (the query string) asks for. Empty and unknown parameters do not count."""
+    chosen = {facet.name: parameters[facet.name] for facet in FACETS if parameters.get(facet.name)}
+    search = parameters.get("q", "").strip()
+    found = [row for row in rows if _matches_text(row, search)]
+    kept = [row for row in found if _matches(row, chosen)]
+    groups = tuple(_group(facet=facet, rows=found, chosen=chosen) for facet in FACETS)
+    return Selection(
+        rows=tuple(sort_tasks(rows=kept, sort=parameters.get("sort", ""))),
+        groups=tuple(group for group in groups if len(group.choices) > 1 or group.is_set),
+        search=search,
+        is_filtered=bool(chosen or search),
+    )
+
+
+def sort_tasks(*, rows: Iterable[TaskRow], sort: str) -> list[TaskRow]:
+    """Rows by a key of `SORTS`, with `-` in front for descending; ties in the suite's order, missing values last."""
+    key = SORTS.get(sort.removeprefix("-"), SORTS["task"])
+    ordered = sorted(rows, key=lambda row: row.position)
+    present = [row for row in ordered if key(row) is not None]
+    absent = [row for row in ordered if key(row) is None]
+    present.sort(key=key, reverse=sort.startswith("-"))  # type: ignore[arg-type]
+    return present + absent
+
+
+def failures(rows: Iterable[TaskRow]) -> list[FailureGroup]:
+    """Tasks that ended without a normal score, grouped by outcome and reason, the largest group first."""
+    groups: dict[tuple[str, str], list[TaskRow]] = {}
+    for row in rows:
+        if row.outcome in {"planner_fault", "infra_fault"}:
+            groups.setdefault((row.outcome, row.reason), []).append(row)
+    found = [
+        FailureGroup(
+            outcome=outcome,
+            reason=reason,
+            count=len(members),
+            example=members[0],
+            sentences=len({member.reason_text for member in members}),
+        )
+        for (outcome, reason), members in groups.items()
+    ]
+    return sorted(found, key=lambda group: (group.outcome, -group.count, group.reason))
+
+
+def _matches(row: TaskRow, chosen: Mapping[str, str], *, without: str = "") -> bool:
+    return all(
+        chosen[facet.name] in facet.values(row) for facet in FACETS if facet.name in chosen and facet.name != without
+    )
+
+
+def _matches_text(row: TaskRow, search: str) -> bool:
+    """Every word of the search occurs in the request, the plan or the reason; `#12` is the task with the key 12."""
+    if search.startswith("#"):
+        return row.key == search[1:]
+    text = f"{row.text} {row.plan_summary} {row.reason_text}".casefold()
+    return all(word in text for word in search.casefold().split())
+
+
+def _group(*, facet: Facet, rows: Iterable[TaskRow], chosen: Mapping[str, str]) -> Group:
+    all_values: dict[str, None] = {}
+    counts: Counter[str] = Counter()
+    for row in rows:
+        values = facet.values(row)
+        all_values.update(dict.fromkeys(values))
+        if _matches(row, chosen, without=facet.name):
+            counts.update(values)
+    picked = chosen.get(facet.name, "")
+    if picked:
+        all_values.setdefault(picked)
+    choices = tuple(Choice(value, counts[value], value == picked) for value in all_values)
+    return Group(name=facet.name, label=facet.label, choices=choices, is_set=bool(picked))

@@ -1,0 +1,172 @@
+"""What the task page shows: the stored record of one task, with its plan drawn and its artefacts named."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from pydantic import ValidationError
+
+from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError
+from evaluator.records import ArtefactReference, ResultRecord, SampleResult, StepRun
+from evaluator.suites.registry import suite_of
+from evaluator.tools.types import Catalogue
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations.models import TaskResult
+from leaderboard.evaluations.plan_graph import Graph, draw
+
+MAX_TEXT = 2000
+"""Characters of a text artefact that the page shows; the whole text is behind its link."""
+HIDDEN_SPLIT = "hidden"
+
+
+class Shown(NamedTuple):
+    """One artefact as the page shows it."""
+
+    name: str
+    digest: str
+    is_image: bool
+    text: str
+    alt: str
+
+
+class ShownStep(NamedTuple):
+    """One executed step."""
+
+    run: StepRun
+    inputs: tuple[Shown, ...]
+    outputs: tuple[Shown, ...]
+
+
+class ShownSample(NamedTuple):
+    """One sample with everything that the plan did to it."""
+
+    number: int
+    score: float | None
+    inputs: tuple[Shown, ...]
+    steps: tuple[ShownStep, ...]
+    answer: Shown | None
+    reference: Shown | None
+
+
+class TaskPage(NamedTuple):
+    """Everything on the page that comes from the record, or stands in for it."""
+
+    record: ResultRecord | None
+    record_missing: bool
+    """The row names a record, but the store cannot give it."""
+    graph: Graph | None
+    gold: Graph | None
+    samples: tuple[ShownSample, ...]
+    received: str
+    data_is_hidden: bool
+
+
+def read_record(digest: str) -> ResultRecord | None:
+    """The record with this digest; None if the store has lost it or it is of another version."""
+    try:
+        return ResultRecord.model_validate_json(_store().get(digest).data)
+    except (ObjectMissingError, ObjectDamagedError, ValidationError):
+        return None
+
+
+def task_page(*, task: Task, result: TaskResult | None, split: str, sees_hidden: bool) -> TaskPage:
+    """Gather the page. Data and gold plan of the hidden split are for operators only."""
+    digest = result.record_digest if result else ""
+    record = read_record(digest) if digest else None
+    hidden = split == HIDDEN_SPLIT and not sees_hidden
+    catalogue, resources = _signatures(task)
+    gold = None
+    if task.gold and not hidden:
+        gold = draw(plan=task.gold, catalogue=catalogue, resources=resources)
+    samples: tuple[ShownSample, ...] = ()
+    if record and not hidden:
+        texts = _Texts(_store())
+        samples = tuple(_sample(sample=sample, texts=texts) for sample in record.samples)
+    return TaskPage(
+        record=record,
+        record_missing=bool(digest) and record is None,
+        graph=_plan_graph(record=record, catalogue=catalogue, resources=resources),
+        gold=gold,
+        samples=samples,
+        received=_as_text(record.plan_received) if record else "",
+        data_is_hidden=hidden,
+    )
+
+
+def _store() -> LocalStore:
+    return LocalStore(Path(settings.STORE_DIR))
+
+
+def _signatures(task: Task) -> tuple[Catalogue | None, dict[str, str]]:
+    """Types for the labels of edges. A suite that this release does not know is drawn without them."""
+    try:
+        suite = suite_of(task.suite.slug)
+        resources = {name: str(kind) for name, kind in suite.task(task.key).resources.items()}
+    except LookupError:
+        return None, {}
+    return suite.catalogue, resources
+
+
+def _plan_graph(
+    *, record: ResultRecord | None, catalogue: Catalogue | None, resources: Mapping[str, str]
+) -> Graph | None:
+    if record is None or not isinstance(record.plan, dict) or not record.plan.get("steps"):
+        return None
+    problems = {problem.step: _words(problem.code) for problem in record.problems if problem.step}
+    for sample in record.samples:
+        problems |= {run.step: "Failed when run" for run in sample.steps if run.error}
+    return draw(plan=record.plan, catalogue=catalogue, resources=resources, problems=problems)
+
+
+def _words(code: str) -> str:
+    words = code.replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+class _Texts:
+    """Reads text artefacts, each once."""
+
+    def __init__(self, store: LocalStore) -> None:
+        self._store = store
+        self._read: dict[str, str] = {}
+
+    def of(self, digest: str) -> str:
+        if digest not in self._read:
+            try:
+                text = self._store.get(digest).data.decode("utf-8", errors="replace")
+            except (ObjectMissingError, ObjectDamagedError):
+                text = "(not in the store any more)"
+            self._read[digest] = text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + " …"
+        return self._read[digest]
+
+
+def _sample(*, sample: SampleResult, texts: _Texts) -> ShownSample:
+    number = sample.index + 1
+
+    def show(name: str, reference: ArtefactReference, alt: str) -> Shown:
+        is_image = reference.media_type.startswith("image/")
+        text = "" if is_image else texts.of(reference.digest)
+        return Shown(name=name, digest=reference.digest, is_image=is_image, text=text, alt=f"{alt}, sample {number}")
+
+    def step(run: StepRun) -> ShownStep:
+        where = f"step {run.step}, {run.tool}"
+        return ShownStep(
+            run=run,
+            inputs=tuple(show(name, value, f"Input {name} of {where}") for name, value in run.inputs.items()),
+            outputs=tuple(show(name, value, f"Output {name} of {where}") for name, value in run.outputs.items()),
+        )
+
+    return ShownSample(
+        number=number,
+        score=sample.score,
+        inputs=tuple(show(f"${name}", value, f"Given {name}") for name, value in sample.inputs.items()),
+        steps=tuple(step(run) for run in sample.steps),
+        answer=show("answer", sample.answer, "The plan's answer") if sample.answer else None,
+        reference=show("reference", sample.reference, "The reference") if sample.reference else None,
+    )
+
+
+def _as_text(received: Any) -> str:
+    return received if isinstance(received, str) else json.dumps(received, indent=2, ensure_ascii=False)

@@ -1,0 +1,28 @@
+"""Celery tasks. They carry ids only; everything they do is decided from the database."""
+
+from uuid import UUID
+
+from leaderboard.config.celery import task
+from leaderboard.evaluations import reconcile
+
+
+@task
+def reconcile_evaluation(evaluation_id: str) -> None:
+    """Take an evaluation one step further.
+
+    Before: nothing; the evaluation may be in any state, and the message may come twice or late.
+    After: at most one step was done; if it did one, another message asks for the next.
+    """
+    if reconcile.reconcile(UUID(evaluation_id)):
+        reconcile_evaluation.apply_async(args=[evaluation_id])
+
+
+@task
+def sweep() -> None:
+    """Look at every evaluation that has not ended.
+
+    Before: nothing; several sweeps may run at once.
+    After: each of them was reconciled once, so that whatever a lost message, a killed process or a passed deadline
+    left behind has moved on.
+    """
+    reconcile.sweep()

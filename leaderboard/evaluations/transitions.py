@@ -1,0 +1,66 @@
+"""The transitions that are allowed, and the deadlines of the states. Pure: knows no database.
+
+    queued -> launching -> running -> aggregating -> completed
+                                      aggregating -> on_hold -> queued (resume) | aggregating (accept)
+
+Every state that is not final may also fail or be cancelled.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from leaderboard.evaluations.models import AttemptState, EvaluationState
+
+_S = EvaluationState
+_A = AttemptState
+
+EVALUATION: Mapping[EvaluationState, frozenset[EvaluationState]] = {
+    _S.QUEUED: frozenset({_S.LAUNCHING, _S.FAILED, _S.CANCELLED}),
+    _S.LAUNCHING: frozenset({_S.RUNNING, _S.AGGREGATING, _S.FAILED, _S.CANCELLED}),
+    _S.RUNNING: frozenset({_S.AGGREGATING, _S.FAILED, _S.CANCELLED}),
+    _S.AGGREGATING: frozenset({_S.COMPLETED, _S.ON_HOLD, _S.FAILED, _S.CANCELLED}),
+    _S.ON_HOLD: frozenset({_S.QUEUED, _S.AGGREGATING, _S.FAILED, _S.CANCELLED}),
+    _S.COMPLETED: frozenset(),
+    _S.FAILED: frozenset(),
+    _S.CANCELLED: frozenset(),
+}
+
+ATTEMPT: Mapping[AttemptState, frozenset[AttemptState]] = {
+    _A.LIVE: frozenset({_A.COMPLETED, _A.LOST, _A.FAILED, _A.CANCELLED}),
+    _A.COMPLETED: frozenset(),
+    _A.LOST: frozenset(),
+    _A.FAILED: frozenset(),
+    _A.CANCELLED: frozenset(),
+}
+
+FINAL = frozenset(state for state, following in EVALUATION.items() if not following)
+LEASABLE = frozenset({_S.LAUNCHING, _S.RUNNING})
+"""States in which workers may take tasks."""
+CANCELLABLE = frozenset(state for state, following in EVALUATION.items() if _S.CANCELLED in following)
+
+DEADLINES: Mapping[EvaluationState, timedelta | None] = {
+    _S.QUEUED: timedelta(hours=24),
+    _S.LAUNCHING: timedelta(hours=24),
+    _S.RUNNING: timedelta(hours=6),
+    _S.AGGREGATING: timedelta(minutes=15),
+    _S.ON_HOLD: timedelta(days=30),
+    _S.COMPLETED: None,
+    _S.FAILED: None,
+    _S.CANCELLED: None,
+}
+"""How long a state may last; `running` starts again with every result. What then follows: `reconcile.decide`."""
+
+
+class IllegalTransitionError(Exception):
+    """A transition that the table does not know: a mistake in the code that asked for it."""
+
+
+def check(*, source: EvaluationState, target: EvaluationState) -> None:
+    """Refuse a transition that is not in the table.
+
+    Raises:
+        IllegalTransitionError: it is not.
+    """
+    if target not in EVALUATION[source]:
+        allowed = ", ".join(sorted(EVALUATION[source])) or "none, it is final"
+        raise IllegalTransitionError(f"an evaluation cannot go from {source} to {target}; allowed: {allowed}")
