@@ -34,6 +34,8 @@ class Reason(StrEnum):
     PLANNER_TIMEOUT = "planner_timeout"
     REFUSED_BY_ENDPOINT = "refused_by_endpoint"
     """The endpoint answered 4xx other than 429."""
+    ADDRESS_REFUSED = "address_refused"
+    """The endpoint's address is not a public one."""
     UNPARSABLE_PLAN = "unparsable_plan"
     INVALID_PLAN = "invalid_plan"
     LIMIT_EXCEEDED = "limit_exceeded"

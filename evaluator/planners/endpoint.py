@@ -90,7 +90,7 @@ class EndpointPlanner:
                 _check_status(response=response, body=body, fault=fault)
                 return body
         except EgressRefusedError as error:
-            raise fault(Reason.REFUSED_BY_ENDPOINT, f"The endpoint was not called: {error}") from error
+            raise fault(Reason.ADDRESS_REFUSED, f"The endpoint was not called: {error}") from error
         except (httpx.ReadTimeout, httpx.WriteTimeout):
             raise fault(Reason.PLANNER_TIMEOUT, self._too_slow()) from None
         except httpx.TransportError as error:

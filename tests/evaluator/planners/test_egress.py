@@ -1,0 +1,62 @@
+"""Addresses that may not be called are refused with a sentence, when submitted and when called."""
+
+import httpx
+import pytest
+
+from evaluator.planners import EgressRefusedError, check_url, egress
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("ftp://example.org/", "http://"),
+        ("example.org/plan", "http://"),
+        ("http:///plan", "names no host"),
+        ("http://user:secret@example.org/", "user name"),
+        ("http://example.org:99999/", "not a valid address"),
+        ("http://" + "a" * 600, "longer than"),
+        ("http://127.0.0.1:8000/", "private"),
+        ("http://localhost/", "private"),
+        ("http://[::1]/", "private"),
+        ("http://10.1.2.3/", "private"),
+        ("http://192.168.0.1/", "private"),
+        ("http://169.254.169.254/latest/meta-data", "private"),
+        ("http://0.0.0.0/", "private"),
+        ("http://[::ffff:127.0.0.1]/", "private"),
+        ("http://100.64.0.1/", "private"),
+        ("http://224.0.0.1/", "private"),
+        ("http://2130706433/", "private"),
+    ],
+)
+def test_a_bad_address_is_refused_when_submitted(url, says):
+    with pytest.raises(EgressRefusedError, match=says):
+        check_url(url=url, allow_private=False)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9000/", "http://localhost:9000/plan"])
+def test_demo_mode_allows_private_addresses(url):
+    check_url(url=url, allow_private=True)
+
+
+def test_a_public_address_is_allowed():
+    check_url(url="https://8.8.8.8/plan", allow_private=False)
+
+
+def test_a_name_that_changes_its_mind_is_refused_at_the_connection(monkeypatch):
+    """DNS rebinding: public when submitted, loopback when called."""
+    answers = iter([["8.8.8.8"], ["127.0.0.1"]])
+    monkeypatch.setattr(egress, "_resolve", lambda host, port: next(answers))
+    check_url(url="http://rebind.example/", allow_private=False)
+    with (
+        egress.egress_client(allow_private=False, timeout=httpx.Timeout(1.0)) as client,
+        pytest.raises(EgressRefusedError, match="private"),
+    ):
+        client.post("http://rebind.example/")
+
+
+def test_a_name_that_does_not_resolve_is_a_connection_error():
+    with (
+        egress.egress_client(allow_private=True, timeout=httpx.Timeout(1.0)) as client,
+        pytest.raises(httpx.ConnectError, match="does not resolve"),
+    ):
+        client.get("http://does-not-exist.invalid/")

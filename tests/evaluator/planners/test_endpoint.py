@@ -1,0 +1,182 @@
+"""The endpoint client against a real HTTP server that misbehaves in every way."""
+
+import json
+import threading
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from evaluator.planners import EndpointPlanner, EndpointSettings, PlannerError, request_for
+from evaluator.records import Reason
+from evaluator.suites import suite_of
+
+SUITE = suite_of("openagi")
+TASK = SUITE.task("16")
+REQUEST = request_for(
+    suite=SUITE, task=TASK, context=SUITE.context(task=TASK, offered=frozenset({"Image Denoising", "Colorization"}))
+)
+GOOD = json.dumps({"plan": "Image Denoising", "usage": {"prompt_tokens": 7, "completion_tokens": 3}}).encode()
+
+
+@contextmanager
+def endpoint(*answers):
+    """Serve the answers in turn (the last one for ever): (status, body), with headers as a third part."""
+    seen = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            seen.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            answer = answers[min(len(seen), len(answers)) - 1]
+            if callable(answer):
+                answer(self)
+                return
+            status, body, *headers = answer
+            self.send_response(status)
+            for name, value in headers[0].items() if headers else ():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/plan", seen
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def planner(url, *, timeout=5.0, waits=None, allow_private=True):
+    settings = EndpointSettings(url=url, timeout_seconds=timeout, allow_private=allow_private)
+    return EndpointPlanner(settings, sleep=(waits if waits is not None else []).append)
+
+
+def failure(url, **options):
+    with pytest.raises(PlannerError) as caught:
+        planner(url, **options).plan(REQUEST)
+    return caught.value
+
+
+def test_a_plan_comes_back_with_its_token_counts():
+    with endpoint((200, GOOD)) as (url, seen):
+        reply = planner(url).plan(REQUEST)
+    assert reply.plan == "Image Denoising"
+    assert (reply.call.prompt_tokens, reply.call.completion_tokens, reply.call.tries) == (7, 3, 1)
+    assert seen[0]["version"] == "planner/1"
+    assert seen[0]["task"] == {"id": "16", "request": TASK.text, "resources": {"image": "image"}}
+    assert [tool["name"] for tool in seen[0]["tools"]] == ["Image Denoising", "Colorization"]
+
+
+def test_a_request_tells_nothing_of_the_gold_plan():
+    text = REQUEST.model_dump_json()
+    assert "gold" not in text
+    assert "degradation" not in text
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "says"),
+    [
+        ((200, b"x" * 3_000_000), Reason.RESPONSE_TOO_LARGE, "more than 1024 KiB"),
+        ((200, b"<!doctype html><p>hello"), Reason.INVALID_RESPONSE, "is not JSON; it begins with '<!doctype html>"),
+        ((200, b'{"plan": '), Reason.INVALID_RESPONSE, "is not JSON"),
+        ((200, b""), Reason.INVALID_RESPONSE, "is not JSON"),
+        ((200, b'{"answer": 42}'), Reason.INVALID_RESPONSE, "plan: Field required"),
+        ((200, b'["plan"]'), Reason.INVALID_RESPONSE, "not a planner/1 response"),
+        ((200, b'{"plan": [1]}'), Reason.INVALID_RESPONSE, "plan"),
+        ((200, b'{"plan": "\\u0000"}'), Reason.INVALID_RESPONSE, "NUL"),
+        ((200, b'{"plan": "\\ud800"}'), Reason.INVALID_RESPONSE, "surrogate"),
+        ((200, b"[" * 100_000), Reason.INVALID_RESPONSE, "not JSON"),
+        ((200, b'{"plan": {"a":' + b"[" * 60 + b"]" * 60 + b"}}"), Reason.INVALID_RESPONSE, "nested"),
+        ((404, b"nothing here"), Reason.REFUSED_BY_ENDPOINT, "HTTP 404"),
+        ((302, b"", {"Location": "http://127.0.0.1/other"}), Reason.REFUSED_BY_ENDPOINT, "redirects are not followed"),
+    ],
+)
+def test_a_wrong_answer_is_the_planners_fault_and_is_not_asked_again(answer, reason, says):
+    with endpoint(answer) as (url, seen):
+        error = failure(url)
+    assert error.reason is reason
+    assert says in str(error)
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 429])
+def test_an_endpoint_that_stays_unavailable_is_given_up_after_bounded_tries(status):
+    waits = []
+    with endpoint((status, b"busy")) as (url, seen):
+        error = failure(url, waits=waits)
+    assert error.reason is Reason.ENDPOINT_UNAVAILABLE
+    assert f"HTTP {status}" in str(error)
+    assert len(seen) == 4
+    assert waits == [0.5, 1.0, 2.0]
+
+
+def test_an_endpoint_that_recovers_is_forgiven_and_retry_after_is_honoured():
+    waits = []
+    with endpoint((429, b"", {"Retry-After": "3"}), (500, b""), (200, GOOD)) as (url, _):
+        reply = planner(url, waits=waits).plan(REQUEST)
+    assert reply.call.tries == 3
+    assert waits == [3.0, 1.0]
+
+
+def test_an_unreachable_endpoint_is_unavailable():
+    with endpoint((200, GOOD)) as (url, _):
+        pass
+    error = failure(url)
+    assert error.reason is Reason.ENDPOINT_UNAVAILABLE
+    assert error.call.tries == 4
+
+
+def test_a_connection_dropped_half_way_is_unavailable():
+    def drop(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        handler.wfile.write(b'{"plan"')
+        handler.close_connection = True
+
+    with endpoint(drop) as (url, seen):
+        assert failure(url).reason is Reason.ENDPOINT_UNAVAILABLE
+    assert len(seen) == 4
+
+
+def test_a_late_answer_is_a_timeout():
+    with endpoint(lambda handler: time.sleep(1.0)) as (url, seen):
+        error = failure(url, timeout=0.3)
+    assert error.reason is Reason.PLANNER_TIMEOUT
+    assert "within 0.3 seconds" in str(error)
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("part", ["headers", "body"])
+def test_a_trickle_does_not_outlast_the_timeout(part):
+    def trickle(handler):
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+        if part == "body":
+            handler.wfile.write(b"Content-Length: 1000\r\n\r\n")
+        for _ in range(40):
+            try:
+                handler.wfile.write(b"X-More: 1\r\n" if part == "headers" else b" ")
+            except OSError:
+                return
+            time.sleep(0.1)
+
+    started = time.monotonic()
+    with endpoint(trickle) as (url, _):
+        error = failure(url, timeout=0.5)
+        elapsed = time.monotonic() - started
+    assert error.reason is Reason.PLANNER_TIMEOUT
+    assert elapsed < 2.0
+
+
+def test_a_private_address_is_refused_when_it_is_called():
+    with endpoint((200, GOOD)) as (url, seen):
+        error = failure(url, allow_private=False)
+    assert error.reason is Reason.ADDRESS_REFUSED
+    assert "private" in str(error)
+    assert seen == []

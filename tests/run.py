@@ -1,0 +1,105 @@
+"""`./planarena test`: sets up what the tests need, then runs every check. CI runs this and nothing else.
+
+Each check runs even if an earlier one failed, so that one run shows everything; the exit code is 0 only if all passed.
+Arguments are handed to pytest, and then only pytest runs: `./planarena test tests/evaluator -k engine`.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the checks and return the exit code."""
+    os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    browser = find_or_install_browser()
+    if browser is None:
+        print(
+            "planarena: the browser tests need Chromium. It was not found, and neither Debian's package nor Playwright's "
+            "own could be installed. Install Chromium, or set PLANARENA_CHROMIUM to its program.",
+            file=sys.stderr,
+        )
+        return 1
+    os.environ["PLANARENA_CHROMIUM"] = browser
+    pytest = ("pytest", [sys.executable, "-m", "pytest", *arguments])
+    if arguments:
+        return run_all([pytest])
+    return run_all(
+        [
+            ("lint", ["ruff", "check", "."]),
+            ("format", ["ruff", "format", "--check", "."]),
+            ("types", ["mypy"]),
+            ("import contracts", ["lint-imports"]),
+            ("migrations", [sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"]),
+            ("front-end types", ["npm", "--prefix", "frontend", "run", "--silent", "check"]),
+            pytest,
+        ]
+    )
+
+
+def run_all(checks: Sequence[tuple[str, list[str]]]) -> int:
+    """Run each check, print how it went and how long it took, and return 1 if any failed."""
+    failed = []
+    with tempfile.TemporaryDirectory(prefix="planarena-checks-") as data:
+        environment = os.environ | {"PLANARENA_DATA": data, "PLANARENA_DEMO": "1"}
+        for name, command in checks:
+            print(f"\n== {name}: {' '.join(Path(part).name for part in command[:4])}", flush=True)
+            started = time.monotonic()
+            done = subprocess.run(command, cwd=ROOT, env=environment if name == "migrations" else None, check=False)
+            verdict = "ok" if done.returncode == 0 else f"FAILED (exit code {done.returncode})"
+            print(f"== {name}: {verdict}, {time.monotonic() - started:.0f} s", flush=True)
+            if done.returncode:
+                failed.append(name)
+    print(f"\n== failed: {', '.join(failed)}" if failed else "\n== all checks passed", flush=True)
+    return 1 if failed else 0
+
+
+def find_or_install_browser() -> str | None:
+    """Path of a Chromium: the machine's, else Debian's package when root, else Playwright's own; None if none is had."""
+    found = find_browser()
+    if found is None and hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
+        print("== installing Chromium (Debian's package)", flush=True)
+        for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]):
+            subprocess.run(
+                command,
+                env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
+                stdout=subprocess.DEVNULL,
+                check=False,
+            )
+        found = find_browser()
+    if found is None:
+        print("== installing Chromium (Playwright's own)", flush=True)
+        subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
+        found = playwrights_own()
+    return found
+
+
+def find_browser() -> str | None:
+    """A Chromium that is on the machine."""
+    named = os.environ.get("PLANARENA_CHROMIUM")
+    if named and Path(named).exists():
+        return named
+    on_path = (shutil.which(name) for name in BROWSERS)
+    return next((path for path in on_path if path), None) or playwrights_own()
+
+
+def playwrights_own() -> str | None:
+    """The browser that Playwright installed for itself, if it did."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = playwright.chromium.executable_path
+    return path if Path(path).exists() else None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
