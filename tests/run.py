@@ -24,8 +24,8 @@ def main(arguments: Sequence[str]) -> int:
     browser = find_or_install_browser()
     if browser is None:
         print(
-            "planarena: the browser tests need Chromium. It was not found, and neither Debian's package nor Playwright's "
-            "own could be installed. Install Chromium, or set PLANARENA_CHROMIUM to its program.",
+            "planarena: the browser tests need Chromium. It was not found, and neither Debian's package nor "
+            "Playwright's own could be installed. Install Chromium, or set PLANARENA_CHROMIUM to its program.",
             file=sys.stderr,
         )
         return 1
@@ -64,7 +64,7 @@ def run_all(checks: Sequence[tuple[str, list[str]]]) -> int:
 
 
 def find_or_install_browser() -> str | None:
-    """Path of a Chromium: the machine's, else Debian's package when root, else Playwright's own; None if none is had."""
+    """Path of a Chromium: the machine's, else Debian's package when root, else Playwright's own; None if all fail."""
     found = find_browser()
     if found is None and hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
         print("== installing Chromium (Debian's package)", flush=True)
