@@ -22,8 +22,6 @@ class ExpertSpec:
     """Folder with `config.json` and `model.safetensors`."""
     weights_digest: str
     """SHA-256 over the files of the folder that change its output."""
-    code_version: str
-    """Of the implementation: changed by hand whenever the code around the model changes what it returns."""
     code_version: str = "1"
     """The implementation's `code_version`, repeated here so that store keys need no loaded model."""
     precision: str = "float32"

@@ -1,0 +1,40 @@
+"""Which implementations there are, where their code is, and its version. Importing this loads no model code."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class Implementation:
+    """Code that can be registered with `@expert`."""
+
+    module: str
+    """Imported when the first expert of it is loaded."""
+    code_version: str
+    """Raised by hand whenever the code around the model changes what it returns; part of store keys and digests."""
+
+
+IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
+    {
+        "swin2sr": Implementation(module="evaluator.experts.restoration", code_version="1"),
+        "restormer": Implementation(module="evaluator.experts.restoration", code_version="1"),
+        "siggraph17": Implementation(module="evaluator.experts.restoration", code_version="1"),
+        "vit-classifier": Implementation(module="evaluator.experts.classification", code_version="1"),
+    }
+)
+
+SCORER_CODE_VERSIONS: Mapping[str, str] = MappingProxyType({"ViT": "1", "BERT": "1"})
+"""The same for the scorers of `evaluator.metrics.similarity`."""
+
+
+def implementation_of(name: str) -> Implementation:
+    """The implementation called `name`.
+
+    Raises:
+        LookupError: there is none; the message lists those there are.
+    """
+    try:
+        return IMPLEMENTATIONS[name]
+    except KeyError:
+        raise LookupError(f"no expert implementation {name!r}; there are: {', '.join(IMPLEMENTATIONS)}") from None

@@ -1,0 +1,46 @@
+"""Loading models from folders: safetensors only, nothing from the network, no foreign code."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch import nn
+from transformers.utils import logging
+
+from evaluator.experts.weights import WeightsError
+
+
+def load_pretrained(model_class: Any, *, folder: Path, device: str, **settings: object) -> Any:
+    """A `transformers` model with the weights of a folder, in float32, ready for inference.
+
+    Raises:
+        WeightsError: weights and configuration do not belong together, so that part of the model would be random.
+    """
+    logging.disable_progress_bar()
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()  # what it would report is checked below
+    try:
+        model, found = model_class.from_pretrained(
+            folder,
+            local_files_only=True,
+            use_safetensors=True,
+            trust_remote_code=False,
+            dtype=torch.float32,
+            output_loading_info=True,
+            **settings,
+        )
+    finally:
+        logging.set_verbosity(verbosity)
+    # A pooler sits on top of an encoder and nobody here asks for its output.
+    missing = sorted(name for name in found["missing_keys"] if "pooler." not in name)
+    if missing or found["mismatched_keys"]:
+        raise WeightsError(f"the weights in {folder} lack {', '.join(missing) or 'the right shapes'}")
+    return model.to(device).eval()
+
+
+def load_state(model: nn.Module, *, folder: Path, device: str) -> None:
+    """Fill any other model with `model.safetensors` of a folder, in float32, ready for inference."""
+    state = {name: value.float() for name, value in load_file(folder / "model.safetensors").items()}
+    model.load_state_dict(state)
+    model.to(device).eval()

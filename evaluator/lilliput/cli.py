@@ -1,0 +1,62 @@
+"""Commands of the miniature world: `lilliput scene` and `lilliput train`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="The miniature world: look at its scenes, train its models.", no_args_is_help=True)
+
+WEIGHTS = Path(__file__).parent / "weights"
+
+
+@app.command()
+def train(
+    models: Annotated[list[str] | None, typer.Argument(help="Which models; all of them if none is named.")] = None,
+    work: Annotated[Path, typer.Option(help="Checkpoints and rendered scenes.")] = Path(".data/lilliput"),
+    out: Annotated[Path, typer.Option(help="Where the weights go.")] = WEIGHTS,
+    steps: Annotated[int | None, typer.Option(help="Instead of the recipe's number of steps.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the initial weights and the order of the data.")] = 0,
+    resume: Annotated[bool, typer.Option(help="Continue from the last checkpoint.")] = False,
+) -> None:
+    """Train models of the miniature world and write their weights."""
+    from evaluator.lilliput.training.loop import Progress
+    from evaluator.lilliput.training.recipes import RECIPES
+    from evaluator.lilliput.training.run import Order, train
+
+    for name in models or list(RECIPES):
+
+        def report(progress: Progress, name: str = name) -> None:
+            typer.echo(f"{name} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.seconds:.0f} s")
+
+        folder = train(Order(model=name, work=work, weights=out, steps=steps, seed=seed, resume=resume), report=report)
+        typer.echo(f"{name}: written to {folder}")
+
+
+@app.command()
+def scene(
+    split: Annotated[str, typer.Option(help="train, validation, public or hidden.")],
+    index: Annotated[int, typer.Option(min=0, help="Number of the scene.")],
+    out: Annotated[Path, typer.Option(help="The PNG to write.")],
+    degradation: Annotated[list[str] | None, typer.Option(help="Apply it; may be repeated.")] = None,
+    hidden_seed: Annotated[
+        str | None, typer.Option(envvar="PLANARENA_HIDDEN_SEED", help="Only for the hidden split.")
+    ] = None,
+) -> None:
+    """Paint one scene and say what it shows."""
+    from evaluator.lilliput.openagi_samples import degraded_image
+    from evaluator.lilliput.scenes import draw_scene
+    from evaluator.lilliput.seeds import Split
+
+    where = Split(split)
+    secret = hidden_seed if where is Split.HIDDEN else None
+    record = draw_scene(split=where, index=index, hidden_seed=secret)
+    degradations = frozenset(degradation or ())
+    degraded_image(split=where, index=index, degradations=degradations, hidden_seed=secret).save(out)
+    typer.echo(
+        f"{record.label} on {record.background}, with {', '.join(t.name for t in record.things[1:]) or 'nothing else'}"
+    )
+
+
+if __name__ == "__main__":
+    app()

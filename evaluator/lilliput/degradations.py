@@ -1,0 +1,110 @@
+"""The four degradations, really applied, in OpenAGI's order: grayscale, blur, noise, low resolution.
+
+Each takes and returns 8-bit pixels, as a camera or a file would, so nothing finer than a grey level survives.
+Randomness belongs to the image, not to the task: two tasks that ask for noise on the same image get the same noise.
+
+OpenAGI's released generator differs: its noise is multiplicative and its low resolution is JPEG compression at full
+size. Here noise is additive Gaussian, as the paper says, and low resolution means fewer pixels.
+"""
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+Pixels = npt.NDArray[np.uint8]
+"""8-bit RGB of shape (..., height, width, 3)."""
+Floats = npt.NDArray[np.float32]
+
+NOISE_SIGMA = 0.11
+"""Standard deviation of the noise, in units of the full range: 28 grey levels."""
+BLUR_SIGMA = 1.4
+"""Standard deviation of the Gaussian kernel in pixels."""
+_BLUR_REACH = 5
+LUMA = np.asarray((0.299, 0.587, 0.114), dtype=np.float32)
+"""ITU-R BT.601, as in Pillow's conversion to `L`."""
+
+
+class Degradation(StrEnum):
+    """Ways to spoil an image, in the order in which they are applied."""
+
+    GRAYSCALE = "grayscale"
+    BLUR = "blur"
+    NOISE = "noise"
+    LOW_RESOLUTION = "low_resolution"
+
+
+def to_pixels(values: Floats) -> Pixels:
+    """Values in [0, 255] rounded and clipped to 8 bits."""
+    return np.clip(np.rint(values), 0, 255).astype(np.uint8)
+
+
+def grayscale(pixels: Pixels) -> Pixels:
+    """Luma in all three channels."""
+    luma = to_pixels(pixels.astype(np.float32) @ LUMA)
+    return np.repeat(luma[..., None], 3, axis=-1)
+
+
+def blur(pixels: Pixels) -> Pixels:
+    """Convolution with a Gaussian of 1.4 pixels, the borders mirrored."""
+    offsets = np.arange(-_BLUR_REACH, _BLUR_REACH + 1, dtype=np.float32)
+    kernel = np.exp(-0.5 * (offsets / BLUR_SIGMA) ** 2)
+    kernel /= kernel.sum()
+    values = pixels.astype(np.float32)
+    for axis in (-3, -2):
+        values = _convolve(values=values, kernel=kernel, axis=axis)
+    return to_pixels(values)
+
+
+def _convolve(*, values: Floats, kernel: Floats, axis: int) -> Floats:
+    length = values.shape[axis]
+    margin = [(0, 0)] * values.ndim
+    margin[axis] = (_BLUR_REACH, _BLUR_REACH)
+    padded = np.moveaxis(np.pad(values, margin, mode="reflect"), axis, 0)
+    total = sum((weight * padded[k : k + length] for k, weight in enumerate(kernel)), start=np.float32(0))
+    return np.moveaxis(np.asarray(total, dtype=np.float32), 0, axis)
+
+
+def noise(pixels: Pixels, *, rng: np.random.Generator) -> Pixels:
+    """Additive Gaussian noise, independent for every pixel and channel, also on gray images."""
+    deviation = rng.standard_normal(pixels.shape, dtype=np.float32) * np.float32(255 * NOISE_SIGMA)
+    return to_pixels(pixels.astype(np.float32) + deviation)
+
+
+def low_resolution(pixels: Pixels) -> Pixels:
+    """Half as many pixels in each direction, every one the mean of a 2x2 block.
+
+    Raises:
+        ValueError: the height or the width is odd.
+    """
+    *leading, height, width, channels = pixels.shape
+    if height % 2 or width % 2:
+        raise ValueError(f"low resolution needs an even height and width, not {height}x{width}")
+    blocks = pixels.astype(np.float32).reshape(*leading, height // 2, 2, width // 2, 2, channels)
+    return to_pixels(blocks.mean(axis=(-4, -2)))
+
+
+def degrade(
+    pixels: Pixels, *, degradations: Iterable[str], rng: Callable[[Degradation], np.random.Generator]
+) -> Pixels:
+    """Apply the named degradations in the fixed order, whatever the order of the names.
+
+    Args:
+        pixels: shape (..., height, width, 3).
+        degradations: values of `Degradation`.
+        rng: gives the stream of a random degradation; called only for those that need one.
+
+    Raises:
+        ValueError: a name is not a degradation.
+    """
+    wanted = {Degradation(name) for name in degradations}
+    if Degradation.GRAYSCALE in wanted:
+        pixels = grayscale(pixels)
+    if Degradation.BLUR in wanted:
+        pixels = blur(pixels)
+    if Degradation.NOISE in wanted:
+        pixels = noise(pixels, rng=rng(Degradation.NOISE))
+    if Degradation.LOW_RESOLUTION in wanted:
+        pixels = low_resolution(pixels)
+    return pixels

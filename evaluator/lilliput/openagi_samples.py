@@ -1,0 +1,108 @@
+"""OpenAGI's samples in the miniature world: the inputs and the reference of every task that has data."""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+from PIL import Image as PillowImage
+
+from evaluator.lilliput.degradations import degrade
+from evaluator.lilliput.rendering import render
+from evaluator.lilliput.scenes import Scene, draw_scene
+from evaluator.lilliput.seeds import WORLD_VERSION, Split, generator, split_secret
+from evaluator.values import Image, Value
+
+SAMPLES_VERSION = "1"
+"""Raised by hand whenever inputs or references change although the world does not."""
+
+
+class SampleTask(Protocol):
+    """What the samples need to know of a task."""
+
+    @property
+    def degradations(self) -> Collection[str]:
+        """Values of `Degradation`, in any order."""
+        ...
+
+    @property
+    def base(self) -> str:
+        """The domain task, for example `restoration`."""
+        ...
+
+    @property
+    def language(self) -> str | None:
+        """Of the answer: `en`, `de` or None."""
+        ...
+
+
+def clean_image(*, split: Split, index: int, hidden_seed: str | None = None) -> Image:
+    """The picture of a scene, 64x64 RGB."""
+    return PillowImage.fromarray(render(draw_scene(split=split, index=index, hidden_seed=hidden_seed)))
+
+
+def degraded_image(*, split: Split, index: int, degradations: Collection[str], hidden_seed: str | None = None) -> Image:
+    """The same picture degraded; equal for all tasks that name the same degradations."""
+    pixels = render(draw_scene(split=split, index=index, hidden_seed=hidden_seed))
+    spoilt = degrade(
+        pixels,
+        degradations=degradations,
+        rng=lambda kind: generator(split=split, index=index, purpose=kind.value, hidden_seed=hidden_seed),
+    )
+    return PillowImage.fromarray(spoilt)
+
+
+class LilliputSamples:
+    """The data of one split. Sample `index` is the same scene for every task, so experts' work can be shared."""
+
+    def __init__(self, split: Split | str, hidden_seed: str | None = None) -> None:
+        """Raises ValueError if the hidden split is asked for without its secret, or another one with it."""
+        self.split = Split(split)
+        self._hidden_seed = hidden_seed
+        split_secret(split=self.split, hidden_seed=hidden_seed)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what the samples are made of; says nothing about the hidden seed."""
+        made_of = {"world": WORLD_VERSION, "samples": SAMPLES_VERSION, "split": self.split.value}
+        return hashlib.sha256(json.dumps(made_of, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    def missing(self, *, task: SampleTask) -> str | None:
+        """Why there is no data for a task, or None if there is."""
+        if task.base == "restoration" or (task.base == "image_classification" and task.language == "en"):
+            return None
+        if task.base == "image_classification":
+            return f'the miniature world has no class labels in the language "{task.language}" yet'
+        return f'the miniature world has no data for "{task.base}" yet'
+
+    def inputs(self, *, task: SampleTask, index: int) -> Mapping[str, Value]:
+        """The named inputs of a sample.
+
+        Raises:
+            LookupError: there is no data for the task.
+        """
+        self._require(task=task)
+        image = degraded_image(
+            split=self.split, index=index, degradations=task.degradations, hidden_seed=self._hidden_seed
+        )
+        return {"image": image}
+
+    def reference(self, *, task: SampleTask, index: int) -> Value:
+        """The right answer of a sample: the clean image or the class label.
+
+        Raises:
+            LookupError: there is no data for the task.
+        """
+        self._require(task=task)
+        if task.base == "restoration":
+            return clean_image(split=self.split, index=index, hidden_seed=self._hidden_seed)
+        return self.scene(index=index).label
+
+    def scene(self, *, index: int) -> Scene:
+        """What sample `index` shows."""
+        return draw_scene(split=self.split, index=index, hidden_seed=self._hidden_seed)
+
+    def _require(self, *, task: SampleTask) -> None:
+        reason = self.missing(task=task)
+        if reason is not None:
+            raise LookupError(reason)

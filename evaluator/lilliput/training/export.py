@@ -1,0 +1,37 @@
+"""Writing trained weights: safetensors in half precision, and the lock file with their digests."""
+
+import json
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from evaluator.experts.weights import weights_digest
+
+LOCK = "lock.json"
+
+
+def write_weights(*, model: nn.Module, folder: Path) -> None:
+    """Write `model.safetensors`. Numbers are stored as float16 and computed with as float32 again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    state = {
+        name: (value.to(torch.float16) if value.is_floating_point() else value).contiguous().clone()
+        for name, value in model.state_dict().items()
+    }
+    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def write_config(*, config: dict[str, object], folder: Path) -> None:
+    """Write `config.json`, sorted."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
+
+
+def update_lock(*, weights: Path, model: str) -> str:
+    """Record the digest of one model's folder in the lock file beside it, and return it."""
+    path = weights / LOCK
+    digests = json.loads(path.read_text()) if path.exists() else {}
+    digests[model] = weights_digest(weights / model)
+    path.write_text(json.dumps(digests, indent=1, sort_keys=True) + "\n")
+    return str(digests[model])

@@ -1,0 +1,134 @@
+"""The training loop: seeded, resumable at the exact step, checkpoints without pickle.
+
+The batch of a step depends on (seed, step) alone and no layer draws random numbers, so a run that was interrupted
+and resumed ends with the same weights as one that was not.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+_CLIP_NORM = 1.0
+_WARM_UP = 50
+_MOMENTS = ("exp_avg", "exp_avg_sq", "step")
+
+
+class Objective(Protocol):
+    """What a model is trained for."""
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        """The loss on one batch drawn with `rng`, a scalar."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How long and how fast to train."""
+
+    steps: int
+    learning_rate: float
+    seed: int = 0
+    weight_decay: float = 0.01
+    checkpoint_every: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a run stands, for whoever prints it."""
+
+    step: int
+    steps: int
+    loss: float
+    """Running mean."""
+    seconds: float
+
+
+def learning_rate(*, step: int, schedule: Schedule) -> float:
+    """Linear warm-up, then a cosine down to 1 % of the peak."""
+    warm = min(1.0, (step + 1) / _WARM_UP)
+    share = step / max(1, schedule.steps)
+    return schedule.learning_rate * warm * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * share)))
+
+
+def fit(
+    *,
+    model: nn.Module,
+    objective: Objective,
+    schedule: Schedule,
+    checkpoint: Path,
+    resume: bool,
+    stop_after: int | None = None,
+    report: Callable[[Progress], None] | None = None,
+) -> int:
+    """Train a model in place and return the step reached.
+
+    Args:
+        checkpoint: a safetensors file, written every `checkpoint_every` steps and at the end.
+        resume: continue from the checkpoint if there is one; otherwise start afresh.
+        stop_after: leave after this step, as an interruption would; the schedule stays that of the whole run.
+    """
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.0, weight_decay=schedule.weight_decay, betas=(0.9, 0.99))
+    step = _restore(model=model, optimizer=optimizer, checkpoint=checkpoint) if resume and checkpoint.exists() else 0
+    last = min(schedule.steps, stop_after if stop_after is not None else schedule.steps)
+    started, running = time.monotonic(), math.nan
+    model.train()
+    while step < last:
+        loss = _update(model=model, objective=objective, optimizer=optimizer, schedule=schedule, step=step)
+        step += 1
+        running = loss if math.isnan(running) else 0.98 * running + 0.02 * loss
+        if step % schedule.checkpoint_every == 0 or step == last:
+            _save(model=model, optimizer=optimizer, step=step, checkpoint=checkpoint)
+            seconds = time.monotonic() - started
+            if report is not None:
+                report(Progress(step=step, steps=schedule.steps, loss=running, seconds=seconds))
+    return step
+
+
+def _update(
+    *, model: nn.Module, objective: Objective, optimizer: torch.optim.Optimizer, schedule: Schedule, step: int
+) -> float:
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate(step=step, schedule=schedule)
+    loss = objective.loss(model=model, rng=np.random.default_rng([schedule.seed, step]))
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    nn.utils.clip_grad_norm_(model.parameters(), _CLIP_NORM)
+    optimizer.step()
+    return float(loss.detach())
+
+
+def _save(*, model: nn.Module, optimizer: torch.optim.Optimizer, step: int, checkpoint: Path) -> None:
+    tensors = {f"model.{name}": value.contiguous() for name, value in model.state_dict().items()}
+    for index, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer.{index}.{name}": state[name].contiguous() for name in _MOMENTS}
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    partial = checkpoint.with_suffix(".partial")
+    save_file({name: value.clone() for name, value in tensors.items()}, partial, metadata={"step": str(step)})
+    partial.replace(checkpoint)
+
+
+def _restore(*, model: nn.Module, optimizer: torch.optim.Optimizer, checkpoint: Path) -> int:
+    """Load a checkpoint into the model and the optimizer and return its step."""
+    with safe_open(checkpoint, framework="pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+        step = int(file.metadata()["step"])
+    prefix = "model."
+    model.load_state_dict({k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)})
+    state = optimizer.state_dict()
+    count = sum(len(group["params"]) for group in state["param_groups"])
+    state["state"] = {
+        i: {name: tensors[f"optimizer.{i}.{name}"] for name in _MOMENTS}
+        for i in range(count)
+        if f"optimizer.{i}.step" in tensors
+    }
+    optimizer.load_state_dict(state)
+    return step

@@ -1,0 +1,225 @@
+"""How each shipped model is built, trained and written, in the order in which they depend on each other."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from torch import nn
+from transformers import Swin2SRConfig, Swin2SRForImageSuperResolution, ViTConfig, ViTForImageClassification, ViTModel
+
+from evaluator.experts.colorizer import Colorizer, ColorizerConfig
+from evaluator.experts.imaging import RestorationExpert
+from evaluator.experts.protocol import ExpertSpec
+from evaluator.experts.restoration import ColorizerExpert, RestormerExpert, Swin2SRExpert
+from evaluator.experts.restormer import Restormer, RestormerConfig
+from evaluator.lilliput.degradations import Degradation
+from evaluator.lilliput.scenes import SIZE
+from evaluator.lilliput.training import language
+from evaluator.lilliput.training.bank import Bank
+from evaluator.lilliput.training.export import write_config, write_weights
+from evaluator.lilliput.training.loop import Objective, Schedule
+from evaluator.lilliput.training.recognition import ClassificationObjective, SimilarityModel, SimilarityObjective
+from evaluator.lilliput.training.restoration import ColourObjective, PixelObjective, RestorationData
+from evaluator.lilliput.vocabulary import CLASS_LABELS
+
+RESTORER_FOLDERS: Mapping[Degradation, str] = {
+    Degradation.LOW_RESOLUTION: "super-resolution",
+    Degradation.NOISE: "denoising",
+    Degradation.BLUR: "deblurring",
+    Degradation.GRAYSCALE: "colorization",
+}
+"""Folder of weights of the expert that removes each degradation."""
+
+_RESTORER_CLASSES: Mapping[Degradation, type[RestorationExpert]] = {
+    Degradation.LOW_RESOLUTION: Swin2SRExpert,
+    Degradation.NOISE: RestormerExpert,
+    Degradation.BLUR: RestormerExpert,
+    Degradation.GRAYSCALE: ColorizerExpert,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One model: how to build, what to train it for, how long, and how to write it."""
+
+    name: str
+    """Also the name of its folder of weights."""
+    title: str
+    build: Callable[[], nn.Module]
+    objective: Callable[[Bank, Path], Objective]
+    """From the training bank and the folder of weights, where the experts it depends on lie already."""
+    schedule: Schedule
+    export: Callable[[nn.Module, Path], None]
+
+
+def load_restorers(*, weights: Path, before: Degradation) -> dict[Degradation, RestorationExpert]:
+    """The trained experts that a gold plan calls before the one for `before`."""
+    order = list(RESTORER_FOLDERS)
+    return {
+        degradation: _RESTORER_CLASSES[degradation](
+            spec=ExpertSpec(
+                tool="",
+                id=folder,
+                implementation="",
+                path=weights / folder,
+                weights_digest="",
+                code_version="",
+                batch_size=8,
+            ),
+            device="cpu",
+        )
+        for degradation, folder in RESTORER_FOLDERS.items()
+        if order.index(degradation) < order.index(before)
+    }
+
+
+def _data(*, bank: Bank, weights: Path, degradation: Degradation) -> RestorationData:
+    restorers = load_restorers(weights=weights, before=degradation)
+    return RestorationData(bank=bank, degradation=degradation, restorers=restorers)
+
+
+def _super_resolution() -> nn.Module:
+    model: nn.Module = Swin2SRForImageSuperResolution(
+        Swin2SRConfig(
+            image_size=SIZE // 2,
+            patch_size=1,
+            num_channels=3,
+            embed_dim=32,
+            depths=[2, 2],
+            num_heads=[2, 2],
+            window_size=8,
+            mlp_ratio=2.0,
+            upscale=2,
+            img_range=1.0,
+            upsampler="pixelshuffledirect",
+            resi_connection="1conv",
+            drop_path_rate=0.0,
+        )
+    )
+    return model
+
+
+_DENOISER = RestormerConfig(dim=12, num_blocks=(1, 1, 1, 2), num_refinement_blocks=0)
+_DEBLURRER = RestormerConfig(dim=12, num_blocks=(1, 1, 1, 2), num_refinement_blocks=0)
+_COLORIZER = ColorizerConfig(widths=(16, 32, 64, 96))
+
+
+def _classifier() -> nn.Module:
+    model: nn.Module = ViTForImageClassification(
+        ViTConfig(
+            hidden_size=96,
+            num_hidden_layers=4,
+            num_attention_heads=4,
+            intermediate_size=256,
+            image_size=SIZE,
+            patch_size=8,
+            id2label=dict(enumerate(CLASS_LABELS)),
+            label2id={label: index for index, label in enumerate(CLASS_LABELS)},
+        )
+    )
+    return model
+
+
+def _similarity() -> nn.Module:
+    config = ViTConfig(
+        hidden_size=96,
+        num_hidden_layers=4,
+        num_attention_heads=4,
+        intermediate_size=256,
+        image_size=SIZE,
+        patch_size=8,
+    )
+    return SimilarityModel(ViTModel(config, add_pooling_layer=False))
+
+
+def _export_transformers(model: nn.Module, folder: Path) -> None:
+    config: dict[str, object] = model.config.to_dict()  # type: ignore[operator, union-attr]
+    # The library's version is no part of the model: the digest must not change with it.
+    config.pop("transformers_version", None)
+    write_config(config={**config, "dtype": "float32", "architectures": [type(model).__name__]}, folder=folder)
+    write_weights(model=model, folder=folder)
+
+
+def _export_encoder(model: nn.Module, folder: Path) -> None:
+    assert isinstance(model, SimilarityModel)
+    _export_transformers(model.encoder, folder)
+
+
+def _exporter(config: RestormerConfig | ColorizerConfig) -> Callable[[nn.Module, Path], None]:
+    def export(model: nn.Module, folder: Path) -> None:
+        write_config(config={"architecture": type(model).__name__, **asdict(config)}, folder=folder)
+        write_weights(model=model, folder=folder)
+
+    return export
+
+
+def _pixels(degradation: Degradation) -> Callable[[Bank, Path], Objective]:
+    return lambda bank, weights: PixelObjective(_data(bank=bank, weights=weights, degradation=degradation))
+
+
+def _colours(bank: Bank, weights: Path) -> Objective:
+    return ColourObjective(_data(bank=bank, weights=weights, degradation=Degradation.GRAYSCALE))
+
+
+RECIPES: Mapping[str, Recipe] = {
+    recipe.name: recipe
+    for recipe in (
+        Recipe(
+            name="super-resolution",
+            title="Image Super Resolution: Swin2SR, 2x",
+            build=_super_resolution,
+            objective=_pixels(Degradation.LOW_RESOLUTION),
+            schedule=Schedule(steps=3000, learning_rate=2e-3),
+            export=_export_transformers,
+        ),
+        Recipe(
+            name="denoising",
+            title="Image Denoising: Restormer",
+            build=lambda: Restormer(_DENOISER),
+            objective=_pixels(Degradation.NOISE),
+            schedule=Schedule(steps=2400, learning_rate=2e-3),
+            export=_exporter(_DENOISER),
+        ),
+        Recipe(
+            name="deblurring",
+            title="Image Deblurring: Restormer",
+            build=lambda: Restormer(_DEBLURRER),
+            objective=_pixels(Degradation.BLUR),
+            schedule=Schedule(steps=2400, learning_rate=2e-3),
+            export=_exporter(_DEBLURRER),
+        ),
+        Recipe(
+            name="colorization",
+            title="Colorization: siggraph17-style network",
+            build=lambda: Colorizer(_COLORIZER),
+            objective=_colours,
+            schedule=Schedule(steps=1500, learning_rate=2e-3),
+            export=_exporter(_COLORIZER),
+        ),
+        Recipe(
+            name="classification",
+            title="Image Classification: Vision Transformer",
+            build=_classifier,
+            objective=lambda bank, weights: ClassificationObjective(bank),  # noqa: ARG005
+            schedule=Schedule(steps=6000, learning_rate=1e-3),
+            export=_export_transformers,
+        ),
+        Recipe(
+            name="vit-score",
+            title="ViT score: Vision Transformer encoder",
+            build=_similarity,
+            objective=lambda bank, weights: SimilarityObjective(bank),  # noqa: ARG005
+            schedule=Schedule(steps=6000, learning_rate=1e-3),
+            export=_export_encoder,
+        ),
+        Recipe(
+            name="bert-score",
+            title="BERT score: masked language model of the bilingual grammar",
+            build=language.build,
+            objective=lambda bank, weights: language.MaskedLanguageObjective(),  # noqa: ARG005
+            schedule=Schedule(steps=2500, learning_rate=2e-3),
+            export=language.export,
+        ),
+    )
+}
+"""In the order of training: a restoration expert needs those before it."""

@@ -1,0 +1,84 @@
+"""Objectives of the restoration experts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from evaluator.experts.colorizer import rgb_to_lab
+from evaluator.lilliput.degradations import Degradation, low_resolution
+from evaluator.lilliput.training.bank import Bank
+from evaluator.lilliput.training.states import Pixels, Restorer, restored_before, target_of
+
+_UNSPOILT = 0.08
+"""Share of half-batches without the degradation in question, so that a needless call does little harm."""
+_OTHER_ORDER = 0.12
+"""Share of half-batches of low resolution that were not enlarged first."""
+
+
+def as_tensor(pixels: Pixels) -> Tensor:
+    """8-bit images of shape (batch, height, width, 3) as float32 in [0, 1], (batch, 3, height, width)."""
+    return torch.from_numpy(np.array(pixels)).permute(0, 3, 1, 2).to(torch.float32) / 255
+
+
+@dataclass(frozen=True, slots=True)
+class RestorationData:
+    """Pairs of degraded and target images for one expert, in all states a gold plan can bring about."""
+
+    bank: Bank
+    degradation: Degradation
+    batch: int = 16
+    restorers: Mapping[Degradation, Restorer] = field(default_factory=dict)
+    """The experts that a gold plan calls before this one."""
+
+    def pairs(self, *, rng: np.random.Generator) -> list[tuple[Pixels, Pixels]]:
+        """Two half-batches, each in one state: inputs and targets of shape (batch / 2, height, width, 3)."""
+        return [self._half(rng=rng) for _ in range(2)]
+
+    def _half(self, *, rng: np.random.Generator) -> tuple[Pixels, Pixels]:
+        indices = np.sort(rng.integers(len(self.bank), size=self.batch // 2))
+        clean = np.asarray(self.bank.pixels[indices])
+        present = frozenset(d for d in Degradation if rng.random() < 0.5) | {self.degradation}
+        seed = int(rng.integers(2**62))
+        unspoilt, other_order = rng.random() < _UNSPOILT, rng.random() < _OTHER_ORDER
+        if unspoilt and self.degradation is not Degradation.LOW_RESOLUTION:
+            present -= {self.degradation}
+        source, target = target_of(clean=clean, degradations=present, removed=self.degradation, seed=seed)
+        small = Degradation.LOW_RESOLUTION in present and self.degradation is not Degradation.LOW_RESOLUTION
+        if small and other_order:
+            return source, low_resolution(target)
+        source = restored_before(pixels=source, degradations=present, before=self.degradation, restorers=self.restorers)
+        return source, target
+
+
+@dataclass(frozen=True, slots=True)
+class PixelObjective:
+    """Mean absolute error with a squared part: sharp where possible, PSNR where not."""
+
+    data: RestorationData
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        losses = []
+        for source, target in self.data.pairs(rng=rng):
+            output = model(as_tensor(source))
+            output = getattr(output, "reconstruction", output)
+            error = output - as_tensor(target)
+            losses.append(torch.sqrt(error.square() + 1e-4).mean())
+        return torch.stack(losses).mean()
+
+
+@dataclass(frozen=True, slots=True)
+class ColourObjective:
+    """Mean distance between predicted and true ab, in units of 110."""
+
+    data: RestorationData
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        losses = []
+        for source, target in self.data.pairs(rng=rng):
+            lightness = rgb_to_lab(as_tensor(source))[:, :1]
+            error = (model(lightness) - rgb_to_lab(as_tensor(target))[:, 1:]) / 110
+            losses.append(torch.sqrt(error.square().sum(dim=1) + 1e-5).mean())
+        return torch.stack(losses).mean()

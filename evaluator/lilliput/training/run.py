@@ -1,0 +1,61 @@
+"""Training one shipped model from scene to weights."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from evaluator.lilliput.seeds import Split
+from evaluator.lilliput.training.bank import load_bank
+from evaluator.lilliput.training.export import update_lock
+from evaluator.lilliput.training.loop import Progress, fit
+from evaluator.lilliput.training.recipes import RECIPES
+
+TRAINING_SCENES = 40_000
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to train and where."""
+
+    model: str
+    work: Path
+    """Checkpoints and the bank of scenes."""
+    weights: Path
+    """Where the finished model goes, and where the experts it depends on are read."""
+    steps: int | None = None
+    """Instead of the recipe's."""
+    seed: int = 0
+    resume: bool = False
+    scenes: int = TRAINING_SCENES
+    threads: int = 1
+
+
+def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> Path:
+    """Train one model and return its folder of weights.
+
+    Raises:
+        LookupError: there is no such model.
+    """
+    if order.model not in RECIPES:
+        raise LookupError(f"no model {order.model!r}; there are: {', '.join(RECIPES)}")
+    recipe = RECIPES[order.model]
+    torch.set_num_threads(order.threads)
+    torch.manual_seed(order.seed)
+    bank = load_bank(work=order.work, split=Split.TRAIN, count=order.scenes)
+    steps = recipe.schedule.steps if order.steps is None else order.steps
+    model = recipe.build()
+    fit(
+        model=model,
+        objective=recipe.objective(bank, order.weights),
+        schedule=dataclasses.replace(recipe.schedule, steps=steps, seed=order.seed),
+        checkpoint=order.work / f"{recipe.name}.safetensors",
+        resume=order.resume,
+        report=report,
+    )
+    folder = order.weights / recipe.name
+    recipe.export(model.eval(), folder)
+    update_lock(weights=order.weights, model=recipe.name)
+    return folder

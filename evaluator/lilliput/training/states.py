@@ -1,0 +1,65 @@
+"""The states in which the restoration experts meet images: what is degraded still, what was restored before.
+
+A gold plan restores in the order super resolution, denoising, deblurring, colorization. An expert is therefore
+trained on images that the experts before it have really restored, with the degradations after it still present.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from evaluator.lilliput.degradations import Degradation, degrade
+
+Pixels = npt.NDArray[np.uint8]
+
+RESTORING_ORDER: tuple[Degradation, ...] = (
+    Degradation.LOW_RESOLUTION,
+    Degradation.NOISE,
+    Degradation.BLUR,
+    Degradation.GRAYSCALE,
+)
+
+
+class Restorer(Protocol):
+    """A restoration expert, as far as training needs it."""
+
+    def restore(self, pixels: Pixels) -> Pixels:
+        """8-bit images (batch, height, width, 3) to restored ones."""
+        ...
+
+
+def degraded(*, clean: Pixels, degradations: frozenset[Degradation], rng: np.random.Generator) -> Pixels:
+    """A batch of clean images with the given degradations, noise drawn from `rng`."""
+    return degrade(clean, degradations=degradations, rng=lambda _: rng)
+
+
+def restored_before(
+    *,
+    pixels: Pixels,
+    degradations: frozenset[Degradation],
+    before: Degradation,
+    restorers: Mapping[Degradation, Restorer],
+) -> Pixels:
+    """Run the experts that a gold plan calls before the one for `before`, on the degradations that are present."""
+    for degradation in RESTORING_ORDER[: RESTORING_ORDER.index(before)]:
+        if degradation in degradations:
+            pixels = restorers[degradation].restore(pixels)
+    return pixels
+
+
+def target_of(
+    *, clean: Pixels, degradations: frozenset[Degradation], removed: Degradation, seed: int
+) -> tuple[Pixels, Pixels]:
+    """The degraded image and the same with `removed` and everything restored before it taken away.
+
+    The noise that stays (when resolution is restored first) is the same in both.
+    """
+    done = frozenset(RESTORING_ORDER[: RESTORING_ORDER.index(removed) + 1])
+    source = degraded(clean=clean, degradations=degradations, rng=np.random.default_rng(seed))
+    target = degraded(clean=clean, degradations=degradations - done, rng=np.random.default_rng(seed))
+    return source, target
+
+
+__all__ = ["RESTORING_ORDER", "Pixels", "Restorer", "degraded", "restored_before", "target_of"]

@@ -1,0 +1,170 @@
+"""How alike an output and its reference are: ViT score for images, BERT score for texts.
+
+Source: OpenAGI, section 3.4 "Evaluation Metrics". The ViT score is there "the cosine similarity of their respective
+embeddings, which are generated using a Vision Transformer", the BERT score the F1 of BERTScore.
+
+Where released code differs: it computes the ViT score as the Frobenius norm of the difference of the whole last
+hidden states divided by 100, a distance (lower is better) that is averaged as if higher were better. This module
+follows the paper. The embedding is the CLS token of the last hidden state, since the pooled output of an encoder
+without a trained pooler is random.
+
+Scores do not depend on what else is scored in the same call: images go through the encoder in batches of one fixed
+shape, texts one by one.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from bert_score.utils import get_bert_embedding, greedy_cos_idf
+from PIL import Image as PillowImage
+from torch import Tensor
+from transformers import AutoModel, AutoTokenizer, ViTModel
+
+from evaluator.experts.pretrained import load_pretrained
+from evaluator.experts.profile import Profile, ScorerSpec
+from evaluator.experts.weights import verify_weights
+from evaluator.values import Image, Value, encode
+
+
+class Scorer(Protocol):
+    """Compares outputs with references, pair by pair."""
+
+    def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
+        """One score for each pair; higher is better.
+
+        Raises:
+            ValueError: there are not as many outputs as references.
+            TypeError: a value is an image where a text is compared, or the reverse.
+        """
+        ...
+
+
+class ViTScore:
+    """Cosine similarity of the CLS tokens of two images' last hidden states.
+
+    Images of any size are resized (bilinear) to the encoder's size: float32 of shape (batch, 3, 64, 64) in [-1, 1] for
+    the profile `lilliput`; embeddings are (batch, hidden). The score lies in [-1, 1] and is 1 for equal images.
+    """
+
+    def __init__(self, *, spec: ScorerSpec, device: str = "cpu") -> None:
+        self._model = load_pretrained(ViTModel, folder=spec.path, device=device, add_pooling_layer=False)
+        self._size = int(self._model.config.image_size)
+        self._batch_size = spec.batch_size
+        self._device = device
+
+    def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
+        """See `Scorer.score`."""
+        _require_pairs(outputs=outputs, references=references)
+        images = {_digest(value): _image(value) for value in [*references, *outputs]}
+        embeddings = dict(zip(images, self._embed(list(images.values())), strict=True))
+        pairs = zip(outputs, references, strict=True)
+        return [_cosine(embeddings[_digest(output)], embeddings[_digest(reference)]) for output, reference in pairs]
+
+    def _embed(self, images: Sequence[Image]) -> list[Tensor]:
+        """Unit vectors in float64, one for each image."""
+        pixels = np.stack([self._pixels(image) for image in images]) if images else np.empty((0,))
+        vectors: list[Tensor] = []
+        for start in range(0, len(images), self._batch_size):
+            chunk = pixels[start : start + self._batch_size]
+            filled = np.concatenate([chunk, np.repeat(chunk[:1], self._batch_size - len(chunk), axis=0)])
+            values = torch.from_numpy(filled).to(self._device).permute(0, 3, 1, 2).float() / 127.5 - 1
+            with torch.inference_mode():
+                hidden = self._model(pixel_values=values).last_hidden_state
+            cls = torch.nn.functional.normalize(hidden[:, 0].double().cpu(), dim=-1)
+            vectors += list(cls[: len(chunk)])
+        return vectors
+
+    def _pixels(self, image: Image) -> np.ndarray:
+        size = (self._size, self._size)
+        fitted = image if image.size == size else image.resize(size, PillowImage.Resampling.BILINEAR)
+        return np.asarray(fitted, dtype=np.uint8)
+
+
+class BERTScore:
+    """F1 of BERTScore (Zhang et al., ICLR 2020), through the `bert-score` package, without IDF weights or rescaling.
+
+    Token embeddings are (1, tokens, hidden) of the layer `num_layers`; the score lies in [-1, 1] (in practice above 0)
+    and is 1 for equal texts. An empty (or blank) output or reference scores 0 by definition.
+    """
+
+    def __init__(self, *, spec: ScorerSpec, device: str = "cpu") -> None:
+        layers = spec.parameters.get("num_layers")
+        if not isinstance(layers, int):
+            raise TypeError(f'scorer "{spec.name}" needs the parameter num_layers, a number')
+        # Not bert-score's own `get_model`: it takes any path with "t5" in it for a T5.
+        self._model = load_pretrained(AutoModel, folder=spec.path, device=device)
+        self._model.encoder.layer = self._model.encoder.layer[:layers]
+        self._tokenizer = AutoTokenizer.from_pretrained(spec.path, local_files_only=True, trust_remote_code=False)
+        self._device = device
+
+    def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
+        """See `Scorer.score`."""
+        _require_pairs(outputs=outputs, references=references)
+        pairs = [(_text(output), _text(reference)) for output, reference in zip(outputs, references, strict=True)]
+        embeddings = {text: self._embed(text) for pair in pairs for text in pair if text}
+        scores = {
+            (output, reference): _f1(candidate=embeddings[output], reference=embeddings[reference])
+            for output, reference in dict.fromkeys(pairs)
+            if output and reference
+        }
+        return [scores.get(pair, 0.0) for pair in pairs]
+
+    def _embed(self, text: str) -> tuple[Tensor, Tensor, Tensor]:
+        """Token embeddings, attention mask and weights of one text, as `bert-score` computes them."""
+        weights: defaultdict[int, float] = defaultdict(lambda: 1.0)
+        weights[self._tokenizer.cls_token_id] = weights[self._tokenizer.sep_token_id] = 0.0
+        embedding, mask, idf = get_bert_embedding([text], self._model, self._tokenizer, weights, device=self._device)
+        return embedding.cpu(), mask.cpu(), idf
+
+
+_SCORERS: dict[str, Any] = {"ViT": ViTScore, "BERT": BERTScore}
+
+
+def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
+    """The scorer `ViT` or `BERT` with the profile's model.
+
+    Raises:
+        LookupError: the profile has no such scorer.
+        WeightsError: its weights are not those that the profile names.
+    """
+    if name not in profile.scorers:
+        raise LookupError(f"profile {profile.name} has no scorer {name!r}; it has: {', '.join(profile.scorers)}")
+    spec = profile.scorers[name]
+    verify_weights(folder=spec.path, expected=spec.weights_digest)
+    scorer: Scorer = _SCORERS[name](spec=spec, device=device)
+    return scorer
+
+
+def _require_pairs(*, outputs: Sequence[Value], references: Sequence[Value]) -> None:
+    if len(outputs) != len(references):
+        raise ValueError(f"{len(outputs)} outputs cannot be compared with {len(references)} references")
+
+
+def _image(value: Value) -> Image:
+    if not isinstance(value, PillowImage.Image):
+        raise TypeError(f"the ViT score compares images, not {type(value).__name__}")
+    return value.convert("RGB")
+
+
+def _text(value: Value) -> str:
+    if not isinstance(value, str):
+        raise TypeError("the BERT score compares texts, not images")
+    return value.strip()
+
+
+def _digest(value: Value) -> str:
+    return encode(value).digest
+
+
+def _cosine(first: Tensor, second: Tensor) -> float:
+    return float((first * second).sum().clamp(-1, 1))
+
+
+def _f1(*, candidate: tuple[Tensor, Tensor, Tensor], reference: tuple[Tensor, Tensor, Tensor]) -> float:
+    # `greedy_cos_idf` normalises its arguments in place.
+    own, other = ([part.clone() for part in text] for text in (candidate, reference))
+    _, _, f1 = greedy_cos_idf(*other, *own)
+    return float(f1[0].clamp(-1, 1))
