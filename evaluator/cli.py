@@ -74,10 +74,10 @@ def list_planners() -> None:
 @profiles_app.command("list")
 def list_profiles() -> None:
     """List the profiles with their experts."""
-    from evaluator.experts.profile import load_profile, profile_names
+    from evaluator.experts.profile import PROFILES, load_profile
 
     table = Table("profile", "tool", "expert", "weights")
-    for name in profile_names():
+    for name in sorted(path.stem for path in PROFILES.glob("*.toml")):
         for tool, spec in load_profile(name).experts.items():
             table.add_row(name, tool, spec.id, spec.weights_digest[:12])
     out.print(table)
@@ -133,7 +133,7 @@ def _evaluate(
     # Imported here: these load torch, and `planarena suites list` should not wait for it.
     from evaluator.engine.store import LocalStore
     from evaluator.evaluation import Evaluator
-    from evaluator.experts.profile import load_profile
+    from evaluator.experts.profile import ProfileError, load_profile
     from evaluator.metrics.aggregate import TaskScore, summarise
     from evaluator.provenance import provenance
     from evaluator.suites.sources import sample_source
@@ -143,7 +143,7 @@ def _evaluate(
         source = sample_source(
             suite=suite.slug, profile=profile_name, split=split, hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED")
         )
-    except (LookupError, ValueError) as error:
+    except (LookupError, ValueError, ProfileError) as error:
         raise _usage(error) from None
     evaluator = Evaluator(
         suite=suite, profile=profile, samples=source, count=samples, device=device,

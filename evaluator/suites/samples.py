@@ -10,8 +10,10 @@ from evaluator.values import Value
 class SampleSource(Protocol):
     """Data points of a suite. Deterministic: the same index is the same data, whoever asks."""
 
-    digest: str
-    """Identifies the data; two evaluations are comparable only if it agrees."""
+    @property
+    def digest(self) -> str:
+        """Identifies the data; two evaluations are comparable only if it agrees."""
+        ...
 
     def missing(self, *, task: Task) -> str | None:
         """Why there is no data for a task, as a sentence, or None if there is."""

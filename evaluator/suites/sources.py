@@ -1,5 +1,7 @@
 """Choosing the source of samples for a suite, a profile and a split."""
 
+from typing import cast
+
 from evaluator.lilliput.openagi_samples import LilliputSamples
 from evaluator.suites.samples import SampleSource
 
@@ -23,4 +25,5 @@ def sample_source(*, suite: str, profile: str, split: str, hidden_seed: str | No
         raise ValueError(f"there is no split {split!r}; there are: {', '.join(SPLITS)}")
     if (suite, profile) != ("openagi", "lilliput"):
         raise LookupError(f"there are no data for suite {suite} under profile {profile}")
-    return LilliputSamples(split=split, hidden_seed=hidden_seed)
+    # The tasks of this suite have what the miniature world reads off a task (`SampleTask`).
+    return cast(SampleSource, LilliputSamples(split=split, hidden_seed=hidden_seed))

@@ -1,0 +1,107 @@
+"""`./planarena demo`: from nothing to a published board, and a site that stays up."""
+
+import os
+import signal
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+
+from leaderboard.config.environment import BASE_DIR
+from leaderboard.demo.processes import DemoError, Supervisor, require_free_port, wait_for_site
+from leaderboard.demo.progress import follow, print_board
+from leaderboard.demo.seed import submit_bundled
+from leaderboard.evaluations.launching import local_launcher
+
+POLL_SECONDS = 0.5
+
+
+class Command(BaseCommand):
+    """Starts everything, evaluates the bundled planners, and stays up until Ctrl-C."""
+
+    help = "Run the whole arena on this machine and evaluate three bundled planners."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--once", action="store_true", help="print the board and exit when all is published")
+        parser.add_argument("--port", type=int, default=8000, help="port of the site on 127.0.0.1 (default: 8000)")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Run the demo; a failure becomes one sentence and a non-zero exit code."""
+        console = Console()
+        if not settings.DEMO:
+            raise CommandError("The demo needs PLANARENA_DEMO=1; start it with ./planarena demo.")
+        try:
+            with _interruptible():
+                self._run(console=console, once=options["once"], port=options["port"])
+        except KeyboardInterrupt:
+            console.print("\nStopped.")
+            sys.exit(130 if options["once"] else 0)
+        except DemoError as error:
+            raise CommandError(str(error)) from error
+
+    def _run(self, *, console: Console, once: bool, port: int) -> None:
+        require_free_port(port)
+        url = f"http://127.0.0.1:{port}"
+        console.print("Preparing the database and the site ...")
+        call_command("migrate", verbosity=0)
+        call_command("collectstatic", verbosity=0, interactive=False)
+        call_command("register_suites", verbosity=0)
+        with _processes(url=url, port=port) as supervisor:
+            wait_for_site(url=url, supervisor=supervisor)
+            console.print(f"The site is at [link={url}]{url}[/link]")
+            evaluations = submit_bundled()
+            problem = follow(evaluations=evaluations, console=console, on_tick=supervisor.watch)
+            print_board(console=console, url=url)
+            if problem is not None:
+                raise DemoError(problem)
+            if once:
+                return
+            console.print(f"All published. The site stays at {url} until Ctrl-C.")
+            while True:
+                supervisor.watch()
+                time.sleep(POLL_SECONDS)
+
+
+@contextmanager
+def _processes(*, url: str, port: int) -> Iterator[Supervisor]:
+    """Site, Celery worker and beat; the launcher starts the evaluation worker when there is something to do."""
+    environment = os.environ | {"PLANARENA_DEMO": "1", "PLANARENA_API_URL": url, "PYTHONUNBUFFERED": "1"}
+    supervisor = Supervisor(logs=settings.DATA_DIR / "logs", home=BASE_DIR, environment=environment)
+    python = [sys.executable, "-m"]
+    celery = [*python, "celery", "-A", "leaderboard.config.celery:app"]
+    site = [*python, "uvicorn", "leaderboard.config.asgi:application", "--host", "127.0.0.1", "--port", str(port)]
+    try:
+        # Connections of an event stream would keep the server from stopping; two seconds are enough for the others.
+        supervisor.start(name="site", command=[*site, "--timeout-graceful-shutdown", "2", "--no-access-log"])
+        supervisor.start(
+            name="celery",
+            command=[*celery, "worker", "--concurrency", "2", "--without-gossip", "--without-mingle"],
+        )
+        supervisor.start(name="beat", command=[*celery, "beat"])
+        yield supervisor
+    finally:
+        supervisor.stop()
+        local_launcher().stop_all()
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM end the demo as Ctrl-C does, so that `kill` leaves nothing running either."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)

@@ -1,0 +1,176 @@
+"""Child processes of the demo: started, watched, started again when they die, and all stopped at the end."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import psutil
+
+STOP_SECONDS = 10.0
+RESTARTS_ALLOWED = 5
+
+
+class DemoError(Exception):
+    """The demo cannot go on; the message is a sentence for whoever started it."""
+
+
+@dataclass(slots=True)
+class Child:
+    """A process that the demo keeps running."""
+
+    name: str
+    command: Sequence[str]
+    log: Path
+    process: "subprocess.Popen[bytes]"
+    restarts: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+
+class Supervisor:
+    """Owns the demo's processes. Their output goes to one log file each."""
+
+    def __init__(self, *, logs: Path, home: Path, environment: Mapping[str, str]) -> None:
+        self._logs = logs
+        self._home = home
+        self._environment = dict(environment)
+        self._children: list[Child] = []
+        logs.mkdir(parents=True, exist_ok=True)
+        self._end_leftovers()
+
+    def start(self, *, name: str, command: Sequence[str]) -> None:
+        """Start a process and keep it running until `stop`."""
+        log = self._logs / f"{name}.log"
+        log.unlink(missing_ok=True)
+        child = Child(name=name, command=command, log=log, process=self._spawn(command=command, log=log))
+        self._children.append(child)
+        self._note_children()
+
+    def watch(self) -> None:
+        """Start again what has died.
+
+        Raises:
+            DemoError: a process died too often; the sentence names its log and last line.
+        """
+        for child in self._children:
+            if child.process.poll() is None:
+                continue
+            if child.restarts >= RESTARTS_ALLOWED:
+                raise DemoError(
+                    f"The {child.name} process ended {child.restarts + 1} times "
+                    f"(exit code {child.process.returncode}); the last line of {child.log} is: {last_line(child.log)}"
+                )
+            child.restarts += 1
+            child.process = self._spawn(command=child.command, log=child.log)
+            self._note_children()
+
+    def stop(self) -> None:
+        """Stop everything that was started, children of children included."""
+        families = [_family(child.process.pid) for child in self._children]
+        processes = [process for family in families for process in family]
+        _end(processes)
+        (self._logs / "pids").unlink(missing_ok=True)
+
+    def _spawn(self, *, command: Sequence[str], log: Path) -> "subprocess.Popen[bytes]":
+        with log.open("ab") as output:
+            return subprocess.Popen(  # noqa: S603 - our own programs
+                list(command),
+                cwd=self._home,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                # Its own session: Ctrl-C reaches the demo alone, which then stops the others in order.
+                start_new_session=True,
+            )
+
+    def _note_children(self) -> None:
+        lines = []
+        for child in self._children:
+            try:
+                lines.append(f"{child.process.pid} {psutil.Process(child.process.pid).create_time()}")
+            except psutil.NoSuchProcess:
+                continue
+        (self._logs / "pids").write_text("\n".join(lines))
+
+    def _end_leftovers(self) -> None:
+        """End what a demo that was killed left behind in this data folder."""
+        try:
+            lines = (self._logs / "pids").read_text().splitlines()
+        except FileNotFoundError:
+            return
+        for line in lines:
+            pid, created = line.split()
+            try:
+                if abs(psutil.Process(int(pid)).create_time() - float(created)) < 1:
+                    _end(_family(int(pid)))
+            except psutil.NoSuchProcess:
+                continue
+
+
+def require_free_port(port: int) -> None:
+    """Raise DemoError if something listens on 127.0.0.1:port."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            raise DemoError(
+                f"127.0.0.1:{port} is in use; stop what uses it, or choose another port with --port."
+            ) from None
+
+
+def wait_for_site(*, url: str, supervisor: Supervisor, seconds: float = 60.0) -> None:
+    """Wait until the site answers.
+
+    Raises:
+        DemoError: it does not in time.
+    """
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        supervisor.watch()
+        try:
+            if httpx.get(url, timeout=5, trust_env=False).status_code < 500:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.2)
+    raise DemoError(f"The site did not answer at {url} within {seconds:.0f} seconds; see the logs.")
+
+
+def last_line(log: Path) -> str:
+    """The last line of a log that is not empty."""
+    try:
+        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    except OSError:
+        lines = []
+    return lines[-1][:300] if lines else "(empty)"
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    try:
+        parent = psutil.Process(pid)
+        return [parent, *parent.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _end(processes: Sequence[psutil.Process]) -> None:
+    for process in processes:
+        _signal(process, signal.SIGTERM)
+    _, alive = psutil.wait_procs(processes, timeout=STOP_SECONDS)
+    for process in alive:
+        _signal(process, signal.SIGKILL)
+    psutil.wait_procs(alive, timeout=STOP_SECONDS)
+
+
+def _signal(process: psutil.Process, number: signal.Signals) -> None:
+    try:
+        os.kill(process.pid, number)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,53 @@
+"""What the demo submits: each bundled planner once for the present suite, profile, split and number of samples."""
+
+from collections.abc import Sequence
+
+from django.conf import settings
+
+from evaluator.planners.bundled import DESCRIPTIONS, bundled_names
+from leaderboard.accounts.models import User
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.library import library
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.services import SubmissionData, resume, submit
+from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.services import PlannerData
+
+OWNER = "planarena"
+SUITE = "openagi"
+
+
+def submit_bundled() -> Sequence[Evaluation]:
+    """Submit the bundled planners that have no evaluation yet, and return the evaluations of all of them.
+
+    An evaluation that an earlier demo began is taken up again; one that failed or was cancelled is made anew.
+    """
+    owner, made = User.objects.get_or_create(username=OWNER)
+    if made:
+        owner.set_unusable_password()
+        owner.save()
+    return [_evaluation(name=name, owner=owner) for name in bundled_names()]
+
+
+def _evaluation(*, name: str, owner: User) -> Evaluation:
+    present = (
+        Evaluation.objects.filter(
+            submission__planner__owner=owner,
+            submission__planner__name=name,
+            suite=Suite.objects.get(slug=SUITE, current=True),
+            profile_digest=library().profile_digest(settings.PROFILE),
+            split=settings.SPLIT,
+            samples=settings.SAMPLES,
+        )
+        .exclude(state__in=[EvaluationState.FAILED, EvaluationState.CANCELLED])
+        .order_by("-created")
+        .first()
+    )
+    if present is not None:
+        if present.state == EvaluationState.ON_HOLD:
+            resume(present)
+        return present
+    planner = PlannerData(
+        name=name, kind=PlannerKind.BUNDLED, bundled_name=name, description=DESCRIPTIONS[name], endpoint_url=""
+    )
+    return submit(user=owner, data=SubmissionData(planner=planner, suites=[SUITE])).evaluations.get()
