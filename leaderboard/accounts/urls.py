@@ -1,5 +1,12 @@
 """Addresses of the pages."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from leaderboard.accounts import views
+
+app_name = "accounts"
+
+urlpatterns = [
+    path("tokens/", views.tokens, name="tokens"),
+    path("tokens/<str:token_id>/revoke/", views.revoke, name="revoke"),
+]

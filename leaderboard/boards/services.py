@@ -1,10 +1,11 @@
 """Publishing boards and finding what was published."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Case, Max, Q, QuerySet, When
 
 from evaluator import canonical_json
 from leaderboard.boards.models import Snapshot
@@ -56,11 +57,25 @@ def _publish(evaluation: Evaluation) -> Snapshot:
 
 def latest_snapshot(*, suite: Suite, conditions: Conditions | None = None) -> Snapshot | None:
     """The newest snapshot of a board; without conditions, of the board that this installation evaluates for."""
-    snapshots = Snapshot.objects.filter(suite=suite).select_related("suite").order_by("-number")
     if conditions is not None:
-        return snapshots.filter(**conditions._asdict()).first()
-    usual = snapshots.filter(profile=settings.PROFILE, split=settings.SPLIT, samples=settings.SAMPLES)
-    return usual.first() or snapshots.first()
+        return Snapshot.objects.filter(suite=suite, **conditions._asdict()).order_by("-number").first()
+    return latest_snapshots(suites=[suite]).get(suite.pk)
+
+
+def latest_snapshots(*, suites: Iterable[Suite]) -> dict[int, Snapshot]:
+    """The newest snapshot of each suite by the suite's key, in one query; suites without one are left out.
+
+    Boards for the profile, split and samples that this installation evaluates with come before any other, so that
+    nobody moves the usual board aside by evaluating under other conditions.
+    """
+    usual = Q(profile=settings.PROFILE, split=settings.SPLIT, samples=settings.SAMPLES)
+    snapshots = (
+        Snapshot.objects.filter(suite__in=list(suites))
+        .annotate(preference=Case(When(usual, then=0), default=1))
+        .order_by("suite", "preference", "-number")
+        .distinct("suite")
+    )
+    return {snapshot.suite_id: snapshot for snapshot in snapshots}
 
 
 def unranked(*, suite: Suite) -> QuerySet[Evaluation]:

@@ -1,5 +1,14 @@
 """Addresses of the pages."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from leaderboard.boards import views
+
+app_name = "boards"
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("docs/", views.docs, name="docs"),
+    path("boards/<slug:suite>/", views.board, name="board"),
+    path("boards/<slug:suite>/snapshots/<int:number>/", views.snapshot, name="snapshot"),
+]

@@ -2,18 +2,17 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from django.conf import settings
 from pydantic import ValidationError
 
-from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError
+from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.records import ArtefactReference, ResultRecord, SampleResult, StepRun
 from evaluator.suites.registry import suite_of
 from evaluator.tools.types import Catalogue
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import TaskResult
+from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.plan_graph import Graph, draw
 
 MAX_TEXT = 2000
@@ -66,7 +65,7 @@ class TaskPage(NamedTuple):
 def read_record(digest: str) -> ResultRecord | None:
     """The record with this digest; None if the store has lost it or it is of another version."""
     try:
-        return ResultRecord.model_validate_json(_store().get(digest).data)
+        return ResultRecord.model_validate_json(server_store().get(digest).data)
     except (ObjectMissingError, ObjectDamagedError, ValidationError):
         return None
 
@@ -82,7 +81,7 @@ def task_page(*, task: Task, result: TaskResult | None, split: str, sees_hidden:
         gold = draw(plan=task.gold, catalogue=catalogue, resources=resources)
     samples: tuple[ShownSample, ...] = ()
     if record and not hidden:
-        texts = _Texts(_store())
+        texts = _Texts(server_store())
         samples = tuple(_sample(sample=sample, texts=texts) for sample in record.samples)
     return TaskPage(
         record=record,
@@ -93,10 +92,6 @@ def task_page(*, task: Task, result: TaskResult | None, split: str, sees_hidden:
         received=_as_text(record.plan_received) if record else "",
         data_is_hidden=hidden,
     )
-
-
-def _store() -> LocalStore:
-    return LocalStore(Path(settings.STORE_DIR))
 
 
 def _signatures(task: Task) -> tuple[Catalogue | None, dict[str, str]]:
@@ -128,7 +123,7 @@ def _words(code: str) -> str:
 class _Texts:
     """Reads text artefacts, each once."""
 
-    def __init__(self, store: LocalStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         self._read: dict[str, str] = {}
 

@@ -1,5 +1,21 @@
 """Addresses of the pages."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from leaderboard.evaluations import views
+
+try:
+    from leaderboard.evaluations.live import events
+except ImportError:  # being written
+    from leaderboard.evaluations.views import detail as events
+
+app_name = "evaluations"
+
+urlpatterns = [
+    path("evaluations/<uuid:evaluation_id>/", views.detail, name="detail"),
+    path("evaluations/<uuid:evaluation_id>/events/", events, name="events"),
+    path("evaluations/<uuid:evaluation_id>/tasks/<str:key>/", views.task, name="task"),
+    path("evaluations/<uuid:evaluation_id>/resume/", views.resume, name="resume"),
+    path("evaluations/<uuid:evaluation_id>/accept/", views.accept, name="accept"),
+    path("evaluations/<uuid:evaluation_id>/cancel/", views.cancel, name="cancel"),
+]

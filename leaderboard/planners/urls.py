@@ -1,5 +1,12 @@
 """Addresses of the pages."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from leaderboard.planners import views
+
+app_name = "planners"
+
+urlpatterns = [
+    path("submit/", views.submit, name="submit"),
+    path("submissions/", views.submissions, name="submissions"),
+]

@@ -1,0 +1,39 @@
+"""The page of a user's API tokens."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from leaderboard.accounts import services
+from leaderboard.accounts.forms import TokenForm
+from leaderboard.field_errors import FieldErrors
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def tokens(request: HttpRequest) -> HttpResponse:
+    """List the tokens; a POST makes one and shows it this once, so the answer is the page itself and no redirect."""
+    form = TokenForm(request.POST if request.method == "POST" else None)
+    made = None
+    if form.is_valid():
+        try:
+            made = services.create_token(user=request.user, days=form.cleaned_data["days"])
+        except FieldErrors as problems:
+            form.show(problems)
+        else:
+            form = TokenForm()
+    context = {"form": form, "made": made, "tokens": services.tokens_of(request.user)}
+    return render(request, "accounts/tokens.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@login_required
+def revoke(request: HttpRequest, token_id: str) -> HttpResponse:
+    """End a token. Doing it twice does no harm."""
+    if services.revoke_token(user=request.user, token_id=token_id):
+        messages.success(request, "The token is revoked: requests with it are refused from now on.")
+    return redirect("accounts:tokens")

@@ -1,0 +1,119 @@
+"""What every page needs to show numbers, intervals and outcomes in one way."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from django import template
+
+register = template.Library()
+
+OUTCOMES = {
+    "scored": "Scored",
+    "planner_fault": "Planner fault",
+    "infra_fault": "Infrastructure fault",
+    "not_run": "Not run",
+    "cancelled": "Cancelled",
+    "pending": "Waiting",
+}
+OUTCOME_MEANINGS = {
+    "scored": "The plan was executed and scored.",
+    "planner_fault": "The plan is wrong or the endpoint answered wrongly: the task scores 0.",
+    "infra_fault": "Not the planner's fault: no score until the owner resumes the task or accepts the fault.",
+    "not_run": "This profile has no expert or no data for the task, for any planner: never scored.",
+    "cancelled": "The evaluation was cancelled before this task ended.",
+    "pending": "The task has not ended yet.",
+}
+SCALE = 120
+"""Width of an interval bar in its own units; 0 to 1 is spread over it."""
+
+
+class Segment(NamedTuple):
+    """A coloured part of a bar."""
+
+    outcome: str
+    x: str
+    width: str
+
+
+@register.filter
+def score(value: float | None) -> str:
+    """A score with three decimals."""
+    return "—" if value is None else f"{value:.3f}"
+
+
+@register.filter
+def seconds(value: float | None) -> str:
+    """A duration, with as many digits as mean something."""
+    if value is None:
+        return "—"
+    if value < 0.0005:
+        return "0 ms"
+    if value < 1:
+        return f"{value * 1000:.{0 if value >= 0.01 else 1}f} ms"
+    return f"{value:.1f} s" if value < 120 else f"{value / 60:.0f} min"
+
+
+@register.filter
+def short(digest: str) -> str:
+    """The first twelve digits of a digest."""
+    return digest[:12]
+
+
+@register.filter
+def outcome_label(outcome: str) -> str:
+    """An outcome in words."""
+    return OUTCOMES.get(outcome, outcome)
+
+
+@register.filter
+def outcome_meaning(outcome: str) -> str:
+    """What an outcome means, as a sentence."""
+    return OUTCOME_MEANINGS.get(outcome, "")
+
+
+@register.filter
+def in_words(code: str) -> str:
+    """A machine-readable code such as `invalid_plan` as words."""
+    words = str(code).replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+@register.simple_tag(takes_context=True)
+def filter_link(context: template.Context, name: str, value: str | None = None) -> str:
+    """The page's own query string with one filter set, or taken away; it leads to the first page of what is left."""
+    parameters = context["request"].GET.copy()
+    parameters.pop("page", None)
+    parameters.pop(name, None)
+    if value is not None:
+        parameters[name] = value
+    return f"?{parameters.urlencode()}"
+
+
+@register.inclusion_tag("components/interval.html")
+def interval(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The 95 % interval of a metric as a bar on the scale from 0 to 1."""
+    low, mean, high = value.get("low"), value["mean"], value.get("high")
+    context: dict[str, Any] = {"scale": SCALE, "mean": _place(mean), "value": value}
+    if low is not None and high is not None:
+        left, right = _place(low), _place(high)
+        context |= {"left": left, "width": f"{max(float(right) - float(left), 1):.1f}"}
+    return context
+
+
+@register.inclusion_tag("components/stackbar.html")
+def stackbar(outcomes: Mapping[str, int]) -> dict[str, Any]:
+    """How many tasks that can run ended how, as one bar."""
+    counted = {name: outcomes.get(name, 0) for name in OUTCOMES if name != "not_run"}
+    total = sum(counted.values())
+    segments, x = [], 0.0
+    for name, count in counted.items():
+        if count:
+            width = SCALE * count / total
+            segments.append(Segment(name, f"{x:.2f}", f"{width:.2f}"))
+            x += width
+    parts = [f"{count} {OUTCOMES[name].lower()}" for name, count in counted.items() if count]
+    return {"segments": segments, "scale": SCALE, "words": ", ".join(parts)}
+
+
+def _place(value: float) -> str:
+    return f"{SCALE * min(max(value, 0.0), 1.0):.1f}"

@@ -1,0 +1,152 @@
+"""Pages of evaluations and their tasks, and what their owners do there."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations import services, transitions
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.presenters import evaluation_page
+from leaderboard.evaluations.task_filters import PENDING
+from leaderboard.evaluations.task_presenters import task_page
+
+
+class Action(NamedTuple):
+    """Something that the owner may do now, with the sentence that asks for confirmation."""
+
+    url: str
+    label: str
+    sentence: str
+    confirm: str
+    tone: str
+    button: str
+
+
+RESUME = Action(
+    url="evaluations:resume",
+    label="Resume",
+    sentence="Runs the tasks with infrastructure faults again, and only these. Everything else stays as it is.",
+    confirm="Resume these tasks",
+    tone="",
+    button="primary",
+)
+ACCEPT = Action(
+    url="evaluations:accept",
+    label="Accept as planner faults",
+    sentence="The tasks with infrastructure faults then score 0, and the evaluation is ranked. This cannot be undone.",
+    confirm="Accept and rank",
+    tone="warning",
+    button="danger",
+)
+CANCEL = Action(
+    url="evaluations:cancel",
+    label="Cancel",
+    sentence="Ends the evaluation. It is never ranked, and its results so far stay visible. This cannot be undone.",
+    confirm="Cancel this evaluation",
+    tone="error",
+    button="danger",
+)
+
+
+@require_safe
+def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """One evaluation: progress, scores, failures, tasks."""
+    evaluation = _evaluation(evaluation_id)
+    is_owner = _owns(request=request, evaluation=evaluation)
+    context = {
+        **_names(evaluation),
+        "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
+        "is_owner": is_owner,
+        "actions": allowed_actions(evaluation) if is_owner else (),
+    }
+    return render(request, "evaluations/detail.html", context)
+
+
+@require_safe
+def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
+    """One task of an evaluation: plan, problems, samples."""
+    evaluation = _evaluation(evaluation_id)
+    found = get_object_or_404(Task.objects.select_related("suite"), suite=evaluation.suite_id, key=key)
+    result = TaskResult.objects.filter(evaluation=evaluation, task=found).first()
+    neighbours: dict[int, str] = dict(
+        Task.objects.filter(
+            suite=evaluation.suite_id, position__in=[found.position - 1, found.position + 1]
+        ).values_list("position", "key")
+    )
+    context = {
+        **_names(evaluation),
+        "task": found,
+        "result": result,
+        "outcome": result.outcome if result else PENDING,
+        "previous": neighbours.get(found.position - 1),
+        "next": neighbours.get(found.position + 1),
+        "page": task_page(task=found, result=result, split=evaluation.split, sees_hidden=request.user.is_staff),
+    }
+    return render(request, "evaluations/task.html", context)
+
+
+@require_POST
+@login_required
+def resume(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """Run the tasks with infrastructure faults again."""
+    return _act(request=request, evaluation_id=evaluation_id, do=services.resume, said="The tasks run again.")
+
+
+@require_POST
+@login_required
+def accept(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """Let infrastructure faults count as the planner's."""
+    return _act(
+        request=request, evaluation_id=evaluation_id, do=services.accept, said="The faults count as the planner's."
+    )
+
+
+@require_POST
+@login_required
+def cancel(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """End an evaluation."""
+    return _act(request=request, evaluation_id=evaluation_id, do=services.cancel, said="The evaluation is cancelled.")
+
+
+def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
+    """What the owner may do in the evaluation's present state."""
+    actions: tuple[Action, ...] = ()
+    if evaluation.state == EvaluationState.ON_HOLD:
+        actions += (RESUME, ACCEPT)
+    if evaluation.state in transitions.CANCELLABLE:
+        actions += (CANCEL,)
+    return actions
+
+
+def _act(*, request: HttpRequest, evaluation_id: UUID, do: Callable[[Evaluation], Any], said: str) -> HttpResponse:
+    evaluation = _evaluation(evaluation_id)
+    if not _owns(request=request, evaluation=evaluation):
+        raise PermissionDenied
+    try:
+        do(evaluation)
+    except services.NotPossibleError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, said)
+    return redirect("evaluations:detail", evaluation_id=evaluation.pk)
+
+
+def _evaluation(evaluation_id: UUID) -> Evaluation:
+    related = Evaluation.objects.select_related("suite", "submission__planner__owner")
+    return get_object_or_404(related, pk=evaluation_id)
+
+
+def _owns(*, request: HttpRequest, evaluation: Evaluation) -> bool:
+    return request.user.is_authenticated and request.user.pk == evaluation.submission.submitted_by_id
+
+
+def _names(evaluation: Evaluation) -> dict[str, Any]:
+    return {"evaluation": evaluation, "suite": evaluation.suite, "planner": evaluation.submission.planner}

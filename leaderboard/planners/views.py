@@ -1,0 +1,47 @@
+"""Pages on which planners are entered and found again."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Prefetch
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from leaderboard.evaluations import services
+from leaderboard.evaluations.models import Evaluation, Submission
+from leaderboard.field_errors import FieldErrors
+from leaderboard.planners.forms import SubmitForm
+
+SUBMISSIONS_PER_PAGE = 25
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def submit(request: HttpRequest) -> HttpResponse:
+    """Enter a planner; what is wrong stands beside its field, with status 400."""
+    form = SubmitForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            submission = services.submit(user=request.user, data=form.data_entered())
+        except FieldErrors as problems:
+            form.show(problems)
+        else:
+            messages.success(request, "Submitted. This page follows the evaluation.")
+            first = submission.evaluations.order_by("created").values_list("pk", flat=True)[0]
+            return redirect("evaluations:detail", evaluation_id=first)
+    return render(request, "planners/submit.html", {"form": form}, status=400 if form.errors else 200)
+
+
+@require_safe
+@login_required
+def submissions(request: HttpRequest) -> HttpResponse:
+    """The reader's own submissions, the newest first."""
+    own = (
+        Submission.objects.filter(submitted_by=request.user)
+        .select_related("planner")
+        .prefetch_related(Prefetch("evaluations", Evaluation.objects.select_related("suite").order_by("created")))
+        .order_by("-created")
+    )
+    page = Paginator(own, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "planners/submissions.html", {"page": page})
