@@ -1,9 +1,21 @@
-"""Who calls the API."""
+"""Who calls the API: people with a token or a password, the operator's workers, and single attempts."""
 
+import hmac
 from typing import Any
 
+from allauth.account.adapter import get_adapter
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from knox.auth import TokenAuthentication
+from rest_framework.authentication import BaseAuthentication, BasicAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
+
+from leaderboard.evaluations.leases import hash_token
+from leaderboard.evaluations.models import Attempt
 
 
 class ApiTokenAuthentication(TokenAuthentication):
@@ -15,3 +27,75 @@ class ApiTokenAuthentication(TokenAuthentication):
         if scheme.lower() == "token":
             request.META["HTTP_AUTHORIZATION"] = f"Bearer {value}"
         return super().authenticate(request)
+
+
+class ApiTokenScheme(OpenApiAuthenticationExtension):
+    """Describes the token in the OpenAPI schema."""
+
+    target_class = ApiTokenAuthentication
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002 - the base class's
+        return {"type": "http", "scheme": "bearer", "description": "A personal token, made at `POST tokens/`."}
+
+
+class PasswordAuthentication(BasicAuthentication):
+    """HTTP Basic with user name or e-mail address and password: for making a token only."""
+
+    def authenticate_credentials(self, userid: str, password: str, request: Request | None = None) -> tuple[Any, None]:
+        if request is None:
+            raise AuthenticationFailed("No request.")
+        kind = "email" if "@" in userid else "username"
+        try:
+            # The adapter, not Django's `authenticate`: it slows down who guesses passwords.
+            user = get_adapter().authenticate(request._request, **{kind: userid, "password": password})
+        except ValidationError as error:
+            raise AuthenticationFailed(" ".join(error.messages)) from error
+        if user is None or not user.is_active:
+            raise AuthenticationFailed("User name or password is wrong.")
+        mandatory = settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory"
+        if mandatory and not EmailAddress.objects.filter(user=user, verified=True).exists():
+            raise AuthenticationFailed("Confirm your e-mail address first.")
+        return user, None
+
+
+class PasswordScheme(OpenApiAuthenticationExtension):
+    """Describes HTTP Basic in the OpenAPI schema."""
+
+    target_class = PasswordAuthentication
+    name = "password"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002 - the base class's
+        return {"type": "http", "scheme": "basic", "description": "For making a token only."}
+
+
+class WorkerAuthentication(BaseAuthentication):
+    """`Authorization: Bearer` with the operator's worker token, or with the token of one attempt."""
+
+    def authenticate(self, request: Request) -> tuple[None, str]:
+        scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise AuthenticationFailed("Send Authorization: Bearer with the worker's token.")
+        return None, token.strip()
+
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - the base class's signature
+        return "Bearer"
+
+
+class IsWorker(BasePermission):
+    """The call has the operator's worker token."""
+
+    message = "The worker token is wrong; it is in PLANARENA_WORKER_TOKEN of the server."
+
+    def has_permission(self, request: Request, view: Any) -> bool:  # noqa: ARG002 - the base class's signature
+        return hmac.compare_digest(str(request.auth).encode(), settings.WORKER_TOKEN.encode())
+
+
+class HoldsAttempt(BasePermission):
+    """The call has the token of the attempt that it names. Whether the attempt is live is decided later, with 409."""
+
+    message = "This is not the token of this attempt."
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        stored = Attempt.objects.filter(pk=view.kwargs["attempt_id"]).values_list("token_hash", flat=True).first()
+        return stored is not None and hmac.compare_digest(stored, hash_token(str(request.auth)))

@@ -3,6 +3,34 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
+from leaderboard.api import views, worker
+
+app_name = "api"
+
+_EVALUATION = "evaluations/<uuid:evaluation_id>/"
+_ATTEMPT = "worker/attempts/<uuid:attempt_id>/"
+
 urlpatterns = [
-    path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("submissions/", views.SubmissionsView.as_view(), name="submissions"),
+    path("submissions/<uuid:submission_id>/", views.SubmissionView.as_view(), name="submission"),
+    path("evaluations/", views.EvaluationsView.as_view(), name="evaluations"),
+    path(_EVALUATION, views.EvaluationView.as_view(), name="evaluation"),
+    path(f"{_EVALUATION}results/", views.ResultsView.as_view(), name="results"),
+    path(f"{_EVALUATION}results/<slug:task_key>/", views.RecordView.as_view(), name="record"),
+    path(f"{_EVALUATION}resume/", views.ResumeView.as_view(), name="resume"),
+    path(f"{_EVALUATION}accept/", views.AcceptView.as_view(), name="accept"),
+    path(f"{_EVALUATION}cancel/", views.CancelView.as_view(), name="cancel"),
+    path("suites/", views.SuitesView.as_view(), name="suites"),
+    path("suites/<slug:slug>/tasks/", views.TasksView.as_view(), name="tasks"),
+    path("boards/<slug:slug>/", views.BoardView.as_view(), name="board"),
+    path("tokens/", views.TokensView.as_view(), name="tokens"),
+    path("tokens/<slug:token_id>/", views.TokenView.as_view(), name="token"),
+    path("worker/lease/", worker.LeaseView.as_view(), name="lease"),
+    path(f"{_ATTEMPT}heartbeat/", worker.HeartbeatView.as_view(), name="heartbeat"),
+    path(f"{_ATTEMPT}objects/missing/", worker.MissingObjectsView.as_view(), name="missing-objects"),
+    path(f"{_ATTEMPT}objects/<slug:digest>/", worker.ObjectView.as_view(), name="object"),
+    path(f"{_ATTEMPT}results/", worker.ResultsView.as_view(), name="deliver"),
+    path(f"{_ATTEMPT}complete/", worker.CompleteView.as_view(), name="complete"),
+    path(f"{_ATTEMPT}fail/", worker.FailView.as_view(), name="fail"),
 ]

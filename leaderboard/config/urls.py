@@ -2,8 +2,11 @@
 
 from django.urls import include, path
 
+from leaderboard.evaluations.objects import artefact
+
 urlpatterns = [
     path("api/v1/", include("leaderboard.api.urls")),
+    path("objects/<slug:digest>", artefact, name="object"),
     path("accounts/", include("allauth.urls")),
     path("", include("leaderboard.accounts.urls")),
     path("", include("leaderboard.planners.urls")),

@@ -17,7 +17,8 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, S
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import advance, deadline_of
-from leaderboard.planners.services import FieldErrors, PlannerData, check_planner, enter_planner
+from leaderboard.field_errors import FieldErrors
+from leaderboard.planners.services import PlannerData, check_planner, enter_planner
 
 FAULT_SCORE = 0.0
 """What a `planner_fault` scores in the suites there are (OpenAGI, section 5)."""

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from evaluator.planners.bundled import DESCRIPTIONS
 from leaderboard.accounts.models import User
 from leaderboard.evaluations.library import AddressRefusedError, library
+from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.models import Planner, PlannerKind
 
 BUNDLED_PLANNERS: Mapping[str, str] = DESCRIPTIONS
@@ -18,14 +19,6 @@ SHORTEST_TIMEOUT = 1
 LONGEST_TIMEOUT = 300
 _LONGEST_NAME = 80
 _LONGEST_DESCRIPTION = 4000
-
-
-class FieldErrors(Exception):
-    """What is wrong with what a user entered: sentences by field, as forms and the API show them."""
-
-    def __init__(self, errors: Mapping[str, list[str]]) -> None:
-        self.errors = dict(errors)
-        super().__init__("; ".join(f"{field}: {' '.join(texts)}" for field, texts in self.errors.items()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,40 @@
+"""From the errors of the services to answers: 400 with sentences by field, 409 where the state forbids it."""
+
+from typing import Any
+
+from rest_framework import exceptions, status
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+from leaderboard.evaluations.leases import AttemptEndedError, IncompleteError
+from leaderboard.evaluations.results import ObjectsMissingError, RecordsRefusedError
+from leaderboard.evaluations.services import NotPossibleError
+from leaderboard.field_errors import FieldErrors
+
+
+class TooLargeError(exceptions.APIException):
+    """The body is larger than what is read."""
+
+    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
+    default_code = "too_large"
+
+
+def handle(error: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's exception handler, extended by the services' errors."""
+    match error:
+        case FieldErrors():
+            return Response(error.errors, status=status.HTTP_400_BAD_REQUEST)
+        case RecordsRefusedError():
+            problems = [f"task {task}: {problem}" for task, problem in error.problems.items()]
+            return Response({"results": problems}, status=status.HTTP_400_BAD_REQUEST)
+        case ObjectsMissingError():
+            body = {"detail": str(error), "code": "objects_missing", "missing": error.digests}
+            return Response(body, status=status.HTTP_409_CONFLICT)
+        case IncompleteError():
+            body = {"detail": str(error), "code": "incomplete", "missing": error.missing}
+            return Response(body, status=status.HTTP_409_CONFLICT)
+        case AttemptEndedError():
+            return Response({"detail": str(error), "code": error.state.value}, status=status.HTTP_409_CONFLICT)
+        case NotPossibleError():
+            return Response({"detail": str(error), "code": "not_possible"}, status=status.HTTP_409_CONFLICT)
+    return exception_handler(error, context)

@@ -1,0 +1,182 @@
+"""Shapes of what the API reads and writes. Writable fields are listed where they are; all others are read-only."""
+
+from typing import Any
+
+from django.urls import NoReverseMatch, reverse
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from leaderboard.accounts.services import DEFAULT_DAYS
+from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
+from leaderboard.evaluations.transitions import FINAL
+from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.services import BUNDLED_PLANNERS
+
+
+class PlannerInput(serializers.Serializer[Any]):
+    """A planner to enter. What its kind needs is checked by the service, so that the page gives the same answers."""
+
+    name = serializers.CharField()
+    kind = serializers.ChoiceField(choices=PlannerKind.choices)
+    bundled_name = serializers.CharField(
+        required=False, allow_blank=True, default="", help_text=f"For `bundled`: {', '.join(BUNDLED_PLANNERS)}."
+    )
+    endpoint_url = serializers.CharField(
+        required=False, allow_blank=True, default="", help_text="For `endpoint`: where one JSON POST per turn goes."
+    )
+    timeout_seconds = serializers.IntegerField(required=False, default=30, help_text="For the whole of one answer.")
+    description = serializers.CharField(required=False, allow_blank=True, default="")
+
+
+class SubmissionInput(serializers.Serializer[Any]):
+    """A planner and the suites that it is entered for."""
+
+    planner = PlannerInput()
+    suites = serializers.ListField(child=serializers.CharField(), help_text="Slugs of suites, such as `openagi`.")
+
+
+class TokenInput(serializers.Serializer[Any]):
+    """A personal token to make."""
+
+    days = serializers.IntegerField(required=False, default=DEFAULT_DAYS, help_text="How long it lasts.")
+
+
+class TokenOutput(serializers.Serializer[Any]):
+    """A personal token. Its text is shown once, when it is made."""
+
+    id = serializers.CharField(source="token_key", read_only=True)
+    created = serializers.DateTimeField(read_only=True)
+    expires = serializers.DateTimeField(source="expiry", read_only=True)
+
+
+class NewTokenOutput(serializers.Serializer[Any]):
+    """A personal token that was just made."""
+
+    id = serializers.CharField(read_only=True)
+    token = serializers.CharField(read_only=True)
+    expires = serializers.DateTimeField(read_only=True)
+
+
+class PlannerOutput(serializers.ModelSerializer[Planner]):
+    """A planner. Its address is shown to its owner only."""
+
+    owner = serializers.CharField(source="owner.username", read_only=True)
+
+    class Meta:
+        model = Planner
+        fields = ["name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "description", "owner"]
+        read_only_fields = fields
+
+    def to_representation(self, instance: Planner) -> dict[str, Any]:
+        shown = super().to_representation(instance)
+        request = self.context.get("request")
+        if request is None or request.user.pk != instance.owner_id:
+            del shown["endpoint_url"], shown["timeout_seconds"]
+        return shown
+
+
+class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
+    """A submission on one suite."""
+
+    suite = serializers.CharField(source="suite.slug", read_only=True)
+    suite_version = serializers.CharField(source="suite.version", read_only=True)
+    suite_digest = serializers.CharField(source="suite.digest", read_only=True)
+    planner = PlannerOutput(source="submission.planner", read_only=True)
+    state_label = serializers.CharField(source="get_state_display", read_only=True)
+    final = serializers.SerializerMethodField()
+    done = serializers.IntegerField(read_only=True, help_text="Tasks that have ended, `not_run` ones included.")
+    url = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Evaluation
+        fields = [
+            "id", "submission", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split",
+            "samples", "planner", "state", "state_label", "final", "reason", "reason_text", "state_since",
+            "tasks_total", "tasks_not_run", "done", "summary", "provenance", "created", "finished", "url",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    def get_final(self, evaluation: Evaluation) -> bool:
+        return EvaluationState(evaluation.state) in FINAL
+
+    @extend_schema_field(serializers.URLField())
+    def get_url(self, evaluation: Evaluation) -> str:
+        try:
+            path = reverse("evaluations:evaluation", kwargs={"pk": evaluation.pk})
+        except NoReverseMatch:
+            path = f"/evaluations/{evaluation.pk}/"
+        request = self.context.get("request")
+        return path if request is None else request.build_absolute_uri(path)
+
+
+class SubmissionOutput(serializers.ModelSerializer[Submission]):
+    """A submission with its evaluations."""
+
+    planner = PlannerOutput(read_only=True)
+    submitted_by = serializers.CharField(source="submitted_by.username", read_only=True)
+    evaluations = EvaluationOutput(many=True, read_only=True)
+
+    class Meta:
+        model = Submission
+        fields = ["id", "planner", "submitted_by", "created", "evaluations"]
+        read_only_fields = fields
+
+
+class ResultOutput(serializers.ModelSerializer[TaskResult]):
+    """How one task ended."""
+
+    task = serializers.CharField(source="task.key", read_only=True)
+    metric = serializers.CharField(source="task.metric", read_only=True)
+
+    class Meta:
+        model = TaskResult
+        fields = [
+            "task", "metric", "outcome", "reason", "reason_text", "score", "seconds", "plan_summary", "accepted",
+            "record_digest",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class RecordOutput(ResultOutput):
+    """How one task ended, with the whole record `result/1`; null if the task never ran."""
+
+    record = serializers.JSONField(read_only=True, allow_null=True)
+
+    class Meta(ResultOutput.Meta):
+        fields = [*ResultOutput.Meta.fields, "record"]
+        read_only_fields = fields
+
+
+class SuiteOutput(serializers.ModelSerializer[Suite]):
+    """A suite."""
+
+    tasks = serializers.IntegerField(source="task_count", read_only=True)
+
+    class Meta:
+        model = Suite
+        fields = ["slug", "version", "digest", "title", "description", "metrics", "tasks"]
+        read_only_fields = fields
+
+
+class TaskOutput(serializers.ModelSerializer[Task]):
+    """One request of a suite."""
+
+    class Meta:
+        model = Task
+        fields = ["key", "position", "text", "structure", "metric", "attributes", "gold"]
+        read_only_fields = fields
+
+
+class BoardOutput(serializers.Serializer[Any]):
+    """The newest published state of a board."""
+
+    suite = serializers.CharField(read_only=True)
+    number = serializers.IntegerField(read_only=True)
+    digest = serializers.CharField(read_only=True)
+    created = serializers.DateTimeField(read_only=True)
+    profile = serializers.CharField(read_only=True)
+    profile_digest = serializers.CharField(read_only=True)
+    split = serializers.CharField(read_only=True)
+    samples = serializers.IntegerField(read_only=True)
+    content = serializers.JSONField(read_only=True, help_text='`{"rows": [...], "coverage": {"run", "total"}}`')

@@ -1,0 +1,295 @@
+"""The API for people and pipelines. What happens is in the services; here it is only read and shown."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Prefetch, QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import generics, status
+from rest_framework.authentication import SessionAuthentication
+from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.exceptions import ValidationError as FieldValidationError
+from rest_framework.permissions import BasePermission, IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.throttling import ScopedRateThrottle
+from rest_framework.views import APIView
+
+from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
+from evaluator.records import Outcome
+from leaderboard.accounts.services import create_token, revoke_token, tokens_of
+from leaderboard.api import serializers as shapes
+from leaderboard.api.authentication import ApiTokenAuthentication, PasswordAuthentication
+from leaderboard.boards.services import latest_snapshot
+from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations import services
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
+from leaderboard.evaluations.objects import server_store
+from leaderboard.field_errors import FieldErrors
+from leaderboard.planners.services import PlannerData
+
+_CONFLICT = OpenApiResponse(OpenApiTypes.OBJECT, description="The evaluation's state does not allow this now.")
+
+
+def _evaluations() -> QuerySet[Evaluation]:
+    related = Evaluation.objects.select_related("suite", "submission__planner__owner", "submission__submitted_by")
+    return related.annotate(done=Count("results")).order_by("-created", "pk")
+
+
+class SubmissionsView(generics.ListCreateAPIView[Submission]):
+    """Submit a planner, or list one's own submissions."""
+
+    serializer_class = shapes.SubmissionOutput
+    permission_classes = [IsAuthenticated]
+    throttle_scope = "submissions"
+
+    def get_throttles(self) -> list[Any]:
+        return [ScopedRateThrottle()] if self.request.method == "POST" else []
+
+    def get_queryset(self) -> QuerySet[Submission]:
+        return _submissions().filter(submitted_by=self.request.user.pk).order_by("-created", "pk")
+
+    @extend_schema(request=shapes.SubmissionInput, responses={201: shapes.SubmissionOutput})
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # noqa: ARG002 - the base class's
+        body = shapes.SubmissionInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        data = services.SubmissionData(
+            planner=PlannerData(**body.validated_data["planner"]), suites=body.validated_data["suites"]
+        )
+        try:
+            submission = services.submit(user=request.user, data=data)
+        except FieldErrors as error:
+            raise FieldValidationError(_nested(error)) from error
+        shown = shapes.SubmissionOutput(_submissions().get(pk=submission.pk), context=self.get_serializer_context())
+        return Response(shown.data, status=status.HTTP_201_CREATED)
+
+
+def _nested(error: FieldErrors) -> dict[str, Any]:
+    """The errors under the names that the fields have in the body: all but `suites` are the planner's."""
+    planner = {field: texts for field, texts in error.errors.items() if field != "suites"}
+    suites = error.errors.get("suites")
+    return {**({"planner": planner} if planner else {}), **({"suites": suites} if suites else {})}
+
+
+def _submissions() -> QuerySet[Submission]:
+    return Submission.objects.select_related("planner__owner", "submitted_by").prefetch_related(
+        Prefetch("evaluations", queryset=_evaluations())
+    )
+
+
+class SubmissionView(generics.RetrieveAPIView[Submission]):
+    """One submission. Public, but for the planner's address."""
+
+    serializer_class = shapes.SubmissionOutput
+    lookup_url_kwarg = "submission_id"
+
+    def get_queryset(self) -> QuerySet[Submission]:
+        return _submissions()
+
+
+@extend_schema(
+    parameters=[
+        OpenApiParameter("suite", str, description="Slug of a suite."),
+        OpenApiParameter("state", str, enum=EvaluationState.values),
+        OpenApiParameter("mine", bool, description="Only the caller's own."),
+    ]
+)
+class EvaluationsView(generics.ListAPIView[Evaluation]):
+    """All evaluations, newest first."""
+
+    serializer_class = shapes.EvaluationOutput
+
+    def get_queryset(self) -> QuerySet[Evaluation]:
+        found = _evaluations()
+        if suite := self.request.query_params.get("suite"):
+            found = found.filter(suite__slug=_choice("suite", suite, list(_suite_slugs())))
+        if state := self.request.query_params.get("state"):
+            found = found.filter(state=_choice("state", state, EvaluationState.values))
+        if self.request.query_params.get("mine", "").lower() in {"1", "true"}:
+            found = found.filter(submission__submitted_by=self.request.user.pk)
+        return found
+
+
+class EvaluationView(generics.RetrieveAPIView[Evaluation]):
+    """One evaluation."""
+
+    serializer_class = shapes.EvaluationOutput
+    lookup_url_kwarg = "evaluation_id"
+
+    def get_queryset(self) -> QuerySet[Evaluation]:
+        return _evaluations()
+
+
+@extend_schema(
+    parameters=[
+        OpenApiParameter("outcome", str, enum=[outcome.value for outcome in Outcome]),
+        OpenApiParameter("metric", str),
+    ]
+)
+class ResultsView(generics.ListAPIView[TaskResult]):
+    """How the tasks of an evaluation ended, in the suite's order."""
+
+    serializer_class = shapes.ResultOutput
+
+    def get_queryset(self) -> QuerySet[TaskResult]:
+        evaluation = get_object_or_404(Evaluation, pk=self.kwargs["evaluation_id"])
+        found = TaskResult.objects.filter(evaluation=evaluation).select_related("task").order_by("task__position")
+        if outcome := self.request.query_params.get("outcome"):
+            found = found.filter(outcome=_choice("outcome", outcome, [known.value for known in Outcome]))
+        if metric := self.request.query_params.get("metric"):
+            metrics = Task.objects.filter(suite=evaluation.suite_id).order_by("metric").values_list("metric", flat=True)
+            found = found.filter(task__metric=_choice("metric", metric, list(metrics.distinct())))
+        return found
+
+
+class RecordView(APIView):
+    """How one task ended, with its whole record."""
+
+    @extend_schema(responses=shapes.RecordOutput)
+    def get(self, request: Request, evaluation_id: UUID, task_key: str) -> Response:  # noqa: ARG002
+        result = get_object_or_404(
+            TaskResult.objects.select_related("task"), evaluation=evaluation_id, task__key=task_key
+        )
+        shown = dict(shapes.ResultOutput(result).data)
+        return Response({**shown, "record": _record(result.record_digest)})
+
+
+def _record(digest: str) -> Any:
+    if not digest:
+        return None
+    try:
+        return json.loads(server_store().get(digest).data)
+    except (ObjectMissingError, ObjectDamagedError) as error:
+        raise NotFound(f"The record {digest} is not in the store any more.") from error
+
+
+class IsOwner(BasePermission):
+    """The caller submitted the evaluation."""
+
+    message = "Only the owner of an evaluation may do this."
+
+    def has_object_permission(self, request: Request, view: Any, obj: Evaluation) -> bool:  # noqa: ARG002
+        return bool(request.user.pk == obj.submission.submitted_by_id)
+
+
+class _ActionView(APIView):
+    """Something that an evaluation's owner does."""
+
+    permission_classes = [IsAuthenticated, IsOwner]
+
+    def act(self, evaluation: Evaluation) -> None:
+        raise NotImplementedError
+
+    @extend_schema(request=None, responses={200: shapes.EvaluationOutput, 409: _CONFLICT})
+    def post(self, request: Request, evaluation_id: UUID) -> Response:
+        evaluation = get_object_or_404(_evaluations(), pk=evaluation_id)
+        self.check_object_permissions(request, evaluation)
+        self.act(evaluation)
+        after = _evaluations().get(pk=evaluation_id)
+        return Response(shapes.EvaluationOutput(after, context={"request": request}).data)
+
+
+class ResumeView(_ActionView):
+    """Run the tasks again that failed for reasons that are not the planner's."""
+
+    def act(self, evaluation: Evaluation) -> None:
+        services.resume(evaluation)
+
+
+class AcceptView(_ActionView):
+    """Let these tasks count as faults of the planner."""
+
+    def act(self, evaluation: Evaluation) -> None:
+        services.accept(evaluation)
+
+
+class CancelView(_ActionView):
+    """End the evaluation."""
+
+    def act(self, evaluation: Evaluation) -> None:
+        services.cancel(evaluation)
+
+
+class SuitesView(generics.ListAPIView[Suite]):
+    """The current suites."""
+
+    serializer_class = shapes.SuiteOutput
+
+    def get_queryset(self) -> QuerySet[Suite]:
+        return Suite.objects.filter(current=True).annotate(task_count=Count("tasks")).order_by("slug")
+
+
+class TasksView(generics.ListAPIView[Task]):
+    """The tasks of a suite, in order."""
+
+    serializer_class = shapes.TaskOutput
+
+    def get_queryset(self) -> QuerySet[Task]:
+        suite = get_object_or_404(Suite, slug=self.kwargs["slug"], current=True)
+        return Task.objects.filter(suite=suite).order_by("position")
+
+
+class BoardView(APIView):
+    """The newest published state of a suite's board."""
+
+    @extend_schema(responses=shapes.BoardOutput)
+    def get(self, request: Request, slug: str) -> Response:
+        suite = get_object_or_404(Suite, slug=slug, current=True)
+        snapshot = latest_snapshot(suite=suite)
+        if snapshot is None:
+            raise NotFound(f"Nothing was published on the board {slug} yet.")
+        etag = f'"{snapshot.digest}"'
+        if request.headers.get("If-None-Match") == etag:
+            return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": etag})
+        fields = ("number", "digest", "created", "profile", "profile_digest", "split", "samples", "content")
+        board = {"suite": slug, **{field: getattr(snapshot, field) for field in fields}}
+        return Response(shapes.BoardOutput(board).data, headers={"ETag": etag})
+
+
+class TokensView(APIView):
+    """One's own tokens; making one needs a session, or user name and password by HTTP Basic."""
+
+    authentication_classes = [SessionAuthentication, PasswordAuthentication, ApiTokenAuthentication]
+    permission_classes = [IsAuthenticated]
+    throttle_classes = [ScopedRateThrottle]
+    throttle_scope = "tokens"
+
+    @extend_schema(responses=shapes.TokenOutput(many=True))
+    def get(self, request: Request) -> Response:
+        return Response(shapes.TokenOutput(tokens_of(request.user), many=True).data)
+
+    @extend_schema(request=shapes.TokenInput, responses={201: shapes.NewTokenOutput})
+    def post(self, request: Request) -> Response:
+        if request.auth is not None:
+            # A token that leaks must not be able to outlive itself.
+            raise PermissionDenied("A token cannot make tokens: log in, or send user name and password.")
+        body = shapes.TokenInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        made = create_token(user=request.user, days=body.validated_data["days"])
+        return Response(shapes.NewTokenOutput(made).data, status=status.HTTP_201_CREATED)
+
+
+class TokenView(APIView):
+    """One of one's own tokens."""
+
+    authentication_classes = TokensView.authentication_classes
+    permission_classes = [IsAuthenticated]
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, token_id: str) -> Response:
+        if not revoke_token(user=request.user, token_id=token_id):
+            raise NotFound("You have no such token.")
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def _suite_slugs() -> QuerySet[Suite, str]:
+    return Suite.objects.order_by("slug").values_list("slug", flat=True).distinct()
+
+
+def _choice(field: str, value: str, known: list[str]) -> str:
+    if value not in known:
+        raise FieldValidationError({field: [f"{value!r} is none of: {', '.join(known)}."]})
+    return value

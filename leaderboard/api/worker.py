@@ -1,0 +1,195 @@
+"""The worker's protocol, JSON over HTTP.
+
+    POST worker/lease/                               the operator's token   200 with a lease, or 204
+    POST worker/attempts/<id>/heartbeat/             the attempt's token    204
+    POST worker/attempts/<id>/objects/missing/       {digests} -> {missing}
+    PUT  worker/attempts/<id>/objects/<digest>/      bytes, 204
+    POST worker/attempts/<id>/results/               {results: [result/1]} -> {new}
+    POST worker/attempts/<id>/complete/              {provenance?} 204
+    POST worker/attempts/<id>/fail/                  {how, reason} 204
+
+Artefacts come first, then the results that name them, then `complete`. Every call may be sent again. A call of an
+attempt that is not live gets 409 with `code` (`lost`, `cancelled`, ...) and changes nothing.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from drf_spectacular.utils import extend_schema
+from pydantic import TypeAdapter, ValidationError
+from rest_framework import serializers, status
+from rest_framework.exceptions import ValidationError as FieldValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from evaluator.engine.store import digest_of
+from evaluator.records import ResultRecord
+from evaluator.values import Artefact, MediaType
+from leaderboard.api.authentication import HoldsAttempt, IsWorker, WorkerAuthentication
+from leaderboard.api.errors import TooLargeError
+from leaderboard.evaluations import leases
+from leaderboard.evaluations.objects import server_store
+from leaderboard.evaluations.provenance import note_worker
+from leaderboard.evaluations.results import deliver
+from leaderboard.planners.models import Planner, PlannerKind
+
+_RECORDS = TypeAdapter(list[ResultRecord])
+_MOST_DIGESTS = 5000
+
+
+class LeaseRequest(serializers.Serializer[Any]):
+    """What a worker says of itself."""
+
+    worker = serializers.CharField(max_length=120)
+    suites = serializers.ListField(child=serializers.SlugField(), required=False, allow_null=True)
+    evaluation = serializers.UUIDField(required=False, allow_null=True)
+
+
+class FailRequest(serializers.Serializer[Any]):
+    """Why a worker ends an attempt."""
+
+    how = serializers.ChoiceField(choices=[how.value for how in leases.GivenUp], default=leases.GivenUp.FAILED.value)
+    reason = serializers.CharField(max_length=2000)
+
+
+class DigestsRequest(serializers.Serializer[Any]):
+    """Digests of artefacts that a worker has."""
+
+    digests = serializers.ListField(child=serializers.RegexField(r"\A[0-9a-f]{64}\Z"), max_length=_MOST_DIGESTS)
+
+
+class CompleteRequest(serializers.Serializer[Any]):
+    """What the results were made with."""
+
+    provenance = serializers.DictField(required=False)
+
+
+@extend_schema(exclude=True)
+class LeaseView(APIView):
+    """Gives a shard to a worker."""
+
+    authentication_classes = [WorkerAuthentication]
+    permission_classes = [IsWorker]
+
+    def post(self, request: Request) -> Response:
+        body = _validated(LeaseRequest, request)
+        lease = leases.lease(worker=body["worker"], suites=body.get("suites"), evaluation_id=body.get("evaluation"))
+        if lease is None:
+            return Response(status=status.HTTP_204_NO_CONTENT)
+        return Response(_lease_json(lease))
+
+
+def _lease_json(lease: leases.Lease) -> dict[str, Any]:
+    evaluation = lease.evaluation
+    return {
+        "attempt": str(lease.attempt.pk),
+        "token": lease.token,
+        "expires_in": settings.LEASE_SECONDS,
+        "heartbeat_seconds": max(1, settings.LEASE_SECONDS // 4),
+        "evaluation": str(evaluation.pk),
+        "suite": evaluation.suite.slug,
+        "suite_digest": evaluation.suite.digest,
+        "profile": evaluation.profile,
+        "profile_digest": evaluation.profile_digest,
+        "split": evaluation.split,
+        "samples": evaluation.samples,
+        "planner": _planner_json(evaluation.submission.planner),
+        "tasks": lease.tasks,
+    }
+
+
+def _planner_json(planner: Planner) -> dict[str, Any]:
+    if planner.kind == PlannerKind.BUNDLED:
+        return {"kind": "bundled", "name": planner.bundled_name}
+    return {
+        "kind": "endpoint",
+        "url": planner.endpoint_url,
+        "timeout_seconds": planner.timeout_seconds,
+        "allow_private": settings.DEMO,
+    }
+
+
+@extend_schema(exclude=True)
+class AttemptView(APIView):
+    """What the calls of an attempt have in common."""
+
+    authentication_classes = [WorkerAuthentication]
+    permission_classes = [HoldsAttempt]
+
+
+class HeartbeatView(AttemptView):
+    """Keeps the attempt alive."""
+
+    def post(self, request: Request, attempt_id: UUID) -> Response:  # noqa: ARG002 - the body is empty
+        leases.heartbeat(attempt_id)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class MissingObjectsView(AttemptView):
+    """Says which artefacts are still to be sent."""
+
+    def post(self, request: Request, attempt_id: UUID) -> Response:
+        body = _validated(DigestsRequest, request)
+        leases.heartbeat(attempt_id)
+        store = server_store()
+        return Response({"missing": [digest for digest in dict.fromkeys(body["digests"]) if not store.has(digest)]})
+
+
+class ObjectView(AttemptView):
+    """Takes one artefact."""
+
+    def put(self, request: Request, attempt_id: UUID, digest: str) -> Response:
+        leases.heartbeat(attempt_id)
+        try:
+            media_type = MediaType(request.META.get("CONTENT_TYPE", ""))
+        except ValueError:
+            known = ", ".join(MediaType)
+            raise FieldValidationError({"media_type": [f"Content-Type must be one of: {known}."]}) from None
+        data = request._request.read(settings.MAX_OBJECT_BYTES + 1)
+        if len(data) > settings.MAX_OBJECT_BYTES:
+            raise TooLargeError(f"An artefact has at most {settings.MAX_OBJECT_BYTES} bytes.")
+        if (actual := digest_of(data)) != digest:
+            raise FieldValidationError({"digest": [f"The bytes have the SHA-256 {actual}."]})
+        server_store().put(Artefact(data=data, media_type=media_type))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class ResultsView(AttemptView):
+    """Takes the results of some tasks."""
+
+    def post(self, request: Request, attempt_id: UUID) -> Response:
+        body = request.data if isinstance(request.data, dict) else {}
+        try:
+            records = _RECORDS.validate_python(body.get("results"))
+        except ValidationError as error:
+            texts = [f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()[:10]]
+            raise FieldValidationError({"results": texts}) from error
+        return Response({"new": deliver(attempt_id=attempt_id, records=records, store=server_store())})
+
+
+class CompleteView(AttemptView):
+    """Ends the attempt: all its tasks have results."""
+
+    def post(self, request: Request, attempt_id: UUID) -> Response:
+        body = _validated(CompleteRequest, request)
+        leases.complete(attempt_id)
+        note_worker(attempt_id=attempt_id, provenance=body.get("provenance") or {})
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class FailView(AttemptView):
+    """Ends the attempt: its worker cannot go on."""
+
+    def post(self, request: Request, attempt_id: UUID) -> Response:
+        body = _validated(FailRequest, request)
+        leases.give_up(attempt_id=attempt_id, how=leases.GivenUp(body["how"]), detail=body["reason"])
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def _validated(serializer: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
+    checked = serializer(data=request.data)
+    checked.is_valid(raise_exception=True)
+    validated: dict[str, Any] = checked.validated_data
+    return validated

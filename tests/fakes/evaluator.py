@@ -1,0 +1,38 @@
+"""A fake of the `evaluator` package, as the site sees it: no profile, no network, means for metrics."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evaluator.records import Outcome, Reason
+from leaderboard.evaluations.library import AddressRefusedError, TaskOutcome
+
+PROFILE_DIGEST = "f" * 64
+
+
+class FakeEvaluator:
+    """Tasks with the key prefix `x` cannot run; addresses with `private` in them are refused outside demo mode."""
+
+    def profile_digest(self, name: str) -> str:
+        return PROFILE_DIGEST
+
+    def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
+        from leaderboard.catalog.models import Task
+
+        keys = Task.objects.filter(suite__slug=suite, key__startswith="x").values_list("key", flat=True)
+        return dict.fromkeys(keys, (Reason.NO_EXPERT, "The fake profile has no expert for it."))
+
+    def summarise(self, *, suite: str, results: Sequence[TaskOutcome]) -> dict[str, Any]:
+        scores = [result.score for result in results if result.score is not None]
+        outcomes: dict[str, int] = {}
+        for result in results:
+            outcomes[result.outcome] = outcomes.get(result.outcome, 0) + 1
+        mean = sum(scores) / len(scores) if scores else None
+        metrics = {} if mean is None else {"overall": {"mean": mean, "low": mean, "high": mean, "tasks": len(scores)}}
+        assert set(outcomes) <= {outcome.value for outcome in Outcome}
+        return {"metrics": metrics, "outcomes": outcomes}
+
+    def check_endpoint(self, *, url: str, allow_private: bool) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise AddressRefusedError("The address must begin with http:// or https://.")
+        if "private" in url and not allow_private:
+            raise AddressRefusedError("The address is private; give one on the public internet.")

@@ -1,0 +1,96 @@
+"""Rows for tests. Every function makes what it needs; arguments name only what the test is about."""
+
+import hashlib
+import itertools
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from evaluator.records import Outcome, Reason, ResultRecord
+from leaderboard.accounts.models import User
+from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations import leases, services
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
+from leaderboard.planners.services import PlannerData
+
+_numbers = itertools.count(1)
+PASSWORD = "correct horse battery staple"
+
+
+def make_user(name: str = "") -> User:
+    """A person with an account and the password `PASSWORD`."""
+    name = name or f"person{next(_numbers)}"
+    return User.objects.create_user(username=name, email=f"{name}@example.org", password=PASSWORD)
+
+
+def make_suite(*, slug: str = "", runnable: int = 4, not_run: int = 0) -> Suite:
+    """A suite with tasks `0`, `1`, ... that can run and `x0`, `x1`, ... that cannot."""
+    slug = slug or f"suite{next(_numbers)}"
+    metrics = [{"key": "overall", "label": "Overall", "description": "Mean", "higher_is_better": True, "primary": True}]
+    suite = Suite.objects.create(
+        slug=slug, version="1", digest=hashlib.sha256(slug.encode()).hexdigest(), title=slug, metrics=metrics
+    )
+    keys = [str(number) for number in range(runnable)] + [f"x{number}" for number in range(not_run)]
+    Task.objects.bulk_create(
+        Task(suite=suite, key=key, position=position, text=f"Request {key}", structure="linear", metric="vit")
+        for position, key in enumerate(keys)
+    )
+    return suite
+
+
+def planner_data(**changes: Any) -> PlannerData:
+    """A bundled planner, as a user enters it."""
+    return PlannerData(**{"name": f"planner {next(_numbers)}", "kind": "bundled", "bundled_name": "gold", **changes})
+
+
+def make_submission(*, user: User | None = None, suite: Suite | None = None, **planner: Any) -> Submission:
+    """A submission to one suite."""
+    data = services.SubmissionData(planner=planner_data(**planner), suites=[(suite or make_suite()).slug])
+    return services.submit(user=user or make_user(), data=data)
+
+
+def make_evaluation(
+    *, state: EvaluationState = EvaluationState.QUEUED, user: User | None = None, suite: Suite | None = None
+) -> Evaluation:
+    """An evaluation that is queued or launching, by the functions that do it in the site."""
+    evaluation = make_submission(user=user, suite=suite).evaluations.get()
+    if state != EvaluationState.QUEUED:
+        evaluation.state = state
+        evaluation.save(update_fields=["state"])
+    return evaluation
+
+
+def make_lease(evaluation: Evaluation, *, worker: str = "somebody's worker") -> leases.Lease:
+    """A lease of the evaluation's next shard."""
+    lease = leases.lease(worker=worker, evaluation_id=evaluation.pk)
+    assert lease is not None, "no shard is due"
+    return lease
+
+
+def make_record(task: str, *, suite: str, score: float | None = 0.5, outcome: Outcome = Outcome.SCORED) -> ResultRecord:
+    """A record of one task without artefacts."""
+    reasons = {Outcome.PLANNER_FAULT: Reason.INVALID_PLAN, Outcome.INFRA_FAULT: Reason.ENDPOINT_UNAVAILABLE}
+    return ResultRecord(
+        suite=suite,
+        task=task,
+        request=f"Request {task}",
+        metric="vit",
+        outcome=outcome,
+        reason=reasons.get(outcome),
+        reason_text="" if outcome is Outcome.SCORED else "A sentence.",
+        score=None if outcome is Outcome.INFRA_FAULT else score,
+        plan={"steps": [{"id": "s1", "tool": "Image Denoising"}], "answers": ["s1.image"], "subgoals": None},
+    )
+
+
+def rows(evaluation: Evaluation) -> dict[str, tuple[str, float | None]]:
+    """Outcome and score by task."""
+    found = TaskResult.objects.filter(evaluation=evaluation).values_list("task__key", "outcome", "score")
+    return {key: (outcome, score) for key, outcome, score in found}
+
+
+def expire(lease: leases.Lease) -> None:
+    """Let the lease's time pass."""
+    lease.attempt.expires_at = timezone.now() - timedelta(seconds=1)
+    lease.attempt.save(update_fields=["expires_at"])
