@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 _DATA = Path(tempfile.mkdtemp(prefix="planarena-tests-"))
+(_DATA / "static").mkdir()
 
 # Nothing of the developer's own installation may reach a test.
 for _name in [name for name in os.environ if name.startswith("PLANARENA_") or name in {"DATABASE_URL", "BROKER_URL"}]:
@@ -29,7 +30,7 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = {"tokens": None, "submissions": None}
 ACCOUNT_RATE_LIMITS = False
 CELERY_TASK_ALWAYS_EAGER = False
-CELERY_BROKER_URL = "memory://"
+CELERY_BROKER_URL = "memory://nowhere/"
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {}
 EVALUATOR = "tests.fakes.evaluator.FakeEvaluator"
 LAUNCHER = "tests.fakes.launcher.fake_launcher"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -102,10 +102,7 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
 
     @extend_schema_field(serializers.URLField())
     def get_url(self, evaluation: Evaluation) -> str:
-        try:
-            path = reverse("evaluations:evaluation", kwargs={"pk": evaluation.pk})
-        except NoReverseMatch:
-            path = f"/evaluations/{evaluation.pk}/"
+        path = reverse("evaluations:detail", kwargs={"evaluation_id": evaluation.pk})
         request = self.context.get("request")
         return path if request is None else request.build_absolute_uri(path)
 

@@ -1,0 +1,170 @@
+"""Live progress of an evaluation as server-sent events: `GET /evaluations/<id>/events/`.
+
+Each event's data is documented in `events.py`. The first one is the whole state with all results so far; after the
+final state an event named `end` follows and the stream ends, so that a page knows not to connect again.
+"""
+
+import asyncio
+import json
+import logging
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+import psycopg
+from asgiref.sync import sync_to_async
+from django.db import connection
+from django.http import Http404, HttpRequest, StreamingHttpResponse
+from django.views.decorators.http import require_GET
+
+from leaderboard.evaluations import events as event_source
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.transitions import FINAL
+
+logger = logging.getLogger(__name__)
+
+HEARTBEAT_SECONDS = 15.0
+_LONGEST_BACKOFF_SECONDS = 30.0
+_QUEUE_SIZE = 200
+
+Event = dict[str, Any]
+_RESYNC: Event = {}
+"""Put into a queue when events may have been missed: the client gets the whole state again."""
+
+
+class Hub:
+    """One LISTEN connection of this process, fanned out to all its clients."""
+
+    def __init__(self) -> None:
+        self._queues: dict[str, set[asyncio.Queue[Event]]] = defaultdict(set)
+        self._listening = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._was_cut_off = False
+        """Whether events may have been missed since the last connection."""
+
+    async def subscribe(self, evaluation_id: str) -> "asyncio.Queue[Event]":
+        """A queue that receives every event of the evaluation from now on."""
+        queue: asyncio.Queue[Event] = asyncio.Queue(maxsize=_QUEUE_SIZE)
+        self._queues[evaluation_id].add(queue)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+        # A client that cannot be served live still gets the state that it starts with, and heartbeats.
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._listening.wait(), timeout=5)
+        return queue
+
+    def unsubscribe(self, *, evaluation_id: str, queue: "asyncio.Queue[Event]") -> None:
+        """End a subscription; the connection is closed with the last one."""
+        self._queues[evaluation_id].discard(queue)
+        if not self._queues[evaluation_id]:
+            del self._queues[evaluation_id]
+        if not self._queues and self._task is not None:
+            self._task.cancel()
+            self._task = None
+            self._listening.clear()
+
+    async def _run(self) -> None:
+        backoff = 0.5
+        while True:
+            try:
+                await self._listen()
+                backoff = 0.5
+            except (psycopg.Error, OSError) as error:
+                self._was_cut_off = True
+                logger.warning("listening for events failed (%s); trying again", error)
+            self._listening.clear()
+            await asyncio.sleep(backoff)
+            backoff = min(backoff * 2, _LONGEST_BACKOFF_SECONDS)
+
+    async def _listen(self) -> None:
+        async with await psycopg.AsyncConnection.connect(**_parameters(), autocommit=True) as listening:
+            await listening.execute(f"LISTEN {event_source.CHANNEL}")
+            self._listening.set()
+            if self._was_cut_off:
+                self._resync_all()
+            async for notification in listening.notifies():
+                self._pass_on(notification.payload)
+
+    def _pass_on(self, payload: str) -> None:
+        message = json.loads(payload)
+        for queue in self._queues.get(message["evaluation"], ()):
+            _put(queue, message["event"])
+
+    def _resync_all(self) -> None:
+        for queues in self._queues.values():
+            for queue in queues:
+                _put(queue, _RESYNC)
+
+
+def _put(queue: "asyncio.Queue[Event]", event: Event) -> None:
+    """Never blocks: a client too slow for single events gets the whole state instead."""
+    if queue.full():
+        while not queue.empty():
+            queue.get_nowait()
+        event = _RESYNC
+    queue.put_nowait(event)
+
+
+def _parameters() -> dict[str, Any]:
+    """The database's connection parameters without what only Django's own connections understand."""
+    wanted = {"dbname", "user", "password", "host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey"}
+    return {name: value for name, value in connection.get_connection_params().items() if name in wanted}
+
+
+_hubs: "WeakKeyDictionary[asyncio.AbstractEventLoop, Hub]" = WeakKeyDictionary()
+
+
+def _hub() -> Hub:
+    return _hubs.setdefault(asyncio.get_running_loop(), Hub())
+
+
+@require_GET
+async def events(request: HttpRequest, evaluation_id: UUID) -> StreamingHttpResponse:  # noqa: ARG001 - public for everyone
+    """Stream the events of an evaluation until it has ended."""
+    if not await sync_to_async(_exists)(evaluation_id):
+        raise Http404("There is no such evaluation.")
+    response = StreamingHttpResponse(_stream(evaluation_id), content_type="text/event-stream")
+    response["Cache-Control"] = "no-store"
+    # nginx would otherwise collect the events before it passes them on.
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+async def _stream(evaluation_id: UUID) -> AsyncIterator[bytes]:
+    hub = _hub()
+    queue = await hub.subscribe(str(evaluation_id))
+    try:
+        event = _RESYNC
+        while True:
+            if event is _RESYNC:
+                event = await sync_to_async(_snapshot)(evaluation_id)
+            yield f"data: {json.dumps(event, separators=(',', ':'))}\n\n".encode()
+            if EvaluationState(event["state"]) in FINAL:
+                yield b"event: end\ndata: {}\n\n"
+                return
+            while True:
+                try:
+                    event = await asyncio.wait_for(queue.get(), timeout=HEARTBEAT_SECONDS)
+                    break
+                except TimeoutError:
+                    yield b": still here\n\n"
+    finally:
+        hub.unsubscribe(evaluation_id=str(evaluation_id), queue=queue)
+
+
+def _exists(evaluation_id: UUID) -> bool:
+    try:
+        return Evaluation.objects.filter(pk=evaluation_id).exists()
+    finally:
+        # The stream may last for hours, and must not hold a connection of the pool meanwhile.
+        connection.close()
+
+
+def _snapshot(evaluation_id: UUID) -> Event:
+    try:
+        return event_source.snapshot(evaluation_id)
+    finally:
+        connection.close()

@@ -1,0 +1,111 @@
+"""Live progress, through a real server."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+import uvicorn
+
+from evaluator.engine.store import MemoryStore
+from leaderboard.config.asgi import application
+from leaderboard.evaluations import leases, services
+from leaderboard.evaluations.models import EvaluationState
+from leaderboard.evaluations.results import deliver
+from tests.leaderboard.factories import make_evaluation, make_lease, make_record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """The site, in a thread of this process."""
+    running = uvicorn.Server(uvicorn.Config(application, port=0, log_level="warning", lifespan="off"))
+    thread = threading.Thread(target=running.run, daemon=True)
+    thread.start()
+    while not running.started:
+        time.sleep(0.02)
+    try:
+        yield f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        running.should_exit = True
+        running.force_exit = True
+        thread.join(timeout=10)
+
+
+def read_events(response: httpx.Response) -> Iterator[dict]:
+    """The data of each event; an event with a name gives `{"event": name}`."""
+    name = ""
+    for line in response.iter_lines():
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            yield {"event": name} if name else json.loads(line.removeprefix("data: "))
+            name = ""
+
+
+def test_a_listener_gets_the_state_then_each_change_then_the_end():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    with server() as url, httpx.stream("GET", f"{url}/evaluations/{evaluation.pk}/events/", timeout=10) as response:
+        assert response.headers["content-type"] == "text/event-stream"
+        events = read_events(response)
+        first = next(events)
+        assert (first["state"], first["done"], first["total"], first["results"]) == ("launching", 0, 4, [])
+
+        lease = make_lease(evaluation)
+        assert next(events)["state"] == "running"
+        record = make_record(lease.tasks[0], suite=lease.evaluation.suite.slug)
+        deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
+        third = next(events)
+        assert third["results"] == [{"task": lease.tasks[0], "outcome": "scored", "score": 0.5}]
+        assert (third["done"], third["outcomes"]) == (1, {"scored": 1})
+
+        services.cancel(evaluation)
+        assert next(events)["state_label"] == "Cancelled"
+        assert next(events) == {"event": "end"}
+        assert next(events, None) is None
+
+
+def test_a_listener_that_comes_late_gets_the_results_so_far():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    lease = make_lease(evaluation)
+    records = [make_record(task, suite=lease.evaluation.suite.slug) for task in lease.tasks]
+    deliver(attempt_id=lease.attempt.pk, records=records, store=MemoryStore())
+    leases.complete(lease.attempt.pk)
+    with server() as url, httpx.stream("GET", f"{url}/evaluations/{evaluation.pk}/events/", timeout=10) as response:
+        assert len(next(read_events(response))["results"]) == 4
+
+
+def test_many_listeners_share_one_connection():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    with server() as url:
+        responses = [httpx.Client().send(_request(url, evaluation), stream=True) for _ in range(5)]
+        streams = [read_events(response) for response in responses]
+        for stream in streams:
+            next(stream)
+        assert _listening_connections() == 1
+        make_lease(evaluation)
+        assert [next(stream)["state"] for stream in streams] == ["running"] * 5
+        for response in responses:
+            response.close()
+
+
+def test_an_unknown_evaluation_is_404():
+    with server() as url:
+        response = httpx.get(f"{url}/evaluations/00000000-0000-4000-8000-000000000000/events/")
+    assert response.status_code == 404
+
+
+def _request(url: str, evaluation) -> httpx.Request:
+    return httpx.Request("GET", f"{url}/evaluations/{evaluation.pk}/events/")
+
+
+def _listening_connections() -> int:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%%'")
+        return cursor.fetchone()[0]
