@@ -3,13 +3,14 @@
 This is the whole pipeline without a server; the worker runs the same code.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 
 from evaluator.coverage import not_run_reasons
 from evaluator.engine.jobs import FailureKind, Job, JobResult
-from evaluator.engine.pool import ExpertPool
+from evaluator.engine.pool import ExpertPool, Experts
 from evaluator.engine.run import Engine
 from evaluator.engine.store import ObjectDamagedError, Store
 from evaluator.experts.profile import Profile
@@ -42,7 +43,16 @@ class Evaluator:
     """Evaluates planners on one suite under one profile. Experts and scorers stay loaded between calls."""
 
     def __init__(
-        self, *, suite: Suite, profile: Profile, samples: SampleSource, count: int, store: Store, device: str = "cpu"
+        self,
+        *,
+        suite: Suite,
+        profile: Profile,
+        samples: SampleSource,
+        count: int,
+        store: Store,
+        device: str = "cpu",
+        experts: Experts | None = None,
+        scorers: Callable[[str], Scorer] | None = None,
     ) -> None:
         """Args:
         suite: the suite whose tasks are evaluated.
@@ -51,16 +61,17 @@ class Evaluator:
         count: data points per task, at least 1.
         store: where artefacts and executed steps are kept.
         device: torch device of experts and scorers.
+        experts: where experts come from; by default the profile's, loaded when first needed.
+        scorers: makes the scorer of a metric; by default the profile's.
         """
         if count < 1:
             raise ValueError(f"an evaluation needs at least one sample per task, not {count}")
         self.suite = suite
         self.profile = profile
-        self.engine = Engine(pool=ExpertPool(profile=profile, device=device), store=store)
+        self.engine = Engine(pool=experts or ExpertPool(profile=profile, device=device), store=store)
         self._samples = samples
         self._count = count
-        self._store = store
-        self._device = device
+        self._make_scorer = scorers or partial(_profile_scorer, profile=profile, device=device)
         self._scorers: dict[str, Scorer] = {}
         self._not_run = not_run_reasons(suite=suite, profile=profile, samples=samples)
 
@@ -145,7 +156,7 @@ class Evaluator:
         self, *, metric: str, results: Sequence[JobResult], references: Sequence[ArtefactReference]
     ) -> list[float]:
         if metric not in self._scorers:
-            self._scorers[metric] = load_scorer(name=metric, profile=self.profile, device=self._device)
+            self._scorers[metric] = self._make_scorer(metric)
         outputs = [self.engine.value(result.answer) for result in results if result.answer is not None]
         return self._scorers[metric].score(
             outputs=outputs, references=[self.engine.value(reference) for reference in references]
@@ -155,6 +166,10 @@ class Evaluator:
         reason, message = self._not_run[task.key]
         changes = {"outcome": Outcome.NOT_RUN, "reason": reason, "reason_text": message}
         return _new_record(suite=self.suite, task=task).model_copy(update=changes)
+
+
+def _profile_scorer(metric: str, *, profile: Profile, device: str) -> Scorer:
+    return load_scorer(name=metric, profile=profile, device=device)
 
 
 def _new_record(*, suite: Suite, task: Task) -> ResultRecord:

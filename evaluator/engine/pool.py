@@ -1,7 +1,21 @@
 """Loaded experts: each is loaded once, when first needed, and stays resident."""
 
+from typing import Protocol
+
 from evaluator.experts.profile import Profile, load_expert
 from evaluator.experts.protocol import Expert, ExpertSpec
+
+
+class Experts(Protocol):
+    """Where the engine finds the expert of a tool."""
+
+    def spec(self, tool: str) -> ExpertSpec:
+        """The profile's line for a tool; LookupError if there is none."""
+        ...
+
+    def expert(self, tool: str) -> Expert:
+        """The loaded expert for a tool."""
+        ...
 
 
 class ExpertPool:

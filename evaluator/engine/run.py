@@ -13,7 +13,7 @@ from itertools import groupby
 
 from evaluator.engine.jobs import FailureKind, Job, JobResult, JobState, StepFailure
 from evaluator.engine.keys import step_key
-from evaluator.engine.pool import ExpertPool
+from evaluator.engine.pool import Experts
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.experts.protocol import Expert, ExpertError, ExpertSpec
 from evaluator.plans.model import Step
@@ -48,7 +48,7 @@ class _Item:
 class Engine:
     """Executes jobs with the experts of one pool through one store."""
 
-    def __init__(self, *, pool: ExpertPool, store: Store) -> None:
+    def __init__(self, *, pool: Experts, store: Store) -> None:
         self._pool = pool
         self._store = store
         self.calls: Counter[str] = Counter()

@@ -1,0 +1,65 @@
+"""The command line as a user meets it: real processes, exit codes and sentences."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def planarena(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "evaluator", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_the_suite_as_json_is_the_released_list_with_gold_plans():
+    tasks = json.loads(planarena("suites", "show", "openagi", "--json").stdout)
+    text = "".join(task["text"] + "\n" for task in tasks)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    assert digest == "803ad7856bf8797e860f72ebc34ba8b30be738a723b16c292c6f48fe95fd0a18"
+    assert {"id", "text", "structure", "metric", "gold"} <= set(tasks[0])
+    assert tasks[14]["gold"]["steps"] == [
+        {"id": "s1", "tool": "Image Super Resolution", "inputs": {"image": "$image"}, "outputs": {"image": "s1.image"}}
+    ]
+
+
+def test_suites_are_listed_without_loading_torch():
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "evaluator", "suites", "list"],
+        cwd=ROOT, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert "openagi" in done.stdout
+    assert " torch" not in done.stderr
+    assert " transformers" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("suites", "show", "nope"), "there is no suite 'nope'; there are: openagi"),
+        (("evaluate", "--suite", "nope"), "there is no suite"),
+        (("evaluate", "--planner", "nope"), "there is no bundled planner 'nope'; there are: gold"),
+        (("evaluate", "--planner", "http://user:pw@host/"), "user name or password"),
+        (("evaluate", "--tasks", "0-999"), "has no task '999'"),
+        (("evaluate", "--profile", "nope"), "no profile 'nope'; there are: lilliput"),
+        (("evaluate", "--split", "secret"), "there is no split 'secret'"),
+        (("evaluate", "--samples", "0"), "--samples"),
+    ],
+)
+def test_bad_usage_is_exit_code_2_with_a_sentence(arguments, says):
+    done = planarena(*arguments)
+    assert done.returncode == 2
+    assert says in " ".join(done.stderr.split())
+
+
+def test_an_unreachable_endpoint_is_exit_code_4(tmp_path):
+    done = planarena("evaluate", "--planner", "http://127.0.0.1:9/", "--tasks", "14", "--samples", "1",
+                     "--store", str(tmp_path / "store"), "--json", str(tmp_path / "out.json"))  # fmt: skip
+    assert done.returncode == 4
+    (record,) = json.loads((tmp_path / "out.json").read_text())["results"]
+    assert (record["outcome"], record["reason"], record["score"]) == ("infra_fault", "endpoint_unavailable", None)
