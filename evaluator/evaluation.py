@@ -14,6 +14,7 @@ from evaluator.engine.pool import ExpertPool, Experts
 from evaluator.engine.run import Engine
 from evaluator.engine.store import ObjectDamagedError, Store
 from evaluator.experts.profile import Profile
+from evaluator.experts.protocol import ExpertError
 from evaluator.metrics.similarity import Scorer, load_scorer
 from evaluator.planners.protocol import Planner, PlannerError, PlannerReply, request_for
 from evaluator.plans import ParsedPlan, PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
@@ -140,7 +141,7 @@ class Evaluator:
             return _faulty(record, reason=Reason.EXPERT_FAILED, message=f"{failures[0].message}.")
         try:
             scores = self._scores(metric=item.task.metric, results=results, references=references)
-        except (RuntimeError, ValueError, OSError, LookupError, ObjectDamagedError) as error:
+        except (RuntimeError, ValueError, OSError, LookupError, ObjectDamagedError, ExpertError) as error:
             record = item.record.model_copy(update={"samples": _sample_results(results, references, None)})
             message = f"The {item.task.metric} score could not be computed: {error}."
             return _faulty(record, reason=Reason.SCORER_FAILED, message=message)
