@@ -76,6 +76,7 @@ INSTALLED_APPS = [
     "leaderboard.evaluations",
     "leaderboard.boards",
     "leaderboard.api",
+    "leaderboard.demo",
 ]
 
 MIDDLEWARE = [
