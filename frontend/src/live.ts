@@ -31,6 +31,7 @@ export function followEvaluation(): void {
       void replace("#evaluation");
     }
   });
+  source.addEventListener("end", () => source.close());
   source.addEventListener("error", () => {
     // The browser reconnects by itself unless the server refused the stream for good.
     if (source.readyState === EventSource.CLOSED) poll();

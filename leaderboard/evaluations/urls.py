@@ -2,18 +2,13 @@
 
 from django.urls import path
 
-from leaderboard.evaluations import views
-
-try:
-    from leaderboard.evaluations.live import events
-except ImportError:  # being written
-    from leaderboard.evaluations.views import detail as events
+from leaderboard.evaluations import live, views
 
 app_name = "evaluations"
 
 urlpatterns = [
     path("evaluations/<uuid:evaluation_id>/", views.detail, name="detail"),
-    path("evaluations/<uuid:evaluation_id>/events/", events, name="events"),
+    path("evaluations/<uuid:evaluation_id>/events/", live.events, name="events"),
     path("evaluations/<uuid:evaluation_id>/tasks/<str:key>/", views.task, name="task"),
     path("evaluations/<uuid:evaluation_id>/resume/", views.resume, name="resume"),
     path("evaluations/<uuid:evaluation_id>/accept/", views.accept, name="accept"),

@@ -74,6 +74,8 @@ def outcome_meaning(outcome: str) -> str:
 @register.filter
 def in_words(code: str) -> str:
     """A machine-readable code such as `invalid_plan` as words."""
+    if code in {"qa", "vqa"}:
+        return code.upper()
     words = str(code).replace("_", " ").strip()
     return words[:1].upper() + words[1:]
 
