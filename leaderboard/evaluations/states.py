@@ -58,8 +58,8 @@ def advance(
 
 def explain(
     *, evaluation_id: UUID, source: EvaluationState, reason: EvaluationReason, facts: dict[str, object] | None = None
-) -> None:
-    """Change the reason that is shown while an evaluation stays in `source`."""
+) -> bool:
+    """Change the reason that is shown while an evaluation stays in `source`. False if it is shown already."""
     text = sentence(reason, **(facts or {}))
     with transaction.atomic():
         changed = (
@@ -69,6 +69,7 @@ def explain(
         )
         if changed:
             announce(evaluation_id=evaluation_id)
+    return bool(changed)
 
 
 def note_progress(evaluation_id: UUID) -> None:

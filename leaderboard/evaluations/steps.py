@@ -40,13 +40,9 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
     try:
         handle = launching.ensure(evaluation_id=str(evaluation.pk))
     except LaunchError as error:
-        logger.warning("no worker for evaluation %s: %s", evaluation.pk, error)
-        explain(
-            evaluation_id=evaluation.pk,
-            source=state,
-            reason=EvaluationReason.LAUNCH_FAILED,
-            facts={"detail": str(error)[:1000]},
-        )
+        facts: dict[str, object] = {"detail": str(error)[:1000]}
+        if explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.LAUNCH_FAILED, facts=facts):
+            logger.warning("no worker for evaluation %s: %s", evaluation.pk, error)
         return False
     if handle != evaluation.launch_handle:
         Evaluation.objects.filter(pk=evaluation.pk, attempt=evaluation.attempt).update(launch_handle=handle)

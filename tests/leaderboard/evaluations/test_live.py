@@ -1,39 +1,19 @@
 """Live progress, through a real server."""
 
 import json
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import httpx
 import pytest
-import uvicorn
 
 from evaluator.engine.store import MemoryStore
-from leaderboard.config.asgi import application
 from leaderboard.evaluations import leases, services
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.evaluations.results import deliver
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record
+from tests.leaderboard.serving import server
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@contextmanager
-def server() -> Iterator[str]:
-    """The site, in a thread of this process."""
-    running = uvicorn.Server(uvicorn.Config(application, port=0, log_level="warning", lifespan="off"))
-    thread = threading.Thread(target=running.run, daemon=True)
-    thread.start()
-    while not running.started:
-        time.sleep(0.02)
-    try:
-        yield f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        running.should_exit = True
-        running.force_exit = True
-        thread.join(timeout=10)
 
 
 def read_events(response: httpx.Response) -> Iterator[dict]:

@@ -1,0 +1,62 @@
+"""`python -m gpu_jobs worker`: run a worker, on this machine or any that reaches the API."""
+
+import argparse
+import logging
+import os
+import secrets
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from evaluator.engine.store import LocalStore
+from gpu_jobs.client import ApiClient
+from gpu_jobs.runner import EvaluatorRunner
+from gpu_jobs.worker import EXIT_REFUSED, Worker, stop_on_sigterm
+
+TOKEN = "PLANARENA_WORKER_TOKEN"  # noqa: S105 - the name of the variable
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(prog="python -m gpu_jobs", description="Workers of PlanArena.")
+    command = top.add_subparsers(dest="command", required=True).add_parser("worker", help="lease tasks and run them")
+    add = command.add_argument
+    data = os.environ.get("PLANARENA_DATA") or ".data"
+    add("--url", default=os.environ.get("PLANARENA_API_URL", "http://127.0.0.1:8000"), help="where the site is")
+    add("--token-env", default=TOKEN, help="environment variable with the worker token (default: %(default)s)")
+    add("--name", default=f"{socket.gethostname()}-{secrets.token_hex(4)}", help="how the worker is called")
+    add("--store", type=Path, default=Path(data) / "worker-store", help="folder for artefacts and executed steps")
+    add("--device", default=os.environ.get("PLANARENA_DEVICE", "cpu"), help="torch device (default: %(default)s)")
+    add("--suite", action="append", dest="suites", help="take only tasks of this suite; may be repeated")
+    add("--evaluation", help="take only tasks of this evaluation")
+    add("--idle-seconds", type=float, help="end after so long without work (default: never)")
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return the exit code."""
+    options = parser().parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    stop_on_sigterm()
+    token = os.environ.get(options.token_env, "").strip()
+    if not token:
+        sys.stderr.write(f"{options.token_env} is not set: it must hold the worker token of {options.url}.\n")
+        return EXIT_REFUSED
+    runner = EvaluatorRunner(
+        store=LocalStore(options.store), device=options.device, hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED")
+    )
+    worker = Worker(
+        client=ApiClient(url=options.url, token=token),
+        runner=runner,
+        name=options.name,
+        suites=options.suites,
+        evaluation=options.evaluation,
+        idle_seconds=options.idle_seconds,
+    )
+    return worker.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

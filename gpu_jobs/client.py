@@ -1,0 +1,143 @@
+"""The worker's side of the protocol. Every call may be sent again, so that whatever can be retried is."""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import httpx
+
+from evaluator.records import ResultRecord
+from evaluator.values import Artefact
+from gpu_jobs.protocol import Lease
+
+_LONGEST_WAIT_SECONDS = 15.0
+_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class AttemptOverError(Exception):
+    """The server says that the attempt is not this worker's any more; `code` says why."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        super().__init__(f"the attempt is over: {code}")
+
+
+class RefusedError(Exception):
+    """The server refuses a call, and would again."""
+
+
+class UnreachableError(Exception):
+    """The server could not be reached for as long as it was tried."""
+
+
+class ApiClient:
+    """JSON over HTTP, with bounded waiting when the server is away."""
+
+    def __init__(
+        self,
+        *,
+        url: str,
+        token: str,
+        patience_seconds: float = 300.0,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Args:
+        url: where the site is, without `/api/v1`.
+        token: the operator's worker token.
+        patience_seconds: how long a call is tried again before it fails.
+        transport: how requests are sent; tests give a fake.
+        sleep: how to wait between tries.
+        """
+        self._token = token
+        self._patience = patience_seconds
+        self._sleep = sleep
+        self._client = httpx.Client(
+            base_url=f"{url.rstrip('/')}/api/v1/worker/",
+            timeout=httpx.Timeout(30.0, connect=5.0),
+            transport=transport,
+            trust_env=False,
+        )
+
+    def lease(self, *, worker: str, suites: Sequence[str] | None = None, evaluation: str | None = None) -> Lease | None:
+        """Lease a shard, or None if none is due."""
+        body = {"worker": worker, "suites": list(suites) if suites else None, "evaluation": evaluation}
+        response = self._call("POST", "lease/", token=self._token, json=body)
+        return None if response.status_code == httpx.codes.NO_CONTENT else Lease.model_validate(response.json())
+
+    def heartbeat(self, lease: Lease) -> None:
+        """Say that the worker lives. Tried only once: the next heartbeat comes soon."""
+        self._attempt_call(lease, "POST", "heartbeat/", json={}, patience=0.0)
+
+    def missing(self, *, lease: Lease, digests: Sequence[str]) -> list[str]:
+        """Which artefacts the server does not have."""
+        response = self._attempt_call(lease, "POST", "objects/missing/", json={"digests": list(digests)})
+        return [str(digest) for digest in response.json()["missing"]]
+
+    def put(self, *, lease: Lease, artefact: Artefact) -> None:
+        """Send one artefact."""
+        headers = {"Content-Type": artefact.media_type.value}
+        self._attempt_call(lease, "PUT", f"objects/{artefact.digest}/", content=artefact.data, headers=headers)
+
+    def results(self, *, lease: Lease, records: Sequence[ResultRecord]) -> None:
+        """Send the results of some tasks, whose artefacts the server has."""
+        body = {"results": [record.model_dump(mode="json") for record in records]}
+        self._attempt_call(lease, "POST", "results/", json=body)
+
+    def complete(self, *, lease: Lease, provenance: dict[str, Any]) -> None:
+        """Say that all tasks of the attempt have results."""
+        self._attempt_call(lease, "POST", "complete/", json={"provenance": provenance})
+
+    def fail(self, *, lease: Lease, how: str, reason: str, patience: float | None = None) -> None:
+        """Give the attempt's open tasks back."""
+        self._attempt_call(lease, "POST", "fail/", json={"how": how, "reason": reason[:2000]}, patience=patience)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _attempt_call(
+        self, lease: Lease, method: str, path: str, *, patience: float | None = None, **content: Any
+    ) -> httpx.Response:
+        path = f"attempts/{lease.attempt}/{path}"
+        return self._call(method, path, token=lease.token, patience=patience, **content)
+
+    def _call(
+        self, method: str, path: str, *, token: str, patience: float | None = None, **content: Any
+    ) -> httpx.Response:
+        headers = {**content.pop("headers", {}), "Authorization": f"Bearer {token}"}
+        until = time.monotonic() + (self._patience if patience is None else patience)
+        wait = 0.25
+        while True:
+            problem = ""
+            try:
+                response = self._client.request(method, path, headers=headers, **content)
+                if response.status_code not in _TRANSIENT:
+                    return _checked(response)
+                problem = f"HTTP {response.status_code}"
+            except httpx.TransportError as error:
+                problem = str(error) or type(error).__name__
+            if time.monotonic() + wait > until:
+                raise UnreachableError(f"{method} {self._client.base_url}{path} failed: {problem}")
+            # Jitter, so that workers that lost the server at one moment do not all come back at one.
+            self._sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
+            wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
+
+
+def _checked(response: httpx.Response) -> httpx.Response:
+    if response.is_success:
+        return response
+    if response.status_code == httpx.codes.CONFLICT:
+        code = str(_body(response).get("code", "conflict"))
+        if code not in {"objects_missing", "incomplete"}:
+            raise AttemptOverError(code)
+    raise RefusedError(f"{response.request.method} {response.request.url.path}: {response.status_code} {response.text}")
+
+
+def _body(response: httpx.Response) -> dict[str, Any]:
+    try:
+        body = response.json()
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}

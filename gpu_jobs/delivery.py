@@ -1,0 +1,138 @@
+"""Threads beside the work on a lease: one sends what is done, one says that the worker lives."""
+
+import logging
+import queue
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from evaluator.engine.store import Store
+from evaluator.records import ResultRecord
+from gpu_jobs.client import ApiClient, AttemptOverError, RefusedError, UnreachableError
+from gpu_jobs.protocol import Lease
+
+logger = logging.getLogger(__name__)
+
+_RECORDS_PER_CALL = 25
+_DIGESTS_PER_CALL = 1000
+
+
+class Delivery:
+    """Sends records in batches while the next tasks run: first their artefacts, then the records."""
+
+    def __init__(self, *, client: ApiClient, lease: Lease, store: Store, every_seconds: float = 0.5) -> None:
+        self.error: Exception | None = None
+        """Why nothing more is sent."""
+        self._client = client
+        self._lease = lease
+        self._store = store
+        self._every = every_seconds
+        self._waiting: queue.SimpleQueue[ResultRecord] = queue.SimpleQueue()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+
+    def add(self, record: ResultRecord) -> None:
+        """Send this record with the next batch.
+
+        Raises:
+            AttemptOverError, RefusedError, UnreachableError: sending an earlier one failed for good.
+        """
+        self._raise()
+        self._waiting.put(record)
+
+    def finish(self, *, timeout: float | None = None) -> None:
+        """Send what waits, and stop.
+
+        Raises:
+            AttemptOverError, RefusedError, UnreachableError: sending failed for good.
+            TimeoutError: it takes longer than `timeout` seconds.
+        """
+        self._closing.set()
+        self._thread.join(timeout)
+        if self._thread.is_alive():
+            raise TimeoutError("sending the last results takes too long")
+        self._raise()
+
+    def _raise(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    def _run(self) -> None:
+        try:
+            while not self._closing.wait(self._every):
+                self._flush()
+            self._flush()
+        except Exception as error:  # noqa: BLE001 - it is raised where the work is done
+            self.error = error
+
+    def _flush(self) -> None:
+        while batch := self._next_batch():
+            self._send_artefacts(batch)
+            self._client.results(lease=self._lease, records=batch)
+
+    def _next_batch(self) -> list[ResultRecord]:
+        batch: list[ResultRecord] = []
+        while len(batch) < _RECORDS_PER_CALL:
+            try:
+                batch.append(self._waiting.get_nowait())
+            except queue.Empty:
+                break
+        return batch
+
+    def _send_artefacts(self, batch: Sequence[ResultRecord]) -> None:
+        digests = list(dict.fromkeys(artefact.digest for record in batch for artefact in record.artefacts()))
+        for start in range(0, len(digests), _DIGESTS_PER_CALL):
+            some = digests[start : start + _DIGESTS_PER_CALL]
+            for digest in self._client.missing(lease=self._lease, digests=some):
+                self._client.put(lease=self._lease, artefact=self._store.get(digest))
+
+
+class Heartbeats:
+    """Says regularly that the worker lives, and learns when the attempt is over."""
+
+    def __init__(self, *, client: ApiClient, lease: Lease) -> None:
+        self.over: AttemptOverError | None = None
+        """Set when the server says that the attempt is over."""
+        self._client = client
+        self._lease = lease
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="heartbeats", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopping.set()
+
+    def check(self) -> None:
+        """Go on only while the attempt is this worker's.
+
+        Raises:
+            AttemptOverError: it is not.
+        """
+        if self.over is not None:
+            raise self.over
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._lease.heartbeat_seconds):
+            try:
+                self._client.heartbeat(self._lease)
+            except AttemptOverError as error:
+                self.over = error
+                return
+            except (UnreachableError, RefusedError) as error:
+                # The next one may arrive; if none does, the server takes the lease back.
+                logger.warning("heartbeat failed: %s", error)

@@ -1,0 +1,116 @@
+"""What runs the tasks of a lease: the evaluator, with its experts loaded once and kept."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from evaluator.engine.store import Store
+from evaluator.records import ResultRecord
+from gpu_jobs.protocol import BundledPlanner, Lease
+
+if TYPE_CHECKING:
+    from evaluator.evaluation import Evaluator
+    from evaluator.planners.protocol import Planner
+
+
+class LeaseRefusedError(Exception):
+    """This worker cannot do what the lease asks for, and another might; the message says why."""
+
+
+class ShardRunner(Protocol):
+    """Runs tasks. Tests give a fake."""
+
+    store: Store
+    """Where the artefacts are that the records name."""
+
+    def run(self, lease: Lease) -> Iterator[ResultRecord]:
+        """Run the tasks of a lease and yield each one's record as soon as it is complete.
+
+        Raises:
+            LeaseRefusedError: before the first record, if the lease does not fit this worker.
+        """
+        ...
+
+    def provenance(self) -> dict[str, Any]:
+        """What the results are made with."""
+        ...
+
+
+class EvaluatorRunner:
+    """Runs tasks with the `evaluator` package."""
+
+    def __init__(self, *, store: Store, device: str, hidden_seed: str | None = None) -> None:
+        """Args:
+        store: where artefacts and executed steps are kept.
+        device: torch device of the experts.
+        hidden_seed: the server's secret, for the hidden split only.
+        """
+        self.store = store
+        self._device = device
+        self._hidden_seed = hidden_seed
+        self._evaluators: dict[tuple[str, str, str, int], Evaluator] = {}
+
+    def run(self, lease: Lease) -> Iterator[ResultRecord]:
+        evaluator = self._evaluator(lease)
+        with _planner(lease=lease, evaluator=evaluator) as planner:
+            yield from evaluator.run(planner=planner, tasks=lease.tasks)
+
+    def provenance(self) -> dict[str, Any]:
+        from evaluator.provenance import provenance
+
+        return provenance(device=self._device)
+
+    def _evaluator(self, lease: Lease) -> "Evaluator":
+        """The evaluator for the lease's suite, profile and data. It keeps its experts for later leases."""
+        from evaluator.evaluation import Evaluator
+        from evaluator.experts.profile import load_profile
+        from evaluator.suites.registry import suite_of
+        from evaluator.suites.sources import sample_source
+
+        key = (lease.suite, lease.profile, lease.split, lease.samples)
+        if key not in self._evaluators:
+            try:
+                suite, profile = suite_of(lease.suite), load_profile(lease.profile)
+                samples = sample_source(
+                    suite=lease.suite, profile=lease.profile, split=lease.split, hidden_seed=self._hidden_seed
+                )
+            except (LookupError, ValueError) as error:
+                message = f"this worker cannot run {lease.suite} under {lease.profile}: {error}."
+                raise LeaseRefusedError(message) from error
+            # One at a time: two profiles side by side might not fit into the device's memory.
+            self._evaluators.clear()
+            self._evaluators[key] = Evaluator(
+                suite=suite, profile=profile, samples=samples, count=lease.samples, store=self.store,
+                device=self._device,
+            )  # fmt: skip
+        found = self._evaluators[key]
+        _refuse_difference(what=f"profile {lease.profile}", here=found.profile.digest, wanted=lease.profile_digest)
+        _refuse_difference(what=f"suite {lease.suite}", here=found.suite.digest, wanted=lease.suite_digest)
+        return found
+
+
+def _refuse_difference(*, what: str, here: str, wanted: str) -> None:
+    if here != wanted:
+        raise LeaseRefusedError(f"{what} has the digest {here[:12]} on the worker, {wanted[:12]} on the server.")
+
+
+@contextmanager
+def _planner(*, lease: Lease, evaluator: "Evaluator") -> Iterator["Planner"]:
+    from evaluator.planners.bundled import bundled_planner
+    from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
+
+    wanted = lease.planner
+    if isinstance(wanted, BundledPlanner):
+        try:
+            bundled = bundled_planner(name=wanted.name, suite=evaluator.suite)
+        except LookupError as error:
+            raise LeaseRefusedError(f"{error}.") from error
+        yield bundled
+        return
+    endpoint = EndpointPlanner(
+        EndpointSettings(url=wanted.url, timeout_seconds=wanted.timeout_seconds, allow_private=wanted.allow_private)
+    )
+    try:
+        yield endpoint
+    finally:
+        endpoint.close()

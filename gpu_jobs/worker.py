@@ -1,0 +1,154 @@
+"""The worker: leases shards, runs their tasks, sends the results. It may be killed at any instruction."""
+
+import logging
+import signal
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import FrameType
+
+from gpu_jobs.client import ApiClient, AttemptOverError, RefusedError, UnreachableError
+from gpu_jobs.delivery import Delivery, Heartbeats
+from gpu_jobs.protocol import Lease
+from gpu_jobs.runner import LeaseRefusedError, ShardRunner
+
+logger = logging.getLogger(__name__)
+
+EXIT_IDLE = 0
+EXIT_UNREACHABLE = 1
+EXIT_REFUSED = 2
+EXIT_TERMINATED = 143
+_LAST_WORDS_SECONDS = 10.0
+_LONGEST_POLL_SECONDS = 2.0
+
+
+class Terminated(BaseException):
+    """The process was told to stop. Like KeyboardInterrupt it is no error, and `except Exception` lets it pass."""
+
+
+def stop_on_sigterm() -> None:
+    """Let SIGTERM (and SIGINT) end the work between two instructions; a second one changes nothing."""
+
+    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal's signature
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, signal.SIG_IGN)
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+
+
+class Worker:
+    """Works off leases, one after the other, with the same loaded experts."""
+
+    def __init__(
+        self,
+        *,
+        client: ApiClient,
+        runner: ShardRunner,
+        name: str,
+        suites: Sequence[str] | None = None,
+        evaluation: str | None = None,
+        idle_seconds: float | None = None,
+        poll_seconds: float = 0.5,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Args:
+        client: the API.
+        runner: what runs tasks.
+        name: how the worker is called; its launcher knows it by this name.
+        suites: take only tasks of these.
+        evaluation: take only tasks of this one.
+        idle_seconds: end after so long without work; None: never.
+        poll_seconds: how long to wait after the first answer that there is no work; later answers wait longer.
+        sleep: how to wait.
+        """
+        self._client = client
+        self._runner = runner
+        self._name = name
+        self._suites = suites
+        self._evaluation = evaluation
+        self._idle = idle_seconds
+        self._poll = poll_seconds
+        self._sleep = sleep
+
+    def run(self) -> int:
+        """Work until there was nothing to do for long enough, and return the exit code."""
+        try:
+            return self._work_until_idle()
+        except Terminated:
+            logger.info("told to stop")
+            return EXIT_TERMINATED
+        except UnreachableError as error:
+            logger.error("%s", error)
+            return EXIT_UNREACHABLE
+        except RefusedError as error:
+            logger.error("%s", error)
+            return EXIT_REFUSED
+
+    def _work_until_idle(self) -> int:
+        last_work = time.monotonic()
+        wait = self._poll
+        while True:
+            lease = self._client.lease(worker=self._name, suites=self._suites, evaluation=self._evaluation)
+            if lease is not None:
+                self._work_on(lease)
+                last_work, wait = time.monotonic(), self._poll
+            elif self._idle is not None and time.monotonic() - last_work >= self._idle:
+                logger.info("nothing to do for %g seconds", self._idle)
+                return EXIT_IDLE
+            else:
+                self._sleep(wait)
+                wait = min(wait * 1.5, max(self._poll, _LONGEST_POLL_SECONDS))
+
+    def _work_on(self, lease: Lease) -> None:
+        """Run one lease to its end; errors end the lease, not the worker."""
+        logger.info("attempt %s: %d tasks of evaluation %s", lease.attempt, len(lease.tasks), lease.evaluation)
+        try:
+            self._run(lease)
+            logger.info("attempt %s: completed", lease.attempt)
+        except AttemptOverError as error:
+            logger.warning("attempt %s: %s", lease.attempt, error)
+        except UnreachableError as error:
+            logger.error("attempt %s is left to time out: %s", lease.attempt, error)
+        except LeaseRefusedError as error:
+            logger.error("attempt %s: refused: %s", lease.attempt, error)
+            self._give_back(lease=lease, how="refused", reason=str(error))
+        except Exception as error:  # foreign code runs in here; the next lease may do better
+            logger.exception("attempt %s: failed", lease.attempt)
+            self._give_back(lease=lease, how="failed", reason=f"{type(error).__name__}: {error}")
+
+    def _run(self, lease: Lease) -> None:
+        with (
+            Heartbeats(client=self._client, lease=lease) as heartbeats,
+            Delivery(client=self._client, lease=lease, store=self._runner.store) as delivery,
+        ):
+            try:
+                for record in self._runner.run(lease):
+                    delivery.add(record)
+                    heartbeats.check()
+                delivery.finish()
+                self._client.complete(lease=lease, provenance=self._runner.provenance())
+            except Terminated:
+                self._say_goodbye(lease=lease, delivery=delivery)
+                raise
+            except Exception:
+                # What is done is done: it must arrive before the attempt is given back.
+                with suppress(Exception):
+                    delivery.finish(timeout=_LAST_WORDS_SECONDS)
+                raise
+
+    def _say_goodbye(self, *, lease: Lease, delivery: Delivery) -> None:
+        """Send what is done and give the rest back, so that another worker goes on at once."""
+        try:
+            delivery.finish(timeout=_LAST_WORDS_SECONDS)
+            reason = "the worker was told to stop"
+            self._client.fail(lease=lease, how="released", reason=reason, patience=_LAST_WORDS_SECONDS)
+        except (AttemptOverError, UnreachableError, RefusedError, TimeoutError) as error:
+            logger.warning("attempt %s: left without saying goodbye: %s", lease.attempt, error)
+
+    def _give_back(self, *, lease: Lease, how: str, reason: str) -> None:
+        try:
+            self._client.fail(lease=lease, how=how, reason=reason)
+        except (AttemptOverError, UnreachableError, RefusedError) as error:
+            logger.warning("attempt %s could not be given back: %s", lease.attempt, error)

@@ -1,0 +1,57 @@
+"""A runner without experts: a score that follows from the task, one small artefact per task, at a given pace."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from evaluator.engine.store import MemoryStore, Store
+from evaluator.records import ArtefactReference, Outcome, ResultRecord, SampleResult
+from evaluator.values import encode
+from gpu_jobs.protocol import Lease
+from gpu_jobs.runner import LeaseRefusedError
+
+
+class FakeRunner:
+    """Takes `pace` seconds for a task; refuses profiles with another digest, if one is given; may fail at a task."""
+
+    def __init__(
+        self, *, pace: float = 0.0, profile_digest: str = "", fails_at: str = "", store: Store | None = None
+    ) -> None:
+        self.store: Store = store or MemoryStore()
+        self.ran: list[str] = []
+        self._pace = pace
+        self._profile_digest = profile_digest
+        self._fails_at = fails_at
+
+    def run(self, lease: Lease) -> Iterator[ResultRecord]:
+        if self._profile_digest and lease.profile_digest != self._profile_digest:
+            raise LeaseRefusedError("the profiles differ.")
+        for task in lease.tasks:
+            time.sleep(self._pace)
+            if task == self._fails_at:
+                raise RuntimeError("the expert fell over")
+            self.ran.append(task)
+            yield self._record(lease=lease, task=task)
+
+    def provenance(self) -> dict[str, Any]:
+        return {"fake": True}
+
+    def _record(self, *, lease: Lease, task: str) -> ResultRecord:
+        artefact = encode(f"answer to {task}")
+        self.store.put(artefact)
+        reference = ArtefactReference(digest=artefact.digest, media_type=artefact.media_type)
+        score = score_of(task)
+        return ResultRecord(
+            suite=lease.suite,
+            task=task,
+            request=f"Request {task}",
+            metric="vit",
+            outcome=Outcome.SCORED,
+            score=score,
+            samples=[SampleResult(index=0, score=score, inputs={}, reference=None, answer=reference, steps=[])],
+        )
+
+
+def score_of(task: str) -> float:
+    """The score that the fake gives a task."""
+    return int(task) / 100

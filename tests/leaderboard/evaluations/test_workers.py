@@ -1,0 +1,138 @@
+"""Real worker processes, started by the local launcher, against a real server; only the experts are fake."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from django.conf import settings as django_settings
+
+from gpu_jobs.launchers import LocalLauncher
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.reconcile import sweep
+from tests.fakes.runner import score_of
+from tests.leaderboard.factories import make_evaluation, make_suite
+from tests.leaderboard.serving import server
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+_COMMAND = (sys.executable, "-m", "tests.fakes.worker", "worker")
+_LAUNCHER: dict[str, LocalLauncher] = {}
+
+
+def local_fake_launcher() -> LocalLauncher:
+    """Named by the setting LAUNCHER."""
+    return _LAUNCHER["current"]
+
+
+def make_launcher(*, folder: Path, url: str, pace: float) -> LocalLauncher:
+    environment = {**os.environ, "PLANARENA_WORKER_TOKEN": django_settings.WORKER_TOKEN, "FAKE_PACE": str(pace)}
+    return LocalLauncher(
+        folder=folder / "workers", api_url=url, store=folder / "store", workers=1, environment=environment,
+        home=django_settings.BASE_DIR if hasattr(django_settings, "BASE_DIR") else Path.cwd(), command=_COMMAND,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def site(settings, tmp_path):
+    """A function that serves the site with a launcher of workers with this pace."""
+    settings.LAUNCHER = f"{__name__}.local_fake_launcher"
+    settings.STORE_DIR = tmp_path / "server-store"
+    with server() as url:
+
+        def start(pace: float) -> LocalLauncher:
+            _LAUNCHER["current"] = make_launcher(folder=tmp_path, url=url, pace=pace)
+            return _LAUNCHER["current"]
+
+        yield start
+        _LAUNCHER["current"].stop_all()
+
+
+def sweep_until(condition: Callable[[], bool], *, seconds: float = 30) -> None:
+    """What Celery's beat does, until the condition holds."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, [*Evaluation.objects.values("state", "reason_text"), *Attempt.objects.values()]
+        sweep()
+        time.sleep(0.1)
+
+
+def is_completed(evaluation: Evaluation) -> bool:
+    evaluation.refresh_from_db()
+    return evaluation.state == EvaluationState.COMPLETED
+
+
+def scores(evaluation: Evaluation) -> dict[str, float]:
+    return dict(TaskResult.objects.filter(evaluation=evaluation).values_list("task__key", "score"))
+
+
+def worker_pid() -> int:
+    worker = Attempt.objects.get(state=AttemptState.LIVE).worker
+    found = [p.pid for p in psutil.process_iter(["cmdline"]) if worker in (p.info["cmdline"] or [])]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_a_worker_runs_an_evaluation_to_its_end(site):
+    site(pace=0.0)
+    evaluation = make_evaluation(suite=make_suite(runnable=20))
+    sweep_until(lambda: is_completed(evaluation))
+    assert scores(evaluation) == {str(number): score_of(str(number)) for number in range(20)}
+    assert evaluation.provenance["workers"] == [{"fake": True}]
+
+
+def test_a_killed_worker_is_noticed_at_once_and_its_tasks_end_as_if_nothing_had_happened(site):
+    site(pace=0.3)
+    evaluation = make_evaluation(suite=make_suite(runnable=8))
+    sweep_until(lambda: TaskResult.objects.filter(evaluation=evaluation).count() >= 2)
+    os.kill(worker_pid(), signal.SIGKILL)
+    done_before = set(scores(evaluation))
+    site(pace=0.0)
+    started = time.monotonic()
+    sweep_until(lambda: is_completed(evaluation))
+    # Far less than the lease of 60 seconds: the launcher knows that the process is gone.
+    assert time.monotonic() - started < 15
+    assert scores(evaluation) == {str(number): score_of(str(number)) for number in range(8)}
+    assert sorted(Attempt.objects.values_list("state", flat=True)) == ["completed", "lost"]
+    again = Attempt.objects.get(state=AttemptState.COMPLETED)
+    assert done_before.isdisjoint(again.results.values_list("task__key", flat=True))
+
+
+def test_a_worker_that_is_told_to_stop_hands_over_and_exits_with_143(site, tmp_path):
+    launcher = site(pace=0.3)
+    evaluation = make_evaluation(suite=make_suite(runnable=8), state=EvaluationState.LAUNCHING)
+    worker = subprocess.Popen(
+        [*_COMMAND, "--url", launcher._api_url, "--store", str(tmp_path / "own")],
+        env=launcher._environment, cwd=launcher._home,
+    )  # fmt: skip
+    until = time.monotonic() + 20
+    while TaskResult.objects.filter(evaluation=evaluation).count() < 2:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(timeout=10) == 143
+    attempt = Attempt.objects.get()
+    assert (attempt.state, attempt.reason) == ("failed", "released: the worker was told to stop")
+    shard = attempt.shard
+    assert (shard.state, shard.tries) == ("pending", 0)
+    site(pace=0.0)
+    sweep_until(lambda: is_completed(evaluation))
+    assert len(scores(evaluation)) == 8
+
+
+def test_cancelling_stops_a_running_worker_from_adding_results(site):
+    from leaderboard.evaluations import services
+
+    site(pace=0.2)
+    evaluation = make_evaluation(suite=make_suite(runnable=8))
+    sweep_until(lambda: TaskResult.objects.filter(evaluation=evaluation).count() >= 1)
+    services.cancel(evaluation)
+    scored = TaskResult.objects.filter(evaluation=evaluation, outcome="scored").count()
+    time.sleep(1.5)
+    assert TaskResult.objects.filter(evaluation=evaluation, outcome="scored").count() == scored
+    assert TaskResult.objects.filter(evaluation=evaluation).count() == 8

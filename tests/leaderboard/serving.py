@@ -1,0 +1,26 @@
+"""The site, served for real."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from leaderboard.config.asgi import application
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """The site, in a thread of this process."""
+    running = uvicorn.Server(uvicorn.Config(application, port=0, log_level="warning", lifespan="off"))
+    thread = threading.Thread(target=running.run, daemon=True)
+    thread.start()
+    while not running.started:
+        time.sleep(0.02)
+    try:
+        yield f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        running.should_exit = True
+        running.force_exit = True
+        thread.join(timeout=10)
