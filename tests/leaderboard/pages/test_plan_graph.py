@@ -1,0 +1,104 @@
+"""Drawing plans."""
+
+import pytest
+
+from evaluator.plans import plan_to_json
+from evaluator.suites.registry import suite_of
+from evaluator.tools.openagi import OPENAGI
+from leaderboard.evaluations.plan_graph import NODE_WIDTH, Graph, draw
+
+
+def step(name: str, tool: str, inputs: dict[str, str], output: str = "image") -> dict:
+    return {"id": name, "tool": tool, "inputs": inputs, "outputs": {output: f"{name}.{output}"}}
+
+
+def overlaps(graph: Graph) -> list[tuple[str, str]]:
+    boxes = [(node.x, node.y, node.x + node.width, node.y + node.height, node.tip) for node in graph.nodes]
+    return [
+        (one[4], other[4])
+        for index, one in enumerate(boxes)
+        for other in boxes[index + 1 :]
+        if one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    ]
+
+
+@pytest.mark.parametrize("task", suite_of("openagi").tasks, ids=lambda task: task.key)
+def test_every_gold_plan_is_drawn_downwards_inside_its_frame_without_overlaps(task):
+    graph = draw(
+        plan=plan_to_json(task.gold),
+        catalogue=OPENAGI,
+        resources={name: str(kind) for name, kind in task.resources.items()},
+    )
+    assert len(graph.nodes) == len(task.gold.steps) + len(task.resources) + 1
+    assert not overlaps(graph)
+    assert all(node.x >= 0 and node.x + NODE_WIDTH <= graph.width for node in graph.nodes)
+    assert all(node.y >= 0 and node.y + node.height <= graph.height for node in graph.nodes)
+    assert not any(edge.broken for edge in graph.edges)
+    assert {edge.label for edge in graph.edges} <= {"image", "text"}
+    tops = {node.title: node.y for node in graph.nodes}
+    assert tops["Answer"] == max(tops.values())
+
+
+def test_the_failing_step_is_marked_with_its_problem():
+    plan = {"steps": [step("s1", "Colorization", {"image": "$image"})], "answers": ["s1.image"]}
+    graph = draw(plan=plan, problems={"s1": "Type conflict"})
+    assert [(node.title, node.sub) for node in graph.nodes if node.failing] == [("Colorization", "Type conflict")]
+
+
+def test_a_cycle_is_drawn_with_one_broken_edge():
+    plan = {
+        "steps": [
+            step("s1", "Colorization", {"image": "s2.image"}),
+            step("s2", "Image Denoising", {"image": "s1.image"}),
+        ],
+        "answers": ["s2.image"],
+    }
+    graph = draw(plan=plan, catalogue=OPENAGI)
+    assert [edge.broken for edge in graph.edges].count(True) == 1
+    assert not overlaps(graph)
+
+
+def test_a_step_that_feeds_itself_is_drawn():
+    plan = {"steps": [step("s1", "Colorization", {"image": "s1.image"})], "answers": []}
+    assert [edge.broken for edge in draw(plan=plan).edges] == [True]
+
+
+def test_references_that_nothing_makes_are_drawn_as_literals():
+    plan = {"steps": [step("s1", "Colorization", {"image": "nowhere"})], "answers": ["s1.image"]}
+    assert [node.title for node in draw(plan=plan).nodes if node.kind == "literal"] == ['"nowhere"']
+
+
+def test_one_value_given_twice_has_two_edges():
+    plan = {
+        "steps": [step("s1", "Question Answering", {"document": "$text", "query": "$text"}, "text")],
+        "answers": ["s1.text"],
+    }
+    graph = draw(plan=plan, catalogue=OPENAGI, resources={"text": "text"})
+    assert len({edge.path for edge in graph.edges}) == 3
+
+
+def test_an_edge_past_other_steps_keeps_to_its_own_lane():
+    plan = {
+        "steps": [
+            step("s1", "Image Denoising", {"image": "$image"}),
+            step("s2", "Image Captioning", {"image": "s1.image"}, "text"),
+            step("s3", "Machine Translation", {"text": "s2.text"}, "text"),
+            step("s4", "Visual Question Answering", {"image": "s1.image", "text": "s3.text"}, "text"),
+        ],
+        "answers": ["s4.text"],
+    }
+    graph = draw(plan=plan, catalogue=OPENAGI)
+    assert any("L" in edge.path for edge in graph.edges)
+    assert not overlaps(graph)
+
+
+def test_long_names_are_cut_and_told_in_full():
+    plan = {"steps": [step("s1", "An invented tool with a very long name", {})], "answers": []}
+    node = draw(plan=plan).nodes[0]
+    assert node.title.endswith("…")
+    assert "An invented tool with a very long name" in node.tip
+
+
+def test_an_empty_plan_is_drawn_as_its_answer():
+    assert [node.kind for node in draw(plan={"steps": [], "answers": ["$image"]}).nodes] == ["answer", "resource"]
+    assert draw(plan={"steps": [], "answers": []}).nodes == ()

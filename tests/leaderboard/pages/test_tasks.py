@@ -1,0 +1,122 @@
+"""The task page."""
+
+import pytest
+from django.test import Client
+
+from evaluator.records import Reason
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_result, make_suite, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def evaluation() -> Evaluation:
+    return make_evaluation(planner=make_planner(owner=make_user()), suite=make_suite())
+
+
+def task(key: str) -> Task:
+    return Task.objects.get(key=key)
+
+
+def page(client: Client, evaluation: Evaluation, key: str) -> str:
+    response = client.get(f"/evaluations/{evaluation.pk}/tasks/{key}/")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_a_scored_task_shows_plan_gold_samples_and_what_was_sent(client: Client, evaluation: Evaluation):
+    result = make_result(evaluation=evaluation, task=task("0"))
+    html = page(client, evaluation, "0")
+    for expected in (
+        task("0").text,
+        'id="plan-text"',
+        'id="gold-text"',
+        "Image Super Resolution",
+        "Sample 2",
+        'alt="Output image of step s1, Image Super Resolution, sample 1"',
+        'alt="The reference, sample 2"',
+        "from the store",
+        "4.0 ms",
+        "ignored an empty name",
+        "What the planner sent",
+        f"/objects/{result.record_digest}",
+        "tasks/1/",
+    ):
+        assert expected in html, expected
+
+
+def test_texts_of_a_sample_are_quoted(client: Client, evaluation: Evaluation):
+    make_result(evaluation=evaluation, task=task("19"))
+    assert "<blockquote>a red circle</blockquote>" in page(client, evaluation, "19")
+
+
+def test_a_wrong_plan_marks_the_step_and_says_why(client: Client, evaluation: Evaluation):
+    make_result(evaluation=evaluation, task=task("3"), fault=Reason.INVALID_PLAN)
+    html = page(client, evaluation, "3")
+    assert html.count('class="node step failing"') == 1
+    assert "Colorization takes image" in html
+    assert "step s2" in html
+
+
+def test_an_infrastructure_fault_has_no_score_and_says_whose_it_is(client: Client, evaluation: Evaluation):
+    make_result(evaluation=evaluation, task=task("5"), fault=Reason.ENDPOINT_UNAVAILABLE)
+    html = page(client, evaluation, "5")
+    assert "answered 503" in html
+    assert "Not the planner&#x27;s fault" in html
+    assert "There is no plan to draw." in html
+
+
+def test_a_task_that_cannot_run_shows_the_gold_plan_and_is_not_zero(client: Client, evaluation: Evaluation):
+    TaskResult.objects.create(
+        evaluation=evaluation, task=task("130"), outcome="not_run", reason="no_expert", reason_text="No VQA expert."
+    )
+    html = page(client, evaluation, "130")
+    assert "No VQA expert." in html
+    assert "never scored as 0" in html
+    assert 'id="gold-text"' in html
+    assert "0.000" not in html
+
+
+def test_a_task_without_a_result_waits(client: Client, evaluation: Evaluation):
+    assert "has not ended yet" in page(client, evaluation, "7")
+
+
+def test_a_record_that_the_store_lost_is_said_and_nothing_breaks(client: Client, evaluation: Evaluation):
+    TaskResult.objects.create(
+        evaluation=evaluation, task=task("1"), outcome="scored", score=0.5, record_digest="0" * 64
+    )
+    html = page(client, evaluation, "1")
+    assert "cannot be read" in html
+    assert "0.500" in html
+
+
+def test_the_hidden_split_shows_no_data_and_no_gold_plan(client: Client, evaluation: Evaluation):
+    Evaluation.objects.filter(pk=evaluation.pk).update(split="hidden")
+    make_result(evaluation=evaluation, task=task("0"))
+    html = page(client, evaluation, "0")
+    assert "hidden split" in html
+    assert "Sample 1" not in html
+    assert 'id="gold-text"' not in html
+    client.force_login(make_user("operator", is_staff=True))
+    assert "Sample 1" in page(client, evaluation, "0")
+
+
+def test_first_and_last_task_have_one_neighbour(client: Client, evaluation: Evaluation):
+    assert 'rel="prev"' not in page(client, evaluation, "0")
+    last = page(client, evaluation, "184")
+    assert 'rel="next"' not in last
+    assert "tasks/183/" in last
+
+
+def test_a_task_that_the_suite_does_not_have_is_404(client: Client, evaluation: Evaluation):
+    assert client.get(f"/evaluations/{evaluation.pk}/tasks/185/").status_code == 404
+
+
+def test_the_number_of_queries_does_not_grow_with_the_samples(
+    client: Client, evaluation: Evaluation, django_assert_max_num_queries
+):
+    make_result(evaluation=evaluation, task=task("0"), samples=12)
+    with django_assert_max_num_queries(4):
+        page(client, evaluation, "0")
