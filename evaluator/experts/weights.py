@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evaluator.experts.protocol import ExpertError
 
-_NOT_COUNTED = frozenset({"card.md", "quality.json"})
+_NOT_COUNTED = frozenset({"card.md", "training.json"})
 """Files that say something about a model but do not change what it returns."""
 
 

@@ -58,5 +58,26 @@ def scene(
     )
 
 
+@app.command()
+def quality(
+    profile: Annotated[str, typer.Option(help="Whose models.")] = "lilliput",
+    count: Annotated[int, typer.Option(min=1, help="How many validation scenes.")] = 256,
+    cards: Annotated[bool, typer.Option(help="Also write each model's card.")] = False,
+) -> None:
+    """Measure the models on held-out scenes: each alone, and what every restoration step is worth."""
+    from evaluator.experts.profile import load_profile
+    from evaluator.lilliput.training.cards import write_card
+    from evaluator.lilliput.training.quality import measure_quality
+
+    loaded = load_profile(profile)
+    measured = measure_quality(profile=loaded, count=count)
+    for line in measured.lines():
+        typer.echo(line)
+    if cards:
+        folders = [spec.path for spec in loaded.experts.values()] + [spec.path for spec in loaded.scorers.values()]
+        for folder in folders:
+            write_card(folder=folder, quality=measured.of(folder.name))
+
+
 if __name__ == "__main__":
     app()

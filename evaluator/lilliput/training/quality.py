@@ -1,7 +1,8 @@
 """Held-out quality: what each model is worth on validation scenes, and what each restoration step is worth."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training.recipes import RESTORER_FOLDERS
 from evaluator.lilliput.training.restoration import as_tensor
 from evaluator.lilliput.training.states import RESTORING_ORDER
+from evaluator.lilliput.vocabulary import Colour, Shape
 from evaluator.metrics.similarity import Scorer, load_scorer
 from evaluator.values import Image
 
@@ -89,8 +91,11 @@ class Workbench:
         return float(np.mean(self.scorers["ViT"].score(outputs=list(images), references=list(self.clean()))))
 
 
-def restoration_quality(bench: Workbench) -> dict[str, dict[str, float]]:
-    """For each restoration expert: its measure before and after, with one degradation alone."""
+def restoration_quality(bench: Workbench) -> dict[str, tuple[float, float]]:
+    """For each restoration expert its measure before and after, with one degradation alone.
+
+    PSNR in dB (low resolution enlarged bicubically before), for colorization the chroma error.
+    """
     clean = bench.clean()
     table = {}
     for degradation in RESTORING_ORDER:
@@ -98,20 +103,20 @@ def restoration_quality(bench: Workbench) -> dict[str, dict[str, float]]:
         after = bench.apply(tool=RESTORING_TOOLS[degradation], images=before)
         if degradation is Degradation.LOW_RESOLUTION:
             before = [image.resize((64, 64), PillowImage.Resampling.BICUBIC) for image in before]
-        measure, unit = (chroma_error, "ab") if degradation is Degradation.GRAYSCALE else (psnr, "dB")
-        table[RESTORER_FOLDERS[degradation]] = {
-            f"{name}, {unit}": float(
-                np.mean([measure(image=i, reference=r) for i, r in zip(images, clean, strict=True)])
-            )
-            for name, images in (("before", before), ("after", after))
-        }
+        measure = chroma_error if degradation is Degradation.GRAYSCALE else psnr
+        first, second = (
+            float(np.mean([measure(image=i, reference=r) for i, r in zip(images, clean, strict=True)]))
+            for images in (before, after)
+        )
+        table[RESTORER_FOLDERS[degradation]] = first, second
     return table
 
 
 def ablation(*, bench: Workbench, present: frozenset[Degradation]) -> dict[str, tuple[float, float]]:
     """ViT score and classification accuracy after the gold plan, after leaving out one step, and after nothing."""
     plans = {"gold": present}
-    plans |= {f"without {RESTORING_TOOLS[d]}": present - {d} for d in RESTORING_ORDER if d in present}
+    if len(present) > 1:
+        plans |= {f"without {RESTORING_TOOLS[d]}": present - {d} for d in RESTORING_ORDER if d in present}
     plans |= {"nothing": frozenset()}
     rows = {}
     for name, steps in plans.items():
@@ -120,15 +125,80 @@ def ablation(*, bench: Workbench, present: frozenset[Degradation]) -> dict[str, 
     return rows
 
 
-def quality_report(*, profile: Profile, count: int) -> str:
-    """All tables as text."""
+def label_margin(bench: Workbench) -> dict[str, float]:
+    """Mean BERT score of a label against one of another colour, of another shape, and of both."""
+    pairs = {
+        "another colour": [(f"{c} {s}", f"{d} {s}") for s in Shape for c in Colour for d in Colour if c is not d],
+        "another shape": [(f"{c} {s}", f"{c} {t}") for c in Colour for s in Shape for t in Shape if s is not t],
+        "another colour and shape": [
+            (f"{c} {s}", f"{d} {t}")
+            for c, d in zip(Colour, [*Colour][1:], strict=False)
+            for s, t in permutations(Shape, 2)
+        ],
+    }
+    scorer = bench.scorers["BERT"]
+    return {
+        name: float(np.mean(scorer.score(outputs=[a for a, _ in found], references=[b for _, b in found])))
+        for name, found in pairs.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """All held-out figures of a set of weights."""
+
+    scenes: int
+    restoration: Mapping[str, tuple[float, float]]
+    accuracy: float
+    """Of classification on clean images."""
+    ablations: Mapping[str, Mapping[str, tuple[float, float]]]
+    """By the degradations present, then by plan: ViT score and accuracy."""
+    labels: Mapping[str, float]
+
+    def lines(self) -> Iterator[str]:
+        """As text."""
+        yield f"{self.scenes} validation scenes"
+        for name, (before, after) in self.restoration.items():
+            yield f"{name}: {_unit(name).format(before)} before, {_unit(name).format(after)} after"
+        yield f"classification: {self.accuracy:.1%} of clean images"
+        for name, score in self.labels.items():
+            yield f"BERT score of a label with {name}: {score:.3f}"
+        for present, rows in self.ablations.items():
+            yield f"{present}: plan, ViT score, accuracy"
+            for plan, (score, accuracy) in rows.items():
+                yield f"    {plan:32s} {score:.4f}  {accuracy:.3f}"
+
+    def of(self, model: str) -> dict[str, str]:
+        """The figures for one model's card."""
+        if model in self.restoration:
+            before, after = (_unit(model).format(value) for value in self.restoration[model])
+            return {f"one degradation alone, {self.scenes} scenes": f"{after} after, {before} before"}
+        if model == "classification":
+            figures = {f"accuracy on {self.scenes} clean images": f"{self.accuracy:.1%}"}
+            return figures | {f"accuracy, {p}, untreated": f"{r['nothing'][1]:.1%}" for p, r in self.ablations.items()}
+        if model == "vit-score":
+            return {
+                f"mean score, {present}": f"{rows['gold'][0]:.3f} restored, {rows['nothing'][0]:.3f} untreated"
+                for present, rows in self.ablations.items()
+            }
+        return {f"mean score of a label with {name}": f"{score:.3f}" for name, score in self.labels.items()}
+
+
+def _unit(model: str) -> str:
+    return "{:.2f} mean chroma error (CIE Lab)" if model == "colorization" else "{:.2f} dB PSNR"
+
+
+def measure_quality(*, profile: Profile, count: int) -> Quality:
+    """Measure everything on the first `count` validation scenes."""
     bench = Workbench.of(profile=profile, count=count)
-    lines = [f"{count} validation scenes"]
-    for name, row in restoration_quality(bench).items():
-        lines.append(f"{name}: " + "; ".join(f"{key} {value:.2f}" for key, value in row.items()))
-    lines.append(f"classification on clean images: {bench.accuracy(bench.clean()):.3f}")
-    for present in [frozenset({d}) for d in RESTORING_ORDER] + [ALL]:
-        lines.append(f"degraded by {', '.join(d for d in RESTORING_ORDER if d in present)}: ViT score, accuracy")
-        rows = ablation(bench=bench, present=present)
-        lines += [f"    {name:32s} {score:.4f}  {accuracy:.3f}" for name, (score, accuracy) in rows.items()]
-    return "\n".join(lines)
+    states = [frozenset({d}) for d in RESTORING_ORDER] + [ALL]
+    return Quality(
+        scenes=count,
+        restoration=restoration_quality(bench),
+        accuracy=bench.accuracy(bench.clean()),
+        ablations={
+            " + ".join(d for d in RESTORING_ORDER if d in present): ablation(bench=bench, present=present)
+            for present in states
+        },
+        labels=label_margin(bench),
+    )

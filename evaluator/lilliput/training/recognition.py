@@ -17,6 +17,9 @@ from evaluator.lilliput.training.states import Pixels
 from evaluator.lilliput.vocabulary import Background, Colour, Shape
 
 _COLOURS, _SHAPES, _BACKGROUNDS = len(Colour), len(Shape), len(Background)
+_COSTS = (0.35, 0.35, 0.35, 0.35)
+"""What grayscale, blur, noise and low resolution at full strength cost in likeness."""
+_STRANGERS = 0.2
 
 
 def normalised(pixels: Pixels) -> Tensor:
@@ -100,22 +103,41 @@ def _gaussian(*, values: np.ndarray, sigma: float) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class SimilarityObjective:
-    """Tell from the CLS token what an image shows and how badly it is degraded, each by a linear head."""
+    """Make the CLS token speak of content and of quality.
+
+    From the tokens of clean and degraded images linear heads tell what is shown and how badly it is degraded. The
+    cosine between an image and its degraded self is drawn to a product over the four degradations, each of which costs
+    up to `_COSTS` in proportion to its severity; between different scenes it is kept below `_STRANGERS`.
+    """
 
     bank: Bank
-    batch: int = 64
+    scenes: int = 32
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         assert isinstance(model, SimilarityModel)
-        indices = np.sort(rng.integers(len(self.bank), size=self.batch))
-        images, levels = spoilt(clean=np.asarray(self.bank.pixels[indices]), rng=rng)
+        indices = np.sort(rng.integers(len(self.bank), size=self.scenes))
+        clean = np.asarray(self.bank.pixels[indices])
+        images, levels = spoilt(clean=clean, rng=rng)
         attributes = torch.from_numpy(self.bank.attributes[indices])
-        cls = model(normalised(images))
-        presence = model.presence(cls).reshape(-1, _COLOURS + 1)
-        return (
-            F.cross_entropy(model.colour(cls), attributes[:, 0])
-            + F.cross_entropy(model.shape(cls), attributes[:, 1])
-            + F.cross_entropy(model.background(cls), attributes[:, 2])
-            + F.cross_entropy(presence, attributes[:, 3:].reshape(-1))
-            + 4 * F.smooth_l1_loss(model.severity(cls), levels, beta=0.1)
-        )
+        cls = model(normalised(np.concatenate([clean, images])))
+        content = _content_loss(model=model, cls=cls, attributes=attributes.repeat(2, 1))
+        severity = F.smooth_l1_loss(model.severity(cls), torch.cat([torch.zeros_like(levels), levels]), beta=0.1)
+        return content + 4 * severity + 20 * _likeness_loss(cls=cls, levels=levels)
+
+
+def _content_loss(*, model: SimilarityModel, cls: Tensor, attributes: Tensor) -> Tensor:
+    presence = model.presence(cls).reshape(-1, _COLOURS + 1)
+    return (
+        F.cross_entropy(model.colour(cls), attributes[:, 0])
+        + F.cross_entropy(model.shape(cls), attributes[:, 1])
+        + F.cross_entropy(model.background(cls), attributes[:, 2])
+        + F.cross_entropy(presence, attributes[:, 3:].reshape(-1))
+    )
+
+
+def _likeness_loss(*, cls: Tensor, levels: Tensor) -> Tensor:
+    clean, images = F.normalize(cls, dim=-1).chunk(2)
+    wanted = (1 - torch.tensor(_COSTS) * levels).prod(dim=-1)
+    same = F.mse_loss((clean * images).sum(dim=-1), wanted)
+    strangers = (clean * clean.roll(1, dims=0)).sum(dim=-1)
+    return same + 0.5 * F.relu(strangers - _STRANGERS).square().mean()

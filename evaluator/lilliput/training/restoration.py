@@ -12,6 +12,10 @@ from evaluator.lilliput.degradations import Degradation, low_resolution
 from evaluator.lilliput.training.bank import Bank
 from evaluator.lilliput.training.states import Pixels, Restorer, restored_before, target_of
 
+RESTORATION_NOTE = (
+    "training scenes in all the states in which a gold plan meets them: later degradations still present, earlier "
+    "ones removed by the real experts"
+)
 _UNSPOILT = 0.08
 """Share of half-batches without the degradation in question, so that a needless call does little harm."""
 _OTHER_ORDER = 0.12

@@ -1,13 +1,14 @@
 """Training one shipped model from scene to weights."""
 
 import dataclasses
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
-from evaluator.lilliput.seeds import Split
+from evaluator.lilliput.seeds import WORLD_VERSION, Split
 from evaluator.lilliput.training.bank import load_bank
 from evaluator.lilliput.training.export import update_lock
 from evaluator.lilliput.training.loop import Progress, fit
@@ -57,5 +58,19 @@ def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> 
     )
     folder = order.weights / recipe.name
     recipe.export(model.eval(), folder)
+    write_training_record(order=order, steps=steps, folder=folder)
     update_lock(weights=order.weights, model=recipe.name)
     return folder
+
+
+def write_training_record(*, order: Order, steps: int, folder: Path) -> None:
+    """Write down beside the weights how they came about, for the card."""
+    record = {
+        "model": order.model,
+        "steps": steps,
+        "seed": order.seed,
+        "scenes": order.scenes,
+        "world": WORLD_VERSION,
+        "torch": torch.__version__,
+    }
+    (folder / "training.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.lilliput.degradations import Degradation, degrade
+from evaluator.lilliput.degradations import Degradation, degrade, to_pixels
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -52,14 +52,28 @@ def restored_before(
 def target_of(
     *, clean: Pixels, degradations: frozenset[Degradation], removed: Degradation, seed: int
 ) -> tuple[Pixels, Pixels]:
-    """The degraded image and the same with `removed` and everything restored before it taken away.
-
-    The noise that stays (when resolution is restored first) is the same in both.
-    """
-    done = frozenset(RESTORING_ORDER[: RESTORING_ORDER.index(removed) + 1])
+    """The degraded image and the same with `removed` and everything restored before it taken away."""
     source = degraded(clean=clean, degradations=degradations, rng=np.random.default_rng(seed))
-    target = degraded(clean=clean, degradations=degradations - done, rng=np.random.default_rng(seed))
+    done = frozenset(RESTORING_ORDER[: RESTORING_ORDER.index(removed) + 1])
+    target = degraded(clean=clean, degradations=degradations - done - {Degradation.NOISE}, rng=_NO_NOISE)
+    if removed is Degradation.LOW_RESOLUTION and Degradation.NOISE in degradations:
+        return source, _with_noise_of(source=source, target=target, clean=clean, degradations=degradations)
     return source, target
+
+
+_NO_NOISE = np.random.default_rng(0)
+"""Where no noise is asked for."""
+
+
+def _with_noise_of(*, source: Pixels, target: Pixels, clean: Pixels, degradations: frozenset[Degradation]) -> Pixels:
+    """The noise that stays when resolution is restored first.
+
+    Of four independent pixels only the mean is known, which is then also the expected value of each. A target that
+    carries it teaches the same as one with the original noise, without the variance that cannot be predicted.
+    """
+    quiet = degraded(clean=clean, degradations=degradations - {Degradation.NOISE}, rng=_NO_NOISE)
+    deviation = source.astype(np.float32) - quiet.astype(np.float32)
+    return to_pixels(target.astype(np.float32) + deviation.repeat(2, axis=-3).repeat(2, axis=-2))
 
 
 __all__ = ["RESTORING_ORDER", "Pixels", "Restorer", "degraded", "restored_before", "target_of"]

@@ -1,0 +1,51 @@
+"""Cards: what each shipped model is, how it was trained, and how good it is on held-out scenes."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from safetensors import safe_open
+
+from evaluator.lilliput.training.recipes import RECIPES
+from evaluator.lilliput.training.restoration import RESTORATION_NOTE
+
+_DATA = {
+    "bert-score": "sentences of the bilingual grammar about the training scenes, one in five words masked",
+    "classification": "clean training scenes only; nothing degraded, so that restoration matters",
+    "vit-score": "training scenes degraded to every extent, clean ones among them",
+}
+
+
+def write_card(*, folder: Path, quality: Mapping[str, str]) -> None:
+    """Write `card.md` into a folder of weights.
+
+    Args:
+        quality: held-out measures, as a name and a figure with its unit.
+    """
+    recipe = RECIPES[folder.name]
+    record = json.loads((folder / "training.json").read_text())
+    command = f"planarena lilliput train {record['model']} --steps {record['steps']} --seed {record['seed']}"
+    lines = [
+        f"# {recipe.title}",
+        "",
+        f"- Parameters: {_parameters(folder):,}, stored as float16, computed with as float32",
+        f"- Data: {_DATA.get(folder.name, RESTORATION_NOTE)}; {record['scenes']:,} scenes of world {record['world']}",
+        f"- Trained by: `{command}` (seed {record['seed']}, {record['steps']} steps, torch {record['torch']}, CPU)",
+        "- Licence: Apache-2.0; trained here from random weights on procedural data",
+        "",
+        "Held-out quality, measured by `planarena lilliput quality` on scenes of the validation split:",
+        "",
+        *(f"- {name}: {figure}" for name, figure in quality.items()),
+    ]
+    (folder / "card.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _parameters(folder: Path) -> int:
+    total = 0
+    with safe_open(folder / "model.safetensors", framework="pt") as file:
+        for name in file.keys():  # noqa: SIM118 - not a dict
+            size = 1
+            for side in file.get_slice(name).get_shape():
+                size *= side
+            total += size
+    return total

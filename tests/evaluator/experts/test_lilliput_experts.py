@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+from PIL import Image
+
+from evaluator.experts.profile import load_expert, load_profile
+from evaluator.experts.protocol import ExpertError
+from evaluator.lilliput.degradations import Degradation
+from evaluator.lilliput.vocabulary import CLASS_LABELS
+from evaluator.tools.openagi import OPENAGI
+from evaluator.values import encode
+from tests.evaluator.lilliput.factories import clean_images, degraded_images
+
+TOOLS = tuple(load_profile("lilliput").experts)
+RESTORING = tuple(tool for tool in TOOLS if tool != "Image Classification")
+
+
+@pytest.fixture(scope="module")
+def experts():
+    return {tool: load_expert(spec=spec) for tool, spec in load_profile("lilliput").experts.items()}
+
+
+def run(expert, images):
+    return expert.run([{"image": image} for image in images])
+
+
+def mixed_images():
+    """Different contents and degradations, one size."""
+    noisy = degraded_images(Degradation.NOISE, count=10)
+    gray = degraded_images(Degradation.GRAYSCALE, Degradation.BLUR, count=10, start=10)
+    return [*noisy, *gray, *clean_images(count=20, start=20)]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_outputs_are_those_of_the_tool_signature(experts, tool):
+    (output,) = run(experts[tool], clean_images(count=1))
+    assert set(output) == set(OPENAGI[tool].outputs)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_an_item_alone_gives_the_same_bytes_as_in_a_mixed_batch(experts, tool):
+    images = mixed_images()
+    together = [encode(value) for output in run(experts[tool], images) for value in output.values()]
+    for position in (0, 7, 19, 33):
+        (alone,) = run(experts[tool], [images[position]])
+        assert encode(*alone.values()) == together[position]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_place_in_the_batch_does_not_matter(experts, tool):
+    images = mixed_images()
+    forwards = [encode(value) for output in run(experts[tool], images) for value in output.values()]
+    backwards = [encode(value) for output in run(experts[tool], images[::-1]) for value in output.values()]
+    assert forwards == backwards[::-1]
+
+
+@pytest.mark.parametrize("tool", RESTORING)
+@pytest.mark.parametrize("size", [(37, 21), (5, 64), (1, 1), (33, 32)])
+def test_odd_sizes_are_kept_or_doubled(experts, tool, size):
+    (output,) = run(experts[tool], [clean_images(count=1)[0].resize(size)])
+    factor = 2 if tool == "Image Super Resolution" else 1
+    assert output["image"].size == (size[0] * factor, size[1] * factor)
+
+
+def test_super_resolution_also_enlarges_what_is_large_already(experts):
+    (output,) = run(experts["Image Super Resolution"], clean_images(count=1))
+    assert output["image"].size == (128, 128)
+
+
+@pytest.mark.parametrize("size", [(32, 32), (128, 128), (50, 9)])
+def test_the_classifier_takes_any_size(experts, size):
+    (output,) = run(experts["Image Classification"], [clean_images(count=1)[0].resize(size)])
+    assert output["text"] in CLASS_LABELS
+
+
+def test_the_colorizer_sees_only_lightness(experts):
+    """Colours of the input make no difference beyond the rounding of its lightness."""
+    gray = degraded_images(Degradation.GRAYSCALE, count=1)[0]
+    (output,) = run(experts["Colorization"], [gray])
+    before, after = (np.asarray(image.convert("L"), dtype=int) for image in (gray, output["image"]))
+    assert np.abs(before - after).mean() < 10
+
+
+def test_an_empty_batch_is_no_work(experts):
+    assert experts["Image Denoising"].run([]) == []
+
+
+@pytest.mark.parametrize("item", [{}, {"image": "a text"}])
+def test_a_wrong_input_is_an_error_that_says_why(experts, item):
+    with pytest.raises(ExpertError, match='"image" must be an image'):
+        experts["Image Denoising"].run([item])
+
+
+def test_mixed_sizes_are_an_error(experts):
+    with pytest.raises(ExpertError, match="same size"):
+        run(experts["Image Deblurring"], [Image.new("RGB", (8, 8)), Image.new("RGB", (16, 8))])

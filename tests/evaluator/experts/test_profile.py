@@ -1,0 +1,123 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from evaluator.experts.profile import PROFILES, ProfileError, load_expert, load_profile
+from evaluator.experts.weights import WeightsError, verify_weights, weights_digest
+from evaluator.tools.openagi import OPENAGI
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A copy of the profile with its own weights, free to be damaged."""
+    profile = load_profile("lilliput")
+    weights = next(iter(profile.experts.values())).path.parent
+    shutil.copytree(weights, tmp_path / "weights")
+    text = (PROFILES / "lilliput.toml").read_text().replace("../../lilliput/weights", "weights")
+    (tmp_path / "lilliput.toml").write_text(text)
+    return tmp_path
+
+
+def change(folder: Path, *, old: str, new: str) -> None:
+    path = folder / "lilliput.toml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_the_shipped_profile_names_tools_of_the_catalogue_and_existing_weights():
+    profile = load_profile("lilliput")
+    assert profile.name == "lilliput"
+    assert set(profile.scorers) == {"ViT", "BERT"}
+    for tool, spec in profile.experts.items():
+        assert tool in OPENAGI
+        assert spec.tool == tool
+        verify_weights(folder=spec.path, expected=spec.weights_digest)
+
+
+def test_the_shipped_weights_stay_small():
+    folder = next(iter(load_profile("lilliput").experts.values())).path.parent
+    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 12_000_000
+
+
+def test_every_model_has_a_card_with_its_licence():
+    profile = load_profile("lilliput")
+    for spec in [*profile.experts.values(), *profile.scorers.values()]:
+        card = (spec.path / "card.md").read_text()
+        assert "Apache-2.0" in card
+        assert "planarena lilliput train" in card
+
+
+def test_the_digest_is_the_same_in_another_folder(copied):
+    assert load_profile("lilliput", folder=copied).digest == load_profile("lilliput").digest
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("batch_size = 32", "batch_size = 8"),
+        ('id = "lilliput/denoising"', 'id = "lilliput/denoising-2"'),
+        ("num_layers = 2", "num_layers = 1"),
+        ('weights = "deblurring"', 'weights = "denoising"'),
+    ],
+)
+def test_whatever_changes_results_changes_the_digest(copied, old, new):
+    change(copied, old=old, new=new)
+    assert load_profile("lilliput", folder=copied).digest != load_profile("lilliput").digest
+
+
+def test_other_weights_change_the_digest(copied):
+    lock = copied / "weights" / "lock.json"
+    lock.write_text(json.dumps(json.loads(lock.read_text()) | {"denoising": "0" * 64}))
+    assert load_profile("lilliput", folder=copied).digest != load_profile("lilliput").digest
+
+
+def test_altered_weights_are_refused(copied):
+    spec = load_profile("lilliput", folder=copied).experts["Colorization"]
+    path = spec.path / "model.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(WeightsError, match="a file was altered"):
+        load_expert(spec=spec)
+
+
+def test_a_card_may_change_without_changing_the_digest(copied):
+    folder = copied / "weights" / "denoising"
+    before = weights_digest(folder)
+    (folder / "card.md").write_text("new words")
+    assert weights_digest(folder) == before
+
+
+def test_missing_weights_are_named(tmp_path):
+    with pytest.raises(WeightsError, match=r"model\.safetensors"):
+        weights_digest(tmp_path)
+
+
+def test_an_unknown_profile_lists_those_there_are():
+    with pytest.raises(ProfileError, match="lilliput"):
+        load_profile("brobdingnag")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("batch_size = 32", "batchsize = 32", "unknown settings: batchsize"),
+        ('implementation = "swin2sr"', 'implementation = "magic"', "no expert implementation 'magic'"),
+        ('weights = "colorization"', 'weights = "nowhere"', "nowhere"),
+        ("[scorers.BERT]", "[scorers.BLEU]", "no scorer 'BLEU'"),
+    ],
+)
+def test_a_wrong_entry_is_explained(copied, old, new, words):
+    change(copied, old=old, new=new)
+    with pytest.raises(ProfileError, match=words):
+        load_profile("lilliput", folder=copied)
+
+
+def test_an_implementation_name_is_taken_once():
+    from evaluator.experts.registry import expert
+
+    expert("only-in-this-test")(object)
+    with pytest.raises(ValueError, match="two expert implementations"):
+        expert("only-in-this-test")(object)

@@ -1,0 +1,23 @@
+"""Small stand-ins for what the miniature world is asked with."""
+
+from dataclasses import dataclass
+
+from evaluator.lilliput.degradations import Degradation
+from evaluator.lilliput.openagi_samples import clean_image, degraded_image
+from evaluator.lilliput.seeds import Split
+from evaluator.values import Image
+
+
+@dataclass(frozen=True)
+class Task:
+    degradations: tuple[str, ...] = ()
+    base: str = "restoration"
+    language: str | None = None
+
+
+def clean_images(*, count: int, start: int = 0) -> list[Image]:
+    return [clean_image(split=Split.VALIDATION, index=start + i) for i in range(count)]
+
+
+def degraded_images(*degradations: Degradation, count: int, start: int = 0) -> list[Image]:
+    return [degraded_image(split=Split.VALIDATION, index=start + i, degradations=degradations) for i in range(count)]

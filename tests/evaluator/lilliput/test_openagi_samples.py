@@ -1,0 +1,75 @@
+import subprocess
+import sys
+
+import pytest
+
+from evaluator.lilliput.openagi_samples import LilliputSamples
+from evaluator.lilliput.vocabulary import CLASS_LABELS
+from evaluator.values import encode
+from tests.evaluator.lilliput.factories import Task
+
+
+def test_restoration_gives_the_degraded_and_the_clean_image():
+    samples = LilliputSamples("public")
+    task = Task(degradations=("low_resolution", "noise"))
+    image, reference = samples.inputs(task=task, index=2)["image"], samples.reference(task=task, index=2)
+    assert image.size == (32, 32)
+    assert reference.size == (64, 64)
+
+
+def test_classification_gives_the_english_label():
+    task = Task(degradations=("blur",), base="image_classification", language="en")
+    assert LilliputSamples("validation").reference(task=task, index=0) in CLASS_LABELS
+
+
+def test_a_set_of_degradations_works_as_a_tuple_does():
+    samples = LilliputSamples("public")
+    as_tuple = samples.inputs(task=Task(degradations=("blur", "noise")), index=0)["image"]
+    as_set = samples.inputs(task=Task(degradations=frozenset({"noise", "blur"})), index=0)["image"]
+    assert encode(as_tuple) == encode(as_set)
+
+
+def test_all_tasks_see_the_same_scene():
+    samples = LilliputSamples("public")
+    restoration = samples.reference(task=Task(("noise",)), index=4)
+    other = samples.reference(task=Task(("blur", "grayscale")), index=4)
+    assert encode(restoration) == encode(other)
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        (Task(base="image_classification", language="de"), "class labels"),
+        (Task(base="vqa", language="en"), "vqa"),
+        (Task(base="summarization", language="en"), "summarization"),
+    ],
+)
+def test_tasks_without_data_say_so(task, words):
+    samples = LilliputSamples("public")
+    assert words in samples.missing(task=task)
+    with pytest.raises(LookupError):
+        samples.inputs(task=task, index=0)
+    with pytest.raises(LookupError):
+        samples.reference(task=task, index=0)
+
+
+def test_the_digest_tells_splits_apart_but_not_secrets():
+    digests = {LilliputSamples(split).digest for split in ("train", "validation", "public")}
+    hidden = {LilliputSamples("hidden", hidden_seed=seed).digest for seed in ("one", "two")}
+    assert len(digests) == 3
+    assert len(hidden) == 1
+    assert not digests & hidden
+
+
+def test_the_hidden_split_needs_its_secret():
+    with pytest.raises(ValueError, match="secret"):
+        LilliputSamples("hidden")
+
+
+def test_samples_and_profile_load_no_torch():
+    code = (
+        "import sys, evaluator.lilliput, evaluator.experts, evaluator.lilliput.openagi_samples, evaluator.lilliput.cli;"
+        "from evaluator.experts.profile import load_profile; load_profile('lilliput');"
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from evaluator.experts.restormer import Restormer, RestormerConfig
+from evaluator.experts.weights import weights_digest
+from evaluator.lilliput.degradations import Degradation
+from evaluator.lilliput.seeds import Split
+from evaluator.lilliput.training.bank import load_bank
+from evaluator.lilliput.training.export import update_lock, write_config, write_weights
+from evaluator.lilliput.training.loop import Schedule, fit, learning_rate
+from evaluator.lilliput.training.recipes import RECIPES
+from evaluator.lilliput.training.restoration import PixelObjective, RestorationData
+from evaluator.lilliput.training.run import Order, train
+
+TINY = RestormerConfig(dim=8, num_blocks=(1, 1, 1, 1), num_refinement_blocks=0)
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    return tmp_path_factory.mktemp("work")
+
+
+def tiny_model():
+    torch.manual_seed(0)
+    return Restormer(TINY)
+
+
+def objective(work):
+    bank = load_bank(work=work, split=Split.TRAIN, count=8)
+    return PixelObjective(RestorationData(bank=bank, degradation=Degradation.NOISE, batch=4, restorers=IDENTITY))
+
+
+class _Doubling:
+    """Stands for super resolution where its quality does not matter."""
+
+    def restore(self, pixels):
+        return np.repeat(np.repeat(pixels, 2, axis=1), 2, axis=2)
+
+
+IDENTITY = {Degradation.LOW_RESOLUTION: _Doubling()}
+
+
+def test_a_resumed_run_ends_with_the_same_weights(work, tmp_path):
+    schedule = Schedule(steps=4, learning_rate=1e-3, checkpoint_every=100)
+    straight, interrupted, resumed = tiny_model(), tiny_model(), tiny_model()
+    assert (
+        fit(model=straight, objective=objective(work), schedule=schedule, checkpoint=tmp_path / "a", resume=False) == 4
+    )
+    checkpoint = tmp_path / "b.safetensors"
+    fit(
+        model=interrupted,
+        objective=objective(work),
+        schedule=schedule,
+        checkpoint=checkpoint,
+        resume=False,
+        stop_after=2,
+    )
+    with torch.no_grad():
+        for parameter in resumed.parameters():
+            parameter.zero_()
+    assert fit(model=resumed, objective=objective(work), schedule=schedule, checkpoint=checkpoint, resume=True) == 4
+    for name, value in straight.state_dict().items():
+        assert torch.equal(value, resumed.state_dict()[name]), name
+
+
+def test_a_step_changes_the_model_and_the_loss_is_finite(work, tmp_path):
+    model, before = tiny_model(), tiny_model().state_dict()
+    losses = []
+    fit(
+        model=model,
+        objective=objective(work),
+        schedule=Schedule(steps=2, learning_rate=1e-3, checkpoint_every=1),
+        checkpoint=tmp_path / "c",
+        resume=False,
+        report=lambda progress: losses.append(progress.loss),
+    )
+    assert len(losses) == 2
+    assert np.isfinite(losses).all()
+    assert any(not torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
+def test_the_learning_rate_rises_then_falls():
+    schedule = Schedule(steps=1000, learning_rate=1.0)
+    rates = [learning_rate(step=step, schedule=schedule) for step in (0, 49, 500, 999)]
+    assert rates[0] < 0.05 < rates[3] + 0.05 < rates[2] < rates[1] <= 1
+
+
+def test_restoration_targets_lack_just_the_degradation(work):
+    bank = load_bank(work=work, split=Split.TRAIN, count=8)
+    data = RestorationData(bank=bank, degradation=Degradation.LOW_RESOLUTION, batch=4)
+    for source, target in data.pairs(rng=np.random.default_rng(0)):
+        assert source.shape == (2, 32, 32, 3)
+        assert target.shape == (2, 64, 64, 3)
+
+
+def test_training_one_step_writes_weights_and_their_digest(tmp_path):
+    order = Order(model="classification", work=tmp_path, weights=tmp_path / "out", steps=1, scenes=8)
+    folder = train(order)
+    assert (folder / "config.json").exists()
+    assert load_file(folder / "model.safetensors")
+    assert weights_digest(folder) in (tmp_path / "out" / "lock.json").read_text()
+
+
+def test_an_unknown_model_is_refused(tmp_path):
+    with pytest.raises(LookupError, match="there are: super-resolution"):
+        train(Order(model="oracle", work=tmp_path, weights=tmp_path))
+
+
+def test_every_recipe_builds():
+    assert all(sum(p.numel() for p in recipe.build().parameters()) < 2_000_000 for recipe in RECIPES.values())
+
+
+def test_weights_are_stored_in_half_precision(tmp_path):
+    write_config(config={"dim": 8}, folder=tmp_path / "m")
+    write_weights(model=tiny_model(), folder=tmp_path / "m")
+    digest = update_lock(weights=tmp_path, model="m")
+    assert digest == weights_digest(tmp_path / "m")
+    assert {value.dtype for value in load_file(tmp_path / "m" / "model.safetensors").values()} == {torch.float16}
