@@ -16,6 +16,8 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.transitions import FINAL
 
 POLL_SECONDS = 0.3
+STUCK_SECONDS = 180.0
+"""Longer than any expert of the miniature world needs for a batch, and than every lease."""
 _ENDED = FINAL | {EvaluationState.ON_HOLD}
 
 
@@ -26,6 +28,8 @@ def follow(*, evaluations: Sequence[Evaluation], console: Console, on_tick: Call
         None if all are published, else a sentence that says which is not, and why.
     """
     ids = [evaluation.pk for evaluation in evaluations]
+    seen: object = None
+    changed = time.monotonic()
     with _bars(console) as progress:
         bars: dict[object, TaskID] = {}
         while True:
@@ -33,16 +37,34 @@ def follow(*, evaluations: Sequence[Evaluation], console: Console, on_tick: Call
             rows = list(_rows(ids))
             for row in rows:
                 if row.pk not in bars:
-                    bars[row.pk] = progress.add_task(
-                        row.submission.planner.name, total=row.tasks_total - row.tasks_not_run, state=""
-                    )
-                progress.update(bars[row.pk], completed=row.done, state=row.get_state_display())
+                    bars[row.pk] = progress.add_task(row.submission.planner.name, total=_runnable(row), state="")
+                progress.update(bars[row.pk], completed=row.done, state=_state(row))
             if all(row.state in _ENDED for row in rows):
                 break
+            now = [(row.state, row.done) for row in rows]
+            if now != seen:
+                seen, changed = now, time.monotonic()
+            elif time.monotonic() - changed > STUCK_SECONDS:
+                return _unpublished(rows, f"nothing moved for {STUCK_SECONDS:.0f} seconds: ")
             time.sleep(POLL_SECONDS)
+    return _unpublished(rows, "")
+
+
+def _runnable(row: Evaluation) -> int:
+    return row.tasks_total - row.tasks_not_run
+
+
+def _state(row: Evaluation) -> str:
+    """The state, with its reason while something is waited for."""
+    waits = row.state in {EvaluationState.QUEUED, EvaluationState.LAUNCHING, EvaluationState.ON_HOLD}
+    return f"{row.get_state_display()}: {row.reason_text}" if waits else str(row.get_state_display())
+
+
+def _unpublished(rows: Sequence[Evaluation], why: str) -> str | None:
     for row in rows:
         if row.state != EvaluationState.COMPLETED:
-            return f"{row.submission.planner.name} was not published: {row.get_state_display()}. {row.reason_text}"
+            name = row.submission.planner.name
+            return f"{name} was not published: {why}{row.get_state_display()}. {row.reason_text}"
     return None
 
 

@@ -1,5 +1,6 @@
 """`./planarena demo`: from nothing to a published board, and a site that stays up."""
 
+import io
 import os
 import signal
 import sys
@@ -53,7 +54,7 @@ class Command(BaseCommand):
         console.print("Preparing the database and the site ...")
         call_command("migrate", verbosity=0)
         call_command("collectstatic", verbosity=0, interactive=False)
-        call_command("register_suites", verbosity=0)
+        call_command("register_suites", verbosity=0, stdout=io.StringIO())
         with _processes(url=url, port=port) as supervisor:
             wait_for_site(url=url, supervisor=supervisor)
             console.print(f"The site is at [link={url}]{url}[/link]")
