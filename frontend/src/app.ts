@@ -8,7 +8,9 @@ import "./styles/app.css";
 htmx.config.allowEval = false;
 htmx.config.includeIndicatorStyles = false;
 htmx.config.selfRequestsOnly = true;
+// Going back loads the page anew: it is quick, always true, and starts the islands again.
 htmx.config.historyCacheSize = 0;
+htmx.config.refreshOnHistoryMiss = true;
 htmx.config.scrollIntoViewOnBoost = false;
 
 enableThemeToggle();

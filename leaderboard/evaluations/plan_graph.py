@@ -15,6 +15,8 @@ NODE_WIDTH, NODE_HEIGHT = 208, 46
 LANE_WIDTH = 28
 GAP_X, GAP_Y = 28, 46
 MARGIN = 8
+ARROW = 7
+"""Length of an arrow's head, for which a line ends above its box."""
 TITLE_CHARACTERS = 28
 
 
@@ -101,9 +103,7 @@ def draw(
     places, width = _places(items=items, layers=layers, lanes=lanes)
     height = (max(layers.values(), default=0) + 1) * (NODE_HEIGHT + GAP_Y) - GAP_Y + 2 * MARGIN
     nodes = tuple(_node(item=item, place=places[key]) for key, item in items.items())
-    edges = tuple(
-        _edge(link=link, links=links, places=places, lane=lanes.get(link, ()), broken=link in broken) for link in links
-    )
+    edges = _edges(links=links, places=places, lanes=lanes, broken=broken)
     return Graph(width=width, height=height, nodes=nodes, edges=edges, sentence=_sentence(plan))
 
 
@@ -257,41 +257,47 @@ def _node(*, item: _Item, place: tuple[float, float]) -> Node:
     )
 
 
-def _edge(
+def _edges(
     *,
-    link: _Link,
     links: list[_Link],
     places: Mapping[str, tuple[float, float]],
-    lane: tuple[str, ...],
-    broken: bool,
-) -> Edge:
-    start_x, start_y = _port(
-        place=places[link.source], siblings=[one for one in links if one.source == link.source], link=link
-    )
-    start_y += NODE_HEIGHT
-    end_x, end_y = _port(
-        place=places[link.target], siblings=[one for one in links if one.target == link.target], link=link
-    )
-    end_y -= 7  # room for the arrow's head
-    points = [(start_x, start_y)]
-    for name in lane:
-        x, y = places[name]
-        points += [(x + LANE_WIDTH / 2, y), (x + LANE_WIDTH / 2, y + NODE_HEIGHT)]
-    points.append((end_x, end_y))
-    before = points[-2]
+    lanes: Mapping[_Link, tuple[str, ...]],
+    broken: set[_Link],
+) -> tuple[Edge, ...]:
+    """Lines between boxes. Links that share a side of a box are spread over it, in the order of their other ends."""
+    chains = {link: [link.source, *lanes.get(link, ()), link.target] for link in links}
+
+    def middle(key: str) -> float:
+        return places[key][0] + _width(key) / 2
+
+    def port(key: str, siblings: list[_Link], link: _Link) -> float:
+        return places[key][0] + NODE_WIDTH * (siblings.index(link) + 1) / (len(siblings) + 1)
+
+    leaving: dict[str, list[_Link]] = {}
+    arriving: dict[str, list[_Link]] = {}
+    for link in sorted(links, key=lambda one: middle(chains[one][1])):
+        leaving.setdefault(link.source, []).append(link)
+    for link in sorted(links, key=lambda one: middle(chains[one][-2])):
+        arriving.setdefault(link.target, []).append(link)
+    edges = []
+    for link in links:
+        points = [(port(link.source, leaving[link.source], link), places[link.source][1] + NODE_HEIGHT)]
+        for name in chains[link][1:-1]:
+            points += [(middle(name), places[name][1]), (middle(name), places[name][1] + NODE_HEIGHT)]
+        points.append((port(link.target, arriving[link.target], link), places[link.target][1] - ARROW))
+        edges.append(_edge(points=points, label=link.label, broken=link in broken))
+    return tuple(edges)
+
+
+def _edge(*, points: list[tuple[float, float]], label: str, broken: bool) -> Edge:
+    (before_x, before_y), (end_x, end_y) = points[-2:]
     return Edge(
         path=_path(points),
-        label=link.label,
-        x=round((before[0] + end_x) / 2, 1),
-        y=round((before[1] + end_y) / 2 + 4, 1),
+        label=label,
+        x=round((before_x + end_x) / 2, 1),
+        y=round((before_y + end_y) / 2 + 4, 1),
         broken=broken,
     )
-
-
-def _port(*, place: tuple[float, float], siblings: list[_Link], link: _Link) -> tuple[float, float]:
-    """Where a link touches its box: links that share a side are spread over it."""
-    share = (siblings.index(link) + 1) / (len(siblings) + 1)
-    return place[0] + NODE_WIDTH * share, place[1]
 
 
 def _path(points: list[tuple[float, float]]) -> str:

@@ -77,6 +77,25 @@ def test_one_value_given_twice_has_two_edges():
     assert len({edge.path for edge in graph.edges}) == 3
 
 
+def test_edges_into_one_box_do_not_cross_whatever_the_order_of_its_inputs():
+    plan = {
+        "steps": [
+            step("s1", "Image Denoising", {"image": "$image"}),
+            step("s2", "Fill Mask", {"text": "$query"}, "text"),
+            step("s3", "Visual Question Answering", {"text": "s2.text", "image": "s1.image"}, "text"),
+        ],
+        "answers": ["s3.text"],
+    }
+    graph = draw(plan=plan, catalogue=OPENAGI)
+    ends = [
+        (float(edge.path.removeprefix("M").split()[0]), edge.x)
+        for edge in graph.edges
+        if round(edge.y) == max(round(one.y) for one in graph.edges if one.label == "image")
+    ]
+    assert len(ends) == 2
+    assert sorted(ends) == sorted(ends, key=lambda end: end[1])
+
+
 def test_an_edge_past_other_steps_keeps_to_its_own_lane():
     plan = {
         "steps": [
