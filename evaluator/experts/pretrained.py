@@ -39,8 +39,19 @@ def load_pretrained(model_class: Any, *, folder: Path, device: str, **settings: 
     return model.to(device).eval()
 
 
-def load_state(model: nn.Module, *, folder: Path, device: str) -> None:
-    """Fill any other model with `model.safetensors` of a folder, in float32, ready for inference."""
-    state = {name: value.float() for name, value in load_file(folder / "model.safetensors").items()}
-    model.load_state_dict(state)
+def load_state(model: nn.Module, *, folder: Path, device: str, unused: tuple[str, ...] = ()) -> None:
+    """Fill any other model with `model.safetensors` of a folder, in float32, ready for inference.
+
+    Args:
+        unused: beginnings of the names of parameters that released weights have and this model does without.
+
+    Raises:
+        WeightsError: weights and model do not belong together.
+    """
+    stored = load_file(folder / "model.safetensors")
+    state = {name: value.float() for name, value in stored.items() if not name.startswith(unused)}
+    try:
+        model.load_state_dict(state)
+    except RuntimeError as error:
+        raise WeightsError(f"the weights in {folder} do not fit the model: {error}") from error
     model.to(device).eval()

@@ -34,7 +34,7 @@ def load_restormer(*, folder: Path, device: str) -> Restormer:
 def load_colorizer(*, folder: Path, device: str) -> Colorizer:
     """A colorizer with its weights."""
     model = Colorizer(ColorizerConfig(**_settings(folder=folder, known=ColorizerConfig)))
-    load_state(model, folder=folder, device=device)
+    load_state(model, folder=folder, device=device, unused=("model_class.",))
     return model
 
 

@@ -1,9 +1,12 @@
 """Commands of the miniature world: `lilliput scene` and `lilliput train`."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 app = typer.Typer(help="The miniature world: look at its scenes, train its models.", no_args_is_help=True)
 
@@ -24,6 +27,9 @@ def train(
     from evaluator.lilliput.training.recipes import RECIPES
     from evaluator.lilliput.training.run import Order, train
 
+    unknown = sorted(set(models or ()) - set(RECIPES))
+    if unknown:
+        raise typer.BadParameter(f"no model {', '.join(unknown)}; there are: {', '.join(RECIPES)}")
     for name in models or list(RECIPES):
 
         def report(progress: Progress, name: str = name) -> None:
@@ -31,6 +37,13 @@ def train(
 
         folder = train(Order(model=name, work=work, weights=out, steps=steps, seed=seed, resume=resume), report=report)
         typer.echo(f"{name}: written to {folder}")
+
+
+def _one_of(kind: type[Choice], name: str) -> Choice:
+    try:
+        return kind(name)
+    except ValueError:
+        raise typer.BadParameter(f"{name!r} is none of: {', '.join(kind)}") from None
 
 
 @app.command()
@@ -44,14 +57,17 @@ def scene(
     ] = None,
 ) -> None:
     """Paint one scene and say what it shows."""
+    from evaluator.lilliput.degradations import Degradation
     from evaluator.lilliput.openagi_samples import degraded_image
     from evaluator.lilliput.scenes import draw_scene
     from evaluator.lilliput.seeds import Split
 
-    where = Split(split)
+    where = _one_of(Split, split)
+    degradations = frozenset(_one_of(Degradation, name) for name in degradation or ())
     secret = hidden_seed if where is Split.HIDDEN else None
+    if where is Split.HIDDEN and not secret:
+        raise typer.BadParameter("the hidden split needs its secret: set PLANARENA_HIDDEN_SEED")
     record = draw_scene(split=where, index=index, hidden_seed=secret)
-    degradations = frozenset(degradation or ())
     degraded_image(split=where, index=index, degradations=degradations, hidden_seed=secret).save(out)
     typer.echo(
         f"{record.label} on {record.background}, with {', '.join(t.name for t in record.things[1:]) or 'nothing else'}"
