@@ -1,9 +1,9 @@
 """Folders of weights: which files count, their digest, and the check before they are loaded. No torch here."""
 
 import hashlib
-import json
 from pathlib import Path
 
+from evaluator import canonical_json
 from evaluator.experts.protocol import ExpertError
 
 _NOT_COUNTED = frozenset({"card.md", "training.json"})
@@ -24,8 +24,7 @@ def weights_digest(folder: Path) -> str:
         raise WeightsError(f"there are no weights (model.safetensors) in {folder}")
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name not in _NOT_COUNTED)
     digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-    canonical = json.dumps(digests, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return canonical_json.digest(digests)
 
 
 def verify_weights(*, folder: Path, expected: str) -> None:

@@ -1,12 +1,11 @@
 """OpenAGI's samples in the miniature world: the inputs and the reference of every task that has data."""
 
-import hashlib
-import json
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from PIL import Image as PillowImage
 
+from evaluator import canonical_json
 from evaluator.lilliput.degradations import degrade
 from evaluator.lilliput.rendering import render
 from evaluator.lilliput.scenes import Scene, draw_scene
@@ -60,12 +59,10 @@ class LilliputSamples:
         self.split = Split(split)
         self._hidden_seed = hidden_seed
         split_secret(split=self.split, hidden_seed=hidden_seed)
-
-    @property
-    def digest(self) -> str:
+        self.digest: str = canonical_json.digest(
+            {"world": WORLD_VERSION, "samples": SAMPLES_VERSION, "split": self.split.value}
+        )
         """SHA-256 of what the samples are made of; says nothing about the hidden seed."""
-        made_of = {"world": WORLD_VERSION, "samples": SAMPLES_VERSION, "split": self.split.value}
-        return hashlib.sha256(json.dumps(made_of, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def missing(self, *, task: SampleTask) -> str | None:
         """Why there is no data for a task, or None if there is."""

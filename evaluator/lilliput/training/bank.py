@@ -1,6 +1,7 @@
 """A bank of rendered training scenes: drawn once, kept in the work folder, read by every training process."""
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,8 +49,11 @@ def _render_bank(*, folder: Path, split: Split, count: int) -> None:
     for index in range(count):
         scene = draw_scene(split=split, index=index)
         pixels[index], attributes[index] = render(scene), scene_attributes(scene)
-    np.save(folder / "pixels.npy", pixels)
-    np.save(folder / "attributes.npy", attributes)
+    for name, array in (("pixels", pixels), ("attributes", attributes)):
+        # Another process may be reading the same bank: it sees either no file or a whole one.
+        partial = folder / f"{name}.{os.getpid()}.partial.npy"
+        np.save(partial, array)
+        partial.replace(folder / f"{name}.npy")
     (folder / "complete.json").write_text(json.dumps({"split": split, "count": count, "world": WORLD_VERSION}))
 
 
