@@ -63,7 +63,7 @@ class EvaluatorRunner:
     def _evaluator(self, lease: Lease) -> "Evaluator":
         """The evaluator for the lease's suite, profile and data. It keeps its experts for later leases."""
         from evaluator.evaluation import Evaluator
-        from evaluator.experts.profile import load_profile
+        from evaluator.experts.profile import ProfileError, load_profile
         from evaluator.suites.registry import suite_of
         from evaluator.suites.sources import sample_source
 
@@ -74,7 +74,7 @@ class EvaluatorRunner:
                 samples = sample_source(
                     suite=lease.suite, profile=lease.profile, split=lease.split, hidden_seed=self._hidden_seed
                 )
-            except (LookupError, ValueError) as error:
+            except (ProfileError, LookupError, ValueError) as error:
                 message = f"this worker cannot run {lease.suite} under {lease.profile}: {error}."
                 raise LeaseRefusedError(message) from error
             # One at a time: two profiles side by side might not fit into the device's memory.

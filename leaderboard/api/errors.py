@@ -1,15 +1,20 @@
 """From the errors of the services to answers: 400 with sentences by field, 409 where the state forbids it."""
 
+import logging
 from typing import Any
 
+from django.core.signals import got_request_exception
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from leaderboard.evaluations.leases import AttemptEndedError, IncompleteError
+from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.results import ObjectsMissingError, RecordsRefusedError
 from leaderboard.evaluations.services import NotPossibleError
 from leaderboard.field_errors import FieldErrors
+
+logger = logging.getLogger(__name__)
 
 
 class TooLargeError(exceptions.APIException):
@@ -37,4 +42,17 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
             return Response({"detail": str(error), "code": error.state.value}, status=status.HTTP_409_CONFLICT)
         case NotPossibleError():
             return Response({"detail": str(error), "code": "not_possible"}, status=status.HTTP_409_CONFLICT)
-    return exception_handler(error, context)
+        case NotReadyError():
+            logger.error("%s", error)
+            body = {"detail": "This site cannot evaluate at present; its operator has been told.", "code": "not_ready"}
+            return Response(body, status=status.HTTP_503_SERVICE_UNAVAILABLE)
+    return exception_handler(error, context) or _unexpected(error, context)
+
+
+def _unexpected(error: Exception, context: dict[str, Any]) -> Response:
+    """A defect: told to the log and to Django's listeners, and answered in JSON, which is all that pipelines read."""
+    request = context["request"]._request
+    logger.error("%s %s failed", request.method, request.path, exc_info=error)
+    got_request_exception.send(sender=None, request=request)
+    body = {"detail": "Something broke on our side; please try again.", "code": "internal_error"}
+    return Response(body, status=status.HTTP_500_INTERNAL_SERVER_ERROR)

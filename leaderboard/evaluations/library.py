@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 
 from evaluator.records import Outcome, Reason
+
+if TYPE_CHECKING:
+    from evaluator.experts.profile import Profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,15 +28,27 @@ class AddressRefusedError(Exception):
     """An endpoint address that may not be called; the message is a sentence for its owner."""
 
 
+class NotReadyError(Exception):
+    """The installation cannot evaluate at present; the message is a sentence for the operator."""
+
+
 class EvaluatorLibrary(Protocol):
     """What the site needs of the `evaluator` package."""
 
     def profile_digest(self, name: str) -> str:
-        """Digest of the profile with this name."""
+        """Digest of the profile with this name.
+
+        Raises:
+            NotReadyError: the profile cannot be read.
+        """
         ...
 
     def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
-        """Why tasks cannot run in this profile, by task key; tasks that can run are left out."""
+        """Why tasks cannot run in this profile, by task key; tasks that can run are left out.
+
+        Raises:
+            NotReadyError: the profile cannot be read, or there are no data for the suite.
+        """
         ...
 
     def summarise(self, *, suite: str, results: Sequence[TaskOutcome]) -> dict[str, Any]:
@@ -53,18 +68,19 @@ class Library:
     """The real thing. Nothing here imports torch."""
 
     def profile_digest(self, name: str) -> str:
-        from evaluator.experts.profile import load_profile
-
-        return load_profile(name).digest
+        return _profile(name).digest
 
     def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
         from evaluator.coverage import not_run_reasons
-        from evaluator.experts.profile import load_profile
         from evaluator.suites.registry import suite_of
         from evaluator.suites.sources import sample_source
 
-        samples = sample_source(suite=suite, profile=profile, split=split, hidden_seed=settings.HIDDEN_SEED or None)
-        return not_run_reasons(suite=suite_of(suite), profile=load_profile(profile), samples=samples)
+        seed = settings.HIDDEN_SEED or None
+        try:
+            samples = sample_source(suite=suite, profile=profile, split=split, hidden_seed=seed)
+        except (LookupError, ValueError) as error:
+            raise NotReadyError(f"This site cannot evaluate suite {suite} at present: {error}.") from error
+        return not_run_reasons(suite=suite_of(suite), profile=_profile(profile), samples=samples)
 
     def summarise(self, *, suite: str, results: Sequence[TaskOutcome]) -> dict[str, Any]:
         from evaluator.metrics.aggregate import TaskScore, summarise
@@ -83,6 +99,15 @@ class Library:
             check_url(url=url, allow_private=allow_private)
         except EgressRefusedError as error:
             raise AddressRefusedError(str(error)) from error
+
+
+def _profile(name: str) -> "Profile":
+    from evaluator.experts.profile import ProfileError, load_profile
+
+    try:
+        return load_profile(name)
+    except ProfileError as error:
+        raise NotReadyError(f"This site cannot evaluate at present: {error}.") from error
 
 
 def library() -> EvaluatorLibrary:

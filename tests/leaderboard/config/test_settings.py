@@ -1,0 +1,38 @@
+"""What the settings demand, seen from a new process."""
+
+import subprocess
+import sys
+
+import pytest
+
+COMPLETE = {
+    "DATABASE_URL": "postgresql://localhost/arena",
+    "PLANARENA_SECRET_KEY": "s" * 50,
+    "PLANARENA_WORKER_TOKEN": "w" * 40,
+    "PLANARENA_ALLOWED_HOSTS": "arena.example.org",
+    "EMAIL_HOST": "mail.example.org",
+}
+
+
+def read(environment: dict[str, str], expression: str = "''") -> subprocess.CompletedProcess[str]:
+    program = f"import leaderboard.config.settings as s; print({expression})"
+    return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+
+
+def test_a_complete_environment_is_accepted(tmp_path):
+    done = read({**COMPLETE, "PLANARENA_DATA": str(tmp_path)}, "s.DEBUG, s.DEMO, s.SESSION_COOKIE_SECURE")
+    assert done.stdout.strip() == "False False True", done.stderr
+
+
+@pytest.mark.parametrize("missing", COMPLETE)
+def test_outside_demo_mode_a_missing_variable_is_named(missing):
+    done = read({name: value for name, value in COMPLETE.items() if name != missing})
+    assert done.returncode != 0
+    assert f"{missing} is not set" in done.stderr.splitlines()[-1]
+
+
+def test_demo_mode_makes_its_own_secrets_and_keeps_them(tmp_path):
+    environment = {"PLANARENA_DEMO": "1", "PLANARENA_DATA": str(tmp_path), "DATABASE_URL": COMPLETE["DATABASE_URL"]}
+    first = read(environment, "s.SECRET_KEY, s.WORKER_TOKEN, s.DEBUG")
+    assert first.stdout == read(environment, "s.SECRET_KEY, s.WORKER_TOKEN, s.DEBUG").stdout
+    assert "False" in first.stdout

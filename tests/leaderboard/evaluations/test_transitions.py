@@ -1,0 +1,51 @@
+"""The transition table. Pure."""
+
+import pytest
+
+from leaderboard.evaluations import transitions
+from leaderboard.evaluations.models import AttemptState, EvaluationState
+from leaderboard.evaluations.reasons import EvaluationReason, sentence
+
+
+def test_every_state_stands_in_the_tables():
+    assert set(transitions.EVALUATION) == set(EvaluationState)
+    assert set(transitions.ATTEMPT) == set(AttemptState)
+    assert set(transitions.DEADLINES) == set(EvaluationState)
+
+
+def test_final_states_have_no_deadline_and_all_others_have_one():
+    without = {state for state, lasts in transitions.DEADLINES.items() if lasts is None}
+    assert without == transitions.FINAL == {"completed", "failed", "cancelled"}
+
+
+def test_every_state_leads_to_every_final_state_that_it_may_end_in():
+    for state in set(EvaluationState) - transitions.FINAL:
+        reachable, frontier = set(), {state}
+        while frontier:
+            reachable |= frontier
+            frontier = {after for before in frontier for after in transitions.EVALUATION[before]} - reachable
+        assert reachable >= transitions.FINAL, f"{state} cannot end everywhere"
+
+
+def test_whatever_is_not_final_can_be_cancelled_and_can_fail():
+    for state in set(EvaluationState) - transitions.FINAL:
+        assert {EvaluationState.CANCELLED, EvaluationState.FAILED} <= transitions.EVALUATION[state]
+
+
+@pytest.mark.parametrize("source", EvaluationState)
+@pytest.mark.parametrize("target", EvaluationState)
+def test_a_transition_is_refused_unless_the_table_has_it(source, target):
+    if target in transitions.EVALUATION[source]:
+        transitions.check(source=source, target=target)
+    else:
+        with pytest.raises(transitions.IllegalTransitionError, match=f"cannot go from {source} to {target}"):
+            transitions.check(source=source, target=target)
+
+
+@pytest.mark.parametrize("reason", EvaluationReason)
+def test_every_reason_is_a_sentence(reason):
+    facts = {"detail": "so.", "count": 1, "total": 2, "days": 3, "hours": 4}
+    text = sentence(reason, **facts)
+    assert not text[0].islower()
+    assert text.endswith(".")
+    assert "{" not in text
