@@ -22,10 +22,9 @@ class ApiTokenAuthentication(TokenAuthentication):
     """`Authorization: Bearer pa_...` with a personal token; `Token` is accepted in place of `Bearer`."""
 
     def authenticate(self, request: Request) -> Any:
-        header = request.META.get("HTTP_AUTHORIZATION", "")
-        scheme, _, value = header.partition(" ")
-        if scheme.lower() == "token":
-            request.META["HTTP_AUTHORIZATION"] = f"Bearer {value}"
+        scheme, _, value = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "token" and value.isascii():
+            return self.authenticate_credentials(value.strip().encode())
         return super().authenticate(request)
 
 
@@ -73,7 +72,7 @@ class WorkerAuthentication(BaseAuthentication):
     """`Authorization: Bearer` with the operator's worker token, or with the token of one attempt."""
 
     def authenticate(self, request: Request) -> tuple[None, str]:
-        scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             raise AuthenticationFailed("Send Authorization: Bearer with the worker's token.")
         return None, token.strip()

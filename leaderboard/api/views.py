@@ -252,7 +252,7 @@ class BoardView(APIView):
 class TokensView(APIView):
     """One's own tokens; making one needs a session, or user name and password by HTTP Basic."""
 
-    authentication_classes = [SessionAuthentication, PasswordAuthentication, ApiTokenAuthentication]
+    authentication_classes = [ApiTokenAuthentication, SessionAuthentication, PasswordAuthentication]
     permission_classes = [IsAuthenticated]
     throttle_classes = [ScopedRateThrottle]
     throttle_scope = "tokens"

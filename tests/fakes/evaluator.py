@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluator.records import Outcome, Reason
-from leaderboard.evaluations.library import AddressRefusedError, TaskOutcome
+from leaderboard.evaluations.library import AddressRefusedError, NotReadyError, TaskOutcome
 
 PROFILE_DIGEST = "f" * 64
 
@@ -36,3 +36,17 @@ class FakeEvaluator:
             raise AddressRefusedError("The address must begin with http:// or https://.")
         if "private" in url and not allow_private:
             raise AddressRefusedError("The address is private; give one on the public internet.")
+
+
+class UnpreparedEvaluator(FakeEvaluator):
+    """An installation without weights."""
+
+    def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
+        raise NotReadyError("This site cannot evaluate at present: there are no weights.")
+
+
+class BrokenEvaluator(FakeEvaluator):
+    """A defect."""
+
+    def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
+        raise RuntimeError("a defect")

@@ -1,0 +1,41 @@
+"""Calling the API in tests."""
+
+from typing import Any
+
+from django.conf import settings
+from django.test import Client
+
+from leaderboard.accounts.models import User
+from leaderboard.accounts.services import create_token
+
+
+class ApiClient:
+    """A client of the API with a bearer token, or with none."""
+
+    def __init__(self, token: str = "") -> None:
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._client = Client()
+
+    def get(self, path: str, **query: Any):
+        return self._client.get(f"/api/v1/{path}", query, headers=self._headers)
+
+    def post(self, path: str, body: Any = None):
+        return self._client.post(
+            f"/api/v1/{path}", {} if body is None else body, content_type="application/json", headers=self._headers
+        )
+
+    def put(self, path: str, data: bytes, content_type: str):
+        return self._client.put(f"/api/v1/{path}", data, content_type=content_type, headers=self._headers)
+
+    def delete(self, path: str):
+        return self._client.delete(f"/api/v1/{path}", headers=self._headers)
+
+
+def client_of(user: User) -> ApiClient:
+    """A client with a personal token of the user."""
+    return ApiClient(create_token(user=user).token)
+
+
+def worker_client() -> ApiClient:
+    """A client with the operator's worker token."""
+    return ApiClient(settings.WORKER_TOKEN)

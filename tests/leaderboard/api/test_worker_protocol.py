@@ -1,0 +1,151 @@
+"""The worker's protocol over HTTP."""
+
+import hashlib
+from uuid import uuid4
+
+import pytest
+
+from evaluator.values import encode
+from leaderboard.evaluations import services
+from leaderboard.evaluations.models import Attempt, EvaluationState, TaskResult
+from tests.leaderboard.api.helpers import ApiClient, client_of, worker_client
+from tests.leaderboard.factories import make_evaluation, make_record, make_submission, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def own_store(settings, tmp_path, launcher):
+    settings.STORE_DIR = tmp_path / "store"
+
+
+def lease(**planner) -> dict:
+    """A lease, as a worker gets it."""
+    evaluation = make_submission(**planner).evaluations.get()
+    evaluation.state = EvaluationState.LAUNCHING
+    evaluation.save()
+    response = worker_client().post("worker/lease/", {"worker": "w"})
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def calls(lease: dict) -> tuple[ApiClient, str]:
+    return ApiClient(lease["token"]), f"worker/attempts/{lease['attempt']}/"
+
+
+def records(lease: dict) -> dict:
+    return {"results": [make_record(task, suite=lease["suite"]).model_dump(mode="json") for task in lease["tasks"]]}
+
+
+def test_a_lease_tells_all_that_a_worker_needs():
+    told = lease()
+    assert told["planner"] == {"kind": "bundled", "name": "gold"}
+    assert told["tasks"] == ["0", "1", "2", "3"]
+    assert told["expires_in"] > 2 * told["heartbeat_seconds"]
+    assert told["profile_digest"] == "f" * 64
+    assert Attempt.objects.get().token_hash == hashlib.sha256(told["token"].encode()).hexdigest()
+
+
+def test_an_endpoint_s_address_and_limits_are_told_to_the_worker():
+    url = "https://planner.example.org/plan"
+    told = lease(kind="endpoint", bundled_name="", endpoint_url=url, timeout_seconds=7)
+    assert told["planner"] == {"kind": "endpoint", "url": url, "timeout_seconds": 7, "allow_private": False}
+
+
+def test_without_work_the_answer_is_204():
+    assert worker_client().post("worker/lease/", {"worker": "w"}).status_code == 204
+
+
+def test_only_the_operator_s_token_leases():
+    make_evaluation(state=EvaluationState.LAUNCHING)
+    body = {"worker": "w"}
+    assert ApiClient().post("worker/lease/", body).status_code == 401
+    assert ApiClient("wrong").post("worker/lease/", body).status_code == 403
+    assert client_of(make_user()).post("worker/lease/", body).status_code == 403
+    assert worker_client().post("worker/lease/", {}).json() == {"worker": ["This field is required."]}
+
+
+def test_a_token_is_good_for_its_own_attempt_only():
+    first, second = lease(), lease()
+    for token in (second["token"], "wrong", "worker-token-of-the-tests"):
+        for call in ("heartbeat/", "results/", "complete/", "fail/", "objects/missing/"):
+            assert ApiClient(token).post(f"worker/attempts/{first['attempt']}/{call}").status_code == 403
+    assert ApiClient(first["token"]).post(f"worker/attempts/{uuid4()}/heartbeat/").status_code == 403
+
+
+def test_a_shard_from_artefacts_to_completion():
+    told = lease()
+    worker, path = calls(told)
+    assert worker.post(f"{path}heartbeat/").status_code == 204
+    artefact = encode("an answer")
+    assert worker.post(f"{path}objects/missing/", {"digests": [artefact.digest]}).json() == {
+        "missing": [artefact.digest]
+    }
+    assert worker.put(f"{path}objects/{artefact.digest}/", artefact.data, artefact.media_type).status_code == 204
+    assert worker.post(f"{path}objects/missing/", {"digests": [artefact.digest]}).json() == {"missing": []}
+    assert worker.post(f"{path}results/", records(told)).json() == {"new": 4}
+    assert worker.post(f"{path}results/", records(told)).json() == {"new": 0}
+    assert worker.post(f"{path}complete/", {"provenance": {"device": "cpu"}}).status_code == 204
+    assert worker.post(f"{path}complete/").json()["code"] == "completed"
+    attempt = Attempt.objects.get()
+    assert attempt.shard.evaluation.provenance["workers"] == [{"device": "cpu"}]
+
+
+@pytest.mark.parametrize(
+    ("digest", "content_type", "status", "field"),
+    [
+        ("0" * 64, "text/plain; charset=utf-8", 400, "digest"),
+        (encode("x").digest, "text/html", 400, "media_type"),
+        (encode("x").digest, "image/svg+xml", 400, "media_type"),
+        ("..", "text/plain; charset=utf-8", 404, None),
+    ],
+)
+def test_an_artefact_that_is_not_what_it_says_is_refused(digest, content_type, status, field):
+    worker, path = calls(lease())
+    response = worker.put(f"{path}objects/{digest}/", b"x", content_type)
+    assert response.status_code == status
+    if field:
+        assert list(response.json()) == [field]
+
+
+def test_an_artefact_that_is_too_large_is_refused(settings):
+    settings.MAX_OBJECT_BYTES = 10
+    worker, path = calls(lease())
+    artefact = encode("more than ten bytes")
+    assert worker.put(f"{path}objects/{artefact.digest}/", artefact.data, artefact.media_type).status_code == 413
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"results": "x"}, {"results": [{}]}, {"results": [{"task": "0", "unknown": 1}]}, [], {"results": None}],
+)
+def test_malformed_results_are_400(body):
+    worker, path = calls(lease())
+    response = worker.post(f"{path}results/", body)
+    assert response.status_code == 400
+    assert list(response.json()) == ["results"]
+    assert not TaskResult.objects.exists()
+
+
+def test_after_a_cancellation_every_call_is_409_with_the_reason():
+    told = lease()
+    worker, path = calls(told)
+    services.cancel(Attempt.objects.get().shard.evaluation)
+    for call, body in [("heartbeat/", {}), ("results/", records(told)), ("complete/", {}), ("fail/", {"reason": "x"})]:
+        response = worker.post(f"{path}{call}", body)
+        assert (response.status_code, response.json()["code"]) == (409, "cancelled")
+    assert not TaskResult.objects.filter(outcome="scored").exists()
+
+
+def test_completing_with_open_tasks_names_them():
+    worker, path = calls(lease())
+    response = worker.post(f"{path}complete/")
+    assert response.status_code == 409
+    assert response.json()["missing"] == ["0", "1", "2", "3"]
+
+
+def test_giving_up_needs_a_reason():
+    worker, path = calls(lease())
+    assert list(worker.post(f"{path}fail/", {"how": "odd"}).json()) == ["how", "reason"]
+    assert worker.post(f"{path}fail/", {"how": "failed", "reason": "out of memory"}).status_code == 204
+    assert Attempt.objects.get().reason == "failed: out of memory"
