@@ -1,0 +1,129 @@
+"""The worker, against an API in memory and with fake experts."""
+
+import httpx
+import pytest
+
+from gpu_jobs import worker as worker_module
+from gpu_jobs.client import ApiClient
+from gpu_jobs.worker import Terminated, Worker
+from tests.fakes.api import LEASE, FakeApi
+from tests.fakes.runner import FakeRunner
+
+
+def make_worker(api: FakeApi, runner: FakeRunner, **changes) -> Worker:
+    client = ApiClient(url="http://site", token="operator", transport=api.transport, sleep=lambda _: None)
+    client._patience = changes.pop("patience", 300.0)
+    return Worker(**{"client": client, "runner": runner, "name": "w", "idle_seconds": 0.0, **changes})
+
+
+def test_a_lease_is_run_delivered_and_completed():
+    api, runner = FakeApi(LEASE), FakeRunner()
+    assert make_worker(api, runner).run() == 0
+    assert list(api.results) == ["0", "1", "2"]
+    assert len(api.objects) == 3
+    assert api.ended == [("complete", {"provenance": {"fake": True}})]
+
+
+def test_results_arrive_while_later_tasks_are_still_running():
+    api = FakeApi({**LEASE, "tasks": ["0", "1", "2", "3"]})
+    seen = []
+
+    class Watching(FakeRunner):
+        def _record(self, *, lease, task):
+            seen.append(len(api.results))
+            return super()._record(lease=lease, task=task)
+
+    make_worker(api, Watching(pace=0.4)).run()
+    assert seen[-1] > 0
+
+
+def test_artefacts_that_the_server_has_are_not_sent():
+    api = FakeApi(LEASE, {**LEASE, "attempt": "a2"})
+    make_worker(api, FakeRunner()).run()
+    assert (
+        sum(call.split("/")[2] == "objects" and "missing" not in call for call in api.calls if "attempts" in call) == 3
+    )
+
+
+@pytest.mark.parametrize("failure", [500, 502, 503, 429, httpx.ConnectError, httpx.ReadTimeout])
+def test_a_server_that_is_away_for_a_while_costs_nothing_but_time(failure):
+    api = FakeApi(LEASE)
+    api.failures.extend([failure] * 3)
+    worker = make_worker(api, FakeRunner())
+    assert worker.run() == 0
+    api = FakeApi(LEASE, LEASE)
+    assert make_worker(api, _failing_later(api, failure)).run() == 0
+    assert list(api.results) == ["0", "1", "2"]
+    assert [how for how, _ in api.ended] == ["complete", "complete"]
+
+
+def _failing_later(api: FakeApi, failure) -> FakeRunner:
+    class Runner(FakeRunner):
+        def _record(self, *, lease, task):
+            api.failures.extend([failure] * 2)
+            return super()._record(lease=lease, task=task)
+
+    return Runner()
+
+
+def test_a_server_that_stays_away_ends_the_worker_with_its_own_exit_code():
+    api = FakeApi()
+    api.failures.extend([httpx.ConnectError] * 1000)
+    assert make_worker(api, FakeRunner(), patience=0.0).run() == worker_module.EXIT_UNREACHABLE
+
+
+def test_a_wrong_token_ends_the_worker_with_its_own_exit_code():
+    api = FakeApi()
+    api.failures.append(403)
+    assert make_worker(api, FakeRunner()).run() == worker_module.EXIT_REFUSED
+
+
+def test_a_cancelled_evaluation_stops_the_work_and_the_worker_goes_on_with_the_next():
+    api = FakeApi({**LEASE, "tasks": [str(number) for number in range(50)]})
+    api.over = "cancelled"
+    runner = FakeRunner(pace=0.05)
+    assert make_worker(api, runner).run() == 0
+    assert len(runner.ran) < 20
+    assert api.results == {}
+
+
+def test_a_worker_whose_profile_differs_refuses_and_says_why():
+    api = FakeApi(LEASE)
+    make_worker(api, FakeRunner(profile_digest="other")).run()
+    assert api.ended == [("fail", {"how": "refused", "reason": "the profiles differ."})]
+
+
+def test_an_error_gives_the_tasks_back_after_what_was_done_has_arrived():
+    api = FakeApi(LEASE, {**LEASE, "tasks": ["0"]})
+    make_worker(api, FakeRunner(fails_at="2")).run()
+    assert api.ended[0] == ("fail", {"how": "failed", "reason": "RuntimeError: the expert fell over"})
+    assert set(api.results) == {"0", "1"}
+    # The worker lived on and did the next lease.
+    assert api.ended[1][0] == "complete"
+
+
+def test_being_told_to_stop_sends_what_is_done_and_gives_the_rest_back():
+    api = FakeApi(LEASE)
+
+    class Stopped(FakeRunner):
+        def _record(self, *, lease, task):
+            if task == "2":
+                raise Terminated
+            return super()._record(lease=lease, task=task)
+
+    assert make_worker(api, Stopped()).run() == 143
+    assert set(api.results) == {"0", "1"}
+    assert [(how, body["how"]) for how, body in api.ended] == [("fail", "released")]
+
+
+def test_refused_results_are_a_failure_of_the_attempt():
+    api = FakeApi(LEASE)
+
+    class Refusing(FakeRunner):
+        def _record(self, *, lease, task):
+            api.failures.append(400)
+            return super()._record(lease=lease, task=task)
+
+    make_worker(api, Refusing()).run()
+    assert api.results == {}
+    assert all(how != "complete" for how, _ in api.ended)
