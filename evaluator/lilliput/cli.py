@@ -21,6 +21,7 @@ def train(
     steps: Annotated[int | None, typer.Option(help="Instead of the recipe's number of steps.")] = None,
     seed: Annotated[int, typer.Option(help="Of the initial weights and the order of the data.")] = 0,
     resume: Annotated[bool, typer.Option(help="Continue from the last checkpoint.")] = False,
+    stop_after: Annotated[int | None, typer.Option(help="Leave after this step, to go on with --resume.")] = None,
 ) -> None:
     """Train models of the miniature world and write their weights."""
     from evaluator.lilliput.training.loop import Progress
@@ -35,8 +36,9 @@ def train(
         def report(progress: Progress, name: str = name) -> None:
             typer.echo(f"{name} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.seconds:.0f} s")
 
-        folder = train(Order(model=name, work=work, weights=out, steps=steps, seed=seed, resume=resume), report=report)
-        typer.echo(f"{name}: written to {folder}")
+        order = Order(model=name, work=work, weights=out, steps=steps, seed=seed, resume=resume, stop_after=stop_after)
+        folder = train(order, report=report)
+        typer.echo(f"{name}: stopped early, go on with --resume" if folder is None else f"{name}: written to {folder}")
 
 
 def _one_of(kind: type[Choice], name: str) -> Choice:

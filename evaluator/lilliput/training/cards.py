@@ -24,13 +24,13 @@ def write_card(*, folder: Path, quality: Mapping[str, str]) -> None:
     """
     recipe = RECIPES[folder.name]
     record = json.loads((folder / "training.json").read_text())
-    command = f"planarena lilliput train {record['model']} --steps {record['steps']} --seed {record['seed']}"
+    commands = ", then ".join(f"`{command}`" for command in record["commands"])
     lines = [
         f"# {recipe.title}",
         "",
         f"- Parameters: {_parameters(folder):,}, stored as float16, computed with as float32",
         f"- Data: {_DATA.get(folder.name, RESTORATION_NOTE)}; {record['scenes']:,} scenes of world {record['world']}",
-        f"- Trained by: `{command}` (seed {record['seed']}, {record['steps']} steps, torch {record['torch']}, CPU)",
+        f"- Trained by: {commands} (seed {record['seed']}, {record['steps']} steps, torch {record['torch']}, CPU)",
         "- Licence: Apache-2.0; trained here from random weights on procedural data",
         "",
         "Held-out quality, measured by `planarena lilliput quality` on scenes of the validation split:",

@@ -77,7 +77,9 @@ def fit(
         stop_after: leave after this step, as an interruption would; the schedule stays that of the whole run.
     """
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.0, weight_decay=schedule.weight_decay, betas=(0.9, 0.99))
-    step = _restore(model=model, optimizer=optimizer, checkpoint=checkpoint) if resume and checkpoint.exists() else 0
+    step = reached_step(checkpoint) if resume else 0
+    if step:
+        _restore(model=model, optimizer=optimizer, checkpoint=checkpoint)
     last = min(schedule.steps, stop_after if stop_after is not None else schedule.steps)
     started, running = time.monotonic(), math.nan
     model.train()
@@ -106,6 +108,14 @@ def _update(
     return float(loss.detach())
 
 
+def reached_step(checkpoint: Path) -> int:
+    """The step of a checkpoint, 0 if there is none."""
+    if not checkpoint.exists():
+        return 0
+    with safe_open(checkpoint, framework="pt") as file:
+        return int(file.metadata()["step"])
+
+
 def _save(*, model: nn.Module, optimizer: torch.optim.Optimizer, step: int, checkpoint: Path) -> None:
     tensors = {f"model.{name}": value.contiguous() for name, value in model.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
@@ -116,11 +126,10 @@ def _save(*, model: nn.Module, optimizer: torch.optim.Optimizer, step: int, chec
     partial.replace(checkpoint)
 
 
-def _restore(*, model: nn.Module, optimizer: torch.optim.Optimizer, checkpoint: Path) -> int:
-    """Load a checkpoint into the model and the optimizer and return its step."""
+def _restore(*, model: nn.Module, optimizer: torch.optim.Optimizer, checkpoint: Path) -> None:
+    """Load a checkpoint into the model and the optimizer."""
     with safe_open(checkpoint, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
-        step = int(file.metadata()["step"])
     prefix = "model."
     model.load_state_dict({k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)})
     state = optimizer.state_dict()
@@ -131,4 +140,3 @@ def _restore(*, model: nn.Module, optimizer: torch.optim.Optimizer, checkpoint: 
         if f"optimizer.{i}.step" in tensors
     }
     optimizer.load_state_dict(state)
-    return step

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,8 @@ import torch
 from evaluator.lilliput.seeds import WORLD_VERSION, Split
 from evaluator.lilliput.training.bank import load_bank
 from evaluator.lilliput.training.export import update_lock
-from evaluator.lilliput.training.loop import Progress, fit
+from evaluator.lilliput.training.history import Run, begin_run
+from evaluator.lilliput.training.loop import Progress, fit, reached_step
 from evaluator.lilliput.training.recipes import RECIPES
 
 TRAINING_SCENES = 40_000
@@ -30,12 +31,14 @@ class Order:
     """Instead of the recipe's."""
     seed: int = 0
     resume: bool = False
+    stop_after: int | None = None
+    """Leave after this step, to go on another time."""
     scenes: int = TRAINING_SCENES
     threads: int = 1
 
 
-def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> Path:
-    """Train one model and return its folder of weights.
+def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> Path | None:
+    """Train one model and return its folder of weights, or None if it stopped before the end.
 
     Raises:
         LookupError: there is no such model.
@@ -47,27 +50,34 @@ def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> 
     torch.manual_seed(order.seed)
     bank = load_bank(work=order.work, split=Split.TRAIN, count=order.scenes)
     steps = recipe.schedule.steps if order.steps is None else order.steps
+    checkpoint = order.work / f"{recipe.name}.safetensors"
+    reached = reached_step(checkpoint) if order.resume else 0
+    runs = begin_run(path=checkpoint.with_suffix(".runs.json"), steps=steps, reached=reached)
     model = recipe.build()
-    fit(
+    last = fit(
         model=model,
         objective=recipe.objective(bank, order.weights),
         schedule=dataclasses.replace(recipe.schedule, steps=steps, seed=order.seed),
-        checkpoint=order.work / f"{recipe.name}.safetensors",
+        checkpoint=checkpoint,
         resume=order.resume,
+        stop_after=order.stop_after,
         report=report,
     )
+    if last < steps:
+        return None
     folder = order.weights / recipe.name
     recipe.export(model.eval(), folder)
-    write_training_record(order=order, steps=steps, folder=folder)
+    write_training_record(order=order, runs=runs, folder=folder)
     update_lock(weights=order.weights, model=recipe.name)
     return folder
 
 
-def write_training_record(*, order: Order, steps: int, folder: Path) -> None:
+def write_training_record(*, order: Order, runs: Sequence[Run], folder: Path) -> None:
     """Write down beside the weights how they came about, for the card."""
+    commands = [run.command(model=order.model, seed=order.seed, first=run is runs[0]) for run in runs]
     record = {
-        "model": order.model,
-        "steps": steps,
+        "commands": commands,
+        "steps": runs[-1].steps,
         "seed": order.seed,
         "scenes": order.scenes,
         "world": WORLD_VERSION,

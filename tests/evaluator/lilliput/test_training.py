@@ -1,3 +1,6 @@
+import dataclasses
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +12,7 @@ from evaluator.lilliput.degradations import Degradation
 from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training.bank import load_bank
 from evaluator.lilliput.training.export import update_lock, write_config, write_weights
+from evaluator.lilliput.training.history import Run, begin_run
 from evaluator.lilliput.training.loop import Schedule, fit, learning_rate
 from evaluator.lilliput.training.recipes import RECIPES
 from evaluator.lilliput.training.restoration import PixelObjective, RestorationData
@@ -101,6 +105,23 @@ def test_training_one_step_writes_weights_and_their_digest(tmp_path):
     assert (folder / "config.json").exists()
     assert load_file(folder / "model.safetensors")
     assert weights_digest(folder) in (tmp_path / "out" / "lock.json").read_text()
+
+
+def test_the_record_tells_the_commands_that_lead_to_the_weights(tmp_path):
+    order = Order(model="classification", work=tmp_path, weights=tmp_path / "out", steps=3, scenes=8, seed=1)
+    assert train(dataclasses.replace(order, stop_after=1)) is None
+    folder = train(dataclasses.replace(order, steps=2, resume=True))
+    commands = json.loads((folder / "training.json").read_text())["commands"]
+    assert commands == [
+        "planarena lilliput train classification --steps 3 --seed 1 --stop-after 1",
+        "planarena lilliput train classification --steps 2 --seed 1 --resume",
+    ]
+
+
+def test_going_on_with_the_same_schedule_is_one_run(tmp_path):
+    path = tmp_path / "runs.json"
+    begin_run(path=path, steps=5, reached=0)
+    assert begin_run(path=path, steps=5, reached=2) == (Run(steps=5),)
 
 
 def test_an_unknown_model_is_refused(tmp_path):
