@@ -1,5 +1,6 @@
 """What the board pages show, ready for the templates: every number is a text, every bar has its coordinates."""
 
+import math
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -25,6 +26,8 @@ class Column(NamedTuple):
     """`ascending`, `descending` or nothing: the value of `aria-sort`."""
     link: str
     """The `sort` parameter that a click asks for."""
+    scale: tuple[float, float]
+    """Where the bars of a metric begin and end."""
 
 
 class Cell(NamedTuple):
@@ -34,6 +37,7 @@ class Cell(NamedTuple):
     is_primary: bool
     missing: str
     """Why there is no value."""
+    scale: tuple[float, float]
 
 
 class Row(NamedTuple):
@@ -52,20 +56,33 @@ class Table(NamedTuple):
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     coverage: Mapping[str, int]
-    leader: Row | None
 
 
 def board_table(*, suite: Suite, snapshot: Snapshot, sort: str = "") -> Table:
     """The board in the order that `sort` asks for: a column's key, with `-` in front for descending."""
     key, descending = _read_sort(sort=sort, suite=suite)
     rows = sort_rows(rows=snapshot.content["rows"], key=key, descending=descending)
-    shown = tuple(_row(data=data, suite=suite) for data in rows)
+    scales = {metric["key"]: scale_of(rows=rows, metric=metric["key"]) for metric in suite.metrics}
     return Table(
-        columns=_columns(suite=suite, key=key, descending=descending),
-        rows=shown,
+        columns=_columns(suite=suite, key=key, descending=descending, scales=scales),
+        rows=tuple(_row(data=data, suite=suite, scales=scales) for data in rows),
         coverage=snapshot.content["coverage"],
-        leader=next((row for row in shown if row.data["rank"] == 1), None),
     )
+
+
+def scale_of(*, rows: Iterable[Mapping[str, Any]], metric: str) -> tuple[float, float]:
+    """The tenths around all intervals of a metric, so that bars tell planners apart; the heading names them."""
+    ends: list[float] = []
+    for row in rows:
+        value = row["metrics"].get(metric) or {}
+        ends += [value[name] for name in ("low", "mean", "high") if value.get(name) is not None]
+    if not ends:
+        return 0.0, 1.0
+    # Rounded first: 0.7 is 0.7000000000000001 after some arithmetic, and would open another tenth.
+    low, high = math.floor(round(min(ends) * 10, 6)), math.ceil(round(max(ends) * 10, 6))
+    if low == high:
+        low, high = (low - 1, high) if high >= 10 else (low, high + 1)
+    return low / 10, high / 10
 
 
 def progress_rows(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
@@ -91,7 +108,9 @@ def _read_sort(*, sort: str, suite: Suite) -> tuple[str, bool]:
     return (key, sort.startswith("-")) if key in known else (DEFAULT_SORT, False)
 
 
-def _columns(*, suite: Suite, key: str, descending: bool) -> tuple[Column, ...]:
+def _columns(
+    *, suite: Suite, key: str, descending: bool, scales: Mapping[str, tuple[float, float]]
+) -> tuple[Column, ...]:
     primary = primary_metric(suite)["key"]
     fixed = [("rank", "Rank", "Place by the first metric; equal means share it", False)]
     fixed += [("planner", "Planner", "", False)]
@@ -106,6 +125,7 @@ def _columns(*, suite: Suite, key: str, descending: bool) -> tuple[Column, ...]:
             is_primary=name == primary,
             sorted=("descending" if descending else "ascending") if name == key else "",
             link=_next_sort(name=name, key=key, descending=descending),
+            scale=scales.get(name, (0.0, 1.0)),
         )
         for name, label, description, is_metric in [*fixed, *metrics, *last]
     )
@@ -118,13 +138,14 @@ def _next_sort(*, name: str, key: str, descending: bool) -> str:
     return name if name in {"rank", "planner"} else f"-{name}"
 
 
-def _row(*, data: Mapping[str, Any], suite: Suite) -> Row:
+def _row(*, data: Mapping[str, Any], suite: Suite, scales: Mapping[str, tuple[float, float]]) -> Row:
     primary = primary_metric(suite)["key"]
     cells = tuple(
         Cell(
             value=data["metrics"].get(metric["key"]),
             is_primary=metric["key"] == primary,
             missing=f"No task with the metric {metric['label']} can run under this profile, so there is no value",
+            scale=scales[metric["key"]],
         )
         for metric in suite.metrics
     )

@@ -92,9 +92,13 @@ def draw(
     plan: Mapping[str, Any],
     catalogue: Catalogue | None = None,
     resources: Mapping[str, str] | None = None,
-    problems: Mapping[str, str] | None = None,
+    problems: Mapping[str | None, str] | None = None,
 ) -> Graph:
-    """Draw a plan. `problems` maps ids of failing steps to a few words; `resources` gives the types of `$names`."""
+    """Draw a plan.
+
+    `resources` gives the types of `$names`; `problems` maps the ids of failing steps, and None for the answer, to a few
+    words.
+    """
     items, links = _read(plan=plan, catalogue=catalogue, resources=dict(resources or {}), problems=dict(problems or {}))
     broken = _broken_links(items=items, links=links)
     sound = [link for link in links if link not in broken]
@@ -112,7 +116,7 @@ def _read(
     plan: Mapping[str, Any],
     catalogue: Catalogue | None,
     resources: dict[str, str],
-    problems: dict[str, str],
+    problems: dict[str | None, str],
 ) -> tuple[dict[str, _Item], list[_Link]]:
     items: dict[str, _Item] = {}
     links: list[_Link] = []
@@ -139,7 +143,7 @@ def _read(
             found, label = source(value, argument, f"step:{number}")
             links.append(_Link(found, f"step:{number}", label, argument))
     for number, value in enumerate(plan.get("answers", [])):
-        items[f"answer:{number}"] = _Item("answer", "Answer")
+        items[f"answer:{number}"] = _Item("answer", "Answer", problems.get(None, ""), None in problems)
         found, label = source(value, "answer", f"answer:{number}")
         links.append(_Link(found, f"answer:{number}", label, ""))
     return items, links

@@ -107,9 +107,9 @@ def _signatures(task: Task) -> tuple[Catalogue | None, dict[str, str]]:
 def _plan_graph(
     *, record: ResultRecord | None, catalogue: Catalogue | None, resources: Mapping[str, str]
 ) -> Graph | None:
-    if record is None or not isinstance(record.plan, dict) or not record.plan.get("steps"):
+    if record is None or not isinstance(record.plan, dict):
         return None
-    problems = {problem.step: _words(problem.code) for problem in record.problems if problem.step}
+    problems = {problem.step: _words(problem.code) for problem in record.problems}
     for sample in record.samples:
         problems |= {run.step: "Failed when run" for run in sample.steps if run.error}
     return draw(plan=record.plan, catalogue=catalogue, resources=resources, problems=problems)

@@ -24,7 +24,7 @@ OUTCOME_MEANINGS = {
     "pending": "The task has not ended yet.",
 }
 SCALE = 120
-"""Width of an interval bar in its own units; 0 to 1 is spread over it."""
+"""Width of an interval bar in its own units."""
 
 
 class Segment(NamedTuple):
@@ -92,12 +92,12 @@ def filter_link(context: template.Context, name: str, value: str | None = None) 
 
 
 @register.inclusion_tag("components/interval.html")
-def interval(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The 95 % interval of a metric as a bar on the scale from 0 to 1."""
+def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
+    """The 95 % interval of a metric as a bar that begins and ends at `scale`."""
     low, mean, high = value.get("low"), value["mean"], value.get("high")
-    context: dict[str, Any] = {"scale": SCALE, "mean": _place(mean), "value": value}
+    context: dict[str, Any] = {"scale": SCALE, "mean": _place(mean, scale), "value": value}
     if low is not None and high is not None:
-        left, right = _place(low), _place(high)
+        left, right = _place(low, scale), _place(high, scale)
         context |= {"left": left, "width": f"{max(float(right) - float(left), 1):.1f}"}
     return context
 
@@ -117,5 +117,6 @@ def stackbar(outcomes: Mapping[str, int]) -> dict[str, Any]:
     return {"segments": segments, "scale": SCALE, "words": ", ".join(parts)}
 
 
-def _place(value: float) -> str:
-    return f"{SCALE * min(max(value, 0.0), 1.0):.1f}"
+def _place(value: float, scale: tuple[float, float]) -> str:
+    share = (value - scale[0]) / (scale[1] - scale[0])
+    return f"{SCALE * min(max(share, 0.0), 1.0):.1f}"

@@ -100,9 +100,9 @@ def make_results(evaluation: Evaluation, *, samples: int = 2, faults: bool = Tru
             )
 
 
-def make_result(*, evaluation: Evaluation, task: Task, fault: Reason | None = None, samples: int = 2) -> TaskResult:
-    """One result with its record in the store."""
-    record = make_record(task=task, fault=fault, samples=samples)
+def make_result(*, evaluation: Evaluation, task: Task, **options: Any) -> TaskResult:
+    """One result with its record in the store; `options` are those of `make_record`."""
+    record = make_record(task=task, **options)
     digest = server_store().put(Artefact(data=record.model_dump_json().encode(), media_type=MediaType.TEXT))
     return TaskResult.objects.create(
         evaluation=evaluation,
@@ -117,7 +117,9 @@ def make_result(*, evaluation: Evaluation, task: Task, fault: Reason | None = No
     )
 
 
-def make_record(*, task: Task, fault: Reason | None = None, samples: int = 2) -> ResultRecord:
+def make_record(
+    *, task: Task, fault: Reason | None = None, samples: int = 2, steps: int = 2, problems: int = 1
+) -> ResultRecord:
     """A record of the task's gold plan, or of a fault."""
     common: dict[str, Any] = {
         "suite": "openagi",
@@ -130,7 +132,7 @@ def make_record(*, task: Task, fault: Reason | None = None, samples: int = 2) ->
         text = "The endpoint answered 503 (Service Unavailable) three times."
         return ResultRecord(outcome=Outcome.INFRA_FAULT, reason=fault, reason_text=text, **common)
     if fault is Reason.INVALID_PLAN:
-        return _invalid(common, task)
+        return _invalid(common, steps=steps, problems=problems)
     shown = list(_samples(task=task, count=samples))
     score = sum(sample.score or 0 for sample in shown) / len(shown) if shown else 0.85
     return ResultRecord(
@@ -144,7 +146,18 @@ def make_record(*, task: Task, fault: Reason | None = None, samples: int = 2) ->
     )
 
 
-def _invalid(common: Mapping[str, Any], task: Task) -> ResultRecord:
+def _invalid(common: Mapping[str, Any], *, steps: int, problems: int) -> ResultRecord:
+    if not steps:
+        message = "the answer $image is image; this request expects text"
+        return ResultRecord(
+            outcome=Outcome.PLANNER_FAULT,
+            reason=Reason.INVALID_PLAN,
+            reason_text=message,
+            score=0.0,
+            plan={"steps": [], "answers": ["$image"], "subgoals": None},
+            problems=[Problem("answer_type", message)],
+            **common,
+        )
     plan = {
         "steps": [
             {"id": "s1", "tool": "Image Captioning", "inputs": {"image": "$image"}, "outputs": {"text": "s1.text"}},
@@ -164,7 +177,7 @@ def _invalid(common: Mapping[str, Any], task: Task) -> ResultRecord:
         score=0.0,
         plan=plan,
         plan_received=plan,
-        problems=[Problem("type_conflict", message, "s2")],
+        problems=[Problem("type_conflict", message, "s2")] * problems,
         **common,
     )
 

@@ -57,7 +57,20 @@ def test_a_wrong_plan_marks_the_step_and_says_why(client: Client, evaluation: Ev
     html = page(client, evaluation, "3")
     assert html.count('class="node step failing"') == 1
     assert "Colorization takes image" in html
-    assert "step s2" in html
+
+
+def test_a_plan_without_steps_marks_its_answer(client: Client, evaluation: Evaluation):
+    make_result(evaluation=evaluation, task=task("19"), fault=Reason.INVALID_PLAN, steps=0)
+    html = page(client, evaluation, "19")
+    assert 'class="node answer failing"' in html
+    assert "Answer type" in html
+
+
+def test_several_problems_are_listed(client: Client, evaluation: Evaluation):
+    make_result(evaluation=evaluation, task=task("3"), fault=Reason.INVALID_PLAN, problems=3)
+    html = page(client, evaluation, "3")
+    assert "3 problems" in html
+    assert html.count("step s2</span>") == 3
 
 
 def test_an_infrastructure_fault_has_no_score_and_says_whose_it_is(client: Client, evaluation: Evaluation):
