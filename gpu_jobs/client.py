@@ -91,7 +91,7 @@ class ApiClient:
 
     def fail(self, *, lease: Lease, how: str, reason: str, patience: float | None = None) -> None:
         """Give the attempt's open tasks back."""
-        self._attempt_call(lease, "POST", "fail/", json={"how": how, "reason": reason[:2000]}, patience=patience)
+        self._attempt_call(lease, "POST", "fail/", json={"how": how, "reason": _sendable(reason)}, patience=patience)
 
     def close(self) -> None:
         """Close the connections."""
@@ -123,6 +123,11 @@ class ApiClient:
             # Jitter, so that workers that lost the server at one moment do not all come back at one.
             self._sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
             wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
+
+
+def _sendable(text: str) -> str:
+    """The text without what databases do not keep, cut, and not empty."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", "?").strip()[:2000] or "no reason was given"
 
 
 def _checked(response: httpx.Response) -> httpx.Response:

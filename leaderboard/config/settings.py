@@ -125,9 +125,8 @@ DATABASES["default"]["OPTIONS"]["pool"] = {
     "max_size": env.integer("PLANARENA_DB_POOL", default=10, least=1),
     "timeout": 15,
 }
-# Transactions are explicit, in the services: `ATOMIC_REQUESTS` forbids async views, and the worker's calls need
-# transactions shorter than a request.
-ATOMIC_REQUESTS = False
+# No ATOMIC_REQUESTS: it forbids async views, and the worker's calls need transactions shorter than a request.
+# Transactions are explicit, in the services.
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Accounts ---------------------------------------------------------------------------------------------------------
@@ -212,10 +211,10 @@ USE_TZ = True
 # --- Queue ------------------------------------------------------------------------------------------------------------
 
 SWEEP_SECONDS = 2 if DEMO else 15
-CELERY_BROKER_URL = env.text("BROKER_URL", "filesystem://")
+CELERY_BROKER_URL = env.text("BROKER_URL", "filesystem://localhost//")
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {}
-if CELERY_BROKER_URL == "filesystem://":
+if CELERY_BROKER_URL.startswith("filesystem:"):
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(DATA_DIR / "broker" / "messages"),
         "data_folder_out": str(DATA_DIR / "broker" / "messages"),

@@ -1,6 +1,8 @@
 """Taking in what workers measured: records into the store, one slim row per task into the database."""
 
+import re
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.db import transaction
@@ -46,7 +48,11 @@ def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store) 
         RecordsRefusedError: a record is not of this attempt's tasks or contradicts itself.
         ObjectsMissingError: an artefact is missing.
     """
-    shard = Attempt.objects.select_related("shard__evaluation__suite").get(pk=attempt_id).shard
+    related = "shard__evaluation__suite", "shard__evaluation__submission__planner"
+    shard = Attempt.objects.select_related(*related).get(pk=attempt_id).shard
+    records = [
+        without_address(record=record, url=shard.evaluation.submission.planner.endpoint_url) for record in records
+    ]
     _check(records=records, suite=shard.evaluation.suite.slug, tasks=frozenset(shard.task_keys))
     with transaction.atomic():
         attempt = locked_attempt(attempt_id)
@@ -93,10 +99,10 @@ def _refuse_missing_objects(*, records: Sequence[ResultRecord], store: Store) ->
 
 def _keep(*, record: ResultRecord, store: Store) -> str:
     try:
-        text = canonical_json.dumps(record.model_dump(mode="json"))
+        data = canonical_json.dumps(record.model_dump(mode="json")).encode()
     except ValueError as error:
-        raise RecordsRefusedError({record.task: f"holds a number that is not finite ({error})"}) from error
-    return store.put(Artefact(data=text.encode(), media_type=MediaType.TEXT))
+        raise RecordsRefusedError({record.task: f"holds a number or text that cannot be kept ({error})"}) from error
+    return store.put(Artefact(data=data, media_type=MediaType.TEXT))
 
 
 def _insert(
@@ -115,7 +121,7 @@ def _insert(
                 task_id=tasks[record.task],
                 outcome=record.outcome,
                 reason=record.reason or "",
-                reason_text=record.reason_text,
+                reason_text=record.reason_text.replace("\x00", "\N{REPLACEMENT CHARACTER}"),
                 score=record.score,
                 seconds=_seconds(record),
                 plan_summary=plan_summary(record),
@@ -127,6 +133,16 @@ def _insert(
         ignore_conflicts=True,
     )
     return new
+
+
+def without_address(*, record: ResultRecord, url: str) -> ResultRecord:
+    """The record without the planner's address in its sentence: records are public, addresses are their owner's."""
+    host = urlsplit(url).hostname or ""
+    if not host or host.lower() not in record.reason_text.lower():
+        return record
+    text = record.reason_text.replace(url, "the endpoint")
+    text = re.sub(rf"(?<![\w.-]){re.escape(host)}(?![\w-])", "the endpoint's host", text, flags=re.IGNORECASE)
+    return record.model_copy(update={"reason_text": text})
 
 
 def plan_summary(record: ResultRecord) -> str:

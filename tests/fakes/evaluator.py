@@ -50,3 +50,10 @@ class BrokenEvaluator(FakeEvaluator):
 
     def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
         raise RuntimeError("a defect")
+
+
+class UnsummarisingEvaluator(FakeEvaluator):
+    """Scores cannot be computed."""
+
+    def summarise(self, *, suite: str, results: Sequence[TaskOutcome]) -> dict[str, Any]:
+        raise ArithmeticError("no mean")

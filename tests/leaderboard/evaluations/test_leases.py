@@ -186,7 +186,7 @@ class TestDelivery:
             ({"outcome": Outcome.NOT_RUN, "score": None}, "cannot come from a worker"),
             ({"outcome": Outcome.INFRA_FAULT, "score": 0.0}, "must not have a score"),
             ({"outcome": Outcome.PLANNER_FAULT, "score": 0.0}, "needs a reason"),
-            ({"score": float("nan")}, "not finite"),
+            ({"score": float("nan")}, "cannot be kept"),
         ],
     )
     def test_a_record_that_does_not_fit_is_refused_and_nothing_is_kept(self, change, complaint):
