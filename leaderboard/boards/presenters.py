@@ -26,8 +26,8 @@ class Column(NamedTuple):
     """`ascending`, `descending` or nothing: the value of `aria-sort`."""
     link: str
     """The `sort` parameter that a click asks for."""
-    scale: tuple[float, float]
-    """Where the bars of a metric begin and end."""
+    scale: tuple[float, float] | None
+    """Where the bars of a metric begin and end; None where there are none."""
 
 
 class Cell(NamedTuple):
@@ -37,7 +37,7 @@ class Cell(NamedTuple):
     is_primary: bool
     missing: str
     """Why there is no value."""
-    scale: tuple[float, float]
+    scale: tuple[float, float] | None
 
 
 class Row(NamedTuple):
@@ -70,14 +70,14 @@ def board_table(*, suite: Suite, snapshot: Snapshot, sort: str = "") -> Table:
     )
 
 
-def scale_of(*, rows: Iterable[Mapping[str, Any]], metric: str) -> tuple[float, float]:
+def scale_of(*, rows: Iterable[Mapping[str, Any]], metric: str) -> tuple[float, float] | None:
     """The tenths around all intervals of a metric, so that bars tell planners apart; the heading names them."""
     ends: list[float] = []
     for row in rows:
         value = row["metrics"].get(metric) or {}
         ends += [value[name] for name in ("low", "mean", "high") if value.get(name) is not None]
     if not ends:
-        return 0.0, 1.0
+        return None
     # Rounded first: 0.7 is 0.7000000000000001 after some arithmetic, and would open another tenth.
     low, high = math.floor(round(min(ends) * 10, 6)), math.ceil(round(max(ends) * 10, 6))
     if low == high:
@@ -109,7 +109,7 @@ def _read_sort(*, sort: str, suite: Suite) -> tuple[str, bool]:
 
 
 def _columns(
-    *, suite: Suite, key: str, descending: bool, scales: Mapping[str, tuple[float, float]]
+    *, suite: Suite, key: str, descending: bool, scales: Mapping[str, tuple[float, float] | None]
 ) -> tuple[Column, ...]:
     primary = primary_metric(suite)["key"]
     fixed = [("rank", "Rank", "Place by the first metric; equal means share it", False)]
@@ -125,7 +125,7 @@ def _columns(
             is_primary=name == primary,
             sorted=("descending" if descending else "ascending") if name == key else "",
             link=_next_sort(name=name, key=key, descending=descending),
-            scale=scales.get(name, (0.0, 1.0)),
+            scale=scales.get(name),
         )
         for name, label, description, is_metric in [*fixed, *metrics, *last]
     )
@@ -138,7 +138,7 @@ def _next_sort(*, name: str, key: str, descending: bool) -> str:
     return name if name in {"rank", "planner"} else f"-{name}"
 
 
-def _row(*, data: Mapping[str, Any], suite: Suite, scales: Mapping[str, tuple[float, float]]) -> Row:
+def _row(*, data: Mapping[str, Any], suite: Suite, scales: Mapping[str, tuple[float, float] | None]) -> Row:
     primary = primary_metric(suite)["key"]
     cells = tuple(
         Cell(

@@ -1,0 +1,55 @@
+"""What the docs page shows is what the evaluator and the API really take."""
+
+import html
+import json
+import re
+
+import pytest
+from django.test import Client
+
+from evaluator.planners.protocol import PlannerResponse, request_for
+from evaluator.plans import check_plan, read_plan
+from evaluator.suites.registry import suite_of
+from leaderboard.accounts.services import create_token
+from tests.leaderboard.pages.factories import make_suite, make_user
+
+OFFERED = frozenset({"Image Denoising", "Image Classification"})
+
+
+def example(client: Client, name: str) -> str:
+    found = re.search(rf'id="{name}-example">(.*?)</pre>', client.get("/docs/").content.decode(), re.S)
+    assert found is not None
+    return html.unescape(found[1])
+
+
+def test_the_request_is_what_an_endpoint_receives(client: Client):
+    shown = json.loads(example(client, "request"))
+    suite = suite_of("openagi")
+    task = suite.task(shown["task"]["id"])
+    sent = request_for(suite=suite, task=task, context=suite.context(task=task, offered=OFFERED)).model_dump()
+    assert {**sent, "tools": sorted(sent["tools"], key=str)} == {**shown, "tools": sorted(shown["tools"], key=str)}
+
+
+@pytest.mark.parametrize("name", ["plan", "sequence"])
+def test_the_answers_are_right_plans_for_that_request(client: Client, name: str):
+    response = PlannerResponse.model_validate_json(example(client, name))
+    suite = suite_of("openagi")
+    task = suite.task(json.loads(example(client, "request"))["task"]["id"])
+    context = suite.context(task=task, offered=OFFERED)
+    parsed = read_plan(value=response.plan, context=context)
+    assert parsed.plan == task.gold
+    assert not check_plan(plan=parsed.plan, context=context)
+
+
+@pytest.mark.django_db
+def test_the_curl_call_submits(client: Client):
+    make_suite()
+    command = example(client, "curl")
+    address = re.search(r"POST (\S+)", command)[1].removeprefix("http://testserver")
+    body = re.search(r"-d '(.*)'", command, re.S)[1]
+    token = create_token(user=make_user()).token
+    bearer = {"Authorization": f"Bearer {token}"}
+    answer = client.post(address, data=body, content_type="application/json", headers=bearer)
+    assert answer.status_code == 201, answer.content
+    evaluation = answer.json()["evaluations"][0]["id"]
+    assert client.get(f"/api/v1/evaluations/{evaluation}/").status_code == 200
