@@ -25,11 +25,11 @@ def main(arguments: Sequence[str]) -> int:
     if browser is None:
         print(
             "planarena: the browser tests need Chromium. It was not found, and neither Debian's package nor "
-            "Playwright's own could be installed. Install Chromium, or set PLANARENA_CHROMIUM to its program.",
+            "Playwright's own could be installed. Install Chromium, or set CHROMIUM_PATH to its program.",
             file=sys.stderr,
         )
         return 1
-    os.environ["PLANARENA_CHROMIUM"] = browser
+    os.environ["CHROMIUM_PATH"] = browser
     pytest = ("pytest", [sys.executable, "-m", "pytest", *arguments])
     if arguments:
         return run_all([pytest])
@@ -85,7 +85,7 @@ def find_or_install_browser() -> str | None:
 
 def find_browser() -> str | None:
     """A Chromium that is on the machine."""
-    named = os.environ.get("PLANARENA_CHROMIUM")
+    named = os.environ.get("CHROMIUM_PATH")
     if named and Path(named).exists():
         return named
     on_path = (shutil.which(name) for name in BROWSERS)

@@ -1,0 +1,149 @@
+"""A whole arena as a user starts it: `manage.py demo` in its own process, with its own data folder and port."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = 2
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def clean_environment(**changes: str) -> dict[str, str]:
+    """The environment of a shell in which nobody has set anything of PlanArena's."""
+    names = ("DATABASE_URL", "BROKER_URL", "DJANGO_SETTINGS_MODULE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PLANARENA_")}
+    return {name: value for name, value in kept.items() if name not in names} | changes
+
+
+class Arena:
+    """A running demo."""
+
+    def __init__(self, *, data: Path, once: bool = False) -> None:
+        self.data = data
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._log = data.parent / f"{data.name}.log"
+        command = [sys.executable, "manage.py", "demo", "--port", str(self.port), *(["--once"] if once else [])]
+        environment = clean_environment(
+            PLANARENA_DEMO="1", PLANARENA_DATA=str(data), PLANARENA_SAMPLES=str(SAMPLES), PYTHONUNBUFFERED="1"
+        )
+        with self._log.open("wb") as output:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            )
+
+    @property
+    def output(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def wait_for(self, condition: Callable[[], Any], *, what: str, seconds: float = 240) -> Any:
+        """Poll until the condition is true, and return its value. Fails at once if the demo ends."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            found = condition()
+            if found:
+                return found
+            assert self.process.poll() is None, f"the demo ended while waiting for {what}:\n{self.output}"
+            time.sleep(0.1)
+        raise AssertionError(f"{what} did not happen within {seconds} s:\n{self.output}\n{self.logs()}")
+
+    def wait_published(self) -> None:
+        self.wait_for(lambda: "All published" in self.output, what="all evaluations published")
+
+    def logs(self) -> str:
+        """The ends of all processes' logs, for a failing test."""
+        files = [*self.data.glob("logs/*.log"), *self.data.glob("workers/*.log")]
+        return "\n".join(f"--- {file.name}\n{file.read_text(errors='replace')[-2000:]}" for file in files)
+
+    def get(self, path: str) -> Any:
+        response = httpx.get(f"{self.url}/api/v1/{path}", timeout=30)
+        response.raise_for_status()
+        return response.json()
+
+    def evaluations(self) -> list[dict[str, Any]]:
+        """All evaluations; none while the site is not up yet."""
+        try:
+            return list(self.get("evaluations/")["results"])
+        except httpx.TransportError:
+            return []
+
+    def results(self, evaluation: str) -> list[dict[str, Any]]:
+        """All rows of an evaluation, over all pages."""
+        found: list[dict[str, Any]] = []
+        path: str | None = f"evaluations/{evaluation}/results/"
+        while path:
+            page = self.get(path)
+            found += page["results"]
+            path = page["next"] and page["next"].split("/api/v1/")[1]
+        return found
+
+    def worker_pids(self) -> list[int]:
+        """Process ids of the evaluation workers that run."""
+        pids = [json.loads(file.read_text())["pid"] for file in self.data.glob("workers/local-*.json")]
+        return [pid for pid in pids if running(pid)]
+
+    def family(self) -> list[psutil.Process]:
+        """Every process of this arena: children of the demo, and whatever names its data folder or port."""
+        found = {process.pid: process for process in psutil.Process(self.process.pid).children(recursive=True)}
+        for pid in self.worker_pids():
+            found[pid] = psutil.Process(pid)
+        for process in psutil.process_iter(["cmdline"]):
+            if str(self.data) in " ".join(process.info["cmdline"] or []):
+                found[process.pid] = process
+        return list(found.values())
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(timeout=60)
+
+
+def running(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@contextmanager
+def started(data: Path) -> Iterator[Arena]:
+    arena = Arena(data=data)
+    try:
+        yield arena
+    finally:
+        arena.stop()
+
+
+def sign_up(arena: Arena, name: str) -> str:
+    """Make an account through the site's form and a token through the API; return the token."""
+    with httpx.Client(base_url=arena.url, follow_redirects=True, timeout=30) as client:
+        page = client.get("/accounts/signup/").text
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+        assert token is not None
+        form = {"username": name, "password1": "a long pass phrase", "password2": "a long pass phrase"}
+        done = client.post(
+            "/accounts/signup/", data=form | {"csrfmiddlewaretoken": token[1]}, headers={"Referer": arena.url}
+        )
+        assert done.status_code == 200, done.text[:500]
+    # Without the site's session, as a script would do it.
+    made = httpx.post(f"{arena.url}/api/v1/tokens/", json={}, auth=(name, "a long pass phrase"), timeout=30)
+    assert made.status_code == 201, made.text
+    return str(made.json()["token"])

@@ -1,0 +1,15 @@
+"""One arena for all end-to-end tests that only read or add."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.end_to_end.arena import Arena, started
+
+
+@pytest.fixture(scope="session")
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+    """A demo that has published its three planners."""
+    with started(tmp_path_factory.mktemp("arena") / "data") as running:
+        running.wait_published()
+        yield running

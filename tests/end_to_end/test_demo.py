@@ -1,0 +1,97 @@
+"""The demo publishes the right board; a killed worker changes no row; stopping it leaves nothing running."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from evaluator.evaluation import without_timings
+from evaluator.records import ResultRecord
+from tests.end_to_end.arena import ROOT, clean_environment, running, started
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def board(arena):
+    return {row["planner"]: row for row in arena.get("boards/openagi/")["content"]["rows"]}
+
+
+def test_gold_is_above_random_valid_and_no_op_on_vit_and_overall(arena):
+    rows = board(arena)
+    assert set(rows) == {"gold", "random-valid", "no-op"}
+    for metric in ("ViT", "overall"):
+        scores = {name: row["metrics"][metric]["mean"] for name, row in rows.items()}
+        assert scores["gold"] > scores["random-valid"]
+        assert scores["gold"] > scores["no-op"]
+    assert rows["gold"]["rank"] == 1
+
+
+def test_30_of_185_tasks_run_and_the_others_are_not_run_without_score(arena):
+    assert arena.get("boards/openagi/")["content"]["coverage"] == {"run": 30, "total": 185}
+    for evaluation in arena.evaluations():
+        rows = arena.results(evaluation["id"])
+        assert len(rows) == 185
+        not_run = [row for row in rows if row["outcome"] == "not_run"]
+        assert len(not_run) == 155
+        assert {row["score"] for row in not_run} == {None}
+
+
+def everything(arena):
+    """Rows and whole records, timings aside, of the three bundled planners."""
+    found = {}
+    for evaluation in arena.evaluations():
+        name = evaluation["planner"]["name"]
+        if evaluation["planner"]["owner"] != "planarena":
+            continue
+        assert name not in found, f"{name} was evaluated twice"
+        rows = arena.results(evaluation["id"])
+        assert len({row["task"] for row in rows}) == len(rows)
+        for row in rows:
+            if row["outcome"] == "not_run":
+                found[name, row["task"]] = row["outcome"]
+                continue
+            record = arena.get(f"evaluations/{evaluation['id']}/results/{row['task']}/")["record"]
+            assert record["score"] == row["score"]
+            found[name, row["task"]] = without_timings(ResultRecord.model_validate(record)).model_dump_json()
+        found[name, "summary"] = evaluation["summary"]
+    return found
+
+
+def partly_done(arena):
+    """An evaluation that is being worked on: some tasks have ended, some have not, and a worker is alive."""
+    for evaluation in arena.evaluations():
+        missing = evaluation["tasks_total"] - evaluation["done"]
+        if evaluation["state"] == "running" and 0 < missing < 30 and arena.worker_pids():
+            return evaluation
+    return None
+
+
+def test_a_worker_killed_in_the_middle_changes_no_row_and_doubles_none(arena, tmp_path):
+    with started(tmp_path / "disturbed") as disturbed:
+        disturbed.wait_for(lambda: partly_done(disturbed), what="an evaluation half done")
+        (victim,) = disturbed.worker_pids()
+        os.kill(victim, signal.SIGKILL)
+        disturbed.wait_published()
+        assert disturbed.worker_pids() != [victim]
+        assert everything(disturbed) == everything(arena)
+
+        family = disturbed.family()
+        assert len(family) > 5
+        assert disturbed.stop() == 0
+        psutil.wait_procs(family, timeout=10)
+        assert [process.pid for process in family if running(process.pid)] == []
+
+
+def test_a_port_in_use_is_one_clear_sentence(arena, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "manage.py", "demo", "--once", "--port", str(arena.port)],
+        cwd=ROOT,
+        env=clean_environment(PLANARENA_DEMO="1", PLANARENA_DATA=str(tmp_path / "data")),
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert f"127.0.0.1:{arena.port} is in use" in done.stderr
+    assert "Traceback" not in done.stderr
