@@ -43,6 +43,8 @@ class SubmitForm(forms.Form):
         label="Planner",
         choices=[(name, f"{name}: {text}") for name, text in BUNDLED_PLANNERS.items()],
         required=False,
+        initial=next(iter(BUNDLED_PLANNERS)),
+        widget=forms.RadioSelect,
     )
     name = forms.CharField(
         label="Name on the board",
