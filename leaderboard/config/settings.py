@@ -220,6 +220,8 @@ if CELERY_BROKER_URL.startswith("filesystem:"):
         "data_folder_out": str(DATA_DIR / "broker" / "messages"),
         "control_folder": str(DATA_DIR / "broker" / "control"),
         "store_processed": False,
+        # Seconds; kombu's default of one is most of the time between submitting and the first step.
+        "polling_interval": 0.2,
     }
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TIME_LIMIT = 120

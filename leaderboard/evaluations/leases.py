@@ -104,6 +104,9 @@ def lease(*, worker: str, suites: Sequence[str] | None = None, evaluation_id: UU
                 target=EvaluationState.RUNNING,
                 reason=EvaluationReason.RUNNING,
             )
+        else:
+            # Whatever was wrong with an earlier worker is over.
+            explain(evaluation_id=evaluation.pk, source=EvaluationState.RUNNING, reason=EvaluationReason.RUNNING)
     evaluation = Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation.pk)
     return Lease(attempt=attempt, evaluation=evaluation, tasks=tasks, token=token)
 

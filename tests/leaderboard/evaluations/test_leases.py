@@ -162,6 +162,8 @@ class TestDelivery:
         again = make_lease(evaluation)
         assert again.tasks == ["0", "2"]
         assert again.attempt.number == 2
+        evaluation.refresh_from_db()
+        assert evaluation.reason == "running"
 
     def test_a_shard_that_loses_every_worker_ends_as_infra_fault(self, launcher, settings):
         settings.SHARD_TRIES = 2
