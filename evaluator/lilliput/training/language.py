@@ -20,6 +20,8 @@ from evaluator.lilliput.training.export import write_config, write_weights
 MAX_TOKENS = 128
 _LENGTH = 48
 _MASKED = 0.2
+_KEPT = 0.3
+"""Share of the tokens to guess that are left as they are: they keep token vectors from forgetting their own word."""
 _SCENES = 40_000
 
 
@@ -68,7 +70,7 @@ class MaskedLanguageObjective:
         tokens = self._tokens(rng=rng)
         special = tokens < 5
         masked = torch.from_numpy(rng.random(tuple(tokens.shape)) < _MASKED) & ~special
-        kept = torch.from_numpy(rng.random(tuple(tokens.shape)) < 0.1)
+        kept = torch.from_numpy(rng.random(tuple(tokens.shape)) < _KEPT)
         inputs = torch.where(masked & ~kept, torch.tensor(4), tokens)
         logits: Tensor = model(input_ids=inputs, attention_mask=(tokens != 0).long()).logits
         return F.cross_entropy(logits[masked], tokens[masked])

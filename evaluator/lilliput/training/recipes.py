@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import torch
 from torch import nn
 from transformers import Swin2SRConfig, Swin2SRForImageSuperResolution, ViTConfig, ViTForImageClassification, ViTModel
 
@@ -96,7 +97,31 @@ def _super_resolution() -> nn.Module:
             drop_path_rate=0.0,
         )
     )
+    begin_as_bilinear(model)
     return model
+
+
+@torch.no_grad()
+def begin_as_bilinear(model: nn.Module) -> None:
+    """Set the first weights of a light Swin2SR so that it enlarges bilinearly before it has learnt anything.
+
+    Unlike other networks of its kind it has no path around the body that enlarges the image, and spends most of a short
+    training on learning to pass it through.
+    """
+    first = model.get_parameter("swin2sr.first_convolution.weight")
+    last = model.get_parameter("upsample.conv.weight")
+    body = model.get_parameter("swin2sr.conv_after_body.weight")
+    for name in ("swin2sr.first_convolution.bias", "upsample.conv.bias", "swin2sr.conv_after_body.bias"):
+        model.get_parameter(name).zero_()
+    body.zero_()
+    first[:3].zero_()
+    last.zero_()
+    before, after = torch.tensor([0.25, 0.75, 0.0]), torch.tensor([0.0, 0.75, 0.25])
+    for channel in range(3):
+        first[channel, channel, 1, 1] = 1
+        for row, vertical in enumerate((before, after)):
+            for column, horizontal in enumerate((before, after)):
+                last[channel * 4 + row * 2 + column, channel] = torch.outer(vertical, horizontal)
 
 
 _DENOISER = RestormerConfig(dim=12, num_blocks=(1, 1, 1, 2), num_refinement_blocks=0)
