@@ -104,6 +104,11 @@ def test_a_program_that_is_not_there_is_said_in_a_sentence(make):
 def test_the_token_is_in_the_environment_and_never_on_the_command_line(make):
     launcher = make(PLANARENA_WORKER_TOKEN="very-secret")
     process = psutil.Process(pid_of(launcher, launcher.ensure(evaluation_id="e1")))
+    until = time.monotonic() + 5
+    # The kernel shows both a moment after the new program has replaced the old one.
+    while not (process.cmdline() and process.environ()):
+        assert time.monotonic() < until
+        time.sleep(0.01)
     assert "very-secret" not in " ".join(process.cmdline())
     assert process.environ()["PLANARENA_WORKER_TOKEN"] == "very-secret"
 
