@@ -1,5 +1,6 @@
 """The local launcher, with small programs in place of workers."""
 
+import json
 import os
 import signal
 import sys
@@ -64,12 +65,17 @@ def test_a_killed_worker_is_known_to_be_dead_and_replaced(make):
     assert launcher.ensure(evaluation_id="e1") != handle
 
 
-def test_a_process_id_that_is_used_again_does_not_pass_for_the_worker(make):
+def test_a_process_id_that_is_used_again_does_not_pass_for_the_worker_and_is_left_alone(make):
     launcher = make()
     handle = launcher.ensure(evaluation_id="e1")
+    stranger = psutil.Process(pid_of(launcher, handle))
     path = launcher._folder / f"{handle}.json"
-    path.write_text(path.read_text().replace(str(pid_of(launcher, handle)), str(os.getpid()), 1))
+    known = json.loads(path.read_text())
+    path.write_text(json.dumps({**known, "created": known["created"] - 100}))
     assert launcher.alive(handle=handle).alive is False
+    launcher.stop(handle=handle)
+    assert stranger.status() != psutil.STATUS_ZOMBIE
+    stranger.kill()
 
 
 def test_the_pool_has_the_size_that_was_asked_for(make):
