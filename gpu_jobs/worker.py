@@ -19,6 +19,8 @@ EXIT_UNREACHABLE = 1
 EXIT_REFUSED = 2
 EXIT_TERMINATED = 143
 _LAST_WORDS_SECONDS = 10.0
+_REFUSALS_ALLOWED = 3
+"""A worker that fits nothing it is given is probably older than the site: a fresh one may do better."""
 _LONGEST_POLL_SECONDS = 2.0
 
 
@@ -71,6 +73,8 @@ class Worker:
         self._idle = idle_seconds
         self._poll = poll_seconds
         self._sleep = sleep
+        self._refusals = 0
+        """Leases refused in a row."""
 
     def run(self) -> int:
         """Work until there was nothing to do for long enough, and return the exit code."""
@@ -93,6 +97,9 @@ class Worker:
             lease = self._client.lease(worker=self._name, suites=self._suites, evaluation=self._evaluation)
             if lease is not None:
                 self._work_on(lease)
+                if self._refusals >= _REFUSALS_ALLOWED:
+                    logger.error("refused %d leases in a row: this worker does not fit the site", self._refusals)
+                    return EXIT_REFUSED
                 last_work, wait = time.monotonic(), self._poll
             elif self._idle is not None and time.monotonic() - last_work >= self._idle:
                 logger.info("nothing to do for %g seconds", self._idle)
@@ -104,6 +111,7 @@ class Worker:
     def _work_on(self, lease: Lease) -> None:
         """Run one lease to its end; errors end the lease, not the worker."""
         logger.info("attempt %s: %d tasks of evaluation %s", lease.attempt, len(lease.tasks), lease.evaluation)
+        refusals, self._refusals = self._refusals, 0
         try:
             self._run(lease)
             logger.info("attempt %s: completed", lease.attempt)
@@ -113,6 +121,7 @@ class Worker:
             logger.error("attempt %s is left to time out: %s", lease.attempt, error)
         except LeaseRefusedError as error:
             logger.error("attempt %s: refused: %s", lease.attempt, error)
+            self._refusals = refusals + 1
             self._give_back(lease=lease, how="refused", reason=str(error))
         except Exception as error:  # foreign code runs in here; the next lease may do better
             logger.exception("attempt %s: failed", lease.attempt)

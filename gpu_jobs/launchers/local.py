@@ -36,6 +36,8 @@ class _Known:
     created: float
     """Start time of the process, since process ids are used again."""
     started_at: float
+    api_url: str
+    """The site that it works for."""
     log: Path
 
     def running(self) -> bool:
@@ -86,6 +88,10 @@ class LocalLauncher:
         with self._locked():
             known = self._known()
             running = [worker for worker in known if worker.running()]
+            for worker in [worker for worker in running if worker.api_url != self._api_url]:
+                # Left over from a site that ran here at another address: it would wait there for ever.
+                _terminate(worker.pid)
+                running.remove(worker)
             if not running:
                 self._refuse_crash_loop(known)
             while len(running) < self._workers:
@@ -132,7 +138,10 @@ class LocalLauncher:
             created = psutil.Process(process.pid).create_time()
         except (OSError, psutil.Error) as error:
             raise LaunchError(f"{arguments[0]} could not be started: {error}.") from error
-        worker = _Known(handle=handle, pid=process.pid, created=created, started_at=time.time(), log=log)
+        worker = _Known(
+            handle=handle, pid=process.pid, created=created, started_at=time.time(),
+            api_url=self._api_url, log=log,
+        )  # fmt: skip
         self._write(worker)
         return worker
 
@@ -160,7 +169,7 @@ class LocalLauncher:
             raw = json.loads(path.read_text())
             return _Known(
                 handle=path.stem, pid=int(raw["pid"]), created=float(raw["created"]),
-                started_at=float(raw["started_at"]), log=path.with_suffix(".log"),
+                started_at=float(raw["started_at"]), api_url=str(raw["api_url"]), log=path.with_suffix(".log"),
             )  # fmt: skip
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -168,7 +177,8 @@ class LocalLauncher:
     def _write(self, worker: _Known) -> None:
         path = self._folder / f"{worker.handle}.json"
         draft = path.with_suffix(".draft")
-        draft.write_text(json.dumps({"pid": worker.pid, "created": worker.created, "started_at": worker.started_at}))
+        known = {"pid": worker.pid, "created": worker.created, "started_at": worker.started_at}
+        draft.write_text(json.dumps({**known, "api_url": worker.api_url}))
         draft.replace(path)
 
     @contextmanager

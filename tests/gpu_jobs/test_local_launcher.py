@@ -21,11 +21,11 @@ def make(tmp_path):
     """A function that makes launchers over one folder; what they started is stopped at the end."""
     made = []
 
-    def launcher(command=SLEEPER, workers=1, **environment) -> LocalLauncher:
+    def launcher(command=SLEEPER, workers=1, api_url="http://site", **environment) -> LocalLauncher:
         made.append(
             LocalLauncher(
                 folder=tmp_path / "workers",
-                api_url="http://site",
+                api_url=api_url,
                 store=tmp_path / "store",
                 workers=workers,
                 environment={**os.environ, **environment},
@@ -82,6 +82,13 @@ def test_the_pool_has_the_size_that_was_asked_for(make):
     launcher = make(workers=3)
     launcher.ensure(evaluation_id="e1")
     assert len([worker for worker in launcher._known() if worker.running()]) == 3
+
+
+def test_a_worker_of_a_site_at_another_address_is_replaced(make):
+    before = make(api_url="http://127.0.0.1:8000")
+    handle = before.ensure(evaluation_id="e1")
+    assert make(api_url="http://127.0.0.1:9000").ensure(evaluation_id="e1") != handle
+    assert before.alive(handle=handle).alive is False
 
 
 def test_of_workers_that_others_started_nothing_is_known(make):

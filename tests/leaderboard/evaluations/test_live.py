@@ -1,5 +1,6 @@
 """Live progress, through a real server."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 
@@ -7,7 +8,7 @@ import httpx
 import pytest
 
 from evaluator.engine.store import MemoryStore
-from leaderboard.evaluations import leases, services
+from leaderboard.evaluations import leases, live, services
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.evaluations.results import deliver
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record
@@ -89,3 +90,11 @@ def _listening_connections() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%%'")
         return cursor.fetchone()[0]
+
+
+def test_a_listener_that_falls_behind_gets_the_whole_state_instead_of_every_event():
+    queue = asyncio.Queue(maxsize=3)
+    for number in range(3):
+        live._put(queue, {"number": number})
+    live._put(queue, {"number": 3})
+    assert [queue.get_nowait() for _ in range(queue.qsize())] == [live._RESYNC]
