@@ -40,8 +40,8 @@ class PlanContext:
     """The tools that were offered."""
     resources: Mapping[str, ResourceType]
     """The request's resources by name, without the `$`."""
-    expects: ResourceType
-    """Type of the answer."""
+    expects: ResourceType | None
+    """Type of the answer; None where a request may have several answers of any type."""
     known: Catalogue | None = None
     """The whole catalogue, so that a tool without an expert can be told from an invented one."""
 

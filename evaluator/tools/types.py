@@ -11,6 +11,26 @@ class ResourceType(StrEnum):
 
     IMAGE = "image"
     TEXT = "text"
+    MASK = "mask"
+    BBOX = "bbox"
+    CATEGORY = "category"
+    VIDEO = "video"
+    AUDIO = "audio"
+    TAGS = "tags"
+    TITLE = "title"
+    HTML = "html"
+    LOCATION = "location"
+    WEATHER = "weather"
+    TIME = "time"
+    POINT = "point"
+    SEGMENTATION = "segmentation"
+    EDGE = "edge"
+    LINE = "line"
+    HED = "hed"
+    SCRIBBLE = "scribble"
+    POSE = "pose"
+    DEPTH = "depth"
+    NORMAL = "normal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +43,8 @@ class Tool:
     inputs: Mapping[str, ResourceType]
     """Argument names and types, in the order of the signature. All are required."""
     outputs: Mapping[str, ResourceType]
+    aliases: tuple[str, ...] = ()
+    """Other spellings of the name, such as the paper's."""
 
     @property
     def input_types(self) -> tuple[ResourceType, ...]:
@@ -45,6 +67,12 @@ class Catalogue:
 
     def __getitem__(self, name: str) -> Tool:
         return self.tools[name]
+
+    def canonical(self, name: str) -> str | None:
+        """The catalogue's name for a name or alias, or None if no tool is called so."""
+        if name in self.tools:
+            return name
+        return next((tool.name for tool in self.tools.values() if name in tool.aliases), None)
 
     def restricted_to(self, names: frozenset[str]) -> "Catalogue":
         """The same catalogue with only the named tools, in catalogue order."""
