@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,17 +13,17 @@ from rich.table import Table
 
 from evaluator.lilliput.cli import app as lilliput_app
 from evaluator.planners.bundled import DESCRIPTIONS, bundled_names, bundled_planner
-from evaluator.suites import Suite, suite_names, suite_of
+from evaluator.suites import Suite
+from evaluator.suites_cli import app as suites_app
+from evaluator.suites_cli import chosen_suite, usage_error
 
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
     from evaluator.records import ResultRecord
 
-EXIT_BAD_USAGE = 2
 EXIT_INFRASTRUCTURE = 4
 
 app = typer.Typer(help="PlanArena: evaluate planners.", no_args_is_help=True, pretty_exceptions_enable=False)
-suites_app = typer.Typer(help="The benchmarks there are.", no_args_is_help=True)
 planners_app = typer.Typer(help="The planners that come with PlanArena.", no_args_is_help=True)
 profiles_app = typer.Typer(help="Which expert implements each tool.", no_args_is_help=True)
 app.add_typer(suites_app, name="suites")
@@ -34,32 +33,6 @@ app.add_typer(lilliput_app, name="lilliput")
 
 out = Console()
 log = Console(stderr=True)
-
-
-@suites_app.command("list")
-def list_suites() -> None:
-    """List the suites."""
-    table = Table("suite", "version", "tasks", "title", "digest")
-    for name in suite_names():
-        suite = suite_of(name)
-        table.add_row(suite.slug, suite.version, str(len(suite.tasks)), suite.title, suite.digest[:12])
-    out.print(table)
-
-
-@suites_app.command("show")
-def show_suite(
-    suite: Annotated[str, typer.Argument(help="Slug of the suite, for example openagi.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of tasks.")] = False,
-) -> None:
-    """Print the tasks of a suite with their gold plans."""
-    tasks = _suite(suite).tasks
-    if as_json:
-        sys.stdout.write(json.dumps([task.to_json() for task in tasks], ensure_ascii=False, indent=1) + "\n")
-        return
-    table = Table("id", "request", "structure", "metric", "gold plan")
-    for task in tasks:
-        table.add_row(task.key, task.text, task.structure, task.metric, ", ".join(task.gold.tools()))
-    out.print(table)
 
 
 @planners_app.command("list")
@@ -105,7 +78,7 @@ def evaluate(
     Exit code 0 if everything that can run was measured, 2 for bad usage, 4 if some tasks failed for reasons that are
     not the planner's.
     """
-    chosen = _suite(suite)
+    chosen = chosen_suite(suite)
     keys = _selected(suite=chosen, text=tasks)
     document = _evaluate(
         suite=chosen, planner=_planner(name=planner, suite=chosen, timeout=timeout), profile_name=profile, split=split,
@@ -144,7 +117,7 @@ def _evaluate(
             suite=suite.slug, profile=profile_name, split=split, hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED")
         )
     except (LookupError, ValueError, ProfileError) as error:
-        raise _usage(error) from None
+        raise usage_error(error) from None
     evaluator = Evaluator(
         suite=suite, profile=profile, samples=source, count=samples, device=device,
         store=LocalStore(store_path or Path(os.environ.get("PLANARENA_DATA", ".data")) / "store"),
@@ -195,13 +168,6 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
     out.print(f"{len(document['results'])} tasks: {outcomes}")
 
 
-def _suite(slug: str) -> Suite:
-    try:
-        return suite_of(slug)
-    except LookupError as error:
-        raise _usage(error) from None
-
-
 def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
     if name.startswith(("http://", "https://")):
         from evaluator.planners.egress import EgressRefusedError, check_url
@@ -211,12 +177,12 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
             # On a researcher's own machine the endpoint is usually on that machine too.
             check_url(url=name, allow_private=True)
         except EgressRefusedError as error:
-            raise _usage(error) from None
+            raise usage_error(error) from None
         return EndpointPlanner(EndpointSettings(url=name, timeout_seconds=timeout, allow_private=True), name=name)
     try:
         return bundled_planner(name=name, suite=suite)
     except LookupError as error:
-        raise _usage(error) from None
+        raise usage_error(error) from None
 
 
 def _selected(*, suite: Suite, text: str) -> list[str]:
@@ -229,15 +195,9 @@ def _selected(*, suite: Suite, text: str) -> list[str]:
         first, _, last = part.strip().partition("-")
         for key in (first, last or first):
             if key not in keys:
-                raise _usage(f"--tasks: {suite.slug} has no task {key!r}; its tasks are {keys[0]} to {keys[-1]}")
+                raise usage_error(f"--tasks: {suite.slug} has no task {key!r}; its tasks are {keys[0]} to {keys[-1]}")
         chosen += keys[keys.index(first) : keys.index(last or first) + 1]
     return list(dict.fromkeys(chosen))
-
-
-def _usage(problem: Exception | str) -> typer.Exit:
-    message = problem.args[0] if isinstance(problem, LookupError) else str(problem)
-    log.print(f"planarena: {message}", style="red", markup=False, highlight=False)
-    return typer.Exit(EXIT_BAD_USAGE)
 
 
 def main() -> None:

@@ -1,0 +1,63 @@
+"""The commands `planarena suites ...`, and how the command line says that it was used wrongly."""
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from evaluator.suites import Suite, suite_names, suite_of
+
+EXIT_BAD_USAGE = 2
+
+app = typer.Typer(help="The benchmarks there are.", no_args_is_help=True)
+
+out = Console()
+log = Console(stderr=True)
+
+
+@app.command("list")
+def list_suites() -> None:
+    """List the suites."""
+    table = Table("suite", "version", "tasks", "title", "digest")
+    for name in suite_names():
+        suite = suite_of(name)
+        table.add_row(suite.slug, suite.version, str(len(suite.tasks)), suite.title, suite.digest[:12])
+    out.print(table)
+
+
+@app.command("show")
+def show_suite(
+    suite: Annotated[str, typer.Argument(help="Slug of the suite, for example openagi.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of tasks.")] = False,
+) -> None:
+    """Print the tasks of a suite with their gold plans."""
+    tasks = chosen_suite(suite).tasks
+    if as_json:
+        sys.stdout.write(json.dumps([task.to_json() for task in tasks], ensure_ascii=False, indent=1) + "\n")
+        return
+    table = Table("id", "request", "structure", "metric", "gold plan")
+    for task in tasks:
+        table.add_row(task.key, task.text, task.structure, task.metric, ", ".join(task.gold.tools()))
+    out.print(table)
+
+
+def chosen_suite(slug: str) -> Suite:
+    """The suite with this slug.
+
+    Raises:
+        typer.Exit: there is none; the sentence that says so is printed.
+    """
+    try:
+        return suite_of(slug)
+    except LookupError as error:
+        raise usage_error(error) from None
+
+
+def usage_error(problem: Exception | str) -> typer.Exit:
+    """Print what was wrong, and give the exit to raise."""
+    message = problem.args[0] if isinstance(problem, LookupError) else str(problem)
+    log.print(f"planarena: {message}", style="red", markup=False, highlight=False)
+    return typer.Exit(EXIT_BAD_USAGE)
