@@ -3,6 +3,7 @@
 from evaluator.plans.canonical import parse_canonical
 from evaluator.plans.checks import check_plan, execution_order
 from evaluator.plans.comma import parse_comma
+from evaluator.plans.controlllm import parse_controlllm
 from evaluator.plans.model import (
     ParsedPlan,
     Plan,
@@ -12,6 +13,7 @@ from evaluator.plans.model import (
     Step,
     plan_to_json,
 )
+from evaluator.plans.printed import parse_printed
 from evaluator.plans.read import read_plan
 
 __all__ = [
@@ -25,6 +27,8 @@ __all__ = [
     "execution_order",
     "parse_canonical",
     "parse_comma",
+    "parse_controlllm",
+    "parse_printed",
     "plan_to_json",
     "read_plan",
 ]

@@ -2,21 +2,23 @@
 
 Grammar (JSON)::
 
-    plan    = {"steps": [step, ...], "answers": [reference, ...], "subgoals"?: [text, ...] | null}
+    plan    = {"steps": [step, ...], "answers"?: [reference, ...], "subgoals"?: [text, ...] | null}
     step    = {"id": text, "tool": text, "inputs": {argument: value, ...}, "outputs"?: {name: reference, ...}}
     value   = "$" resource | reference | literal text
 
-Where `outputs` is left out, the tool's outputs are named `<id>.<output>`; that is recorded as tolerated.
+Where `outputs` is left out, the tool's outputs are named `<id>.<output>`. `answers` may be left out where the
+request does not say what it expects: the answers are then the outputs that no step uses. Both are recorded as
+tolerated.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from evaluator.plans.actions import unused_outputs
 from evaluator.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
+from evaluator.plans.values import kind_of, load_json, refuse_too_many
 
 FORM = "plan/1"
-MAX_STEPS = 100
 _PLAN_KEYS = frozenset({"steps", "answers", "subgoals", "version"})
 _STEP_KEYS = frozenset({"id", "tool", "inputs", "outputs"})
 
@@ -28,36 +30,31 @@ def parse_canonical(*, value: object, context: PlanContext) -> ParsedPlan:
         PlanSyntaxError: it is not `plan/1`; `where` is the JSON path or the position in the text.
     """
     if isinstance(value, str):
-        value = _load(value)
+        value = load_json(value)
     if not isinstance(value, Mapping):
-        raise PlanSyntaxError(f"a plan is a JSON object with steps and answers, not {_kind(value)}")
+        raise PlanSyntaxError(f"a plan is a JSON object with steps and answers, not {kind_of(value)}")
     _refuse_unknown_keys(value=value, known=_PLAN_KEYS, where="plan")
     tolerated: list[str] = []
     steps = tuple(
         _step(raw=raw, where=f"steps[{index}]", context=context, tolerated=tolerated)
         for index, raw in enumerate(_list(value.get("steps"), "steps"))
     )
-    if len(steps) > MAX_STEPS:
-        raise PlanSyntaxError(f"{len(steps)} steps; a plan has at most {MAX_STEPS}", where="steps")
-    answers = tuple(_text(raw, f"answers[{index}]") for index, raw in enumerate(_list(value.get("answers"), "answers")))
+    refuse_too_many(steps=steps, where="steps")
+    if "answers" not in value and context.expects is None:
+        answers = unused_outputs(steps=steps)
+        tolerated.append(f"no answers; took the outputs that no step uses: {', '.join(answers) or 'none'}")
+    else:
+        listed = _list(value.get("answers"), "answers")
+        answers = tuple(_text(raw, f"answers[{index}]") for index, raw in enumerate(listed))
     subgoals = value.get("subgoals")
     if subgoals is not None:
         subgoals = tuple(_text(raw, f"subgoals[{index}]") for index, raw in enumerate(_list(subgoals, "subgoals")))
     return ParsedPlan(plan=Plan(steps=steps, answers=answers, subgoals=subgoals), form=FORM, tolerated=tuple(tolerated))
 
 
-def _load(text: str) -> object:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise PlanSyntaxError(f"not valid JSON: {error.msg}", where=f"character {error.pos + 1}") from None
-    except RecursionError:
-        raise PlanSyntaxError("JSON nested too deeply") from None
-
-
 def _step(*, raw: object, where: str, context: PlanContext, tolerated: list[str]) -> Step:
     if not isinstance(raw, Mapping):
-        raise PlanSyntaxError(f"a step is a JSON object, not {_kind(raw)}", where=where)
+        raise PlanSyntaxError(f"a step is a JSON object, not {kind_of(raw)}", where=where)
     _refuse_unknown_keys(value=raw, known=_STEP_KEYS, where=where)
     step_id = _text(raw.get("id"), f"{where}.id")
     tool = _text(raw.get("tool"), f"{where}.tool")
@@ -79,32 +76,20 @@ def _refuse_unknown_keys(*, value: Mapping[Any, object], known: frozenset[str], 
 
 def _list(value: object, where: str) -> list[object]:
     if not isinstance(value, list):
-        raise PlanSyntaxError(f"must be a list, not {_kind(value)}", where=where)
+        raise PlanSyntaxError(f"must be a list, not {kind_of(value)}", where=where)
     return value
 
 
 def _text(value: object, where: str) -> str:
     if not isinstance(value, str) or not value:
-        raise PlanSyntaxError(f"must be a non-empty text, not {_kind(value)}", where=where)
+        raise PlanSyntaxError(f"must be a non-empty text, not {kind_of(value)}", where=where)
     return value
 
 
 def _texts(value: object, where: str) -> dict[str, str]:
     if not isinstance(value, Mapping):
-        raise PlanSyntaxError(f"must be an object of texts, not {_kind(value)}", where=where)
+        raise PlanSyntaxError(f"must be an object of texts, not {kind_of(value)}", where=where)
     for name, item in value.items():
         if not isinstance(item, str):
-            raise PlanSyntaxError(f"must be a text, not {_kind(item)}", where=f"{where}.{name}")
+            raise PlanSyntaxError(f"must be a text, not {kind_of(item)}", where=f"{where}.{name}")
     return dict(value)
-
-
-def _kind(value: object) -> str:
-    if value is None:
-        return "missing or null"
-    if isinstance(value, str):
-        return "an empty text" if not value else "a text"
-    if isinstance(value, bool):
-        return "a truth value"
-    if isinstance(value, int | float):
-        return "a number"
-    return "a list" if isinstance(value, list) else "an object"
