@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evaluator.suites import Suite, suite_names, suite_of
+from evaluator.suites.toolbench import source
 
 EXIT_BAD_USAGE = 2
 
@@ -42,6 +45,38 @@ def show_suite(
     for task in tasks:
         table.add_row(task.key, task.text, task.structure, task.metric, ", ".join(task.gold.tools()))
     out.print(table)
+
+
+@app.command("fetch")
+def fetch_suite(
+    what: Annotated[str, typer.Argument(help="Whose files: controlllm (for tool100 and tool2k).")],
+    folder: Annotated[
+        Path | None, typer.Option("--from", help="Take the files from this folder instead of the network.")
+    ] = None,
+) -> None:
+    """Get the released files of a benchmark that is not shipped here, and verify them."""
+    if what != "controlllm":
+        raise usage_error(f"there is nothing to fetch for {what!r}; there is: controlllm")
+    target = source.suite_folder()
+    try:
+        digests = _fetched(target) if folder is None else source.take(folder=folder, target=target)
+    except source.FetchError as error:
+        raise usage_error(error) from None
+    for name, digest in digests.items():
+        out.print(f"{target / name}  SHA-256 {digest}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _fetched(target: Path) -> Mapping[str, str]:
+    # Imported here: only this needs a network client.
+    from evaluator.downloads import DownloadError, download
+
+    def released(file: source.PublicFile) -> bytes:
+        try:
+            return download(url=file.url, most_bytes=2 * file.bytes)
+        except DownloadError as error:
+            raise source.FetchError(f"{error}; --from DIR takes the files from a folder") from None
+
+    return source.fetch(download=released, target=target)
 
 
 def chosen_suite(slug: str) -> Suite:
