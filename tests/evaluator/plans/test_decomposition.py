@@ -1,0 +1,104 @@
+"""Task decompositions: every released one is read, and what was tolerated is said."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluator.plans import Argument, PlanSyntaxError, Subtask, parse_decomposition
+
+RELEASED = Path(__file__).resolve().parents[4] / "shared" / "data" / "controlllm"
+SUBTASK = {
+    "description": "Find the zebra.",
+    "task": ["image-perception", "image-editing"],
+    "id": 1,
+    "dep": [0],
+    "args": [{"type": "image", "value": "a.png"}, {"type": "text", "value": "zebra"}],
+    "returns": [{"type": "image", "value": "<GENERATED>-1"}],
+}
+READ = Subtask(
+    id=1,
+    description="Find the zebra.",
+    domains=("image-perception", "image-editing"),
+    dependencies=(0,),
+    args=(Argument("image", "a.png"), Argument("text", "zebra")),
+    returns=(Argument("image", "<GENERATED>-1"),),
+)
+
+
+def solution(*subtasks):
+    return f"<Solution>{json.dumps(subtasks)}</Solution>"
+
+
+def released():
+    if not RELEASED.exists():
+        pytest.skip(f"the released requests are not here ({RELEASED})")
+    groups = json.loads((RELEASED / "tool100.json").read_text(encoding="utf-8")).values()
+    tool2k = json.loads((RELEASED / "tool2k_gold_even.json").read_text(encoding="utf-8"))
+    return [item["output"] for group in groups for item in group], [item["output"] for item in tool2k]
+
+
+def test_every_released_decomposition_is_read():
+    tool100, tool2k = (list(map(parse_decomposition, texts)) for texts in released())
+    assert (len(tool100), len(tool2k)) == (127, 1250)
+    literals = [item for item in tool100 + tool2k if any("Python literal" in record for record in item.tolerated)]
+    assert len(literals) == 2
+    assert all(len(subtask.returns) == 1 for item in tool100 + tool2k for subtask in item.subtasks)
+
+
+def test_a_decomposition_is_read_with_its_fields():
+    parsed = parse_decomposition(solution(SUBTASK, SUBTASK | {"id": 0, "dep": [-1]}))
+    assert parsed.subtasks[0] == READ
+    assert parsed.subtasks[1].dependencies == ()
+    assert parsed.tolerated == ()
+
+
+def test_python_literals_and_the_papers_names_are_tolerated_and_recorded():
+    raw = {
+        {"task": "task_domain", "returns": "return"}.get(key, key): value for key, value in (SUBTASK | {"x": 1}).items()
+    }
+    raw["task_domain"] = "image-perception"
+    raw["id"] = "1"
+    parsed = parse_decomposition(f"<Solution>{[raw]!r}</Solution>")
+    assert parsed.subtasks[0].domains == ("image-perception",)
+    assert parsed.subtasks[0].returns == READ.returns
+    assert parsed.tolerated == (
+        "character 13: read as a Python literal, not valid JSON: Expecting property name enclosed in double quotes",
+        '[0]: read "task_domain" as "task"',
+        '[0]: read "return" as "returns"',
+        "[0]: ignored 'x'",
+        "[0].id: read a text as a number",
+        "[0].task: read a text as a list of one",
+    )
+
+
+def test_missing_tags_and_dependencies_are_recorded():
+    raw = {key: value for key, value in SUBTASK.items() if key != "dep"}
+    parsed = parse_decomposition(f" {json.dumps([raw])}\n")
+    assert parsed.subtasks[0].dependencies == ()
+    assert parsed.tolerated[0] == "line 1, column 2: <Solution> is missing"
+    assert "</Solution> is missing" in parsed.tolerated[1]
+    assert parsed.tolerated[2] == "[0].dep: missing; read as no dependency"
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "says"),
+    [
+        ("<Solution>[{]</Solution>", "character 13", "key in quotes"),
+        ("<Solution>\n[{}, 3]</Solution>", "[0].id", "missing"),
+        ("<Solution>{}</Solution>", "decomposition", "must be a list"),
+        ("<Solution>[] and more</Solution>", "character 14", "expected the end"),
+        (solution(3), "[0]", "a subtask is an object"),
+        (solution(SUBTASK | {"id": True}), "[0].id", "whole number"),
+        (solution(SUBTASK | {"dep": ["x"]}), "[0].dep[0]", "whole number"),
+        (solution(SUBTASK | {"args": [{"type": "image", "value": [1]}]}), "[0].args[0].value", "a list"),
+        (solution(SUBTASK | {"args": [{"value": "x"}]}), "[0].args[0].type", "missing"),
+        (solution(SUBTASK | {"return": []}), "[0]", "mean the same"),
+        (solution(SUBTASK, SUBTASK), "[1].id", "two subtasks"),
+        ("", "character 1", "expected a value"),
+    ],
+)
+def test_a_malformed_decomposition_says_where(text, where, says):
+    with pytest.raises(PlanSyntaxError, match=says) as caught:
+        parse_decomposition(text)
+    assert caught.value.where == where
