@@ -1,0 +1,198 @@
+"""What a plan computes, symbolically: every output carries its provenance as a term.
+
+A plan is read as it is written, top to bottom: an output exists from the step that makes it onwards. A reference to
+anything else is a false resource.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from evaluator.plans.model import Plan, Step
+from evaluator.tools.types import Catalogue, ResourceType
+
+
+@dataclass(frozen=True, slots=True)
+class FileTerm:
+    """A file that the request gives."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralTerm:
+    """A text written into the plan."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FalseTerm:
+    """A reference to something that does not exist (at this point)."""
+
+    reference: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallTerm:
+    """An output of a call. `args` holds the terms of the arguments that were passed."""
+
+    tool: str
+    args: Mapping[str, "Term"]
+    known: bool
+    output: str
+
+
+Term = FileTerm | LiteralTerm | FalseTerm | CallTerm
+
+_PLACEHOLDER = re.compile(r"<(TOOL-)?GEN(?:ERATED)?>-([\w\-]+)")
+_FILE_NAME = re.compile(
+    r"[\w\-./]+\.(?:png|jpe?g|gif|bmp|webp|tiff?|mp4|avi|mov|mkv|webm|mp3|wav|flac|ogg)(?![A-Za-z0-9])", re.IGNORECASE
+)
+_REFERENCE = re.compile(r"(?:s|step)_?\d+\.[A-Za-z_]\w*")
+_ENDINGS = {
+    **dict.fromkeys(("png", "jpg", "jpeg", "gif", "bmp", "webp", "tif", "tiff"), ResourceType.IMAGE),
+    **dict.fromkeys(("mp4", "avi", "mov", "mkv", "webm"), ResourceType.VIDEO),
+    **dict.fromkeys(("mp3", "wav", "flac", "ogg"), ResourceType.AUDIO),
+}
+_ROLES = {
+    kind.value: kind
+    for kind in ResourceType
+    if kind not in {ResourceType.TEXT, ResourceType.TITLE, ResourceType.TAGS, ResourceType.TIME, ResourceType.HTML}
+}
+
+
+def file_names(text: str) -> tuple[str, ...]:
+    """The file names in a text, in order, each once."""
+    return tuple(dict.fromkeys(_FILE_NAME.findall(text)))
+
+
+def is_file_name(value: str) -> bool:
+    """Whether a whole value is a file name."""
+    return _FILE_NAME.fullmatch(value) is not None
+
+
+@lru_cache(maxsize=16384)
+def type_of_file(name: str) -> ResourceType:
+    """The type that a file's name shows: `..._mask.png` and `mask_3.png` are masks, other `.png` images."""
+    stem, _, ending = name.rsplit("/", 1)[-1].rpartition(".")
+    parts = stem.lower().split("_")
+    for part in (parts[-1], parts[0]):
+        if part in _ROLES:
+            return _ROLES[part]
+    return _ENDINGS.get(ending.lower(), ResourceType.IMAGE)
+
+
+@lru_cache(maxsize=16384)
+def normal_reference(value: str) -> str:
+    """`<GENERATED>-0` and `<GEN>-0` are one reference; `$x.png` is the file `x.png`."""
+    found = _PLACEHOLDER.fullmatch(value)
+    if found:
+        return f"<{found[1] or ''}GEN>-{found[2]}"
+    return value.removeprefix("$")
+
+
+def type_of_placeholder(reference: str) -> ResourceType | None:
+    """The type that the name of a placeholder shows: `<TOOL-GEN>-object_detection-bbox-0` is a bbox."""
+    found = _PLACEHOLDER.fullmatch(reference)
+    if not found:
+        return None
+    parts = found[2].split("-")
+    return next((_ROLES[part] for part in reversed(parts) if part in _ROLES), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadArgument:
+    """An argument of a call: its term and the type of what was passed, None if nothing shows it."""
+
+    term: Term
+    type: ResourceType | None
+    roles: frozenset[ResourceType]
+    """All types that the request gives the file; the same one type for everything else."""
+    false_references: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCall:
+    """A step with its arguments read."""
+
+    step: Step
+    number: int
+    known: bool
+    arguments: Mapping[str, ReadArgument]
+    outputs: tuple[CallTerm, ...]
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Equal for two calls of one tool with the same arguments."""
+        return (self.step.tool, tuple(sorted((name, term_key(read.term)) for name, read in self.arguments.items())))
+
+
+@lru_cache(maxsize=65536)
+def term_key(term: Term) -> tuple[object, ...]:
+    """A hashable form of a term; equal terms have equal keys."""
+    if isinstance(term, FileTerm):
+        return ("file", term.name)
+    if isinstance(term, LiteralTerm):
+        return ("text", term.text.strip().lower())
+    if isinstance(term, FalseTerm):
+        return ("false", term.reference)
+    args = tuple(sorted((name, term_key(value)) for name, value in term.args.items()))
+    return ("call", term.tool, term.output, args)
+
+
+def interpret(
+    *, plan: Plan, catalogue: Catalogue, files: Mapping[str, frozenset[ResourceType]]
+) -> tuple[ReadCall, ...]:
+    """Read a plan top to bottom.
+
+    Args:
+        plan: the plan, in the order in which it was written.
+        catalogue: the tools there are.
+        files: the request's files with the types that the request gives them.
+    """
+    made: dict[str, tuple[CallTerm, ResourceType | None]] = {}
+    calls = []
+    for number, step in enumerate(plan.steps, start=1):
+        known = step.tool in catalogue
+        signature = catalogue[step.tool].outputs if known else {}
+        arguments = {name: _read(value=value, made=made, files=files) for name, value in step.inputs.items()}
+        terms = {name: read.term for name, read in arguments.items()}
+        outputs = []
+        for output, reference in step.outputs.items():
+            term = CallTerm(tool=step.tool, args=terms, known=known, output=output)
+            outputs.append(term)
+            made[normal_reference(reference)] = (term, signature.get(output) or type_of_placeholder(reference))
+        if not outputs:
+            outputs.append(CallTerm(tool=step.tool, args=terms, known=known, output=""))
+        calls.append(ReadCall(step=step, number=number, known=known, arguments=arguments, outputs=tuple(outputs)))
+    return tuple(calls)
+
+
+def _read(
+    *,
+    value: str,
+    made: Mapping[str, tuple[CallTerm, ResourceType | None]],
+    files: Mapping[str, frozenset[ResourceType]],
+) -> ReadArgument:
+    reference = normal_reference(value.strip())
+    if reference in made:
+        term, kind = made[reference]
+        return ReadArgument(term, kind, frozenset() if kind is None else frozenset({kind}))
+    if reference in files:
+        roles = files[reference]
+        return ReadArgument(FileTerm(reference), min(roles), roles)
+    if _PLACEHOLDER.fullmatch(reference) or is_file_name(reference) or value.startswith("$"):
+        kind = type_of_placeholder(reference) or (type_of_file(reference) if is_file_name(reference) else None)
+        roles = frozenset() if kind is None else frozenset({kind})
+        return ReadArgument(FalseTerm(reference), kind, roles, (reference,))
+    if _REFERENCE.fullmatch(reference):
+        return ReadArgument(FalseTerm(reference), None, frozenset(), (reference,))
+    inside = (normal_reference(found[0]) for found in _PLACEHOLDER.finditer(value))
+    return ReadArgument(
+        LiteralTerm(value),
+        ResourceType.TEXT,
+        frozenset({ResourceType.TEXT}),
+        tuple(reference for reference in inside if reference not in made),
+    )
