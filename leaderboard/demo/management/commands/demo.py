@@ -95,14 +95,18 @@ def _processes(*, url: str, port: int) -> Iterator[Supervisor]:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let SIGTERM end the demo as Ctrl-C does, so that `kill` leaves nothing running either."""
+    """Let SIGTERM end the demo as Ctrl-C does, so that `kill` leaves nothing running either.
+
+    SIGINT is named too: started in the background of a script, a process inherits that it is ignored.
+    """
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         del number, frame
         raise KeyboardInterrupt
 
-    previous = signal.signal(signal.SIGTERM, interrupt)
+    previous = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
