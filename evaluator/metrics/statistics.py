@@ -1,5 +1,7 @@
 """Intervals and tests, pure and seeded. No torch: the web server uses them."""
 
+import math
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,6 +9,10 @@ import numpy as np
 
 RESAMPLES = 2000
 SEED = 20240229
+Z_95 = 1.959963984540054
+"""The 97.5 % quantile of the standard normal distribution."""
+Z_95 = 1.959963984540054
+"""Quantile of the normal distribution that leaves 2.5 % on each side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +23,7 @@ class Interval:
     low: float
     high: float
     count: int
-    """Number of clusters (tasks)."""
+    """Number of values, such as tasks."""
 
 
 def cluster_bootstrap(values: Sequence[float]) -> Interval:
@@ -36,3 +42,41 @@ def cluster_bootstrap(values: Sequence[float]) -> Interval:
     means = array[rng.integers(0, len(array), size=(RESAMPLES, len(array)))].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return Interval(mean=float(array.mean()), low=float(low), high=float(high), count=len(array))
+
+
+def wilson(*, successes: int, total: int) -> Interval:
+    """A share with Wilson's 95 % score interval (Wilson, JASA 22, 1927), which stays within [0, 1] also at its ends.
+
+    Args:
+        successes: how many of the cases, from 0 to `total`.
+        total: number of cases, at least 1.
+    """
+    if total < 1 or not 0 <= successes <= total:
+        raise ValueError(f"{successes} of {total} is no share")
+    share = successes / total
+    spread = 1 + Z_95**2 / total
+    centre = (share + Z_95**2 / (2 * total)) / spread
+    half = Z_95 / spread * math.sqrt(share * (1 - share) / total + Z_95**2 / (4 * total**2))
+    return Interval(mean=share, low=max(0.0, centre - half), high=min(1.0, centre + half), count=total)
+
+
+def wilson(*, successes: int, total: int) -> Interval:
+    """Share of successes with its 95 % Wilson score interval, in [0, 1].
+
+    Unlike the normal approximation it stays within [0, 1] and is right for shares near 0 and 1, where planners' error
+    rates lie (Wilson 1927; Brown, Cai and DasGupta, Interval Estimation for a Binomial Proportion, Statistical Science
+    16(2), 2001, equation 4).
+
+    Args:
+        successes: from 0 to `total`.
+        total: number of trials, at least 1.
+    """
+    if total < 1 or not 0 <= successes <= total:
+        raise ValueError(f"{successes} successes of {total} trials are no share")
+    share = successes / total
+    spread = Z_95 * math.sqrt(share * (1 - share) / total + Z_95**2 / (4 * total**2))
+    scale = 1 + Z_95**2 / total
+    middle = share + Z_95**2 / (2 * total)
+    low = 0.0 if successes == 0 else (middle - spread) / scale
+    high = 1.0 if successes == total else (middle + spread) / scale
+    return Interval(mean=share, low=low, high=high, count=total)
