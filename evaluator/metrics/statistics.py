@@ -1,7 +1,6 @@
 """Intervals and tests, pure and seeded. No torch: the web server uses them."""
 
 import math
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,22 +41,6 @@ def cluster_bootstrap(values: Sequence[float]) -> Interval:
     means = array[rng.integers(0, len(array), size=(RESAMPLES, len(array)))].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return Interval(mean=float(array.mean()), low=float(low), high=float(high), count=len(array))
-
-
-def wilson(*, successes: int, total: int) -> Interval:
-    """A share with Wilson's 95 % score interval (Wilson, JASA 22, 1927), which stays within [0, 1] also at its ends.
-
-    Args:
-        successes: how many of the cases, from 0 to `total`.
-        total: number of cases, at least 1.
-    """
-    if total < 1 or not 0 <= successes <= total:
-        raise ValueError(f"{successes} of {total} is no share")
-    share = successes / total
-    spread = 1 + Z_95**2 / total
-    centre = (share + Z_95**2 / (2 * total)) / spread
-    half = Z_95 / spread * math.sqrt(share * (1 - share) / total + Z_95**2 / (4 * total**2))
-    return Interval(mean=share, low=max(0.0, centre - half), high=min(1.0, centre + half), count=total)
 
 
 def wilson(*, successes: int, total: int) -> Interval:
