@@ -10,6 +10,9 @@ def not_run_reasons(*, suite: Suite, profile: Profile, samples: SampleSource) ->
     """The tasks that cannot run in a profile, with reason and sentence. Follows from suite and profile alone."""
     found: dict[str, tuple[Reason, str]] = {}
     for task in suite.tasks:
+        if task.gold is None:
+            found[task.key] = (Reason.NO_GOAL, "No right plan is known for this request.")
+            continue
         lacking = [tool for tool in dict.fromkeys(task.gold.tools()) if tool not in profile.experts]
         no_data = samples.missing(task=task)
         if lacking:

@@ -4,10 +4,10 @@ This is the whole pipeline without a server; the worker runs the same code.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
 
+from evaluator.asking import ask_all, faulty, new_record, not_run
 from evaluator.coverage import not_run_reasons
 from evaluator.engine.jobs import FailureKind, Job, JobResult
 from evaluator.engine.pool import ExpertPool, Experts
@@ -16,19 +16,11 @@ from evaluator.engine.store import ObjectDamagedError, Store
 from evaluator.experts.profile import Profile
 from evaluator.experts.protocol import ExpertError
 from evaluator.metrics.similarity import Scorer, load_scorer
-from evaluator.planners.protocol import Planner, PlannerError, PlannerReply, request_for
+from evaluator.planners.protocol import Planner, PlannerReply
 from evaluator.plans import ParsedPlan, PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
 from evaluator.records import ArtefactReference, Outcome, Reason, ResultRecord, SampleResult
 from evaluator.suites.model import Suite, Task
 from evaluator.suites.samples import SampleSource
-
-PLANNER_CONCURRENCY = 8
-FAULT_SCORE = 0.0
-"""What a `planner_fault` scores (OpenAGI: an invalid plan gets 0)."""
-
-_INFRA_REASONS = frozenset(
-    {Reason.ENDPOINT_UNAVAILABLE, Reason.EXPERT_FAILED, Reason.SCORER_FAILED, Reason.INTERNAL_ERROR}
-)
 
 
 @dataclass(slots=True)
@@ -94,25 +86,11 @@ class Evaluator:
         yield from self._execute(sorted(planned, key=lambda item: order[item.task.key]))
 
     def _plan_all(self, *, planner: Planner, tasks: Sequence[Task]) -> Iterator[ResultRecord | _Planned]:
-        with ThreadPoolExecutor(max_workers=PLANNER_CONCURRENCY, thread_name_prefix="planner") as pool:
-            futures = {pool.submit(self._plan, planner, task): task for task in tasks}
-            for future in as_completed(futures):
-                try:
-                    yield future.result()
-                except Exception as error:  # noqa: BLE001 - a planner is foreign code; one bad task stops no other
-                    record = _new_record(suite=self.suite, task=futures[future])
-                    message = f"Asking the planner failed: {type(error).__name__}: {error}."
-                    yield _faulty(record, reason=Reason.INTERNAL_ERROR, message=message)
+        for task, record, reply in ask_all(planner=planner, suite=self.suite, tasks=tasks, context=self._context):
+            yield record if reply is None else _checked(record, task=task, reply=reply, context=self._context(task))
 
-    def _plan(self, planner: Planner, task: Task) -> ResultRecord | _Planned:
-        context = self.suite.context(task=task, offered=frozenset(self.profile.experts))
-        record = _new_record(suite=self.suite, task=task)
-        try:
-            reply = planner.plan(request_for(suite=self.suite, task=task, context=context))
-        except PlannerError as error:
-            received = {"plan_received": error.received, "planner": error.call}
-            return _faulty(record.model_copy(update=received), reason=error.reason, message=str(error))
-        return _checked(record=record, task=task, reply=reply, context=context)
+    def _context(self, task: Task) -> PlanContext:
+        return self.suite.context(task=task, offered=frozenset(self.profile.experts))
 
     def _execute(self, planned: Sequence[_Planned]) -> Iterator[ResultRecord]:
         open_tasks = {item.task.key: (item, dict[int, JobResult]()) for item in planned}
@@ -137,14 +115,14 @@ class Evaluator:
             record = item.record.model_copy(update={"samples": _sample_results(results, references, None)})
             at_limit = next((failure for failure in failures if failure.kind is FailureKind.LIMIT), None)
             if at_limit is not None:
-                return _faulty(record, reason=Reason.LIMIT_EXCEEDED, message=f"{at_limit.message}.")
-            return _faulty(record, reason=Reason.EXPERT_FAILED, message=f"{failures[0].message}.")
+                return faulty(record, reason=Reason.LIMIT_EXCEEDED, message=f"{at_limit.message}.")
+            return faulty(record, reason=Reason.EXPERT_FAILED, message=f"{failures[0].message}.")
         try:
             scores = self._scores(metric=item.task.metric, results=results, references=references)
         except (RuntimeError, ValueError, OSError, LookupError, ObjectDamagedError, ExpertError) as error:
             record = item.record.model_copy(update={"samples": _sample_results(results, references, None)})
             message = f"The {item.task.metric} score could not be computed: {error}."
-            return _faulty(record, reason=Reason.SCORER_FAILED, message=message)
+            return faulty(record, reason=Reason.SCORER_FAILED, message=message)
         return item.record.model_copy(
             update={
                 "outcome": Outcome.SCORED,
@@ -165,27 +143,19 @@ class Evaluator:
 
     def _not_run_record(self, task: Task) -> ResultRecord:
         reason, message = self._not_run[task.key]
-        changes = {"outcome": Outcome.NOT_RUN, "reason": reason, "reason_text": message}
-        return _new_record(suite=self.suite, task=task).model_copy(update=changes)
+        return not_run(new_record(suite=self.suite, task=task), reason=reason, message=message)
 
 
 def _profile_scorer(metric: str, *, profile: Profile, device: str) -> Scorer:
     return load_scorer(name=metric, profile=profile, device=device)
 
 
-def _new_record(*, suite: Suite, task: Task) -> ResultRecord:
-    return ResultRecord(
-        suite=suite.slug, task=task.key, request=task.text, metric=task.metric, outcome=Outcome.CANCELLED
-    )
-
-
-def _checked(*, record: ResultRecord, task: Task, reply: PlannerReply, context: PlanContext) -> ResultRecord | _Planned:
-    record = record.model_copy(update={"plan_received": reply.plan, "planner": reply.call})
+def _checked(record: ResultRecord, *, task: Task, reply: PlannerReply, context: PlanContext) -> ResultRecord | _Planned:
     try:
         parsed = read_plan(value=reply.plan, context=context)
     except PlanSyntaxError as error:
         record = record.model_copy(update={"tolerated": list(error.tolerated)})
-        return _faulty(record, reason=Reason.UNPARSABLE_PLAN, message=f"The plan cannot be read: {error}.")
+        return faulty(record, reason=Reason.UNPARSABLE_PLAN, message=f"The plan cannot be read: {error}.")
     problems = check_plan(plan=parsed.plan, context=context)
     record = record.model_copy(
         update={
@@ -196,21 +166,8 @@ def _checked(*, record: ResultRecord, task: Task, reply: PlannerReply, context: 
     )
     if problems:
         more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
-        return _faulty(record, reason=Reason.INVALID_PLAN, message=f"{_capitalised(problems[0].message)}{more}.")
+        return faulty(record, reason=Reason.INVALID_PLAN, message=f"{_capitalised(problems[0].message)}{more}.")
     return _Planned(record=record, task=task, plan=parsed)
-
-
-def _faulty(record: ResultRecord, *, reason: Reason, message: str) -> ResultRecord:
-    """A record of a task that was not scored: whose fault it is follows from the reason."""
-    infra = reason in _INFRA_REASONS
-    return record.model_copy(
-        update={
-            "outcome": Outcome.INFRA_FAULT if infra else Outcome.PLANNER_FAULT,
-            "reason": reason,
-            "reason_text": message,
-            "score": None if infra else FAULT_SCORE,
-        }
-    )
 
 
 def _sample_results(

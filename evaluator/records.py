@@ -50,6 +50,8 @@ class Reason(StrEnum):
     # not_run
     NO_EXPERT = "no_expert"
     NO_DATA = "no_data"
+    NO_GOAL = "no_goal"
+    """A planning suite does not know what the request wants, so that no plan can be judged."""
 
 
 class _Record(BaseModel):
@@ -123,6 +125,10 @@ class ResultRecord(_Record):
     """What the parser accepted although it was not canonical."""
     problems: list[Problem] = Field(default_factory=list)
     samples: list[SampleResult] = Field(default_factory=list)
+    indicators: dict[str, float] = Field(default_factory=dict)
+    """For suites that judge plans: each indicator of this plan, in [0, 1]. `score` is what the board ranks by."""
+    explanations: dict[str, str] = Field(default_factory=dict)
+    """For each indicator the reason in words; under `goal` what the request wants."""
     planner: PlannerCall | None = None
 
     def artefacts(self) -> list[ArtefactReference]:

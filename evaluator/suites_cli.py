@@ -43,7 +43,13 @@ def show_suite(
         return
     table = Table("id", "request", "structure", "metric", "gold plan")
     for task in tasks:
-        table.add_row(task.key, task.text, task.structure, task.metric, ", ".join(task.gold.tools()))
+        table.add_row(
+            task.key,
+            task.text,
+            task.structure,
+            task.metric,
+            ", ".join(task.gold.tools()) if task.gold is not None else "not known",
+        )
     out.print(table)
 
 

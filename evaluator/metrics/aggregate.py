@@ -1,13 +1,14 @@
 """From the results of tasks to the row of an evaluation."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from evaluator.canonical_json import JsonValue
-from evaluator.metrics.statistics import cluster_bootstrap
+from evaluator.metrics.planning import LOWER_IS_BETTER
+from evaluator.metrics.statistics import Interval, cluster_bootstrap, wilson
 from evaluator.records import Outcome, ResultRecord
-from evaluator.suites.model import Suite
+from evaluator.suites.model import Suite, SuiteKind
 
 OVERALL = "overall"
 
@@ -20,11 +21,19 @@ class TaskScore:
     metric: str
     outcome: Outcome
     score: float | None
+    indicators: Mapping[str, float] = field(default_factory=dict)
+    """Of suites that judge plans."""
 
     @classmethod
     def of(cls, record: ResultRecord) -> "TaskScore":
         """The slim form of a record."""
-        return cls(task=record.task, metric=record.metric, outcome=record.outcome, score=record.score)
+        return cls(
+            task=record.task,
+            metric=record.metric,
+            outcome=record.outcome,
+            score=record.score,
+            indicators=record.indicators,
+        )
 
 
 def summarise(*, suite: Suite, results: Iterable[TaskScore]) -> dict[str, JsonValue]:
@@ -41,9 +50,12 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore]) -> dict[str, JsonVa
     found = list(results)
     metrics: dict[str, JsonValue] = {}
     for column in suite.metrics:
-        scores = _scores(column=column.key, results=found)
+        if suite.kind is SuiteKind.PLANNING:
+            scores = _indicators(column=column.key, results=found)
+        else:
+            scores = _scores(column=column.key, results=found)
         if scores:
-            interval = cluster_bootstrap(scores)
+            interval = _interval(scores)
             metrics[column.key] = {
                 "mean": interval.mean,
                 "low": interval.low,
@@ -52,6 +64,24 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore]) -> dict[str, JsonVa
             }
     outcomes = Counter(str(result.outcome) for result in found)
     return {"metrics": metrics, "outcomes": {outcome: outcomes[outcome] for outcome in sorted(outcomes)}}
+
+
+def _interval(scores: Sequence[float]) -> Interval:
+    """Wilson's interval for shares, a bootstrap over tasks for everything else."""
+    if set(scores) <= {0.0, 1.0}:
+        return wilson(successes=round(sum(scores)), total=len(scores))
+    return cluster_bootstrap(scores)
+
+
+def _indicators(*, column: str, results: Sequence[TaskScore]) -> list[float]:
+    """A missing plan counts as the worst there is, so that leaving tasks out never pays."""
+    found = []
+    for result in results:
+        if result.outcome is Outcome.SCORED and column in result.indicators:
+            found.append(float(result.indicators[column]))
+        elif result.outcome is Outcome.PLANNER_FAULT:
+            found.append(1.0 if column in LOWER_IS_BETTER else 0.0)
+    return found
 
 
 def _scores(*, column: str, results: Sequence[TaskScore]) -> list[float]:

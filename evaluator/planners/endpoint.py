@@ -180,7 +180,7 @@ def _read(*, body: bytes, call: PlannerCall) -> PlannerReply:
             "completion_tokens": usage.get("completion_tokens"),
         }
     )
-    return PlannerReply(plan=response.plan, call=call)
+    return PlannerReply(plan=response.plan, call=call, alternatives=tuple(response.alternatives))
 
 
 def _unkeepable(value: object) -> str | None:

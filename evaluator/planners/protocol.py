@@ -28,7 +28,8 @@ class RequestedTask(_Message):
 class Expected(_Message):
     """What the answer must be."""
 
-    type: str
+    type: str | None
+    """None where a request may want several results, of any type."""
 
 
 class OfferedTool(_Message):
@@ -57,8 +58,10 @@ class PlannerResponse(_Message):
 
     model_config = ConfigDict(extra="ignore")
 
-    plan: dict[str, JsonValue] | str
-    """`plan/1` as an object, or a text in any accepted form."""
+    plan: dict[str, JsonValue] | list[JsonValue] | str
+    """`plan/1` as an object, or any other accepted form."""
+    alternatives: list[dict[str, JsonValue] | list[JsonValue] | str] = Field(default_factory=list, max_length=4)
+    """Further plans, best first. Only `plan` is scored; suites that judge plans also show the best of all."""
     usage: dict[str, int] | None = None
     """Optional token counts: `prompt_tokens`, `completion_tokens`."""
 
@@ -69,6 +72,8 @@ class PlannerReply:
 
     plan: object
     call: PlannerCall
+    alternatives: tuple[object, ...] = ()
+    """Up to four further plans, best first."""
 
 
 class PlannerError(Exception):
@@ -103,7 +108,7 @@ def request_for(*, suite: Suite, task: Task, context: PlanContext) -> PlannerReq
         task=RequestedTask(
             id=task.key, request=task.text, resources={name: str(kind) for name, kind in task.resources.items()}
         ),
-        expects=Expected(type=str(task.expects)),
+        expects=Expected(type=None if task.expects is None else str(task.expects)),
         tools=[
             OfferedTool(
                 name=tool.name,

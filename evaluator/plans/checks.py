@@ -121,6 +121,9 @@ def _check_input(
             given = ", ".join(f"${name}" for name in context.resources)
             return Problem("unknown_reference", f'input "{argument}" is {value}, but the request gives {given}')
         origin = f"{value} of the request"
+    elif value in context.resources:
+        # A file that the request names: a reference without "$".
+        found, origin = context.resources[value], "given by the request"
     elif value in produced:
         found = produced[value].type
         origin = f'from step "{produced[value].step.id}", {produced[value].step.tool}'

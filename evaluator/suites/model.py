@@ -2,12 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 
 from evaluator import canonical_json
 from evaluator.canonical_json import JsonValue
 from evaluator.plans.model import Plan, PlanContext, plan_to_json
 from evaluator.tools.types import Catalogue, ResourceType
+
+
+class SuiteKind(StrEnum):
+    """How the plans of a suite are scored."""
+
+    EXECUTION = "execution"
+    """They are executed with experts, and the results are scored."""
+    PLANNING = "planning"
+    """The plans themselves are judged; nothing is executed, so profile and samples do not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +43,10 @@ class Task:
     metric: str
     resources: Mapping[str, ResourceType]
     """What the request gives, by name and in order."""
-    expects: ResourceType
-    gold: Plan
+    expects: ResourceType | None
+    """Type of the answer; None where a request may want several results."""
+    gold: Plan | None
+    """A right plan; None where none is known."""
 
     @property
     def attributes(self) -> dict[str, JsonValue]:
@@ -49,8 +61,8 @@ class Task:
             "structure": self.structure,
             "metric": self.metric,
             "resources": {name: str(kind) for name, kind in self.resources.items()},
-            "expects": str(self.expects),
-            "gold": plan_to_json(self.gold),
+            "expects": None if self.expects is None else str(self.expects),
+            "gold": None if self.gold is None else plan_to_json(self.gold),
             **self.attributes,
         }
 
@@ -66,6 +78,7 @@ class Suite:
     metrics: tuple[MetricColumn, ...]
     catalogue: Catalogue
     tasks: tuple[Task, ...]
+    kind: SuiteKind = SuiteKind.EXECUTION
 
     @cached_property
     def digest(self) -> str:

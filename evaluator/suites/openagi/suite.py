@@ -48,7 +48,7 @@ class OpenAGITask(Task):
             "degradations": [str(degradation) for degradation in self.degradations],
             "clozed": list(self.clozed),
             "language": self.language,
-            "gold_steps": len(self.gold.steps),
+            "gold_steps": len(self.gold.steps) if self.gold is not None else None,
         }
 
 

@@ -1,0 +1,183 @@
+"""The suites `tool100`, `tool2k` and `toolmini`: requests whose plans are judged, not executed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from evaluator.canonical_json import JsonValue
+from evaluator.plans.decomposition import Decomposition, parse_decomposition
+from evaluator.plans.model import Plan, PlanSyntaxError
+from evaluator.suites.model import MetricColumn, Suite, SuiteKind, Task
+from evaluator.suites.toolbench.defects import flags_of, is_active
+from evaluator.suites.toolbench.derive import UncoveredError, derive_goal, files_of
+from evaluator.suites.toolbench.files import TOOL2K, TOOL100, read_tool2k, read_tool100
+from evaluator.suites.toolbench.goals import Goal
+from evaluator.suites.toolbench.gold import gold_plan
+from evaluator.suites.toolbench.levels import level_of
+from evaluator.suites.toolbench.mini import toolmini_tasks
+from evaluator.suites.toolbench.raw import RawTask
+from evaluator.suites.toolbench.source import fetched_folder, gold_file, problem_of_fetched
+from evaluator.tools.controlllm import CONTROLLLM
+from evaluator.tools.types import ResourceType
+
+VERSION = "1"
+
+COLUMNS = (
+    MetricColumn(
+        key="SE",
+        label="SE",
+        description="Solution evaluation: share of requests that the plan solves.",
+        primary=True,
+    ),
+    MetricColumn(
+        key="IR",
+        label="IR",
+        description="Share of plans that call an irrelevant tool.",
+        higher_is_better=False,
+    ),
+    MetricColumn(key="NR", label="NR", description="Share of plans that hold the necessary tools."),
+    MetricColumn(
+        key="HR",
+        label="HR",
+        description="Share of plans that name a false resource.",
+        higher_is_better=False,
+    ),
+    MetricColumn(key="CR", label="CR", description="Share of plans whose arguments all have the declared types."),
+    MetricColumn(key="SE_best", label="SE best of k", description="SE if the best of up to five plans counts."),
+    MetricColumn(key="valid", label="Valid", description="Share of plans that could be executed as written."),
+    MetricColumn(key="node_f1", label="Node F1", description="Multiset F1 of the tools against the gold plan."),
+    MetricColumn(key="edge_f1", label="Edge F1", description="Multiset F1 of the data flow against the gold plan."),
+    MetricColumn(key="parameter_f1", label="Parameter F1", description="Multiset F1 of the arguments."),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolTask(Task):
+    """A request with the goal that was derived for it."""
+
+    group: str
+    level: str
+    """`easy`, `medium` or `hard`; empty where it is not known."""
+    flags: tuple[str, ...]
+    """Names of the defects that the released entry has."""
+    active: bool
+    """Whether it is in the split without defective entries."""
+    goal: Goal | None
+    uncovered: str
+    """Why there is no goal; empty if there is one."""
+    files: Mapping[str, frozenset[ResourceType]]
+    """The request's files with the types in which it gives them."""
+    decomposition: Decomposition | None
+
+    @property
+    def attributes(self) -> dict[str, JsonValue]:
+        return {
+            "group": self.group,
+            "level": self.level,
+            "flags": list(self.flags),
+            "active": self.active,
+            "uncovered": self.uncovered,
+            "parts": [part.sentence() for part in self.goal.parts] if self.goal is not None else [],
+        }
+
+
+def tool_suite(*, slug: str, title: str, description: str, raw: Sequence[RawTask]) -> Suite:
+    """A suite of requests with derived goals."""
+    return Suite(
+        slug=slug,
+        version=VERSION,
+        title=title,
+        description=description,
+        metrics=COLUMNS,
+        catalogue=CONTROLLLM,
+        tasks=tuple(tool_task(entry) for entry in raw),
+        kind=SuiteKind.PLANNING,
+    )
+
+
+def toolmini_suite() -> Suite:
+    """This repository's own requests; always there."""
+    return tool_suite(
+        slug="toolmini",
+        title="toolmini",
+        description="120 own requests over the groups of Tool100, for trying things out with nothing fetched.",
+        raw=toolmini_tasks(),
+    )
+
+
+def tool100_suite() -> Suite:
+    """Tool100 as it was released, from the fetched files.
+
+    Raises:
+        LookupError: the files were not fetched, or are damaged.
+    """
+    return tool_suite(
+        slug="tool100",
+        title="Tool100",
+        description="ControlLLM's 127 requests with gold decompositions.",
+        raw=read_tool100(_fetched() / TOOL100),
+    )
+
+
+def tool2k_suite() -> Suite:
+    """Tool2K with the gold decompositions that were released for a day, from the fetched files.
+
+    Raises:
+        LookupError: the files were not fetched, or are damaged.
+    """
+    folder = _fetched()
+    return tool_suite(
+        slug="tool2k",
+        title="Tool2K",
+        description="ControlLLM's 2,500 requests. Their gold was public for a day: planners may have seen it.",
+        raw=read_tool2k(folder / TOOL2K, gold_file(folder)),
+    )
+
+
+def _fetched() -> Path:
+    folder = fetched_folder()
+    if folder is None:
+        raise LookupError(problem_of_fetched())
+    return folder
+
+
+def tool_task(raw: RawTask) -> ToolTask:
+    """Derive everything about one request."""
+    decomposition, problem = _decomposition(raw)
+    goal: Goal | None = None
+    gold: Plan | None = None
+    if decomposition is not None:
+        try:
+            goal = derive_goal(instruction=raw.instruction, decomposition=decomposition)
+            gold = gold_plan(goal=goal, catalogue=CONTROLLLM)
+        except UncoveredError as error:
+            problem = str(error)
+    files = files_of(instruction=raw.instruction, decomposition=decomposition)
+    flags = flags_of(raw, decomposition)
+    return ToolTask(
+        key=raw.key,
+        text=raw.instruction,
+        structure="linear" if goal is None or len(goal.parts) == 1 else "nonlinear",
+        metric="SE",
+        resources=MappingProxyType({name: min(kinds) for name, kinds in files.items()}),
+        expects=None,
+        gold=gold,
+        group=raw.group,
+        level=level_of(raw=raw, calls=None if gold is None else len(gold.steps)) or "",
+        flags=flags,
+        active=is_active(flags),
+        goal=goal,
+        uncovered=problem,
+        files=MappingProxyType(files),
+        decomposition=decomposition,
+    )
+
+
+def _decomposition(raw: RawTask) -> tuple[Decomposition | None, str]:
+    if raw.output is None:
+        return None, "no gold decomposition is known"
+    try:
+        return parse_decomposition(raw.output), ""
+    except PlanSyntaxError as error:
+        return None, f"the gold decomposition cannot be read: {error}"
