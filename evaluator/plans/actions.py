@@ -84,6 +84,12 @@ def tool_name(*, written: str, context: PlanContext, where: str, tolerated: list
     return name
 
 
+def inputs_of(*, tool: str, context: PlanContext) -> Mapping[str, ResourceType]:
+    """The inputs of a tool's signature, offered or not; empty for a tool that is nowhere."""
+    catalogue = context.known or context.catalogue
+    return catalogue[tool].inputs if tool in catalogue else {}
+
+
 def outputs_of(*, tool: str, context: PlanContext) -> Mapping[str, ResourceType]:
     """The outputs of a tool's signature, offered or not; empty for a tool that is nowhere."""
     catalogue = context.known or context.catalogue

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from evaluator.plans.literals import load_literal
 from evaluator.plans.model import PlanSyntaxError
-from evaluator.plans.values import kind_of, place, refuse_too_many
+from evaluator.plans.values import Places, integer, kind_of, refuse_too_many
 
 OPENING = "<Solution>"
 _CLOSING = "</Solution>"
@@ -85,11 +85,11 @@ def _without_tags(*, text: str, tolerated: list[str]) -> str:
     if text.startswith(OPENING, start):
         start += len(OPENING)
     else:
-        tolerated.append(f"{place(text=text, index=start)}: {OPENING} is missing")
+        tolerated.append(f"{Places(text)[start]}: {OPENING} is missing")
     if text.endswith(_CLOSING, start, end):
         end -= len(_CLOSING)
     else:
-        tolerated.append(f"{place(text=text, index=end)}: {_CLOSING} is missing")
+        tolerated.append(f"{Places(text)[end]}: {_CLOSING} is missing")
     kept = "".join("\n" if character == "\n" else " " for character in text[:start])
     return kept + text[start:end]
 
@@ -101,11 +101,11 @@ def _subtask(*, raw: object, where: str, tolerated: list[str]) -> Subtask:
     if "dep" not in fields:
         tolerated.append(f"{where}.dep: missing; read as no dependency")
     dependencies = [
-        _integer(value=item, where=f"{where}.dep[{index}]", tolerated=tolerated)
+        integer(value=item, where=f"{where}.dep[{index}]", tolerated=tolerated)
         for index, item in enumerate(_list(fields.get("dep", []), f"{where}.dep"))
     ]
     return Subtask(
-        id=_integer(value=fields.get("id"), where=f"{where}.id", tolerated=tolerated),
+        id=integer(value=fields.get("id"), where=f"{where}.id", tolerated=tolerated),
         description=_text(fields.get("description"), f"{where}.description"),
         domains=_domains(value=fields.get("task"), where=f"{where}.task", tolerated=tolerated),
         dependencies=tuple(item for item in dependencies if item != -1),
@@ -149,15 +149,6 @@ def _resources(*, value: object, where: str, tolerated: list[str]) -> tuple[Argu
             value = "" if value is None else json.dumps(value)
         resources.append(Argument(type=_text(raw.get("type"), f"{item}.type"), value=value))
     return tuple(resources)
-
-
-def _integer(*, value: object, where: str, tolerated: list[str]) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if isinstance(value, str) and 0 < len(value) < 10 and value.isascii() and value.removeprefix("-").isdigit():
-        tolerated.append(f"{where}: read a text as a number")
-        return int(value)
-    raise PlanSyntaxError(f"must be a whole number, not {kind_of(value)}", where=where)
 
 
 def _list(value: object, where: str) -> list[object]:

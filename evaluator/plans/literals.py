@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable
 
 from evaluator.plans.model import PlanSyntaxError
-from evaluator.plans.values import load_json, place, short
+from evaluator.plans.values import Places, load_json, short
 
 MAX_DEPTH = 20
 _SPACE = re.compile(r"\s*")
@@ -45,11 +45,12 @@ class Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.index = 0
+        self.places = Places(text)
         self.tolerated: list[str] = []
 
     def fail(self, message: str, *, index: int | None = None) -> PlanSyntaxError:
         """The error to raise, at the current position or at another."""
-        where = place(text=self.text, index=self.index if index is None else index)
+        where = self.places[self.index if index is None else index]
         return PlanSyntaxError(message, where=where, tolerated=tuple(self.tolerated))
 
     def peek(self) -> str:
@@ -133,7 +134,7 @@ class Scanner:
         self.index += 1
         value = "".join(parts)
         if "\n" in self.text[start : self.index]:
-            self.tolerated.append(f"{place(text=self.text, index=start)}: a line break inside quotes")
+            self.tolerated.append(f"{self.places[start]}: a line break inside quotes")
         return value
 
     def mapping(self, *, depth: int = 0) -> dict[str, object]:

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from evaluator.plans.actions import Action, plan_of
 from evaluator.plans.literals import MAX_DEPTH, Scanner
 from evaluator.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.plans.values import MAX_STEPS, kind_of, place
+from evaluator.plans.values import MAX_STEPS, kind_of
 
 FORM = "printed actions"
 _NAMES = {
@@ -74,7 +74,7 @@ def _action(scanner: Scanner) -> Action:
     scanner.expect("(", after="Action")
     given: dict[str, object] = {}
     scanner.items(close=")", read=lambda: _argument(scanner=scanner, given=given), what="an argument")
-    where = place(text=scanner.text, index=start)
+    where = scanner.places[start]
     if "tool_name" not in given:
         raise PlanSyntaxError("an action needs a tool_name", where=where)
     if "inputs" not in given:
@@ -123,7 +123,7 @@ def _outputs(scanner: Scanner) -> list[str] | dict[str, str]:
     start = scanner.index
     value = scanner.value()
     if isinstance(value, str):
-        scanner.tolerated.append(f"{place(text=scanner.text, index=start)}: read a text as a list of one output")
+        scanner.tolerated.append(f"{scanner.places[start]}: read a text as a list of one output")
         value = [value]
     items = list(value.values()) if isinstance(value, Mapping) else value
     if not isinstance(items, list):

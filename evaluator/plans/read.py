@@ -1,30 +1,118 @@
-"""Choosing the parser for what a planner sent."""
+"""Choosing the parser for what a planner sent.
+
+========================================================  =====================================
+what it is                                                what reads it
+========================================================  =====================================
+object with `solution`                                    `parse_controlllm`
+object with `tool_calls`                                  `parse_tool_calls`
+any other object                                          `parse_canonical`
+list whose first object has `function`                    `parse_tool_calls`
+list whose first object has `task` and `returns`          refused: a decomposition is no plan
+list whose first object has `task`                        `parse_hugginggpt`
+any other list                                            `parse_controlllm`
+text that begins with `<Solution>`                        refused: a decomposition is no plan
+text that begins with `Action(`, behind any `[`           `parse_printed`
+text that begins with `{` or `[`                          loaded, then as the object or list
+text that begins with `(`                                 `parse_tree`
+text that begins with `R1 =`, or `Action 1-1:` and that   `parse_lumos`
+any other text                                            `parse_comma`
+========================================================  =====================================
+
+White space around a text does not count. A text that begins with `{` or `[` is JSON; where it is not, but is a Python
+literal of the same shape, that is recorded as tolerated.
+"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from evaluator.plans.canonical import parse_canonical
 from evaluator.plans.comma import parse_comma
 from evaluator.plans.controlllm import parse_controlllm
+from evaluator.plans.decomposition import OPENING
+from evaluator.plans.hugginggpt import parse_hugginggpt
+from evaluator.plans.literals import load_literal
+from evaluator.plans.lumos import looks_like_assignments, parse_lumos
 from evaluator.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 from evaluator.plans.printed import parse_printed
+from evaluator.plans.tool_calls import parse_tool_calls
+from evaluator.plans.tree import parse_tree
+from evaluator.plans.values import kind_of
+
+_DECOMPOSITION = "this is a task decomposition, which says what to produce and not with which tools; it is no plan"
 
 
 def read_plan(*, value: object, context: PlanContext) -> ParsedPlan:
-    """Read a plan in any accepted form: `plan/1` as object or text, action lists, or a comma sequence.
+    """Read a plan in any accepted form, by the table of this module.
 
     Raises:
         PlanSyntaxError: it is in none of the forms.
     """
+    parsed = _read(value=value, context=context)
+    _refuse_half_characters(parsed)
+    return parsed
+
+
+def _read(*, value: object, context: PlanContext) -> ParsedPlan:
+    if isinstance(value, str):
+        return _read_text(text=value, context=context)
     if isinstance(value, Mapping):
+        if "solution" in value and "steps" not in value:
+            return parse_controlllm(value=value, context=context)
+        if "tool_calls" in value and "steps" not in value:
+            return parse_tool_calls(value=value, context=context)
         return parse_canonical(value=value, context=context)
     if isinstance(value, list):
-        return parse_controlllm(value=value, context=context)
-    if isinstance(value, str):
-        if value.lstrip().startswith("{"):
-            return parse_canonical(value=value, context=context)
-        if value.lstrip("[ \n").startswith("Action("):
-            return parse_printed(text=value, context=context)
-        if value.lstrip().startswith("["):
-            return parse_controlllm(value=value, context=context)
-        return parse_comma(text=value, context=context)
-    raise PlanSyntaxError("a plan is a JSON object (plan/1) or a text with a comma sequence of tool names")
+        return _read_list(items=value, context=context)
+    raise PlanSyntaxError(f"a plan is a JSON object (plan/1), a list of calls or a text, not {kind_of(value)}")
+
+
+def _read_list(*, items: list[object], context: PlanContext) -> ParsedPlan:
+    first = items[0] if items else None
+    if isinstance(first, Mapping):
+        if "function" in first:
+            return parse_tool_calls(value=items, context=context)
+        if ("task" in first or "task_domain" in first) and ("returns" in first or "return" in first):
+            raise PlanSyntaxError(_DECOMPOSITION, where="[0]")
+        if "task" in first:
+            return parse_hugginggpt(value=items, context=context)
+    return parse_controlllm(value=items, context=context)
+
+
+def _read_text(*, text: str, context: PlanContext) -> ParsedPlan:
+    start = text.lstrip()
+    if start.startswith(OPENING):
+        raise PlanSyntaxError(_DECOMPOSITION, where=f"character {len(text) - len(start) + 1}")
+    if _begins_with_action(start):
+        return parse_printed(text=text, context=context)
+    if start.startswith(("{", "[")):
+        value, tolerated = load_literal(text)
+        parsed = _read(value=value, context=context)
+        return replace(parsed, tolerated=tolerated + parsed.tolerated)
+    if start.startswith("("):
+        return parse_tree(text=text, context=context)
+    if looks_like_assignments(text):
+        return parse_lumos(text=text, context=context)
+    return parse_comma(text=text, context=context)
+
+
+def _begins_with_action(text: str) -> bool:
+    index = 0
+    while index < len(text) and (text[index] == "[" or text[index].isspace()):
+        index += 1
+    return text.startswith("Action", index) and text[index + 6 :].lstrip().startswith("(")
+
+
+def _refuse_half_characters(parsed: ParsedPlan) -> None:
+    """Refuse lone surrogates, which JSON can spell but UTF-8, and so every digest and store, cannot."""
+    plan = parsed.plan
+    for step in plan.steps:
+        texts = (step.id, step.tool, *step.inputs, *step.inputs.values(), *step.outputs, *step.outputs.values())
+        _refuse_half_character(texts, where=f"step {step.id!a}")
+    _refuse_half_character((*plan.answers, *(plan.subgoals or ())), where="answers or subgoals")
+
+
+def _refuse_half_character(texts: tuple[str, ...], *, where: str) -> None:
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        raise PlanSyntaxError("a text holds half a character (a lone surrogate)", where=where) from None

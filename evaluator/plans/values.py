@@ -1,7 +1,9 @@
 """What the parsers share: loading JSON with its position in errors, and words for kinds of values."""
 
 import json
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cached_property
 
 from evaluator.plans.model import PlanSyntaxError
 
@@ -17,19 +19,29 @@ def load_json(text: str) -> object:
     try:
         return json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
-        raise PlanSyntaxError(f"not valid JSON: {error.msg}", where=place(text=text, index=error.pos)) from None
+        raise PlanSyntaxError(f"not valid JSON: {error.msg}", where=Places(text)[error.pos]) from None
     except RecursionError:
         raise PlanSyntaxError("JSON nested too deeply") from None
     except ValueError as error:  # a number of more digits than Python converts
         raise PlanSyntaxError(f"not valid JSON: {error}") from None
 
 
-def place(*, text: str, index: int) -> str:
-    """A position in words: `character 17`, or `line 2, column 5` where the text has several lines."""
-    if "\n" not in text:
-        return f"character {index + 1}"
-    before = text.count("\n", 0, index)
-    return f"line {before + 1}, column {index - text.rfind(chr(10), 0, index)}"
+class Places:
+    """Positions of a text in words, each in logarithmic time."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _breaks(self) -> list[int]:
+        return [index for index, character in enumerate(self._text) if character == "\n"]
+
+    def __getitem__(self, index: int) -> str:
+        """`character 17`, or `line 2, column 5` where the text has several lines. The index counts from 0."""
+        if not self._breaks:
+            return f"character {index + 1}"
+        line = bisect_left(self._breaks, index)
+        return f"line {line + 1}, column {index - (self._breaks[line - 1] if line else -1)}"
 
 
 def kind_of(value: object) -> str:
@@ -48,6 +60,16 @@ def kind_of(value: object) -> str:
 def short(text: str) -> str:
     """A text as it stands in a message: quoted, and cut where it is long."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def integer(*, value: object, where: str, tolerated: list[str]) -> int:
+    """A whole number of at most nine digits, or the text of one, which is recorded."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**9:
+        return value
+    if isinstance(value, str) and 0 < len(value) < 10 and value.isascii() and value.removeprefix("-").isdigit():
+        tolerated.append(f"{where}: read a text as a number")
+        return int(value)
+    raise PlanSyntaxError(f"must be a whole number, not {kind_of(value)}", where=where)
 
 
 def refuse_too_many(*, steps: Sequence[object], where: str = "") -> None:

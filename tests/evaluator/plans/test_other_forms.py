@@ -1,0 +1,295 @@
+"""Trees, HuggingGPT's tasks, tool calls and assignments: what they mean, and where their errors are."""
+
+import json
+
+import pytest
+
+from evaluator.plans import (
+    PlanContext,
+    PlanSyntaxError,
+    Step,
+    parse_hugginggpt,
+    parse_lumos,
+    parse_tool_calls,
+    parse_tree,
+)
+from evaluator.tools import CONTROLLLM, OPENAGI, ResourceType
+
+OPEN = PlanContext(catalogue=CONTROLLLM, resources={}, expects=None)
+PICTURE_AND_QUESTION = PlanContext(
+    catalogue=OPENAGI,
+    resources={"image": ResourceType.IMAGE, "query": ResourceType.TEXT},
+    expects=ResourceType.TEXT,
+)
+THREE = PlanContext(
+    catalogue=OPENAGI,
+    resources={"first": ResourceType.IMAGE, "second": ResourceType.TEXT, "third": ResourceType.TEXT},
+    expects=None,
+)
+
+
+def wiring(parsed):
+    return [(step.tool, *step.inputs.values()) for step in parsed.plan.steps]
+
+
+def tree(text, context=PICTURE_AND_QUESTION):
+    return parse_tree(text=text, context=context)
+
+
+def test_each_branch_of_a_tree_works_on_its_resource():
+    parsed = tree("(Image Denoising,Colorization,)(Fill Mask,)Visual Question Answering,Machine Translation,")
+    assert wiring(parsed) == [
+        ("Image Denoising", "$image"),
+        ("Colorization", "s1.image"),
+        ("Fill Mask", "$query"),
+        ("Visual Question Answering", "s2.image", "s3.text"),
+        ("Machine Translation", "s4.text"),
+    ]
+    assert parsed.plan.answers == ("s5.text",)
+    assert parsed.tolerated == ()
+
+
+def test_branches_nest_and_an_empty_branch_hands_its_resource_on():
+    parsed = tree("((Colorization,)()Visual Question Answering,)(Fill Mask,)Question Answering", THREE)
+    assert wiring(parsed) == [
+        ("Colorization", "$first"),
+        ("Visual Question Answering", "s1.image", "$second"),
+        ("Fill Mask", "$third"),
+        ("Question Answering", "s2.text", "s3.text"),
+    ]
+
+
+def test_resources_that_no_branch_takes_come_after_the_branches():
+    parsed = tree("(Colorization,)(Fill Mask,)Visual Question Answering,Question Answering,", THREE)
+    assert wiring(parsed)[-1] == ("Question Answering", "s3.text", "$third")
+
+
+def test_a_single_branch_an_empty_name_and_a_spelling_are_recorded():
+    parsed = tree("(image  denoising,,)Colorization")
+    assert wiring(parsed) == [("Image Denoising", "$image"), ("Colorization", "s1.image")]
+    assert parsed.tolerated == (
+        "character 2: read 'image  denoising' as 'Image Denoising'",
+        "character 19: ignored an empty name",
+        "character 1: a single branch",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "says"),
+    [
+        ("(A,)(B,", "character 5", "never closed"),
+        ("(A,))", "character 5", "closes nothing"),
+        ("A,(B,)", "character 3", "before the names"),
+        ("()()", "", "empty"),
+        ("(" * 30, "character 22", "more than 20 deep"),
+        ("(A,)\n(B,))", "line 2, column 5", "closes nothing"),
+    ],
+)
+def test_a_malformed_tree_says_where(text, where, says):
+    with pytest.raises(PlanSyntaxError, match=says) as caught:
+        tree(text)
+    assert caught.value.where == where
+
+
+def task(number, name, args, dep=(-1,)):
+    return {"task": name, "id": number, "dep": list(dep), "args": args}
+
+
+def test_huggingpt_tasks_refer_to_each_other_by_id():
+    parsed = parse_hugginggpt(
+        value=json.dumps(
+            [
+                task(0, "image_captioning", {"image": "a.png"}),
+                task(7, "text_to_speech", {"text": "<resource>-0"}, dep=[0]),
+                task(8, "image_audio_to_video", {"image": "a.png", "audio": "<resource>-7"}, dep=[7]),
+            ]
+        ),
+        context=OPEN,
+    )
+    assert wiring(parsed) == [
+        ("image_captioning", "a.png"),
+        ("text_to_speech", "<resource>-0"),
+        ("image_audio_to_video", "a.png", "<resource>-7"),
+    ]
+    assert parsed.plan.steps[1].outputs == {"speech": "<resource>-7"}
+    assert parsed.plan.answers == ("<resource>-8",)
+    assert parsed.tolerated == ()
+
+
+def test_an_argument_named_by_its_type_is_the_one_of_that_type():
+    parsed = parse_hugginggpt(
+        value=[
+            task(0, "image-captioning", {"image": "a.png"}),
+            task("1", "openai_chat_model", {"text": "<GENERATED>-0"}, dep=[0, 5]),
+            task(2, "Magic", {"text": ["<resource>-1", "x"]}),
+        ],
+        context=OPEN,
+    )
+    assert parsed.plan.steps[1].inputs == {"input_msg": "<resource>-0"}
+    assert parsed.plan.steps[2] == Step(
+        id="s3", tool="Magic", inputs={"text": "<resource>-1, x"}, outputs={"output0": "<resource>-2"}
+    )
+    assert parsed.plan.answers == ("<resource>-2",)
+    assert parsed.tolerated == (
+        "[0]: read 'image-captioning' as 'image_captioning'",
+        "[1].id: read a text as a number",
+        "[1].args: read 'text' as 'input_msg', the one argument of that type",
+        "[1].args.text: read '<GENERATED>-0' as '<resource>-0'",
+        "[1].dep: no argument uses the result of 5",
+        "[2], input 'text': joined a list of 2 to '<resource>-1, x'",
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "where", "says"),
+    [
+        ({}, "", "a task list is a list"),
+        ([3], "[0]", "a task is a JSON object"),
+        ([task(0, "", {})], "[0].task", "empty text"),
+        ([task(None, "x", {})], "[0].id", "whole number"),
+        ([task(0, "x", [])], "[0].args", "must be an object"),
+        ([task(0, "x", {}), task(0, "x", {})], "[1].id", "two tasks"),
+        ([{"task": "x", "id": 0, "dep": 3, "args": {}}], "[0].dep", "list of ids"),
+    ],
+)
+def test_a_malformed_task_list_says_where(value, where, says):
+    with pytest.raises(PlanSyntaxError, match=says) as caught:
+        parse_hugginggpt(value=value, context=OPEN)
+    assert caught.value.where == where
+
+
+def call(call_id, name, **arguments):
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+
+
+@pytest.mark.parametrize("reference", ["call_a", "$call_a", "call_a.image", "$call_a.image"])
+def test_tool_calls_refer_to_results_by_the_calls_id(reference):
+    parsed = parse_tool_calls(
+        value=[
+            call("call_a", "Image_Denoising", image="$image"),
+            call("call_b", "Visual_Question_Answering", image=reference, text="$query"),
+        ],
+        context=PICTURE_AND_QUESTION,
+    )
+    assert parsed.plan.steps == (
+        Step("call_a", "Image Denoising", {"image": "$image"}, {"image": "call_a.image"}),
+        Step(
+            "call_b", "Visual Question Answering", {"image": "call_a.image", "text": "$query"}, {"text": "call_b.text"}
+        ),
+    )
+    assert parsed.plan.answers == ("call_b.text",)
+    assert len(parsed.tolerated) == 2
+
+
+def test_an_assistants_message_may_hold_the_calls_and_a_resource_comes_before_a_call():
+    parsed = parse_tool_calls(
+        value={
+            "role": "assistant",
+            "tool_calls": [
+                {"function": {"name": "Colorization", "arguments": {"image": "$image"}}},
+                call("image", "Image Denoising", image="$image"),
+                call("last", "Image Captioning", image="image"),
+            ],
+        },
+        context=PICTURE_AND_QUESTION,
+    )
+    assert [dict(step.inputs) for step in parsed.plan.steps] == [
+        {"image": "$image"},
+        {"image": "$image"},
+        {"image": "image.image"},
+    ]
+    assert parsed.tolerated == (
+        "tool_calls[0].id: missing; called it by its number",
+        "tool_calls[0].function.arguments: an object instead of its text",
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "where", "says"),
+    [
+        ({}, "", "tool calls are a list"),
+        ([[]], "[0]", "a call is a JSON object"),
+        ([{"id": "a"}], "[0].function", "missing"),
+        ([{"id": 3}], "[0].id", "a number"),
+        ([call("a", "")], "[0].function.name", "empty text"),
+        ([call("a", "x"), call("a", "x")], "[1].id", "two calls"),
+        ([call("a", "x") | {"type": "custom"}], "[0].type", '"function"'),
+        ([{"id": "a", "function": {"name": "x", "arguments": '{"a"}'}}], "[0].function.arguments, character 5", "JSON"),
+        ([{"id": "a", "function": {"name": "x", "arguments": "[]"}}], "[0].function.arguments", "of a list"),
+        ([{"id": "a", "function": {"name": "x"}}], "[0].function.arguments", "missing"),
+    ],
+)
+def test_malformed_tool_calls_say_where(value, where, says):
+    with pytest.raises(PlanSyntaxError, match=says) as caught:
+        parse_tool_calls(value=value, context=OPEN)
+    assert caught.value.where == where
+
+
+def test_assignments_take_arguments_by_place_and_by_name():
+    parsed = parse_lumos(
+        text="""R1 = object_detection(a.png); R2 = select_bbox(R1, condition='bear, brown')
+        R3 = count_objects(bbox_list=R2);""",
+        context=OPEN,
+    )
+    assert [dict(step.inputs) for step in parsed.plan.steps] == [
+        {"image": "a.png"},
+        {"bbox_list": "R1", "condition": "bear, brown"},
+        {"bbox_list": "R2"},
+    ]
+    assert parsed.plan.steps[1].outputs == {"result": "R2"}
+    assert parsed.plan.answers == ("R3",)
+    assert parsed.tolerated == ()
+
+
+def test_controlllms_own_assignments_are_read_too():
+    parsed = parse_lumos(
+        text="<TOOL-GENERATED>-t-bbox-0 = object_detection(image='a.png')\n"
+        "<GENERATED>-0 = count_objects(bbox_list=<TOOL-GENERATED>-t-bbox-0)",
+        context=OPEN,
+    )
+    assert wiring(parsed) == [("object_detection", "a.png"), ("count_objects", "<TOOL-GENERATED>-t-bbox-0")]
+    assert parsed.plan.answers == ("<GENERATED>-0",)
+
+
+def test_lumos_annotations_are_read_without_their_labels_and_results():
+    parsed = parse_lumos(
+        text="""Action 1-1: R1 = VQA([IMG], Question: What's the sign (on the lane)?) = There's a right turn.
+Action 3-1: R3, R4 = QA([R1, R2], None, 2 - 0.5)""",
+        context=OPEN,
+    )
+    assert parsed.plan.steps == (
+        Step("s1", "VQA", {"input0": "IMG", "input1": "Question: What's the sign (on the lane)?"}, {"output0": "R1"}),
+        Step("s2", "QA", {"input0": "R1, R2", "input2": "2 - 0.5"}, {"output0": "R3", "output1": "R4"}),
+    )
+    assert parsed.plan.answers == ("R3", "R4")
+    assert parsed.tolerated == (
+        "line 1, column 1: ignored 'Action 1-1:'",
+        'line 1, column 71: ignored the result "= There\'s a right turn."',
+        "line 2, column 1: ignored 'Action 3-1:'",
+        "line 1, column 13, input 'input0': joined a list of 1 to 'IMG'",
+        "line 2, column 13, input 'input0': joined a list of 2 to 'R1, R2'",
+        "line 2, column 13, input 'input1': an empty value counts as a missing argument",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "says"),
+    [
+        ("", "character 1", "empty"),
+        ("R1 = (", "character 6", "expected a tool's name"),
+        ("R1 = f", "character 7", r"expected '\(' after the tool 'f'"),
+        ("R1 = f(a", "character 7", "never closed"),
+        ("R1 = f('a", "character 8", "quote is never closed"),
+        ("R1 = f(a=1, a=2)", "character 13", "twice"),
+        ("R1 = f(a=1, 2)", "character 13", "without a name"),
+        ("R1 = f(,)", "character 8", "expected a value"),
+        ("R1 = f(a]b)", "character 9", "expected '\\)' before ']'"),
+        ("R1 = f(a) g(b)", "character 11", "';' or a new line"),
+        ("R1 = f(a)\nR2 = g('b' c)", "line 2, column 12", "after an argument"),
+        ("R1 = f([a, [b])", "character 15", "expected ']' before '\\)'"),
+    ],
+)
+def test_malformed_assignments_say_where(text, where, says):
+    with pytest.raises(PlanSyntaxError, match=says) as caught:
+        parse_lumos(text=text, context=OPEN)
+    assert caught.value.where == where
