@@ -9,8 +9,6 @@ import numpy as np
 RESAMPLES = 2000
 SEED = 20240229
 Z_95 = 1.959963984540054
-"""The 97.5 % quantile of the standard normal distribution."""
-Z_95 = 1.959963984540054
 """Quantile of the normal distribution that leaves 2.5 % on each side."""
 
 
