@@ -13,6 +13,7 @@ from rich.table import Table
 
 from evaluator.lilliput.cli import app as lilliput_app
 from evaluator.planners.bundled import DESCRIPTIONS, bundled_names, bundled_planner
+from evaluator.scoring_cli import score_plans
 from evaluator.suites import Suite
 from evaluator.suites_cli import app as suites_app
 from evaluator.suites_cli import chosen_suite, usage_error
@@ -30,6 +31,7 @@ app.add_typer(suites_app, name="suites")
 app.add_typer(planners_app, name="planners")
 app.add_typer(profiles_app, name="profiles")
 app.add_typer(lilliput_app, name="lilliput")
+app.command("score-plans")(score_plans)
 
 out = Console()
 log = Console(stderr=True)

@@ -196,3 +196,15 @@ def _read(
         frozenset({ResourceType.TEXT}),
         tuple(reference for reference in inside if reference not in made),
     )
+
+
+def describe(term: Term) -> str:
+    """A term in words, as nested calls."""
+    if isinstance(term, FileTerm):
+        return term.name
+    if isinstance(term, LiteralTerm):
+        return repr(term.text if len(term.text) <= 60 else term.text[:57] + "...")
+    if isinstance(term, FalseTerm):
+        return f"{term.reference} (does not exist)"
+    arguments = ", ".join(f"{name}={describe(value)}" for name, value in term.args.items())
+    return f"{term.tool}({arguments})"

@@ -1,0 +1,188 @@
+"""Scoring a file of plans for a suite that judges plans."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evaluator.metrics.aggregate import TaskScore, summarise
+from evaluator.metrics.planning import INDICATORS, missing_plan
+from evaluator.metrics.statistics import wilson
+from evaluator.planning_evaluation import MAX_CANDIDATES, JudgedPlan, judge
+from evaluator.plans import PlanSyntaxError
+from evaluator.records import Outcome
+from evaluator.suites.model import Suite
+from evaluator.suites.toolbench.suite import ToolTask
+
+
+class PlanFileError(ValueError):
+    """A line of the file is not what it should be; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLine:
+    """One line: a task, its candidate plans (best first), and whatever else the line holds."""
+
+    number: int
+    task: str
+    plans: tuple[object, ...]
+    rest: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredLine:
+    """What came of one line."""
+
+    line: PlanLine
+    task: ToolTask | None
+    """None if the suite has no such task."""
+    judged: JudgedPlan | None
+    """None if there is no readable plan, or no goal to judge it by."""
+    indicators: Mapping[str, float | None]
+    why: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The scores of a file."""
+
+    rows: tuple[ScoredLine, ...]
+    missing: tuple[str, ...]
+    """Tasks with a goal that no line names; they count against the planner."""
+    summary: Mapping[str, Any]
+    by_level: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    by_group: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    not_covered: int = 0
+    """Tasks of the suite without a goal."""
+
+
+def read_lines(lines: Iterable[str]) -> Iterator[PlanLine]:
+    """Read `{"task": ..., "plan": ...}` or `{"task": ..., "plans": [...]}` lines.
+
+    Raises:
+        PlanFileError: a line is no such object.
+    """
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            raw = json.loads(line)
+        except (ValueError, RecursionError):
+            raise PlanFileError(f"line {number} is not valid JSON") from None
+        if not isinstance(raw, dict) or not isinstance(raw.get("task"), str | int):
+            raise PlanFileError(f'line {number} must be an object with "task" and "plan"')
+        if "plan" not in raw and not isinstance(raw.get("plans"), list):
+            raise PlanFileError(f'line {number} has no "plan"')
+        plans = raw["plans"] if "plans" in raw else [raw["plan"]]
+        rest = {key: value for key, value in raw.items() if key not in {"task", "plan", "plans"}}
+        yield PlanLine(number=number, task=str(raw["task"]), plans=tuple(plans[:MAX_CANDIDATES]), rest=rest)
+
+
+def score_lines(*, suite: Suite, lines: Iterable[PlanLine], active_only: bool = False) -> Report:
+    """Judge every line, and sum up over the whole suite: tasks that no line names count as the worst plan there is.
+
+    Args:
+        suite: a suite that judges plans.
+        lines: the plans; several lines for one task are several solutions.
+        active_only: leave out the entries with defects that excuse a planner.
+    """
+    tasks = [task for task in suite.tasks if isinstance(task, ToolTask) and (task.active or not active_only)]
+    by_key = {task.key: task for task in tasks} | {str(index): task for index, task in enumerate(tasks)}
+    by_key |= {task.key: task for task in tasks}
+    rows = tuple(_score(suite=suite, line=line, task=by_key.get(line.task)) for line in lines)
+    named = {row.task.key for row in rows if row.task is not None}
+    missing = [task for task in tasks if task.goal is not None and task.key not in named]
+    scores = [(row.task, _task_score(row.task, row)) for row in rows if row.task is not None and row.task.goal]
+    scores += [(task, _task_score(task, None)) for task in missing]
+    return Report(
+        rows=rows,
+        missing=tuple(task.key for task in missing),
+        summary=summarise(suite=suite, results=[score for _, score in scores]),
+        by_level=_by(scores=scores, names=("easy", "medium", "hard"), attribute="level"),
+        by_group=_by(scores=scores, names=tuple(sorted({task.group for task, _ in scores})), attribute="group"),
+        not_covered=sum(task.goal is None for task in tasks),
+    )
+
+
+def _score(*, suite: Suite, line: PlanLine, task: ToolTask | None) -> ScoredLine:
+    nothing: dict[str, float | None] = dict.fromkeys(INDICATORS)
+    if task is None:
+        why = {"error": f"{suite.slug} has no task {line.task!r}"}
+        return ScoredLine(line=line, task=None, judged=None, indicators=nothing, why=why)
+    if task.goal is None:
+        why = {"error": f"there is no goal to judge by: {task.uncovered}"}
+        return ScoredLine(line=line, task=task, judged=None, indicators=nothing, why=why)
+    judged: list[JudgedPlan | None] = []
+    problem = "no plan was given"
+    for value in line.plans:
+        try:
+            judged.append(judge(suite=suite, task=task, value=value))
+        except PlanSyntaxError as error:
+            problem = problem if judged else f"the plan cannot be read: {error}"
+            judged.append(None)
+    best = max((found.judgement.SE for found in judged if found is not None), default=0)
+    first = judged[0] if judged else None
+    if first is None:
+        missing = missing_plan(problem)
+        worst: dict[str, float | None] = {name: float(value) for name, value in missing.indicators().items()}
+        return ScoredLine(line, task, None, worst | {"SE_best": float(best)}, missing.why)
+    return ScoredLine(line, task, first, first.indicators | {"SE_best": float(best)}, first.judgement.why)
+
+
+def _task_score(task: ToolTask, row: ScoredLine | None) -> TaskScore:
+    scored = row is not None and row.judged is not None
+    indicators = {name: value for name, value in row.indicators.items() if value is not None} if row and scored else {}
+    return TaskScore(
+        task=task.key,
+        metric=task.metric,
+        outcome=Outcome.SCORED if scored else Outcome.PLANNER_FAULT,
+        score=indicators.get("SE", 0.0),
+        indicators=indicators,
+    )
+
+
+def _by(
+    *, scores: Sequence[tuple[ToolTask, TaskScore]], names: Sequence[str], attribute: str
+) -> dict[str, dict[str, Any]]:
+    """The five indicators for each value of an attribute of the tasks."""
+    found: dict[str, dict[str, Any]] = {}
+    for name in names:
+        chosen = [score for task, score in scores if getattr(task, attribute) == name]
+        if chosen:
+            found[name] = {"count": len(chosen)} | {key: _share(key=key, scores=chosen) for key in INDICATORS}
+    return found
+
+
+def _share(*, key: str, scores: Sequence[TaskScore]) -> float:
+    worst = 1.0 if key in {"IR", "HR"} else 0.0
+    values = [score.indicators.get(key, worst) for score in scores]
+    return wilson(successes=round(sum(values)), total=len(values)).mean
+
+
+def report_to_json(report: Report) -> dict[str, Any]:
+    """The report as `planarena score-plans --json` prints it."""
+    metrics = report.summary["metrics"]
+    return {
+        "metrics": {key: value["mean"] for key, value in metrics.items()},
+        "intervals": {key: [value["low"], value["high"]] for key, value in metrics.items()},
+        "counts": {
+            "lines": len(report.rows),
+            "missing": len(report.missing),
+            "not_covered": report.not_covered,
+            "unknown_task": sum(row.task is None for row in report.rows),
+        },
+        "by_level": report.by_level,
+        "by_group": report.by_group,
+        "tasks": [row_to_json(row) for row in report.rows],
+    }
+
+
+def row_to_json(row: ScoredLine) -> dict[str, Any]:
+    """One line's scores, with the line's other keys passed through."""
+    numbers = {name: None if value is None else _number(value) for name, value in row.indicators.items()}
+    tolerated = list(row.judged.tolerated) if row.judged is not None else []
+    return {**row.line.rest, "task": row.line.task, **numbers, "why": dict(row.why), "tolerated": tolerated}
+
+
+def _number(value: float) -> float | int:
+    return int(value) if value in {0.0, 1.0} else round(value, 6)
