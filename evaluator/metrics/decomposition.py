@@ -1,4 +1,4 @@
-"""DeAcc: the share of requests whose task decomposition is right (ControlLLM, section 4.4 and Tool2K).
+"""DeAcc: the share of requests whose task decomposition is right (ControlLLM, appendix 2.3, Table A5).
 
 The paper calls a decomposition right if and only if every field of every subtask equals the ground truth, and does not
 say how free text is compared. The rule here:
