@@ -26,6 +26,7 @@ _SPACE = re.compile(r"\s*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _PLAIN = {quote: re.compile(rf"[^{quote}\\]*") for quote in "'\""}
+_LOW_HALF = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _HEX = {"x": 2, "u": 4, "U": 8}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\\": "\\", "'": "'", '"': '"', "/": "/"}
 _CONSTANTS: dict[str, object] = {
@@ -184,11 +185,10 @@ class Scanner:
         if len(digits) < length or any(digit not in "0123456789abcdefABCDEF" for digit in digits):
             raise self.fail(f"this escape needs {length} hexadecimal digits", index=start)
         code = int(digits, 16)
-        if 0xD800 <= code < 0xDC00 and self.text.startswith("\\u", self.index):  # JSON writes U+10000 and up in two
-            low = self.text[self.index + 2 : self.index + 6]
-            if len(low) == 4 and low[:2].casefold() in ("dc", "dd", "de", "df") and low[2:].isalnum() and low.isascii():
-                self.index += 6
-                return (chr(code) + chr(int(low, 16))).encode("utf-16", "surrogatepass").decode("utf-16")
+        low = _LOW_HALF.match(self.text, self.index)
+        if 0xD800 <= code < 0xDC00 and low is not None:  # JSON writes U+10000 and up as two halves
+            self.index = low.end()
+            return chr(0x10000 + ((code - 0xD800) << 10) + int(low[1], 16) - 0xDC00)
         if code > 0x10FFFF or 0xD800 <= code < 0xE000:
             raise self.fail("this escape stands for no character", index=start)
         return chr(code)

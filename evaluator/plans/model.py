@@ -65,7 +65,8 @@ class Problem:
     """Id of the step it is about, if it is about one."""
 
 
-@dataclass(frozen=True)
+# Not frozen: `contextlib` sets `__traceback__` on an exception that crosses a context manager.
+@dataclass(eq=False)
 class PlanSyntaxError(Exception):
     """A text or JSON value that cannot be read as a plan."""
 

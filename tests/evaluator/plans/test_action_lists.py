@@ -212,6 +212,11 @@ def test_strings_of_printed_actions_are_python_literals():
     assert parsed.plan.steps[0].inputs == {"a": 'it\'s "so"', "b": "é\n\\d\\d", "c": "1, x"}
 
 
+def test_a_character_may_be_written_in_two_halves_as_in_json():
+    parsed = printed(r"[Action('some', {'a': '\ud83d\ude00', 'b': '\U0001f600'}, ['t'])]")
+    assert set(parsed.plan.steps[0].inputs.values()) == {"\U0001f600"}
+
+
 @pytest.mark.parametrize(
     ("text", "where", "says"),
     [
@@ -229,6 +234,7 @@ def test_strings_of_printed_actions_are_python_literals():
         ("[Action('x', {'a': 1, 'a': 2})]", "character 23", "twice"),
         (r"Action('x', {'a': '\ud800'})", "character 20", "no character"),
         (r"Action('x', {'a': '\x4'})", "character 20", "hexadecimal"),
+        (r"Action('x', {'a': '\ud83d\ude0u'})", "character 20", "no character"),
     ],
 )
 def test_malformed_printed_actions_say_where(text, where, says):

@@ -1,0 +1,359 @@
+"""Whatever a planner sends: nothing but the parsers' own error escapes, and time grows with length, not faster."""
+
+import json
+import random
+import time
+from contextlib import contextmanager, suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluator.plans import (
+    PlanContext,
+    PlanSyntaxError,
+    parse_canonical,
+    parse_comma,
+    parse_controlllm,
+    parse_decomposition,
+    parse_hugginggpt,
+    parse_lumos,
+    parse_printed,
+    parse_tool_calls,
+    parse_tree,
+    read_plan,
+)
+from evaluator.plans.literals import load_literal
+from evaluator.tools import CONTROLLLM, OPENAGI, ResourceType
+
+CONTEXT = PlanContext(
+    catalogue=CONTROLLLM,
+    resources={"image": ResourceType.IMAGE, "query": ResourceType.TEXT},
+    expects=None,
+)
+READERS = {
+    "canonical": lambda value: parse_canonical(value=value, context=CONTEXT),
+    "comma": lambda value: parse_comma(text=value, context=CONTEXT),
+    "tree": lambda value: parse_tree(text=value, context=CONTEXT),
+    "controlllm": lambda value: parse_controlllm(value=value, context=CONTEXT),
+    "printed": lambda value: parse_printed(text=value, context=CONTEXT),
+    "hugginggpt": lambda value: parse_hugginggpt(value=value, context=CONTEXT),
+    "tool_calls": lambda value: parse_tool_calls(value=value, context=CONTEXT),
+    "lumos": lambda value: parse_lumos(text=value, context=CONTEXT),
+    "decomposition": parse_decomposition,
+    "literal": load_literal,
+    "any": lambda value: read_plan(value=value, context=CONTEXT),
+}
+VALUE_READERS = ("canonical", "controlllm", "hugginggpt", "tool_calls", "any")
+
+ACTION = {"tool": "object_detection", "inputs": {"image": "a.png"}, "outputs": ["<GEN>-0"]}
+CANDIDATE = {
+    "score": 3,
+    "solution": [
+        {
+            "tool_name": "select_bbox",
+            "args": [{"name": "bbox_list", "type": "bbox", "value": "<GEN>-0"}],
+            "returns": [{"name": "result", "type": "bbox", "value": "<GEN>-1"}],
+        }
+    ],
+}
+CANONICAL = {
+    "steps": [{"id": "s1", "tool": "image_captioning", "inputs": {"image": "$image"}, "outputs": {"text": "s1.text"}}],
+    "answers": ["s1.text"],
+    "subgoals": ["look"],
+}
+TASKS = [
+    {"task": "image-captioning", "id": 0, "dep": [-1], "args": {"image": "a.png"}},
+    {"task": "openai_chat_model", "id": 1, "dep": [0], "args": {"text": "<resource>-0", "n": [1, None]}},
+]
+CALLS = [{"id": "c1", "type": "function", "function": {"name": "image_captioning", "arguments": '{"image": "$image"}'}}]
+SUBTASKS = [
+    {
+        "description": "Look.",
+        "task": ["image-perception"],
+        "id": 0,
+        "dep": [-1],
+        "args": [{"type": "image", "value": "a.png"}],
+        "returns": [{"type": "text", "value": "<GENERATED>-0"}],
+    }
+]
+VALUES = {
+    "canonical": [CANONICAL],
+    "controlllm": [[ACTION], [[ACTION], [ACTION]], [[CANDIDATE, CANDIDATE]], CANDIDATE],
+    "hugginggpt": [TASKS],
+    "tool_calls": [CALLS],
+    "decomposition": [SUBTASKS],
+}
+TEXTS = {
+    **{name: [json.dumps(value) for value in values] for name, values in VALUES.items()},
+    "any": [repr(value) for name, values in VALUES.items() for value in values if name != "decomposition"],
+    "literal": [repr(SUBTASKS), "{'a': [1, -2.5e3, None, (True,)], \"b\": '\\x41\\n\\''}"],
+    "decomposition": [f"<Solution>{json.dumps(SUBTASKS)}</Solution>", f"<Solution>{SUBTASKS!r}</Solution>"],
+    "printed": [
+        "[Action(tool_name='image_captioning', inputs={'image': 'a\\'.png', 'n': [1, -2.5e3]}, outputs=['<GEN>-0'])]",
+        "[[Action('select_bbox', {'bbox_list': \"<GEN>-0\"}, {'result': 'x'}),],\n[]] Action(\"x\", {}, \"y\"),",
+    ],
+    "lumos": [
+        "R1 = image_captioning(image=$image); R2, R3 = summarization('x \\u00e9')\n<GEN>-0 = f([R1], a (b), None)",
+        "Action 1-1: R1 = VQA([IMG], Question: What's this?) = It is a sign.",
+    ],
+    "tree": ["(image_captioning,summarization,)(text_to_tags,)image_question_answering,", "((a,)()b,)(c,)d,e"],
+    "comma": ["image_captioning, Summarization,, text_to_speech,"],
+}
+SYMBOLS = [
+    *"()[]{},:;='\"\\\n$<>-.| 0\t",
+    "Action(",
+    "tool_name=",
+    "inputs={",
+    "outputs=[",
+    "<Solution>",
+    "</Solution>",
+    "<GEN>-1",
+    "R1 =",
+    "null",
+    "None",
+    "1e999",
+    "9" * 500,
+    "\\u12",
+    "\\ud83d\\ude00",
+    "\\udc00",
+    "image_captioning",
+    "\x00",
+    "\ud800",
+    "é",
+    "\u0661",  # a digit, but not an ASCII one
+    "\uff1d",  # an equals sign, but not the ASCII one
+    "\u2028",
+    '"tool":',
+    '"steps":',
+    '"id":',
+]
+
+
+def mutated(rng, text):
+    """A text with a few pieces lost, doubled, moved or replaced."""
+    for _ in range(rng.randint(1, 3)):
+        start = rng.randrange(len(text) + 1)
+        end = min(len(text), start + rng.randint(0, 12))
+        piece = rng.choice(("", text[start:end] * 2, rng.choice(SYMBOLS), "".join(rng.choices(SYMBOLS, k=3))))
+        text = text[:start] + piece + text[end:]
+    return text
+
+
+def soup(rng):
+    return "".join(rng.choices(SYMBOLS, k=rng.randint(0, 25)))
+
+
+SCALARS = (None, True, 0, -1, 1.5, "", "x", "<GEN>-0", "\ud800", 10**30, float("nan"), [], {}, [[]], {"": None})
+
+
+def damaged(rng, value):
+    """A JSON value with some of its parts replaced, dropped or doubled."""
+    if rng.random() < 0.06:
+        return rng.choice(SCALARS)
+    if isinstance(value, dict):
+        return {
+            (rng.choice(("tool", "id", "", "value")) if rng.random() < 0.04 else key): damaged(rng, item)
+            for key, item in value.items()
+            if rng.random() > 0.04
+        }
+    if isinstance(value, list):
+        return [damaged(rng, item) for item in value for _ in range(rng.choice((1, 1, 1, 1, 1, 1, 2, 0)))]
+    return value
+
+
+def inputs(*, seed, count):
+    """Reader and input, again and again: half of the plans for the reader of their form, half for any."""
+    rng = random.Random(seed)
+    for index in range(count):
+        own = rng.choice(tuple(TEXTS))
+        reader = own if rng.random() < 0.5 else rng.choice(tuple(READERS))
+        if index % 4 == 0:
+            yield reader, soup(rng)
+        elif index % 4 == 1 and own in VALUE_READERS and own in VALUES:
+            yield own if reader == own else rng.choice(VALUE_READERS), damaged(rng, rng.choice(VALUES[own]))
+        else:
+            yield reader, mutated(rng, rng.choice(TEXTS[own]))
+
+
+def test_a_hundred_thousand_inputs_raise_nothing_but_the_parsers_own_error():
+    refused = 0
+    for name, value in inputs(seed=20, count=100_000):
+        try:
+            READERS[name](value)
+        except PlanSyntaxError:
+            refused += 1
+        except Exception as error:
+            pytest.fail(f"{name} raised {error!r} on {value!r}")
+    assert 20_000 < refused < 90_000, "the inputs should be neither all right nor all wrong"
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_the_unchanged_inputs_are_read(name):
+    for value in TEXTS[name] + (VALUES[name] if name in VALUE_READERS and name in VALUES else []):
+        READERS[name](value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(sorted(READERS)), st.text(max_size=300))
+def test_any_text(name, text):
+    with suppress(PlanSyntaxError):
+        READERS[name](text)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(VALUE_READERS),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(
+                st.sampled_from(["tool", "inputs", "outputs", "solution", "task", "id", "args", "function", "name"])
+                | st.text(max_size=3),
+                inner,
+                max_size=5,
+            )
+        ),
+        max_leaves=25,
+    ),
+)
+def test_any_json_value(name, value):
+    with suppress(PlanSyntaxError):
+        READERS[name](value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(sorted(TEXTS)), st.randoms(use_true_random=False))
+def test_any_mutated_plan(name, rng):
+    for reader in (READERS[name], READERS["any"]):
+        with suppress(PlanSyntaxError):
+            reader(mutated(rng, rng.choice(TEXTS[name])))
+
+
+SHAPES = {
+    "parentheses": "(",
+    "empty branches": "()",
+    "brackets": "[",
+    "closed brackets": "[],",
+    "braces": '{"a":',
+    "actions in actions": "Action(",
+    "actions": "Action('x'),",
+    "lists of actions": "[Action('x')],",
+    "a long name": "x",
+    "commas": ",",
+    "commas on lines": ",\n",
+    "blanks": " ",
+    "lines": "\n",
+    "quotes": "'",
+    "quoted": "'a',",
+    "broken quotes": "'\n',",
+    "backslashes": "\\",
+    "targets": "R1, ",
+    "equals": "R1 = ",
+    "assignments": "R1 = f(a)\n",
+    "results": "R1 = f(a) = b = c\n",
+    "brackets in brackets": "[(",
+    "digits": "9",
+    "placeholders": "<GEN>-",
+    "tags": "<Solution>",
+    "unknown keys": '"a": 1, ',
+}
+FRAMES = {
+    "": ("", ""),
+    "printed": ("[Action('x', {'a': [", "]}, ['y'])]"),
+    "call": ("R1 = f(", ")"),
+    "list in call": ("R1 = f([", "])"),
+    "mapping": ("{", "}"),
+    "action": ('[{"tool": "x", "inputs": {"a": [', ']}, "outputs": []}]'),
+    "text": ('[{"tool": "x", "inputs": {"a": "', '"}, "outputs": ["y"]}]'),
+}
+
+
+def seconds(reader, text):
+    """Processor time of one reading, the best of three: other work on the machine does not count."""
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        with suppress(PlanSyntaxError):
+            reader(text)
+        times.append(time.process_time() - start)
+        if times[-1] < 0.001:
+            break
+    return min(times)
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+def test_time_grows_with_length_and_not_faster(name):
+    size = 4_000
+    for shape, piece in SHAPES.items():
+        for frame, (before, after) in FRAMES.items():
+            short, long = (before + piece * (length // len(piece)) + after for length in (size, 8 * size))
+            base, grown = seconds(READERS[name], short), seconds(READERS[name], long)
+            assert grown < 12 * max(base, 0.002), f"{shape} in {frame or 'nothing'}: {base:.4f} s, then {grown:.4f} s"
+
+
+def test_many_arguments_and_keys_take_linear_time():
+    def plans(count):
+        many = {f"a{index}": ["x", 1] for index in range(count)}
+        names = [{"name": f"a{index}", "value": index} for index in range(count)]
+        listed = [f"o{index}" for index in range(count)]
+        calls = [{"id": "c", "function": {"name": "image_captioning", "arguments": json.dumps(many)}}]
+        yield "controlllm", [{"tool": "image_captioning", "inputs": many, "outputs": listed}]
+        yield "controlllm", [{"tool": "x", "args": names, "returns": listed} | many]
+        yield "hugginggpt", [{"task": "image_captioning", "id": 0, "dep": [0] * count, "args": many}]
+        yield "tool_calls", calls
+        yield "lumos", f"{', '.join(listed)} = f({', '.join(f'{name}=x' for name in many)})"
+        yield "lumos", f"R1 = f({', '.join(listed)})"
+        yield "printed", f"[Action('x', {many!r}, {listed!r})]"
+        yield "canonical", {"steps": [{"id": "s", "tool": "x", "inputs": dict.fromkeys(many, "x")}], "answers": listed}
+
+    for (name, few), (_, many) in zip(plans(1_000), plans(8_000), strict=True):
+        base, grown = seconds(READERS[name], few), seconds(READERS[name], many)
+        assert grown < 12 * max(base, 0.002), f"{name}: {base:.4f} s, then {grown:.4f} s"
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+@pytest.mark.parametrize("piece", ["[", "(", '{"a":', "{'a':", "Action('x', {'a': [", "R1 = f([", "((a,)"])
+def test_depth_is_bounded(name, piece):
+    for count in (30, 900, 100_000):
+        with suppress(PlanSyntaxError):
+            READERS[name](piece * count)
+
+
+def test_deep_json_values_are_refused_not_followed():
+    value = "x"
+    for _ in range(100_000):
+        value = [value]
+    for name in VALUE_READERS:
+        with suppress(PlanSyntaxError):
+            READERS[name]([{"tool": "x", "inputs": {"a": value}, "outputs": []}])
+
+
+def test_a_text_that_utf_8_cannot_write_is_no_plan():
+    for value in (
+        [{"tool": "x", "inputs": {"a": "\ud800"}, "outputs": []}],
+        '[{"tool": "\\udc00", "inputs": {}, "outputs": []}]',
+    ):
+        with pytest.raises(PlanSyntaxError, match="half a character"):
+            read_plan(value=value, context=CONTEXT)
+
+
+def test_a_key_given_twice_is_refused():
+    with pytest.raises(PlanSyntaxError, match="stands twice"):
+        read_plan(value='{"steps": [], "steps": [], "answers": []}', context=CONTEXT)
+
+
+def test_unknown_names_of_any_catalogue_stay_as_they_are():
+    context = PlanContext(catalogue=OPENAGI, resources={}, expects=None)
+    assert read_plan(value="Magic, Colorization", context=context).plan.tools() == ("Magic", "Colorization")
+
+
+@contextmanager
+def some_block():
+    yield
+
+
+def test_the_error_crosses_a_context_manager_unharmed():
+    with pytest.raises(PlanSyntaxError, match="half a character"), some_block():
+        raise PlanSyntaxError("half a character")
