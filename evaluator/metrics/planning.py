@@ -95,7 +95,7 @@ def _lacking(*, calls: Sequence[ReadCall], goal: Goal) -> list[str]:
     found = []
     for part, chains in zip(goal.parts, goal.chains, strict=True):
         if not any(chain <= tools for chain in chains):
-            nearest = min(chains, key=lambda chain: (len(chain - tools), len(chain), sorted(chain)))
+            nearest = min(chains, key=lambda chain: (len(chain - tools) / len(chain), len(chain), sorted(chain)))
             found.append(f"{part.sentence()}: lacks {', '.join(sorted(nearest - tools))}")
     return found
 

@@ -5,7 +5,7 @@ anything else is a false resource.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -153,11 +153,14 @@ def interpret(
         files: the request's files with the types that the request gives them.
     """
     made: dict[str, tuple[CallTerm, ResourceType | None]] = {}
+    later = {normal_reference(reference) for step in plan.steps for reference in step.outputs.values()}
     calls = []
     for number, step in enumerate(plan.steps, start=1):
         known = step.tool in catalogue
         signature = catalogue[step.tool].outputs if known else {}
-        arguments = {name: _read(value=value, made=made, files=files) for name, value in step.inputs.items()}
+        arguments = {
+            name: _read(value=value, made=made, later=later, files=files) for name, value in step.inputs.items()
+        }
         terms = {name: read.term for name, read in arguments.items()}
         outputs = []
         for output, reference in step.outputs.items():
@@ -174,6 +177,7 @@ def _read(
     *,
     value: str,
     made: Mapping[str, tuple[CallTerm, ResourceType | None]],
+    later: Set[str],
     files: Mapping[str, frozenset[ResourceType]],
 ) -> ReadArgument:
     reference = normal_reference(value.strip())
@@ -187,7 +191,7 @@ def _read(
         kind = type_of_placeholder(reference) or (type_of_file(reference) if is_file_name(reference) else None)
         roles = frozenset() if kind is None else frozenset({kind})
         return ReadArgument(FalseTerm(reference), kind, roles, (reference,))
-    if _REFERENCE.fullmatch(reference):
+    if reference in later or _REFERENCE.fullmatch(reference):
         return ReadArgument(FalseTerm(reference), None, frozenset(), (reference,))
     inside = (normal_reference(found[0]) for found in _PLACEHOLDER.finditer(value))
     return ReadArgument(
