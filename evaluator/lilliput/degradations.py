@@ -17,11 +17,11 @@ Pixels = npt.NDArray[np.uint8]
 """8-bit RGB of shape (..., height, width, 3)."""
 Floats = npt.NDArray[np.float32]
 
-NOISE_SIGMA = 0.11
-"""Standard deviation of the noise, in units of the full range: 28 grey levels."""
-BLUR_SIGMA = 1.4
+NOISE_SIGMA = 0.15
+"""Standard deviation of the noise, in units of the full range: 38 grey levels."""
+BLUR_SIGMA = 1.8
 """Standard deviation of the Gaussian kernel in pixels."""
-_BLUR_REACH = 5
+_BLUR_REACH = 7
 LUMA = np.asarray((0.299, 0.587, 0.114), dtype=np.float32)
 """ITU-R BT.601, as in Pillow's conversion to `L`."""
 
@@ -47,7 +47,7 @@ def grayscale(pixels: Pixels) -> Pixels:
 
 
 def blur(pixels: Pixels) -> Pixels:
-    """Convolution with a Gaussian of 1.4 pixels, the borders mirrored."""
+    """Convolution with a Gaussian of 1.8 pixels, the borders mirrored."""
     offsets = np.arange(-_BLUR_REACH, _BLUR_REACH + 1, dtype=np.float32)
     kernel = np.exp(-0.5 * (offsets / BLUR_SIGMA) ** 2)
     kernel /= kernel.sum()

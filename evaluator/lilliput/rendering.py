@@ -62,14 +62,14 @@ def _sharp(wave: Plane) -> Plane:
 
 
 _PATTERNS: dict[Texture, Callable[[Plane, Plane], Plane]] = {
-    Texture.WAVY: lambda x, y: _sharp(_wave(y + 1.5 * _wave(x, 10), 6)),
+    Texture.WAVY: lambda x, y: _sharp(_wave(y + 1.5 * _wave(x, 11), 7)),
     Texture.CHEQUERED: lambda x, y: _sharp(2 * _wave(x, 8) * _wave(y, 8)),
-    Texture.STRIPED: lambda x, y: _sharp(_wave(y + 0 * x, 5)),
-    Texture.DIAGONAL: lambda x, y: _sharp(_wave(x + y, 7)),
-    Texture.DOTTED: lambda x, y: np.clip(2 * (_wave(x, 6) + _wave(y, 6)) - 1.5, -1, 1),
-    Texture.UPRIGHT: lambda x, y: _sharp(_wave(x + 0 * y, 5)),
-    Texture.GRIDDED: lambda x, y: np.clip(3.2 - 4 * np.maximum(_wave(x, 7), _wave(y, 7)), -1, 1),
-    Texture.HATCHED: lambda x, y: _sharp(_wave(x - y, 4.5)),
+    Texture.STRIPED: lambda x, y: _sharp(_wave(y + 0 * x, 6)),
+    Texture.DIAGONAL: lambda x, y: _sharp(_wave(x + y, 9)),
+    Texture.DOTTED: lambda x, y: np.clip(2 * (_wave(x, 7) + _wave(y, 7)) - 1.5, -1, 1),
+    Texture.UPRIGHT: lambda x, y: _sharp(_wave(x + 0 * y, 6)),
+    Texture.GRIDDED: lambda x, y: np.clip(3.2 - 4 * np.maximum(_wave(x, 8), _wave(y, 8)), -1, 1),
+    Texture.HATCHED: lambda x, y: _sharp(_wave(x - y, 8)),
 }
 
 _BACKGROUND_PATTERNS: dict[Background, Callable[[Plane, Plane], Plane]] = {

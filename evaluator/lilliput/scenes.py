@@ -23,11 +23,13 @@ from evaluator.lilliput.vocabulary import (
 SIZE = 64
 """Width and height of a clean picture in pixels."""
 
-_MAIN_RADIUS = (15.0, 19.0)
-_SMALL_RADIUS = (5.0, 7.5)
-_MAIN_SHIFT = 6.0
+_MAIN_RADIUS = (13.0, 17.0)
+_SMALL_RADIUS = (4.5, 6.5)
+_MAIN_SHIFT = 4.0
 _GAP = 1.5
-_LUMA_CONTRAST = 18.0
+_LUMA_CONTRAST = 22.0
+_PAINTED = 0.85
+"""Brightness of a textured object against its plain colour."""
 _ATTEMPTS = 40
 
 
@@ -137,7 +139,7 @@ def _uniform(rng: np.random.Generator, low: float, high: float) -> float:
 def _colour(*, rng: np.random.Generator, background: Background) -> Colour:
     """A colour whose luma differs from the background's, so that outlines survive grayscale."""
     luma = BACKGROUNDS[background].luma
-    fitting = [colour for colour in Colour if abs(COLOURS[colour].luma - luma) >= _LUMA_CONTRAST]
+    fitting = [colour for colour in Colour if abs(_PAINTED * COLOURS[colour].luma - luma) >= _LUMA_CONTRAST]
     return fitting[rng.integers(len(fitting))]
 
 
@@ -150,7 +152,7 @@ def _thing(
         x=x,
         y=y,
         radius=radius,
-        angle=_uniform(rng, -math.pi / 12, math.pi / 12),
+        angle=_uniform(rng, -math.pi / 18, math.pi / 18),
         shade=_uniform(rng, 0.97, 1.03),
         phase=(_uniform(rng, 0, 12), _uniform(rng, 0, 12)),
     )

@@ -31,6 +31,7 @@ def write_card(*, folder: Path, quality: Mapping[str, str]) -> None:
         f"- Parameters: {_parameters(folder):,}, stored as float16, computed with as float32",
         f"- Data: {_DATA.get(folder.name, RESTORATION_NOTE)}; {record['scenes']:,} scenes of world {record['world']}",
         f"- Trained by: {commands} (seed {record['seed']}, {record['steps']} steps, torch {record['torch']}, CPU)",
+        *(f"- Note: {note}" for note in [record.get("note")] if note),
         "- Licence: Apache-2.0; trained here from random weights on procedural data",
         "",
         "Held-out quality, measured by `planarena lilliput quality` on scenes of the validation split:",

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
 
 import numpy as np
 import torch
@@ -18,7 +17,7 @@ from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training.recipes import RESTORER_FOLDERS
 from evaluator.lilliput.training.restoration import as_tensor
 from evaluator.lilliput.training.states import RESTORING_ORDER
-from evaluator.lilliput.vocabulary import Colour, Shape
+from evaluator.lilliput.vocabulary import CLASS_LABELS, Colour, Shape
 from evaluator.metrics.similarity import Scorer, load_scorer
 from evaluator.values import Image
 
@@ -126,21 +125,18 @@ def ablation(*, bench: Workbench, present: frozenset[Degradation]) -> dict[str, 
 
 
 def label_margin(bench: Workbench) -> dict[str, float]:
-    """Mean BERT score of a label against one of another colour, of another shape, and of both."""
-    pairs = {
-        "another colour": [(f"{c} {s}", f"{d} {s}") for s in Shape for c in Colour for d in Colour if c is not d],
-        "another shape": [(f"{c} {s}", f"{c} {t}") for c in Colour for s in Shape for t in Shape if s is not t],
-        "another colour and shape": [
-            (f"{c} {s}", f"{d} {t}")
-            for c, d in zip(Colour, [*Colour][1:], strict=False)
-            for s, t in permutations(Shape, 2)
-        ],
+    """Mean BERT score of every label against one of another colour, of another shape, and of both."""
+    colours, shapes = list(Colour), list(Shape)
+    next_colour = dict(zip(colours, colours[1:] + colours[:1], strict=True))
+    next_shape = dict(zip(shapes, shapes[1:] + shapes[:1], strict=True))
+    labels = [(colour, shape) for colour in colours for shape in shapes]
+    wrong = {
+        "another colour": [f"{next_colour[colour]} {shape}" for colour, shape in labels],
+        "another shape": [f"{colour} {next_shape[shape]}" for colour, shape in labels],
+        "another colour and shape": [f"{next_colour[colour]} {next_shape[shape]}" for colour, shape in labels],
     }
     scorer = bench.scorers["BERT"]
-    return {
-        name: float(np.mean(scorer.score(outputs=[a for a, _ in found], references=[b for _, b in found])))
-        for name, found in pairs.items()
-    }
+    return {name: float(np.mean(scorer.score(outputs=texts, references=CLASS_LABELS))) for name, texts in wrong.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,9 @@ def load_restorers(*, weights: Path, before: Degradation) -> dict[Degradation, R
 
 def _data(*, bank: Bank, weights: Path, degradation: Degradation) -> RestorationData:
     restorers = load_restorers(weights=weights, before=degradation)
-    return RestorationData(bank=bank, degradation=degradation, restorers=restorers)
+    # Super resolution learns little from blurred images, which have no detail, and from noisy ones.
+    others = 0.3 if degradation is Degradation.LOW_RESOLUTION else 0.5
+    return RestorationData(bank=bank, degradation=degradation, restorers=restorers, others=others)
 
 
 def _super_resolution() -> nn.Module:

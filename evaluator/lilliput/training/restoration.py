@@ -36,6 +36,8 @@ class RestorationData:
     batch: int = 16
     restorers: Mapping[Degradation, Restorer] = field(default_factory=dict)
     """The experts that a gold plan calls before this one."""
+    others: float = 0.5
+    """How often each of the other degradations is present."""
 
     def pairs(self, *, rng: np.random.Generator) -> list[tuple[Pixels, Pixels]]:
         """Two half-batches, each in one state: inputs and targets of shape (batch / 2, height, width, 3)."""
@@ -44,7 +46,7 @@ class RestorationData:
     def _half(self, *, rng: np.random.Generator) -> tuple[Pixels, Pixels]:
         indices = np.sort(rng.integers(len(self.bank), size=self.batch // 2))
         clean = np.asarray(self.bank.pixels[indices])
-        present = frozenset(d for d in Degradation if rng.random() < 0.5) | {self.degradation}
+        present = frozenset(d for d in Degradation if rng.random() < self.others) | {self.degradation}
         seed = int(rng.integers(2**62))
         unspoilt, other_order = rng.random() < _UNSPOILT, rng.random() < _OTHER_ORDER
         if unspoilt and self.degradation is not Degradation.LOW_RESOLUTION:

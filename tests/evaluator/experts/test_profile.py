@@ -58,7 +58,7 @@ def test_the_digest_is_the_same_in_another_folder(copied):
     [
         ("batch_size = 32", "batch_size = 8"),
         ('id = "lilliput/denoising"', 'id = "lilliput/denoising-2"'),
-        ("num_layers = 2", "num_layers = 1"),
+        ("num_layers = 3", "num_layers = 1"),
         ('weights = "deblurring"', 'weights = "denoising"'),
     ],
 )

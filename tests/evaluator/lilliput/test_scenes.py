@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.lilliput.rendering import render
 from evaluator.lilliput.scenes import draw_scene
-from evaluator.lilliput.seeds import Split, generator
+from evaluator.lilliput.seeds import WORLD_VERSION, Split, generator
 from evaluator.lilliput.vocabulary import CLASS_LABELS, COLOURS, GERMAN, Background, Colour, Direction, Shape
 
 
@@ -106,3 +106,11 @@ def test_the_picture_shows_the_colour_of_the_main_object():
         hue = patch / np.linalg.norm(patch)
         expected = np.asarray(COLOURS[main.colour].rgb) / np.linalg.norm(COLOURS[main.colour].rgb)
         assert hue @ expected > 0.99
+
+
+def test_the_world_has_not_changed_under_its_version():
+    """If this fails on purpose, raise WORLD_VERSION: published results name it."""
+    assert WORLD_VERSION == "1"
+    labels = [draw_scene(split=Split.VALIDATION, index=index).label for index in range(5)]
+    assert labels == ["turquoise hexagon", "purple hexagon", "orange triangle", "orange triangle", "purple cross"]
+    assert draw_scene(split=Split.VALIDATION, index=0).main.x == pytest.approx(31.497403385904285)
