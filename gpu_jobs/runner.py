@@ -11,6 +11,8 @@ from gpu_jobs.protocol import BundledPlanner, Lease
 if TYPE_CHECKING:
     from evaluator.evaluation import Evaluator
     from evaluator.planners.protocol import Planner
+    from evaluator.planning_evaluation import PlanningEvaluator
+    from evaluator.suites.model import Suite
 
 
 class LeaseRefusedError(Exception):
@@ -52,7 +54,7 @@ class EvaluatorRunner:
 
     def run(self, lease: Lease) -> Iterator[ResultRecord]:
         evaluator = self._evaluator(lease)
-        with _planner(lease=lease, evaluator=evaluator) as planner:
+        with _planner(lease=lease, suite=evaluator.suite) as planner:
             yield from evaluator.run(planner=planner, tasks=lease.tasks)
 
     def provenance(self) -> dict[str, Any]:
@@ -60,17 +62,29 @@ class EvaluatorRunner:
 
         return provenance(device=self._device)
 
-    def _evaluator(self, lease: Lease) -> "Evaluator":
+    def _evaluator(self, lease: Lease) -> "Evaluator | PlanningEvaluator":
+        """The evaluator for the lease's suite, refused where suite or conditions differ from the server's."""
+        from evaluator.suites.model import SuiteKind
+        from evaluator.suites.registry import suite_of
+
+        try:
+            suite = suite_of(lease.suite)
+        except LookupError as error:
+            raise LeaseRefusedError(f"this worker cannot run {lease.suite}: {error}.") from error
+        found = _judging(suite, lease) if suite.kind is SuiteKind.PLANNING else self._executing(suite, lease)
+        _refuse_difference(what=f"suite {lease.suite}", here=suite.digest, wanted=lease.suite_digest)
+        return found
+
+    def _executing(self, suite: "Suite", lease: Lease) -> "Evaluator":
         """The evaluator for the lease's suite, profile and data. It keeps its experts for later leases."""
         from evaluator.evaluation import Evaluator
         from evaluator.experts.profile import ProfileError, load_profile
-        from evaluator.suites.registry import suite_of
         from evaluator.suites.sources import sample_source
 
         key = (lease.suite, lease.profile, lease.split, lease.samples)
         if key not in self._evaluators:
             try:
-                suite, profile = suite_of(lease.suite), load_profile(lease.profile)
+                profile = load_profile(lease.profile)
                 samples = sample_source(
                     suite=lease.suite, profile=lease.profile, split=lease.split, hidden_seed=self._hidden_seed
                 )
@@ -85,8 +99,15 @@ class EvaluatorRunner:
             )  # fmt: skip
         found = self._evaluators[key]
         _refuse_difference(what=f"profile {lease.profile}", here=found.profile.digest, wanted=lease.profile_digest)
-        _refuse_difference(what=f"suite {lease.suite}", here=found.suite.digest, wanted=lease.suite_digest)
         return found
+
+
+def _judging(suite: "Suite", lease: Lease) -> "PlanningEvaluator":
+    """The evaluator for a suite whose plans are judged. Nothing is executed: no torch, no weights."""
+    from evaluator.planning_evaluation import PlanningEvaluator, judge_digest
+
+    _refuse_difference(what="the way of judging plans", here=judge_digest(), wanted=lease.profile_digest)
+    return PlanningEvaluator(suite=suite)
 
 
 def _refuse_difference(*, what: str, here: str, wanted: str) -> None:
@@ -95,14 +116,14 @@ def _refuse_difference(*, what: str, here: str, wanted: str) -> None:
 
 
 @contextmanager
-def _planner(*, lease: Lease, evaluator: "Evaluator") -> Iterator["Planner"]:
+def _planner(*, lease: Lease, suite: "Suite") -> Iterator["Planner"]:
     from evaluator.planners.bundled import bundled_planner
     from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
 
     wanted = lease.planner
     if isinstance(wanted, BundledPlanner):
         try:
-            bundled = bundled_planner(name=wanted.name, suite=evaluator.suite)
+            bundled = bundled_planner(name=wanted.name, suite=suite)
         except LookupError as error:
             raise LeaseRefusedError(f"{error}.") from error
         yield bundled

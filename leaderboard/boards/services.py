@@ -8,9 +8,11 @@ from django.db import transaction
 from django.db.models import Case, Max, Q, QuerySet, When
 
 from evaluator import canonical_json
+from evaluator.suites.model import SuiteKind
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import Entry, best_per_planner, rank_entries, read_metrics, to_row
 from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.conditions import ALL_TASKS, NO_PROFILE
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 
 
@@ -68,7 +70,9 @@ def latest_snapshots(*, suites: Iterable[Suite]) -> dict[int, Snapshot]:
     Boards for the profile, split and samples that this installation evaluates with come before any other, so that
     nobody moves the usual board aside by evaluating under other conditions.
     """
-    usual = Q(profile=settings.PROFILE, split=settings.SPLIT, samples=settings.SAMPLES)
+    executed = Q(profile=settings.PROFILE, split=settings.SPLIT, samples=settings.SAMPLES)
+    judged = Q(profile=NO_PROFILE, split=ALL_TASKS, samples=1)
+    usual = Q(suite__kind=SuiteKind.EXECUTION) & executed | Q(suite__kind=SuiteKind.PLANNING) & judged
     snapshots = (
         Snapshot.objects.filter(suite__in=list(suites))
         .annotate(preference=Case(When(usual, then=0), default=1))

@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from evaluator.suites.model import SuiteKind
+
 
 class Suite(models.Model):
     """A versioned benchmark. A new digest is a new row: what was measured on the old one stays what it was."""
@@ -11,6 +13,10 @@ class Suite(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     title = models.CharField(max_length=100)
     description = models.TextField()
+    kind = models.CharField(
+        max_length=20, choices=[(kind.value, kind.value) for kind in SuiteKind], default=SuiteKind.EXECUTION.value
+    )
+    """`execution`: plans are executed and their results scored; `planning`: the plans themselves are judged."""
     metrics = models.JSONField()
     """Columns of the board, in order: `[{"key", "label", "description", "higher_is_better", "primary"}]`."""
     current = models.BooleanField(default=True)
@@ -26,6 +32,11 @@ class Suite(models.Model):
     def __str__(self) -> str:
         return f"{self.slug} {self.version}"
 
+    @property
+    def judges_plans(self) -> bool:
+        """Whether nothing is executed: neither profile nor samples matter then."""
+        return self.kind == SuiteKind.PLANNING
+
 
 class Task(models.Model):
     """One request of a suite."""
@@ -38,7 +49,8 @@ class Task(models.Model):
     structure = models.CharField(max_length=20)
     metric = models.CharField(max_length=20)
     attributes = models.JSONField(default=dict)
-    """Suite-specific facts for filters: base domain task, degradations, language, number of steps of the gold plan."""
+    """Suite-specific facts for filters. OpenAGI: base domain task, degradations, language, number of steps of the gold
+    plan. Suites that judge plans: group, level, flags, active, uncovered, parts of the goal."""
     gold = models.JSONField(null=True)
     """The gold plan as `plan/1`."""
 

@@ -27,6 +27,7 @@ def register_suite(suite: LibrarySuite) -> Registered:
     texts = {
         "title": suite.title,
         "description": suite.description,
+        "kind": suite.kind.value,
         "metrics": [asdict(column) for column in suite.metrics],
     }
     with transaction.atomic():

@@ -256,6 +256,8 @@ HIDDEN_SEED = env.text("PLANARENA_HIDDEN_SEED")
 """The secret that the hidden split is made from; the workers need it too."""
 SAMPLES = env.integer("PLANARENA_SAMPLES", default=8, least=1)
 TASKS_PER_SHARD = env.integer("PLANARENA_TASKS_PER_SHARD", default=8, least=1)
+PLANNING_TASKS_PER_SHARD = env.integer("PLANARENA_PLANNING_TASKS_PER_SHARD", default=100, least=1)
+"""For suites that judge plans: judging one takes milliseconds."""
 SHARD_TRIES = env.integer("PLANARENA_SHARD_TRIES", default=5, least=1)
 LEASE_SECONDS = env.integer("PLANARENA_LEASE_SECONDS", default=60, least=3)
 MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)

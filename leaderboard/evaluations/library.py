@@ -1,7 +1,7 @@
 """The one place where the site uses the `evaluator` package, so that tests can give a fake of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +12,7 @@ from evaluator.records import Outcome, Reason
 
 if TYPE_CHECKING:
     from evaluator.experts.profile import Profile
+    from evaluator.suites.model import Suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,8 @@ class TaskOutcome:
     metric: str
     outcome: Outcome
     score: float | None
+    indicators: Mapping[str, float] = field(default_factory=dict)
+    """Of suites that judge plans."""
 
 
 class AddressRefusedError(Exception):
@@ -43,8 +46,13 @@ class EvaluatorLibrary(Protocol):
         """
         ...
 
+    def judge_digest(self) -> str:
+        """Digest of the rules by which plans are judged, in the place of a profile's digest."""
+        ...
+
     def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
-        """Why tasks cannot run in this profile, by task key; tasks that can run are left out.
+        """Why tasks cannot run in this profile, by task key; tasks that can run are left out. Where plans are judged
+        and not executed, these are the tasks without a goal, whatever the profile.
 
         Raises:
             NotReadyError: the profile cannot be read, or there are no data for the suite.
@@ -70,24 +78,38 @@ class Library:
     def profile_digest(self, name: str) -> str:
         return _profile(name).digest
 
+    def judge_digest(self) -> str:
+        from evaluator.planning_evaluation import judge_digest
+
+        return judge_digest()
+
     def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
         from evaluator.coverage import not_run_reasons
-        from evaluator.suites.registry import suite_of
+        from evaluator.suites.model import SuiteKind
         from evaluator.suites.sources import sample_source
 
+        found = _suite(suite)
+        if found.kind is SuiteKind.PLANNING:
+            return _without_goal(found)
         seed = settings.HIDDEN_SEED or None
         try:
             samples = sample_source(suite=suite, profile=profile, split=split, hidden_seed=seed)
         except (LookupError, ValueError) as error:
             raise NotReadyError(f"This site cannot evaluate suite {suite} at present: {error}.") from error
-        return not_run_reasons(suite=suite_of(suite), profile=_profile(profile), samples=samples)
+        return not_run_reasons(suite=found, profile=_profile(profile), samples=samples)
 
     def summarise(self, *, suite: str, results: Sequence[TaskOutcome]) -> dict[str, Any]:
         from evaluator.metrics.aggregate import TaskScore, summarise
         from evaluator.suites.registry import suite_of
 
         scores = [
-            TaskScore(task=result.task, metric=result.metric, outcome=result.outcome, score=result.score)
+            TaskScore(
+                task=result.task,
+                metric=result.metric,
+                outcome=result.outcome,
+                score=result.score,
+                indicators=result.indicators,
+            )
             for result in results
         ]
         return summarise(suite=suite_of(suite), results=scores)
@@ -99,6 +121,28 @@ class Library:
             check_url(url=url, allow_private=allow_private)
         except EgressRefusedError as error:
             raise AddressRefusedError(str(error)) from error
+
+
+def _suite(slug: str) -> "Suite":
+    from evaluator.suites.registry import suite_of
+
+    try:
+        return suite_of(slug)
+    except LookupError as error:
+        raise NotReadyError(f"This site cannot evaluate suite {slug} at present: {error}.") from error
+
+
+def _without_goal(suite: "Suite") -> dict[str, tuple[Reason, str]]:
+    """The tasks whose plans cannot be judged, since nobody knows what they want."""
+    return {
+        task.key: (Reason.NO_GOAL, _why_without_goal(getattr(task, "uncovered", "")))
+        for task in suite.tasks
+        if task.gold is None
+    }
+
+
+def _why_without_goal(why: str) -> str:
+    return f"What this request wants is not known, so that no plan can be judged: {why or 'no right plan is known'}."
 
 
 def _profile(name: str) -> "Profile":

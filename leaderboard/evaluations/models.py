@@ -45,7 +45,9 @@ class Evaluation(models.Model):
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="evaluations")
     suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="evaluations")
     profile = models.CharField(max_length=40)
+    """Name of the profile; `none` for suites that judge plans."""
     profile_digest = models.CharField(max_length=64)
+    """Digest of the profile; for suites that judge plans, of the rules that they are judged by."""
     split = models.CharField(max_length=20)
     samples = models.PositiveIntegerField()
 
@@ -64,7 +66,7 @@ class Evaluation(models.Model):
 
     tasks_total = models.PositiveIntegerField(default=0)
     tasks_not_run = models.PositiveIntegerField(default=0)
-    """Tasks without expert or data in this profile: coverage is (total - not_run) of total."""
+    """Tasks without expert, data or goal under these conditions: coverage is (total - not_run) of total."""
     provenance = models.JSONField(default=dict)
     summary = models.JSONField(null=True)
     """`evaluator.metrics.aggregate` over the results: `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes":
@@ -162,6 +164,8 @@ class TaskResult(models.Model):
     reason_text = models.TextField(blank=True)
     score = models.FloatField(null=True)
     """The task's metric, averaged over its samples; null where nothing was measured."""
+    indicators = models.JSONField(default=dict, blank=True)
+    """Of suites that judge plans: each indicator of the plan, in [0, 1]; empty where there is no plan to judge."""
     seconds = models.FloatField(default=0.0)
     plan_summary = models.CharField(max_length=400, blank=True)
     """Tool names in order, for the table."""

@@ -123,6 +123,7 @@ def _insert(
                 reason=record.reason or "",
                 reason_text=record.reason_text.replace("\x00", "\N{REPLACEMENT CHARACTER}"),
                 score=record.score,
+                indicators=record.indicators,
                 seconds=_seconds(record),
                 plan_summary=plan_summary(record),
                 record_digest=digests[record.task],

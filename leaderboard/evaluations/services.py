@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -11,6 +10,7 @@ from evaluator.records import Outcome, Reason
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import transitions
+from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
 from leaderboard.evaluations.leases import cancel_attempts
 from leaderboard.evaluations.library import library
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, Submission, TaskResult
@@ -50,12 +50,13 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
     errors = {**check_planner(data.planner), **errors}
     if errors:
         raise FieldErrors(errors)
-    reasons = {suite.slug: _not_run_reasons(suite) for suite in suites}
+    conditions = {suite.slug: conditions_of(suite) for suite in suites}
+    reasons = {suite.slug: _not_run_reasons(suite, conditions[suite.slug]) for suite in suites}
     with transaction.atomic():
         planner = enter_planner(owner=user, data=data.planner)
         submission = Submission.objects.create(planner=planner, submitted_by=user)
         for suite in suites:
-            _queue(submission=submission, suite=suite, not_run=reasons[suite.slug])
+            _queue(submission=submission, suite=suite, conditions=conditions[suite.slug], not_run=reasons[suite.slug])
     return submission
 
 
@@ -71,28 +72,26 @@ def _find_suites(slugs: Sequence[str]) -> tuple[list[Suite], dict[str, list[str]
     return [found[slug] for slug in slugs], {}
 
 
-def _not_run_reasons(suite: Suite) -> Mapping[str, tuple[Reason, str]]:
-    return library().not_run_reasons(suite=suite.slug, profile=settings.PROFILE, split=settings.SPLIT)
+def _not_run_reasons(suite: Suite, conditions: RunConditions) -> Mapping[str, tuple[Reason, str]]:
+    return library().not_run_reasons(suite=suite.slug, profile=conditions.profile, split=conditions.split)
 
 
-def _queue(*, submission: Submission, suite: Suite, not_run: Mapping[str, tuple[Reason, str]]) -> Evaluation:
+def _queue(
+    *, submission: Submission, suite: Suite, conditions: RunConditions, not_run: Mapping[str, tuple[Reason, str]]
+) -> Evaluation:
     now = timezone.now()
     tasks = list(Task.objects.filter(suite=suite).order_by("position"))
-    profile_digest = library().profile_digest(settings.PROFILE)
     evaluation = Evaluation.objects.create(
         submission=submission,
         suite=suite,
-        profile=settings.PROFILE,
-        profile_digest=profile_digest,
-        split=settings.SPLIT,
-        samples=settings.SAMPLES,
+        **conditions._asdict(),
         state_since=now,
         state_deadline=deadline_of(EvaluationState.QUEUED, now=now),
         reason=EvaluationReason.WAITING,
         reason_text=sentence(EvaluationReason.WAITING),
         tasks_total=len(tasks),
         tasks_not_run=sum(task.key in not_run for task in tasks),
-        provenance={"suite_digest": suite.digest, "profile_digest": profile_digest, "workers": []},
+        provenance={"suite_digest": suite.digest, "profile_digest": conditions.profile_digest, "workers": []},
     )
     TaskResult.objects.bulk_create(
         TaskResult(
@@ -111,7 +110,7 @@ def _queue(*, submission: Submission, suite: Suite, not_run: Mapping[str, tuple[
 
 
 def _add_shards(*, evaluation: Evaluation, keys: Sequence[str]) -> None:
-    size = settings.TASKS_PER_SHARD
+    size = tasks_per_shard(evaluation.suite)
     now = timezone.now()
     first = Shard.objects.filter(evaluation=evaluation).count()
     Shard.objects.bulk_create(

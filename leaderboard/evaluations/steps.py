@@ -120,7 +120,11 @@ def _complete(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
         suite=evaluation.suite.slug,
         results=[
             TaskOutcome(
-                task=result.task.key, metric=result.task.metric, outcome=Outcome(result.outcome), score=result.score
+                task=result.task.key,
+                metric=result.task.metric,
+                outcome=Outcome(result.outcome),
+                score=result.score,
+                indicators=result.indicators,
             )
             for result in results
         ],

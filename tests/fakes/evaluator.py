@@ -7,6 +7,7 @@ from evaluator.records import Outcome, Reason
 from leaderboard.evaluations.library import AddressRefusedError, NotReadyError, TaskOutcome
 
 PROFILE_DIGEST = "f" * 64
+JUDGE_DIGEST = "e" * 64
 
 
 class FakeEvaluator:
@@ -14,6 +15,9 @@ class FakeEvaluator:
 
     def profile_digest(self, name: str) -> str:
         return PROFILE_DIGEST
+
+    def judge_digest(self) -> str:
+        return JUDGE_DIGEST
 
     def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
         from leaderboard.catalog.models import Task
