@@ -146,6 +146,8 @@ class Agreement:
 
 def agreement(*, plan: Plan, gold: Plan) -> Agreement:
     """Multiset F1 of nodes, edges and parameters of a plan against the gold plan (as TaskBench counts them)."""
+    if not plan.steps:
+        return Agreement(node_f1=0.0, edge_f1=0.0, parameter_f1=0.0)
     return Agreement(
         node_f1=_f1(_nodes(plan), _nodes(gold)),
         edge_f1=_f1(_edges(plan), _edges(gold)),

@@ -34,7 +34,8 @@ class NoOpPlanner:
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         same = [name for name, kind in request.task.resources.items() if kind == request.expects.type]
-        plan = Plan(steps=(), answers=(f"${(same or list(request.task.resources))[0]}",))
+        answers = [f"${name}" for name in [*same, *request.task.resources]][:1]
+        plan = Plan(steps=(), answers=tuple(answers))
         return PlannerReply(plan=plan_to_json(plan), call=_NO_TIME)
 
 
@@ -62,6 +63,9 @@ class RandomValidPlanner:
 
     def _chain(self, *, request: PlannerRequest, rng: random.Random) -> Plan | None:
         values = [(f"${name}", kind) for name, kind in request.task.resources.items()]
+        if request.expects.type is None:
+            # Suites without a fixed type of answer give their texts in the request itself.
+            values.append((request.task.request, "text"))
         unused = list(request.tools)
         steps: list[Step] = []
         for number in range(1, rng.randint(1, self.MAX_TOOLS) + 1):
@@ -70,10 +74,10 @@ class RandomValidPlanner:
                 break
             tool = rng.choice(callable_now)
             unused.remove(tool)
-            steps.append(_call(tool=tool, step_id=f"s{number}", values=values, rng=rng))
+            steps.append(_call(tool=tool, number=number, values=values, steps=steps, rng=rng))
             values += [(steps[-1].outputs[name], kind) for name, kind in tool.outputs.items()]
         answers = [(steps[-1].outputs[name], kind) for name, kind in tool.outputs.items()] if steps else []
-        fitting = [reference for reference, kind in answers if kind == request.expects.type]
+        fitting = [reference for reference, kind in answers if request.expects.type in {kind, None}]
         return Plan(steps=tuple(steps), answers=(fitting[0],)) if fitting else None
 
 
@@ -82,11 +86,15 @@ def _fits(tool: OfferedTool, values: list[tuple[str, str]]) -> bool:
     return there.issuperset(tool.inputs.values())
 
 
-def _call(*, tool: OfferedTool, step_id: str, values: list[tuple[str, str]], rng: random.Random) -> Step:
+def _call(
+    *, tool: OfferedTool, number: int, values: list[tuple[str, str]], steps: list[Step], rng: random.Random
+) -> Step:
     inputs = {}
+    step_id = f"s{number}"
+    outputs = {reference for step in steps for reference in step.outputs.values()}
     for argument, wanted in tool.inputs.items():
         fitting = [reference for reference, kind in values if kind == wanted]
-        made = [reference for reference in fitting if not reference.startswith("$")]
+        made = [reference for reference in fitting if reference in outputs]
         # The newest value made is taken, so that the steps form a chain and not a bundle of unused calls.
         inputs[argument] = made[-1] if made else rng.choice(fitting)
     return Step(id=step_id, tool=tool.name, inputs=inputs, outputs={name: f"{step_id}.{name}" for name in tool.outputs})

@@ -1,0 +1,195 @@
+"""The command `planarena evaluate`: a whole evaluation without any server."""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from evaluator.planners.bundled import bundled_planner
+from evaluator.suites import Suite, SuiteKind
+from evaluator.suites_cli import chosen_suite, log, out, usage_error
+
+if TYPE_CHECKING:
+    from evaluator.planners.protocol import Planner
+    from evaluator.records import ResultRecord
+
+EXIT_INFRASTRUCTURE = 4
+
+Conditions = Callable[[], dict[str, Any]]
+"""What the figures depend on; asked for after the run."""
+
+
+class Run(Protocol):
+    """Evaluates tasks and yields their records."""
+
+    def __call__(self, *, planner: "Planner", tasks: Sequence[str]) -> "Iterator[ResultRecord]": ...
+
+
+def evaluate(
+    suite: Annotated[str, typer.Option(help="Slug of the suite.")] = "openagi",
+    planner: Annotated[
+        str, typer.Option(help="A bundled planner's name, or the URL of a planner/1 endpoint.")
+    ] = "gold",
+    profile: Annotated[str, typer.Option(help="Which experts: lilliput.")] = "lilliput",
+    split: Annotated[str, typer.Option(help="Which data: public, validation or hidden.")] = "public",
+    samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 8,
+    tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, as in 0-14,16,19.")] = "",
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds an endpoint has for one answer.")] = 30.0,
+    store: Annotated[Path | None, typer.Option(help="Where artefacts are kept between runs.")] = None,
+    device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
+    json_out: Annotated[
+        Path | None, typer.Option("--json", help="Write summary, provenance and all records here.")
+    ] = None,
+) -> None:
+    """Evaluate a planner without any server.
+
+    Exit code 0 if everything that can run was measured, 2 for bad usage, 4 if some tasks failed for reasons that are
+    not the planner's.
+    """
+    chosen = chosen_suite(suite)
+    keys = _selected(suite=chosen, text=tasks)
+    asked = _planner(name=planner, suite=chosen, timeout=timeout)
+    if chosen.kind is SuiteKind.PLANNING:
+        run, conditions = _judging(chosen)
+    else:
+        run, conditions = _executing(
+            suite=chosen, profile_name=profile, split=split, samples=samples, store_path=store, device=device
+        )
+    document = _document(suite=chosen, planner=asked, keys=keys, run=run, conditions=conditions)
+    if json_out is not None:
+        json_out.parent.mkdir(parents=True, exist_ok=True)
+        json_out.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    _print_summary(suite=chosen, document=document)
+    if document["summary"]["outcomes"].get("infra_fault"):
+        raise typer.Exit(EXIT_INFRASTRUCTURE)
+
+
+def _executing(
+    *, suite: Suite, profile_name: str, split: str, samples: int, store_path: Path | None, device: str
+) -> tuple[Run, Conditions]:
+    """How plans of a suite are executed and scored."""
+    # Imported here: these load torch, and other commands should not wait for it.
+    from evaluator.engine.store import LocalStore
+    from evaluator.evaluation import Evaluator
+    from evaluator.experts.profile import ProfileError, load_profile
+    from evaluator.provenance import provenance
+    from evaluator.suites.sources import sample_source
+
+    try:
+        profile = load_profile(profile_name)
+        source = sample_source(
+            suite=suite.slug, profile=profile_name, split=split, hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED")
+        )
+    except (LookupError, ValueError, ProfileError) as error:
+        raise usage_error(error) from None
+    store = LocalStore(store_path or Path(os.environ.get("PLANARENA_DATA", ".data")) / "store")
+    evaluator = Evaluator(suite=suite, profile=profile, samples=source, count=samples, device=device, store=store)
+
+    def conditions() -> dict[str, Any]:
+        return {
+            "profile": {"name": profile.name, "digest": profile.digest},
+            "data": {"split": split, "samples": samples, "digest": source.digest},
+            "expert_calls": dict(sorted(evaluator.engine.calls.items())),
+            "provenance": provenance(device=device),
+        }
+
+    return evaluator.run, conditions
+
+
+def _judging(suite: Suite) -> tuple[Run, Conditions]:
+    """How plans of a suite are judged; nothing is executed, so nothing of the profile matters."""
+    from evaluator.planning_evaluation import PlanningEvaluator, judge_digest
+    from evaluator.provenance import code_version
+
+    def conditions() -> dict[str, Any]:
+        commit, dirty = code_version()
+        return {"judge": judge_digest(), "provenance": {"commit": commit, "dirty": dirty}}
+
+    return PlanningEvaluator(suite=suite).run, conditions
+
+
+def _document(
+    *, suite: Suite, planner: "Planner", keys: Sequence[str], run: Run, conditions: Conditions
+) -> dict[str, Any]:
+    """Run the evaluation with a progress bar, and everything about it as one JSON object."""
+    from evaluator.metrics.aggregate import TaskScore, summarise
+
+    records: list[ResultRecord] = []
+    with _progress() as progress:
+        bar = progress.add_task(f"{planner.name} on {suite.slug}", total=len(keys))
+        for record in run(planner=planner, tasks=keys):
+            records.append(record)
+            progress.advance(bar)
+    order = {key: position for position, key in enumerate(keys)}
+    records.sort(key=lambda record: order[record.task])
+    return {
+        "version": "evaluation/1",
+        "suite": {"slug": suite.slug, "version": suite.version, "digest": suite.digest},
+        "planner": planner.name,
+        "summary": summarise(suite=suite, results=map(TaskScore.of, records)),
+        **conditions(),
+        "results": [record.model_dump(mode="json") for record in records],
+    }
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=log,
+        disable=not log.is_terminal,
+    )
+
+
+def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
+    table = Table("metric", "mean", "95 % interval", "tasks", title=f"{document['planner']} on {suite.title}")
+    for column in suite.metrics:
+        found = document["summary"]["metrics"].get(column.key)
+        if found is None:
+            table.add_row(column.label, "not measured", "", "0")
+        else:
+            interval = f"{found['low']:.4f} to {found['high']:.4f}"
+            table.add_row(column.label, f"{found['mean']:.4f}", interval, str(found["tasks"]))
+    out.print(table)
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in document["summary"]["outcomes"].items())
+    out.print(f"{len(document['results'])} tasks: {outcomes}")
+
+
+def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
+    if name.startswith(("http://", "https://")):
+        from evaluator.planners.egress import EgressRefusedError, check_url
+        from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
+
+        try:
+            # On a researcher's own machine the endpoint is usually on that machine too.
+            check_url(url=name, allow_private=True)
+        except EgressRefusedError as error:
+            raise usage_error(error) from None
+        return EndpointPlanner(EndpointSettings(url=name, timeout_seconds=timeout, allow_private=True), name=name)
+    try:
+        return bundled_planner(name=name, suite=suite)
+    except LookupError as error:
+        raise usage_error(error) from None
+
+
+def _selected(*, suite: Suite, text: str) -> list[str]:
+    """Task keys from `0-14,16`; all of them if the text is empty."""
+    keys = [task.key for task in suite.tasks]
+    if not text:
+        return keys
+    chosen: list[str] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        for key in (first, last or first):
+            if key not in keys:
+                raise usage_error(f"--tasks: {suite.slug} has no task {key!r}; its tasks are {keys[0]} to {keys[-1]}")
+        chosen += keys[keys.index(first) : keys.index(last or first) + 1]
+    return list(dict.fromkeys(chosen))
