@@ -108,6 +108,20 @@ def test_tool2k_has_the_known_defects(controlllm_folder):
         assert sum(is_active(flags) for flags in found.values()) == 2477
 
 
+def documented():
+    """Rows of the documentation's table: flag, what is wrong, in `active`, counts."""
+    row = re.compile(r"^\| `(\w+)` \| ([^|]+) \| (yes|no) \| (\d+) \| (\d+) \|$", re.MULTILINE)
+    return row.findall(DOCS.read_text(encoding="utf-8"))
+
+
 def test_the_documentation_names_every_rule():
-    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (yes|no) \|", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
-    assert rows == [(rule.name, rule.description, "no" if rule.excludes else "yes") for rule in RULES]
+    rules = [(rule.name, rule.description, "no" if rule.excludes else "yes") for rule in RULES]
+    assert [row[:3] for row in documented()] == rules
+
+
+def test_the_documentation_has_the_right_counts(controlllm_folder):
+    tool100 = read_tool100(controlllm_folder / "tool100.json")
+    even = read_tool2k(controlllm_folder / "tool2k.json", gold_file(controlllm_folder))[::2]
+    counts = [Counter(flag for task in tasks for flag in flags_of(task)) for tasks in (tool100, even)]
+    found = {rule.name: tuple(str(count[rule.name]) for count in counts) for rule in RULES}
+    assert {row[0]: row[3:] for row in documented()} == found
