@@ -1,0 +1,73 @@
+"""The tool graph follows from the signatures, and its drawing is whole and legible."""
+
+from itertools import pairwise
+from types import MappingProxyType
+from xml.etree import ElementTree
+
+import pytest
+
+from evaluator.tools import CONTROLLLM, OPENAGI, Catalogue, ResourceType, Tool, tool_graph, tools_graph_svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+CATALOGUES = pytest.mark.parametrize("catalogue", [OPENAGI, CONTROLLLM], ids=lambda catalogue: catalogue.name)
+
+
+def test_edges_are_those_of_the_signatures():
+    graph = tool_graph(CONTROLLLM)
+    assert len(graph.tools) == 61
+    assert set(graph.resources) == set(ResourceType)
+    assert graph.tools_taking(ResourceType.BBOX) == (
+        "highlight_object_on_image",
+        "image_cropping",
+        "select_bbox",
+        "count_objects",
+    )
+    assert graph.tools_giving(ResourceType.BBOX) == ("object_detection", "visual_grounding", "select_bbox")
+    assert (ResourceType.MASK, "mask_image") in graph.takes
+    assert ("mask_image", ResourceType.IMAGE) in graph.gives
+
+
+def test_a_type_that_a_tool_takes_twice_is_one_edge():
+    assert tool_graph(OPENAGI).takes.count((ResourceType.TEXT, "Question Answering")) == 1
+
+
+def test_what_can_be_made_follows_from_what_is_there():
+    graph = tool_graph(CONTROLLLM)
+    from_video = graph.reachable([ResourceType.VIDEO])
+    assert {ResourceType.CATEGORY, ResourceType.TEXT, ResourceType.IMAGE, ResourceType.WEATHER} <= from_video
+    assert ResourceType.POINT not in from_video
+    assert graph.reachable([ResourceType.BBOX]) >= {ResourceType.BBOX, ResourceType.TEXT}
+    assert graph.reachable([]) == frozenset()
+
+
+@CATALOGUES
+def test_the_drawing_has_a_box_for_each_tool_and_a_line_for_each_edge(catalogue):
+    graph = tool_graph(catalogue)
+    root = ElementTree.fromstring(tools_graph_svg(catalogue))
+    written = [text.text for text in root.iter(f"{SVG}text")]
+    assert [name for name in written if name in catalogue] == list(catalogue.tools)
+    assert len(list(root.iter(f"{SVG}path"))) == len(graph.takes) + len(graph.gives)
+    titles = [title.text for title in root.iter(f"{SVG}title")]
+    assert titles[0] == f"Tool graph of {catalogue.name}"
+    assert all(any(title.startswith(f"{name}: ") for title in titles) for name in catalogue.tools)
+
+
+@CATALOGUES
+def test_no_two_labels_of_a_column_overlap_and_all_stand_inside(catalogue):
+    root = ElementTree.fromstring(tools_graph_svg(catalogue))
+    columns = {}
+    for text in root.iter(f"{SVG}text"):
+        columns.setdefault(round(float(text.get("x")), -2), []).append(float(text.get("y")))
+    for places in columns.values():
+        places.sort()
+        assert all(below - above >= 18 for above, below in pairwise(places))
+        assert places[-1] < float(root.get("height"))
+
+
+def test_names_are_escaped_and_an_empty_catalogue_is_drawn():
+    tool = Tool("a<b & c", "x>y", 'Says "no".', {"t": ResourceType.TEXT}, {"t": ResourceType.TEXT})
+    odd = Catalogue(name="<odd>", tools=MappingProxyType({tool.name: tool}))
+    root = ElementTree.fromstring(tools_graph_svg(odd))
+    assert tool.name in [text.text for text in root.iter(f"{SVG}text")]
+    empty = Catalogue(name="empty", tools=MappingProxyType({}))
+    assert ElementTree.fromstring(tools_graph_svg(empty)).find(f"{SVG}path") is None
