@@ -100,5 +100,5 @@ def chosen_suite(slug: str) -> Suite:
 def usage_error(problem: Exception | str) -> typer.Exit:
     """Print what was wrong, and give the exit to raise."""
     message = problem.args[0] if isinstance(problem, LookupError) else str(problem)
-    log.print(f"planarena: {message}", style="red", markup=False, highlight=False)
+    log.print(f"planarena: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
     return typer.Exit(EXIT_BAD_USAGE)

@@ -11,15 +11,21 @@ BESIDE = _CHECKOUT.parent / "shared" / "data"
 """Test data beside the checkout, where there are any."""
 
 
+_FETCHED = _CHECKOUT / ".data" / "suites" / "controlllm"
+"""Where `planarena suites fetch` puts them by default. Tests have a data folder of their own, which is empty."""
+
+
 def find_controlllm() -> Path | None:
     """The folder with the released files: beside the checkout, else fetched."""
     beside = BESIDE / "controlllm"
-    return beside if (beside / "tool100.json").is_file() else source.fetched_folder()
+    if (beside / "tool100.json").is_file():
+        return beside
+    return _FETCHED if source.problem_of(_FETCHED) is None else None
 
 
 def need_controlllm() -> Path:
     """The same, or the running test is skipped with the reason."""
     folder = find_controlllm()
     if folder is None:
-        pytest.skip(f"ControlLLM's files: {source.problem_of_fetched()}")
+        pytest.skip(f"ControlLLM's files: {source.problem_of(_FETCHED)}")
     return folder

@@ -99,7 +99,11 @@ def fetched_folder() -> Path | None:
 
 def problem_of_fetched() -> str | None:
     """Why there are no fetched files to use, as a sentence, or None if there are."""
-    folder = suite_folder()
+    return problem_of(suite_folder())
+
+
+def problem_of(folder: Path) -> str | None:
+    """Why the files that were fetched into a folder cannot be used, as a sentence, or None if they can."""
     if not (folder / MANIFEST).exists():
         return f"{folder} holds no fetched files; {_AGAIN}"
     try:
