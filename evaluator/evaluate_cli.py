@@ -73,9 +73,7 @@ def _executing(
     *, suite: Suite, profile_name: str, split: str, samples: int, store_path: Path | None, device: str
 ) -> tuple[Run, Conditions]:
     """How plans of a suite are executed and scored."""
-    # Imported here: these load torch, and other commands should not wait for it.
     from evaluator.engine.store import LocalStore
-    from evaluator.evaluation import Evaluator
     from evaluator.experts.profile import ProfileError, load_profile
     from evaluator.provenance import provenance
     from evaluator.suites.sources import sample_source
@@ -87,6 +85,9 @@ def _executing(
         )
     except (LookupError, ValueError, ProfileError) as error:
         raise usage_error(error) from None
+    # Imported here: it loads torch, and whoever mistyped an option should not wait for that.
+    from evaluator.evaluation import Evaluator
+
     store = LocalStore(store_path or Path(os.environ.get("PLANARENA_DATA", ".data")) / "store")
     evaluator = Evaluator(suite=suite, profile=profile, samples=source, count=samples, device=device, store=store)
 

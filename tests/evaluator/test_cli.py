@@ -63,3 +63,42 @@ def test_an_unreachable_endpoint_is_exit_code_4(tmp_path):
     assert done.returncode == 4
     (record,) = json.loads((tmp_path / "out.json").read_text())["results"]
     assert (record["outcome"], record["reason"], record["score"]) == ("infra_fault", "endpoint_unavailable", None)
+
+
+def test_score_plans_prints_indicators_reasons_and_passes_other_keys_through(tmp_path):
+    tasks = json.loads(planarena("suites", "show", "toolmini", "--json").stdout)
+    gold = {"task": tasks[0]["id"], "plan": tasks[0]["gold"], "note": "kept"}
+    broken = {"task": tasks[1]["id"], "plan": "[Action(tool_name='magic', inputs={}, outputs=[])]"}
+    unreadable = {"task": tasks[2]["id"], "plan": "[Action("}
+    file = tmp_path / "plans.jsonl"
+    file.write_text("\n".join(map(json.dumps, [gold, broken, unreadable])))
+    report = json.loads(planarena("score-plans", "--suite", "toolmini", str(file), "--json").stdout)
+    assert set(report["metrics"]) >= {"IR", "NR", "HR", "CR", "SE"}
+    first, second, third = report["tasks"]
+    assert (first["task"], first["note"]) == (gold["task"], "kept")
+    assert [first[name] for name in ("IR", "NR", "HR", "CR", "SE")] == [0, 1, 0, 1, 1]
+    assert [second[name] for name in ("IR", "NR", "HR", "CR", "SE")] == [1, 0, 0, 1, 0]
+    assert "magic" in second["why"]["IR"]
+    assert [third[name] for name in ("IR", "NR", "HR", "CR", "SE")] == [1, 0, 1, 0, 0]
+    assert report["counts"]["missing"] == 117
+    explained = planarena("score-plans", "--suite", "toolmini", str(file), "--explain", gold["task"]).stdout
+    assert "Goal:" in explained
+    assert "SE = 1: Every part is met by some output." in explained
+
+
+@pytest.mark.parametrize(
+    ("content", "suite", "says"),
+    [
+        ("{", "toolmini", "line 1 is not valid JSON"),
+        ('{"task": "QA/0"}', "toolmini", 'line 1 has no "plan"'),
+        ('{"task": "nope", "plan": ""}', "toolmini", "no line of"),
+        ("", "openagi", "score-plans judges those of"),
+        ("", "nope", "there is no suite"),
+    ],
+)
+def test_bad_plan_files_are_exit_code_2_with_a_sentence(tmp_path, content, suite, says):
+    file = tmp_path / "plans.jsonl"
+    file.write_text(content)
+    done = planarena("score-plans", "--suite", suite, str(file))
+    assert done.returncode == 2
+    assert says in " ".join(done.stderr.split())
