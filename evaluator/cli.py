@@ -1,5 +1,8 @@
 """The command line of the library: `planarena suites|planners|profiles|evaluate|lilliput`."""
 
+import sys
+from typing import Annotated
+
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -9,13 +12,23 @@ from evaluator.lilliput.cli import app as lilliput_app
 from evaluator.planners.bundled import DESCRIPTIONS, bundled_names
 from evaluator.scoring_cli import score_plans
 from evaluator.suites_cli import app as suites_app
+from evaluator.suites_cli import usage_error
+from evaluator.tools.controlllm import CONTROLLLM
+from evaluator.tools.graph import tools_graph_svg
+from evaluator.tools.openagi import OPENAGI
+from evaluator.tools.types import Catalogue
+
+CATALOGUES = {"controlllm": CONTROLLLM, "openagi": OPENAGI}
+CatalogueOption = Annotated[str, typer.Option(help="Which tools: controlllm or openagi.")]
 
 app = typer.Typer(help="PlanArena: evaluate planners.", no_args_is_help=True, pretty_exceptions_enable=False)
 planners_app = typer.Typer(help="The planners that come with PlanArena.", no_args_is_help=True)
+tools_app = typer.Typer(help="The tools that plans may call.", no_args_is_help=True)
 profiles_app = typer.Typer(help="Which expert implements each tool.", no_args_is_help=True)
 app.add_typer(suites_app, name="suites")
 app.add_typer(planners_app, name="planners")
 app.add_typer(profiles_app, name="profiles")
+app.add_typer(tools_app, name="tools")
 app.add_typer(lilliput_app, name="lilliput")
 app.command()(evaluate)
 app.command("score-plans")(score_plans)
@@ -42,6 +55,40 @@ def list_profiles() -> None:
         for tool, spec in load_profile(name).experts.items():
             table.add_row(name, tool, spec.id, spec.weights_digest[:12])
     out.print(table)
+
+
+@tools_app.command("list")
+def list_tools(catalogue: CatalogueOption = "controlllm") -> None:
+    """List the tools of a catalogue with their signatures."""
+    table = Table("tool", "domain", "takes", "gives")
+    for tool in _catalogue(catalogue).tools.values():
+        takes = ", ".join(f"{name}: {kind}" for name, kind in tool.inputs.items())
+        gives = ", ".join(f"{name}: {kind}" for name, kind in tool.outputs.items())
+        table.add_row(tool.name, tool.domain, takes, gives)
+    out.print(table)
+
+
+@tools_app.command("graph")
+def draw_graph(
+    catalogue: CatalogueOption = "controlllm",
+    as_svg: Annotated[bool, typer.Option("--svg", help="Print an SVG drawing instead of the edges.")] = False,
+) -> None:
+    """Print the graph of tools and resource types, as it follows from the signatures."""
+    chosen = _catalogue(catalogue)
+    if as_svg:
+        sys.stdout.write(tools_graph_svg(chosen))
+        return
+    for tool in chosen.tools.values():
+        for kind in dict.fromkeys(tool.input_types):
+            sys.stdout.write(f"{kind} -> {tool.name}\n")
+        for kind in dict.fromkeys(tool.output_types):
+            sys.stdout.write(f"{tool.name} -> {kind}\n")
+
+
+def _catalogue(name: str) -> Catalogue:
+    if name not in CATALOGUES:
+        raise usage_error(f"there is no catalogue {name!r}; there are: {', '.join(CATALOGUES)}")
+    return CATALOGUES[name]
 
 
 def main() -> None:
