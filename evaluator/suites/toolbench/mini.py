@@ -7,7 +7,7 @@ follow from a fixed seed and the request's own key, so adding a wording to one g
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeVar
 
@@ -30,6 +30,8 @@ class Fill:
     key: str
     number: int = 0
     """Which sentence of the request."""
+    files_of: int | None = None
+    """The sentence whose files this one speaks of, or None for its own."""
 
     def pick(self, slot: str, items: Sequence[Item]) -> Item:
         """One of `items`, the same whenever it is asked."""
@@ -49,8 +51,9 @@ class Fill:
         return f"{self._stem(0)}_{kind}.png"
 
     def _stem(self, which: int) -> str:
-        serial = 100 * self.number + 10 * which + self.pick(f"serial {which}", range(10))
-        return f"{self.pick(f'place {which}', words.PLACES)}_{serial:03d}"
+        owner = self if self.files_of is None else Fill(key=self.key, number=self.files_of)
+        serial = 100 * owner.number + 10 * which + owner.pick(f"serial {which}", range(10))
+        return f"{owner.pick(f'place {which}', words.PLACES)}_{serial:03d}"
 
     @property
     def thing(self) -> str:
@@ -221,6 +224,16 @@ def _count(wording: str) -> Sentence:
     return sentence
 
 
+def _about_one_image(*sentences: Sentence) -> Sentence:
+    """Several sentences about the same image, each with things of its own."""
+
+    def all_of_them(fill: Fill, gold: Gold) -> str:
+        fills = (replace(fill, number=fill.number + 10 + number, files_of=fill.number) for number in range(9))
+        return " ".join(sentence(one, gold) for sentence, one in zip(sentences, fills, strict=False))
+
+    return all_of_them
+
+
 def _each(wording: str, act: Callable[[Gold, Fill, str], object], *, files: int, video: bool = False) -> Sentence:
     """One thing asked of several files, whose names take the slot {files}."""
 
@@ -359,9 +372,11 @@ GROUPS: dict[str, tuple[tuple[Sentence, ...], ...]] = {
         (_remove_each("Remove the {thing} from the images {files}.", files=3),),
         (_action_each("Tell me whether {action} happens in the videos {files}.", files=3),),
         (
-            _locate("Is there a {thing} in {image}?"),
-            _mask("Give me the mask of the {thing} in {image}."),
-            _ask("Look at {image}. {question}"),
+            _about_one_image(
+                _locate("Is there a {thing} in {image}?"),
+                _mask("Give me the mask of the {thing} in this image, too."),
+                _ask("And one more thing about this image: {question}"),
+            ),
         ),
         (
             _recognise("List all objects that {image} shows."),
@@ -374,9 +389,11 @@ GROUPS: dict[str, tuple[tuple[Sentence, ...], ...]] = {
             _answer(7),
         ),
         (
-            _highlight("Highlight the {thing} in {image}."),
-            _segment_all("Segment everything in {image}."),
-            _describe("Describe {image} in detail."),
+            _about_one_image(
+                _highlight("Highlight the {thing} in {image}."),
+                _segment_all("Then segment everything in this image."),
+                _describe("Finally describe this image in detail."),
+            ),
         ),
         (_cut_out("Cut out the {thing} from {image}."), _map("Make the {map} map of {image}.")),
         (_answer(0), _crop("Crop {image} to the {thing}."), _recognise_one("Is a {category} present in {image}?")),

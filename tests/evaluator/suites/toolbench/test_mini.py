@@ -48,6 +48,14 @@ def test_gold_is_strict_takes_only_what_is_there_and_leaves_nothing_unsaid(task)
     assert "{" not in task.instruction
 
 
+def test_some_requests_ask_several_things_of_one_image():
+    task = next(task for task in TASKS if task.key == "compound_instructions/3")
+    images = [argument.value for part in parse_decomposition(task.output).subtasks for argument in part.args[:1]]
+    assert len(images) == 3
+    assert len(set(images)) == 1
+    assert task.instruction.count(images[0]) == 1
+
+
 def signatures(tasks):
     """What subtasks turn into what, with which kinds of tools."""
     found = Counter()
