@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluator.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
-from evaluator.plans.values import refuse_too_many, short
+from evaluator.plans.values import refuse_too_many, short, spelling
 from evaluator.tools.types import Catalogue, ResourceType
 
 _GENERATED = re.compile(r"<GEN(?:ERATED)?>-([0-9]{1,9})")
@@ -138,15 +138,11 @@ def _step(*, action: Action, number: int, context: PlanContext, used: set[str], 
 
 
 def _by_spelling(*, written: str, catalogue: Catalogue) -> str | None:
-    wanted = _spelling(written)
+    wanted = spelling(written)
     for tool in catalogue.tools.values():
-        if wanted in map(_spelling, (tool.name, *tool.aliases)):
+        if wanted in map(spelling, (tool.name, *tool.aliases)):
             return tool.name
     return None
-
-
-def _spelling(name: str) -> str:
-    return " ".join(name.replace("_", " ").replace("-", " ").casefold().split())
 
 
 def _json(value: object, where: str) -> str:

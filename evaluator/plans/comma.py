@@ -8,10 +8,13 @@ Grammar::
 A sequence says nothing about data flow, so the steps are wired by the rule of `evaluator.plans.frontier`. The answer
 is the first output of the last step. What a sequence cannot express (two texts repaired separately, say) needs a
 tree or `plan/1`.
+
+Tolerated and recorded: empty names, and a name or alias in any mix of case, blanks, hyphens and underscores.
 """
 
 from evaluator.plans.frontier import known_names, resources_of, wire
 from evaluator.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError
+from evaluator.plans.values import spelling
 
 FORM = "comma sequence"
 MAX_NAMES = 100
@@ -39,7 +42,7 @@ def _names(*, text: str, context: PlanContext, tolerated: list[str]) -> list[str
     position = 0
     for part in text.split(","):
         name = " ".join(part.split())
-        known = spellings.get(name.casefold())
+        known = spellings.get(spelling(name))
         if not name:
             tolerated.append(f"character {position + 1}: ignored an empty name")
         elif known is not None and known != part.strip():

@@ -9,6 +9,7 @@ what it consumed. A name of no tool becomes a step without inputs and outputs, f
 from dataclasses import dataclass
 
 from evaluator.plans.model import PlanContext, Step
+from evaluator.plans.values import spelling
 from evaluator.tools.types import ResourceType, Tool
 
 
@@ -45,10 +46,10 @@ def wire(*, name: str, number: int, frontier: list[Value], context: PlanContext)
 
 
 def known_names(context: PlanContext) -> dict[str, str]:
-    """The catalogue's names and aliases by their spelling in lower case."""
+    """The catalogue's names by what all spellings of a name or alias have in common."""
     tools = (context.known or context.catalogue).tools.values()
-    names = {alias.casefold(): tool.name for tool in tools for alias in tool.aliases}
-    return names | {tool.name.casefold(): tool.name for tool in tools}
+    names = {spelling(alias): tool.name for tool in tools for alias in tool.aliases}
+    return names | {spelling(tool.name): tool.name for tool in tools}
 
 
 def _take(*, tool: Tool, frontier: list[Value]) -> dict[str, Value]:

@@ -11,14 +11,15 @@ second on the second, and so on; it may be empty, which hands its resource on as
 leave, one after another, is the frontier of the names behind them (`evaluator.plans.frontier`), behind the outermost
 branches followed by the resources that no branch took. The answer is the first output of the last step.
 
-Tolerated and recorded: a single branch, empty names, other cases and blanks in names.
+Tolerated and recorded: a single branch, empty names, and a name or alias in any mix of case, blanks, hyphens and
+underscores.
 """
 
 import re
 
 from evaluator.plans.frontier import Value, known_names, resources_of, wire
 from evaluator.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
-from evaluator.plans.values import MAX_STEPS, Places
+from evaluator.plans.values import MAX_STEPS, Places, spelling
 
 FORM = "tree"
 MAX_DEPTH = 20
@@ -104,7 +105,7 @@ class _Reader:
 
     def _step(self, frontier: list[Value]) -> None:
         written = " ".join(self.symbol.split())
-        name = self._names.get(written.casefold(), written)
+        name = self._names.get(spelling(written), written)
         if name != self.symbol.strip() and name in self._names.values():
             where = self.places[self._index]
             self.tolerated.append(f"{where}: read {self.symbol.strip()!r} as {name!r}")

@@ -62,6 +62,11 @@ def short(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
+def spelling(name: str) -> str:
+    """What all spellings of a tool's name have in common: `Image_Captioning`, `image-captioning`."""
+    return " ".join(name.replace("_", " ").replace("-", " ").casefold().split())
+
+
 def integer(*, value: object, where: str, tolerated: list[str]) -> int:
     """A whole number of at most nine digits, or the text of one, which is recorded."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**9:
