@@ -16,7 +16,7 @@ from typing import Any
 
 from evaluator.plans.actions import unused_outputs
 from evaluator.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
-from evaluator.plans.values import kind_of, load_json, refuse_too_many
+from evaluator.plans.values import a_list, a_text, kind_of, load_json, refuse_too_many
 
 FORM = "plan/1"
 _PLAN_KEYS = frozenset({"steps", "answers", "subgoals", "version"})
@@ -37,18 +37,18 @@ def parse_canonical(*, value: object, context: PlanContext) -> ParsedPlan:
     tolerated: list[str] = []
     steps = tuple(
         _step(raw=raw, where=f"steps[{index}]", context=context, tolerated=tolerated)
-        for index, raw in enumerate(_list(value.get("steps"), "steps"))
+        for index, raw in enumerate(a_list(value.get("steps"), "steps"))
     )
     refuse_too_many(steps=steps, where="steps")
     if "answers" not in value and context.expects is None:
         answers = unused_outputs(steps=steps)
         tolerated.append(f"no answers; took the outputs that no step uses: {', '.join(answers) or 'none'}")
     else:
-        listed = _list(value.get("answers"), "answers")
-        answers = tuple(_text(raw, f"answers[{index}]") for index, raw in enumerate(listed))
+        listed = a_list(value.get("answers"), "answers")
+        answers = tuple(a_text(raw, f"answers[{index}]") for index, raw in enumerate(listed))
     subgoals = value.get("subgoals")
     if subgoals is not None:
-        subgoals = tuple(_text(raw, f"subgoals[{index}]") for index, raw in enumerate(_list(subgoals, "subgoals")))
+        subgoals = tuple(a_text(raw, f"subgoals[{index}]") for index, raw in enumerate(a_list(subgoals, "subgoals")))
     return ParsedPlan(plan=Plan(steps=steps, answers=answers, subgoals=subgoals), form=FORM, tolerated=tuple(tolerated))
 
 
@@ -56,8 +56,8 @@ def _step(*, raw: object, where: str, context: PlanContext, tolerated: list[str]
     if not isinstance(raw, Mapping):
         raise PlanSyntaxError(f"a step is a JSON object, not {kind_of(raw)}", where=where)
     _refuse_unknown_keys(value=raw, known=_STEP_KEYS, where=where)
-    step_id = _text(raw.get("id"), f"{where}.id")
-    tool = _text(raw.get("tool"), f"{where}.tool")
+    step_id = a_text(raw.get("id"), f"{where}.id")
+    tool = a_text(raw.get("tool"), f"{where}.tool")
     inputs = _texts(raw.get("inputs"), f"{where}.inputs")
     if "outputs" in raw:
         outputs = _texts(raw["outputs"], f"{where}.outputs")
@@ -72,18 +72,6 @@ def _refuse_unknown_keys(*, value: Mapping[Any, object], known: frozenset[str], 
     unknown = sorted(str(key) for key in value if key not in known)
     if unknown:
         raise PlanSyntaxError(f"unknown key {unknown[0]!r}; known are {', '.join(sorted(known))}", where=where)
-
-
-def _list(value: object, where: str) -> list[object]:
-    if not isinstance(value, list):
-        raise PlanSyntaxError(f"must be a list, not {kind_of(value)}", where=where)
-    return value
-
-
-def _text(value: object, where: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise PlanSyntaxError(f"must be a non-empty text, not {kind_of(value)}", where=where)
-    return value
 
 
 def _texts(value: object, where: str) -> dict[str, str]:

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 
 from evaluator.plans.actions import Action, plan_of
 from evaluator.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.plans.values import kind_of, load_json
+from evaluator.plans.values import a_list, a_text, kind_of, load_json
 
 FORM = "ControlLLM actions"
 _TOOL = ("tool", "tool_name")
@@ -54,7 +54,7 @@ def _calls(*, value: object, tolerated: list[str]) -> Iterator[tuple[JsonObject,
     if isinstance(value, Mapping):
         yield from _candidate(value=value, where="plan")
         return
-    for index, item in enumerate(_list(value, "plan")):
+    for index, item in enumerate(a_list(value, "plan")):
         where = f"[{index}]"
         if isinstance(item, list):
             yield from _subtask(items=item, where=where, tolerated=tolerated)
@@ -80,7 +80,7 @@ def _candidate(*, value: object, where: str) -> Iterator[tuple[JsonObject, str]]
         if "solution" not in value:
             raise PlanSyntaxError('a plan is a list of actions, or an object with "solution"', where=where)
         value, where = value["solution"], f"{where}.solution"
-    for index, item in enumerate(_list(value, where)):
+    for index, item in enumerate(a_list(value, where)):
         yield _object(item, f"{where}[{index}]"), f"{where}[{index}]"
 
 
@@ -110,7 +110,7 @@ def _inputs(*, value: object, where: str, tolerated: list[str]) -> dict[str, obj
         tolerated.append(f"{where}: missing; read as no inputs")
         return {}
     if isinstance(value, Mapping):
-        return {_text(name, where): item for name, item in value.items()}
+        return {a_text(name, where): item for name, item in value.items()}
     if not isinstance(value, list):
         raise PlanSyntaxError(f"must be an object of values by argument name, not {kind_of(value)}", where=where)
     return _named(items=value, where=where)
@@ -121,11 +121,11 @@ def _outputs(*, value: object, where: str, tolerated: list[str]) -> list[str] | 
         tolerated.append(f"{where}: read a text as a list of one")
         return [value]
     if isinstance(value, Mapping):
-        return {_text(name, where): _text(item, f"{where}.{name}") for name, item in value.items()}
-    items = _list(value, where)
+        return {a_text(name, where): a_text(item, f"{where}.{name}") for name, item in value.items()}
+    items = a_list(value, where)
     if items and isinstance(items[0], Mapping):
-        return {name: _text(item, f"{where}.{name}") for name, item in _named(items=items, where=where).items()}
-    return [_text(item, f"{where}[{index}]") for index, item in enumerate(items)]
+        return {name: a_text(item, f"{where}.{name}") for name, item in _named(items=items, where=where).items()}
+    return [a_text(item, f"{where}[{index}]") for index, item in enumerate(items)]
 
 
 def _named(*, items: list[object], where: str) -> dict[str, object]:
@@ -133,26 +133,14 @@ def _named(*, items: list[object], where: str) -> dict[str, object]:
     for index, item in enumerate(items):
         place = f"{where}[{index}]"
         raw = _object(item, place)
-        name = _text(raw.get("name"), f"{place}.name")
+        name = a_text(raw.get("name"), f"{place}.name")
         if name in named:
             raise PlanSyntaxError(f"{name!r} stands twice", where=place)
         named[name] = raw.get("value")
     return named
 
 
-def _list(value: object, where: str) -> list[object]:
-    if not isinstance(value, list):
-        raise PlanSyntaxError(f"must be a list, not {kind_of(value)}", where=where)
-    return value
-
-
 def _object(value: object, where: str) -> JsonObject:
     if not isinstance(value, Mapping):
         raise PlanSyntaxError(f"an action is a JSON object, not {kind_of(value)}", where=where)
-    return value
-
-
-def _text(value: object, where: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise PlanSyntaxError(f"must be a non-empty text, not {kind_of(value)}", where=where)
     return value

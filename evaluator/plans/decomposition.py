@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from evaluator.plans.literals import load_literal
 from evaluator.plans.model import PlanSyntaxError
-from evaluator.plans.values import Places, integer, kind_of, refuse_too_many
+from evaluator.plans.values import Places, a_list, a_text, integer, kind_of, refuse_too_many
 
 OPENING = "<Solution>"
 _CLOSING = "</Solution>"
@@ -67,7 +67,7 @@ def parse_decomposition(text: str) -> Decomposition:
     tolerated: list[str] = []
     value, records = load_literal(_without_tags(text=text, tolerated=tolerated))
     tolerated += records
-    items = _list(value, "decomposition")
+    items = a_list(value, "decomposition")
     refuse_too_many(steps=items)
     subtasks = tuple(_subtask(raw=raw, where=f"[{index}]", tolerated=tolerated) for index, raw in enumerate(items))
     seen: set[int] = set()
@@ -102,11 +102,11 @@ def _subtask(*, raw: object, where: str, tolerated: list[str]) -> Subtask:
         tolerated.append(f"{where}.dep: missing; read as no dependency")
     dependencies = [
         integer(value=item, where=f"{where}.dep[{index}]", tolerated=tolerated)
-        for index, item in enumerate(_list(fields.get("dep", []), f"{where}.dep"))
+        for index, item in enumerate(a_list(fields.get("dep", []), f"{where}.dep"))
     ]
     return Subtask(
         id=integer(value=fields.get("id"), where=f"{where}.id", tolerated=tolerated),
-        description=_text(fields.get("description"), f"{where}.description"),
+        description=a_text(fields.get("description"), f"{where}.description"),
         domains=_domains(value=fields.get("task"), where=f"{where}.task", tolerated=tolerated),
         dependencies=tuple(item for item in dependencies if item != -1),
         args=_resources(value=fields.get("args"), where=f"{where}.args", tolerated=tolerated),
@@ -132,12 +132,12 @@ def _domains(*, value: object, where: str, tolerated: list[str]) -> tuple[str, .
     if isinstance(value, str) and value:
         tolerated.append(f"{where}: read a text as a list of one")
         return (value,)
-    return tuple(_text(item, f"{where}[{index}]") for index, item in enumerate(_list(value, where)))
+    return tuple(a_text(item, f"{where}[{index}]") for index, item in enumerate(a_list(value, where)))
 
 
 def _resources(*, value: object, where: str, tolerated: list[str]) -> tuple[Argument, ...]:
     resources = []
-    for index, raw in enumerate(_list(value, where)):
+    for index, raw in enumerate(a_list(value, where)):
         item = f"{where}[{index}]"
         if not isinstance(raw, Mapping):
             raise PlanSyntaxError(f"a resource is an object with type and value, not {kind_of(raw)}", where=item)
@@ -147,17 +147,5 @@ def _resources(*, value: object, where: str, tolerated: list[str]) -> tuple[Argu
                 raise PlanSyntaxError(f"must be a text, not {kind_of(value)}", where=f"{item}.value")
             tolerated.append(f"{item}.value: read {kind_of(value)} as a text")
             value = "" if value is None else json.dumps(value)
-        resources.append(Argument(type=_text(raw.get("type"), f"{item}.type"), value=value))
+        resources.append(Argument(type=a_text(raw.get("type"), f"{item}.type"), value=value))
     return tuple(resources)
-
-
-def _list(value: object, where: str) -> list[object]:
-    if not isinstance(value, list):
-        raise PlanSyntaxError(f"must be a list, not {kind_of(value)}", where=where)
-    return value
-
-
-def _text(value: object, where: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise PlanSyntaxError(f"must be a non-empty text, not {kind_of(value)}", where=where)
-    return value

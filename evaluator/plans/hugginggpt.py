@@ -20,7 +20,7 @@ from collections.abc import Mapping
 
 from evaluator.plans.actions import Action, inputs_of, outputs_of, plan_of, tool_name
 from evaluator.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.plans.values import integer, kind_of, load_json, refuse_too_many
+from evaluator.plans.values import a_text, integer, kind_of, load_json, refuse_too_many
 
 FORM = "HuggingGPT tasks"
 _KEYS = frozenset({"task", "id", "dep", "args"})
@@ -57,9 +57,7 @@ def _task(*, raw: object, where: str, context: PlanContext, tolerated: list[str]
     unknown = sorted(str(key) for key in raw if key not in _KEYS)
     if unknown:
         tolerated.append(f"{where}: ignored {', '.join(unknown[:5])}")
-    written = raw.get("task")
-    if not isinstance(written, str) or not written:
-        raise PlanSyntaxError(f"must be a non-empty text, not {kind_of(written)}", where=f"{where}.task")
+    written = a_text(raw.get("task"), f"{where}.task")
     number = integer(value=raw.get("id"), where=f"{where}.id", tolerated=tolerated)
     args = raw.get("args")
     if not isinstance(args, Mapping):

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 
 from evaluator.plans.actions import Action, outputs_of, plan_of, tool_name
 from evaluator.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.plans.values import kind_of, load_json, refuse_too_many
+from evaluator.plans.values import a_text, kind_of, load_json, refuse_too_many
 
 FORM = "tool calls"
 _KEYS = frozenset({"id", "type", "index", "function"})
@@ -87,16 +87,14 @@ def _call(*, raw: object, where: str, tolerated: list[str]) -> tuple[str | None,
     call_id = raw.get("id")
     if call_id is None:
         tolerated.append(f"{where}.id: missing; called it by its number")
-    elif not isinstance(call_id, str) or not call_id:
-        raise PlanSyntaxError(f"must be a non-empty text, not {kind_of(call_id)}", where=f"{where}.id")
+    else:
+        call_id = a_text(call_id, f"{where}.id")
     function = raw.get("function")
     if not isinstance(function, Mapping):
         raise PlanSyntaxError(
             f"must be an object with name and arguments, not {kind_of(function)}", where=f"{where}.function"
         )
-    name = function.get("name")
-    if not isinstance(name, str) or not name:
-        raise PlanSyntaxError(f"must be a non-empty text, not {kind_of(name)}", where=f"{where}.function.name")
+    name = a_text(function.get("name"), f"{where}.function.name")
     arguments = _arguments(value=function.get("arguments"), where=f"{where}.function.arguments", tolerated=tolerated)
     return call_id, name, arguments
 

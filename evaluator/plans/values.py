@@ -67,6 +67,20 @@ def spelling(name: str) -> str:
     return " ".join(name.replace("_", " ").replace("-", " ").casefold().split())
 
 
+def a_list(value: object, where: str) -> list[object]:
+    """A value that must be a list."""
+    if not isinstance(value, list):
+        raise PlanSyntaxError(f"must be a list, not {kind_of(value)}", where=where)
+    return value
+
+
+def a_text(value: object, where: str) -> str:
+    """A value that must be a text, and not an empty one."""
+    if not isinstance(value, str) or not value:
+        raise PlanSyntaxError(f"must be a non-empty text, not {kind_of(value)}", where=where)
+    return value
+
+
 def integer(*, value: object, where: str, tolerated: list[str]) -> int:
     """A whole number of at most nine digits, or the text of one, which is recorded."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**9:
