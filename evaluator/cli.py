@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evaluator.evaluate_cli import evaluate
+from evaluator.judging_cli import judge_plans, score_decompositions
 from evaluator.lilliput.cli import app as lilliput_app
 from evaluator.planners.bundled import DESCRIPTIONS, bundled_names
 from evaluator.scoring_cli import score_plans
@@ -32,6 +33,8 @@ app.add_typer(tools_app, name="tools")
 app.add_typer(lilliput_app, name="lilliput")
 app.command()(evaluate)
 app.command("score-plans")(score_plans)
+app.command("score-decompositions")(score_decompositions)
+app.command("judge-plans")(judge_plans)
 
 out = Console()
 

@@ -193,6 +193,11 @@ def _read(
         return ReadArgument(FalseTerm(reference), kind, roles, (reference,))
     if reference in later or _REFERENCE.fullmatch(reference):
         return ReadArgument(FalseTerm(reference), None, frozenset(), (reference,))
+    pieces = [normal_reference(piece) for piece in reference.split(", ")]
+    if len(pieces) > 1 and all(_PLACEHOLDER.fullmatch(piece) or is_file_name(piece) for piece in pieces):
+        # Several resources in one argument: no tool takes a list, so nothing is obtained, but each must exist.
+        missing = tuple(piece for piece in pieces if piece not in made and piece not in files)
+        return ReadArgument(LiteralTerm(value), None, frozenset(), missing)
     inside = (normal_reference(found[0]) for found in _PLACEHOLDER.finditer(value))
     return ReadArgument(
         LiteralTerm(value),
