@@ -65,14 +65,19 @@ def fetch_suite(
         raise usage_error(f"there is nothing to fetch for {what!r}; there is: controlllm")
     target = source.suite_folder()
     try:
-        digests = _fetched(target) if folder is None else source.take(folder=folder, target=target)
+        digests = fetch_released(target) if folder is None else source.take(folder=folder, target=target)
     except source.FetchError as error:
         raise usage_error(error) from None
     for name, digest in digests.items():
         out.print(f"{target / name}  SHA-256 {digest}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _fetched(target: Path) -> Mapping[str, str]:
+def fetch_released(target: Path) -> Mapping[str, str]:
+    """Download the released files into a folder.
+
+    Raises:
+        FetchError: they cannot be had, or are not the released ones; nothing was written.
+    """
     # Imported here: only this needs a network client.
     from evaluator.downloads import DownloadError, download
 

@@ -1,10 +1,13 @@
 """Where tests find ControlLLM's released files, which are no part of this repository."""
 
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from evaluator.suites.toolbench import source
+from evaluator.suites_cli import fetch_released
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 BESIDE = _CHECKOUT.parent / "shared" / "data"
@@ -15,11 +18,15 @@ _FETCHED = _CHECKOUT / ".data" / "suites" / "controlllm"
 """Where `planarena suites fetch` puts them by default. Tests have a data folder of their own, which is empty."""
 
 
+@cache
 def find_controlllm() -> Path | None:
-    """The folder with the released files: beside the checkout, else fetched."""
+    """The folder with the released files: beside the checkout, else fetched, now if need be; None if neither works."""
     beside = BESIDE / "controlllm"
     if (beside / "tool100.json").is_file():
         return beside
+    if source.problem_of(_FETCHED) is not None:
+        with suppress(source.FetchError):
+            fetch_released(_FETCHED)
     return _FETCHED if source.problem_of(_FETCHED) is None else None
 
 
