@@ -43,7 +43,7 @@ def test_colorization_at_least_halves_the_chroma_error(restoration):
 
 
 def test_classification_knows_clean_images(bench):
-    assert bench.accuracy(bench.clean()) >= 0.88
+    assert bench.accuracy(bench.clean()) >= 0.9
 
 
 @pytest.mark.parametrize("degradation", RESTORING_ORDER)
@@ -65,7 +65,7 @@ def test_the_gold_plan_beats_leaving_out_a_step(all_four, left_out):
 
 def test_grayscale_hides_the_class_until_it_is_undone(bench):
     rows = ablation(bench=bench, present=frozenset({Degradation.GRAYSCALE}))
-    assert rows["gold"][1] > rows["nothing"][1] + 0.2
+    assert rows["gold"][1] > rows["nothing"][1] + 0.35
 
 
 def test_labels_that_differ_more_score_lower(bench):
