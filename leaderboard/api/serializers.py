@@ -125,12 +125,17 @@ class ResultOutput(serializers.ModelSerializer[TaskResult]):
 
     task = serializers.CharField(source="task.key", read_only=True)
     metric = serializers.CharField(source="task.metric", read_only=True)
+    indicators = serializers.DictField(
+        child=serializers.FloatField(),
+        read_only=True,
+        help_text="Of suites that judge plans: each indicator of the plan, in [0, 1].",
+    )
 
     class Meta:
         model = TaskResult
         fields = [
-            "task", "metric", "outcome", "reason", "reason_text", "score", "seconds", "plan_summary", "accepted",
-            "record_digest",
+            "task", "metric", "outcome", "reason", "reason_text", "score", "indicators", "seconds", "plan_summary",
+            "accepted", "record_digest",
         ]  # fmt: skip
         read_only_fields = fields
 
@@ -152,7 +157,7 @@ class SuiteOutput(serializers.ModelSerializer[Suite]):
 
     class Meta:
         model = Suite
-        fields = ["slug", "version", "digest", "title", "description", "metrics", "tasks"]
+        fields = ["slug", "version", "digest", "kind", "title", "description", "metrics", "tasks"]
         read_only_fields = fields
 
 

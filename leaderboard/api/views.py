@@ -127,6 +127,8 @@ class EvaluationView(generics.RetrieveAPIView[Evaluation]):
     parameters=[
         OpenApiParameter("outcome", str, enum=[outcome.value for outcome in Outcome]),
         OpenApiParameter("metric", str),
+        OpenApiParameter("level", str, description="Of suites that judge plans: `easy`, `medium` or `hard`."),
+        OpenApiParameter("group", str, description="Of suites that judge plans: the group of requests."),
     ]
 )
 class ResultsView(generics.ListAPIView[TaskResult]):
@@ -140,8 +142,12 @@ class ResultsView(generics.ListAPIView[TaskResult]):
         if outcome := self.request.query_params.get("outcome"):
             found = found.filter(outcome=_choice("outcome", outcome, [known.value for known in Outcome]))
         if metric := self.request.query_params.get("metric"):
-            metrics = Task.objects.filter(suite=evaluation.suite_id).order_by("metric").values_list("metric", flat=True)
-            found = found.filter(task__metric=_choice("metric", metric, list(metrics.distinct())))
+            found = found.filter(task__metric=_task_choice(evaluation, "metric", metric))
+        for name in ("level", "group"):
+            if value := self.request.query_params.get(name):
+                found = found.filter(
+                    **{f"task__attributes__{name}": _task_choice(evaluation, f"attributes__{name}", value)}
+                )
         return found
 
 
@@ -287,6 +293,12 @@ class TokenView(APIView):
 
 def _suite_slugs() -> QuerySet[Suite, str]:
     return Suite.objects.order_by("slug").values_list("slug", flat=True).distinct()
+
+
+def _task_choice(evaluation: Evaluation, field: str, value: str) -> str:
+    """The value, if a task of the evaluation's suite has it."""
+    known = Task.objects.filter(suite=evaluation.suite_id).order_by(field).values_list(field, flat=True).distinct()
+    return _choice(field.removeprefix("attributes__"), value, [text for text in known if text])
 
 
 def _choice(field: str, value: str, known: list[str]) -> str:

@@ -1,7 +1,7 @@
 """What the board pages show, ready for the templates: every number is a text, every bar has its coordinates."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,6 +12,8 @@ from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
 
 DEFAULT_SORT = "rank"
+MOST_NARROW = 5
+"""Metrics that fit beside each other on a common screen."""
 
 
 class Column(NamedTuple):
@@ -28,6 +30,8 @@ class Column(NamedTuple):
     """The `sort` parameter that a click asks for."""
     scale: tuple[float, float] | None
     """Where the bars of a metric begin and end; None where there are none."""
+    direction: str
+    """`higher` or `lower`, where the metrics of the suite differ in which is better; else nothing."""
 
 
 class Cell(NamedTuple):
@@ -38,6 +42,8 @@ class Cell(NamedTuple):
     missing: str
     """Why there is no value."""
     scale: tuple[float, float] | None
+    tasks: int | None
+    """Number of tasks measured, where the coverage of the board does not say it."""
 
 
 class Row(NamedTuple):
@@ -56,17 +62,34 @@ class Table(NamedTuple):
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     coverage: Mapping[str, int]
+    is_wide: bool
+    """Whether there are so many metrics that the table scrolls beside a planner column that stays."""
+    judges_plans: bool
+
+    @property
+    def coverage_words(self) -> str:
+        return f"{self.coverage['run']} of {self.coverage['total']} {'judged' if self.judges_plans else 'run'}"
 
 
-def board_table(*, suite: Suite, snapshot: Snapshot, sort: str = "") -> Table:
-    """The board in the order that `sort` asks for: a column's key, with `-` in front for descending."""
+def board_table(*, suite: Suite, snapshot: Snapshot, sort: str = "", most_metrics: int | None = None) -> Table:
+    """The board in the order that `sort` asks for: a column's key, with `-` in front for descending.
+
+    With `most_metrics` only the first columns of the suite are shown.
+    """
     key, descending = _read_sort(sort=sort, suite=suite)
     rows = sort_rows(rows=snapshot.content["rows"], key=key, descending=descending)
-    scales = {metric["key"]: scale_of(rows=rows, metric=metric["key"]) for metric in suite.metrics}
+    metrics = suite.metrics[:most_metrics]
+    scales = {metric["key"]: scale_of(rows=rows, metric=metric["key"]) for metric in metrics}
+    coverage = snapshot.content["coverage"]
+    primary = primary_metric(suite)["key"]
     return Table(
-        columns=_columns(suite=suite, key=key, descending=descending, scales=scales),
-        rows=tuple(_row(data=data, suite=suite, scales=scales) for data in rows),
-        coverage=snapshot.content["coverage"],
+        columns=_columns(metrics=metrics, primary=primary, key=key, descending=descending, scales=scales),
+        rows=tuple(
+            _row(data=data, metrics=metrics, primary=primary, scales=scales, covered=coverage["run"]) for data in rows
+        ),
+        coverage=coverage,
+        is_wide=len(metrics) > MOST_NARROW,
+        judges_plans=suite.judges_plans,
     )
 
 
@@ -109,12 +132,17 @@ def _read_sort(*, sort: str, suite: Suite) -> tuple[str, bool]:
 
 
 def _columns(
-    *, suite: Suite, key: str, descending: bool, scales: Mapping[str, tuple[float, float] | None]
+    *,
+    metrics: Sequence[Mapping[str, Any]],
+    primary: str,
+    key: str,
+    descending: bool,
+    scales: Mapping[str, tuple[float, float] | None],
 ) -> tuple[Column, ...]:
-    primary = primary_metric(suite)["key"]
+    directions = _directions(metrics)
     fixed = [("rank", "Rank", "Place by the first metric; equal means share it", False)]
     fixed += [("planner", "Planner", "", False)]
-    metrics = [(metric["key"], metric["label"], metric["description"], True) for metric in suite.metrics]
+    measured = [(metric["key"], metric["label"], metric["description"], True) for metric in metrics]
     last = [("finished", "Finished", "", False)]
     return tuple(
         Column(
@@ -124,30 +152,46 @@ def _columns(
             is_metric=is_metric,
             is_primary=name == primary,
             sorted=("descending" if descending else "ascending") if name == key else "",
-            link=_next_sort(name=name, key=key, descending=descending),
+            link=_next_sort(name=name, key=key, descending=descending, lower=directions.get(name) == "lower"),
             scale=scales.get(name),
+            direction=directions.get(name, ""),
         )
-        for name, label, description, is_metric in [*fixed, *metrics, *last]
+        for name, label, description, is_metric in [*fixed, *measured, *last]
     )
 
 
-def _next_sort(*, name: str, key: str, descending: bool) -> str:
-    """The other direction of the sorted column; otherwise the direction that puts the most telling row first."""
+def _directions(metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Which is better in each metric; empty where more is better in all of them."""
+    found = {metric["key"]: "higher" if metric.get("higher_is_better", True) else "lower" for metric in metrics}
+    return found if "lower" in found.values() else {}
+
+
+def _next_sort(*, name: str, key: str, descending: bool, lower: bool) -> str:
+    """The other direction of the sorted column; otherwise the direction that puts the best row first."""
     if name == key:
         return name if descending else f"-{name}"
-    return name if name in {"rank", "planner"} else f"-{name}"
+    return name if lower or name in {"rank", "planner"} else f"-{name}"
 
 
-def _row(*, data: Mapping[str, Any], suite: Suite, scales: Mapping[str, tuple[float, float] | None]) -> Row:
-    primary = primary_metric(suite)["key"]
+def _row(
+    *,
+    data: Mapping[str, Any],
+    metrics: Sequence[Mapping[str, Any]],
+    primary: str,
+    scales: Mapping[str, tuple[float, float] | None],
+    covered: int,
+) -> Row:
+    values = {metric["key"]: data["metrics"].get(metric["key"]) for metric in metrics}
+    alike = {value.get("tasks") for value in values.values() if value} <= {covered}
     cells = tuple(
         Cell(
-            value=data["metrics"].get(metric["key"]),
+            value=values[metric["key"]],
             is_primary=metric["key"] == primary,
             missing=f"No task with the metric {metric['label']} can run under this profile, so there is no value",
             scale=scales[metric["key"]],
+            tasks=None if alike or not values[metric["key"]] else values[metric["key"]].get("tasks"),
         )
-        for metric in suite.metrics
+        for metric in metrics
     )
     low, high = data["rank_low"], data["rank_high"]
     return Row(

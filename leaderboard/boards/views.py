@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from leaderboard.boards.caching import not_modified, page_tag, with_tag
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.presenters import board_table, progress_rows
+from leaderboard.boards.presenters import MOST_NARROW, Table, board_table, progress_rows
 from leaderboard.boards.services import Conditions, latest_snapshot, latest_snapshots, unranked
 from leaderboard.catalog.models import Suite
 
@@ -20,7 +20,7 @@ def home(request: HttpRequest) -> HttpResponse:
     suites = list(Suite.objects.filter(current=True).order_by("slug"))
     snapshots = latest_snapshots(suites=suites)
     boards = [
-        {"suite": suite, "snapshot": snapshot, "table": snapshot and board_table(suite=suite, snapshot=snapshot)}
+        {"suite": suite, "snapshot": snapshot, "table": snapshot and _first_columns(suite=suite, snapshot=snapshot)}
         for suite in suites
         for snapshot in [snapshots.get(suite.pk)]
     ]
@@ -68,6 +68,10 @@ def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
 def docs(request: HttpRequest) -> HttpResponse:
     """How to write an endpoint and how to submit it."""
     return render(request, "docs.html", {"site": request.build_absolute_uri("/").rstrip("/")})
+
+
+def _first_columns(*, suite: Suite, snapshot: Snapshot) -> Table:
+    return board_table(suite=suite, snapshot=snapshot, most_metrics=MOST_NARROW)
 
 
 def _snapshot_address(snapshot: Snapshot, suite: str) -> str:

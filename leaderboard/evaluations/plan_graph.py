@@ -93,13 +93,15 @@ def draw(
     catalogue: Catalogue | None = None,
     resources: Mapping[str, str] | None = None,
     problems: Mapping[str | None, str] | None = None,
+    texts_inside: bool = False,
 ) -> Graph:
     """Draw a plan.
 
-    `resources` gives the types of `$names`; `problems` maps the ids of failing steps, and None for the answer, to a few
-    words.
+    `resources` gives the types of the request's resources; `problems` maps the ids of failing steps, and None for the
+    answer, to a few words. With `texts_inside` literals stand inside the boxes of the steps that take them.
     """
-    items, links = _read(plan=plan, catalogue=catalogue, resources=dict(resources or {}), problems=dict(problems or {}))
+    reader = _Reader(catalogue=catalogue, resources=resources or {}, problems=problems or {}, texts_inside=texts_inside)
+    items, links = reader.read(plan)
     broken = _broken_links(items=items, links=links)
     sound = [link for link in links if link not in broken]
     layers = _layers(items=items, links=sound)
@@ -111,42 +113,76 @@ def draw(
     return Graph(width=width, height=height, nodes=nodes, edges=edges, sentence=_sentence(plan))
 
 
-def _read(
-    *,
-    plan: Mapping[str, Any],
-    catalogue: Catalogue | None,
-    resources: dict[str, str],
-    problems: dict[str | None, str],
-) -> tuple[dict[str, _Item], list[_Link]]:
-    items: dict[str, _Item] = {}
-    links: list[_Link] = []
-    makers: dict[str, tuple[str, str]] = {}
-    for number, step in enumerate(plan.get("steps", [])):
-        node = f"step:{number}"
-        problem = problems.get(step["id"], "")
-        items[node] = _Item("step", step["tool"], problem or step["id"], bool(problem))
-        outputs = catalogue[step["tool"]].outputs if catalogue and step["tool"] in catalogue else {}
-        for port, reference in (step.get("outputs") or {}).items():
-            makers.setdefault(reference, (node, str(outputs.get(port, "")) or port))
+class _Reader:
+    """From `plan/1` to items and links."""
 
-    def source(value: str, argument: str, target: str) -> tuple[str, str]:
-        if value in makers:
-            return makers[value]
-        if value.startswith("$"):
-            items.setdefault(f"resource:{value}", _Item("resource", value))
-            return f"resource:{value}", resources.get(value[1:], "") or argument
-        items.setdefault(f"literal:{target}:{argument}", _Item("literal", f'"{value}"'))
-        return f"literal:{target}:{argument}", "text"
+    def __init__(
+        self,
+        *,
+        catalogue: Catalogue | None,
+        resources: Mapping[str, str],
+        problems: Mapping[str | None, str],
+        texts_inside: bool,
+    ) -> None:
+        self._catalogue = catalogue
+        self._resources = resources
+        self._problems = problems
+        self._texts_inside = texts_inside
+        self._items: dict[str, _Item] = {}
+        self._links: list[_Link] = []
+        self._makers: dict[str, tuple[str, str]] = {}
+        """The node that makes a reference, and the type of what it makes."""
 
-    for number, step in enumerate(plan.get("steps", [])):
-        for argument, value in (step.get("inputs") or {}).items():
-            found, label = source(value, argument, f"step:{number}")
-            links.append(_Link(found, f"step:{number}", label, argument))
-    for number, value in enumerate(plan.get("answers", [])):
-        items[f"answer:{number}"] = _Item("answer", "Answer", problems.get(None, ""), None in problems)
-        found, label = source(value, "answer", f"answer:{number}")
-        links.append(_Link(found, f"answer:{number}", label, ""))
-    return items, links
+    def read(self, plan: Mapping[str, Any]) -> tuple[dict[str, _Item], list[_Link]]:
+        steps = plan.get("steps", [])
+        for number, step in enumerate(steps):
+            outputs = (
+                self._catalogue[step["tool"]].outputs if self._catalogue and step["tool"] in self._catalogue else {}
+            )
+            for port, reference in (step.get("outputs") or {}).items():
+                self._makers.setdefault(reference, (f"step:{number}", str(outputs.get(port, "")) or port))
+        self._items |= {f"step:{number}": self._step(step) for number, step in enumerate(steps)}
+        for number, step in enumerate(steps):
+            for argument, value in (step.get("inputs") or {}).items():
+                if not self._is_inside(value):
+                    self._link(value=value, target=f"step:{number}", argument=argument)
+        for number, value in enumerate(plan.get("answers", [])):
+            self._items[f"answer:{number}"] = _Item(
+                "answer", "Answer", self._problems.get(None, ""), None in self._problems
+            )
+            self._link(value=value, target=f"answer:{number}", argument="")
+        return self._items, self._links
+
+    def _step(self, step: Mapping[str, Any]) -> _Item:
+        problem = self._problems.get(step["id"], "")
+        inside = [
+            f'{argument} "{value}"' for argument, value in (step.get("inputs") or {}).items() if self._is_inside(value)
+        ]
+        return _Item("step", step["tool"], problem or ", ".join(inside) or step["id"], bool(problem))
+
+    def _is_inside(self, value: str) -> bool:
+        """Whether a value is a text that is shown in its step's box."""
+        refers = value in self._makers or value in self._resources or value.startswith(("$", "<"))
+        return self._texts_inside and not refers
+
+    def _link(self, *, value: str, target: str, argument: str) -> None:
+        source, label = self._source(value=value, target=target, argument=argument or "answer")
+        self._links.append(_Link(source, target, label, argument))
+
+    def _source(self, *, value: str, target: str, argument: str) -> tuple[str, str]:
+        """The node that a value comes from, and the value's type."""
+        if value in self._makers:
+            return self._makers[value]
+        name = value.removeprefix("$")
+        if value.startswith("$") or name in self._resources:
+            self._items.setdefault(f"resource:{name}", _Item("resource", value))
+            return f"resource:{name}", self._resources.get(name, "") or argument
+        node = f"literal:{target}:{argument}"
+        if value.startswith("<") and self._texts_inside:
+            self._items[node] = _Item("literal", value, "nothing makes this")
+            return node, argument
+        self._items[node] = _Item("literal", f'"{value}"')
+        return node, "text"
 
 
 def _broken_links(*, items: Mapping[str, _Item], links: list[_Link]) -> set[_Link]:

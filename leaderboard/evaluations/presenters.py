@@ -8,11 +8,16 @@ from typing import Any, NamedTuple
 from django.core.paginator import Page, Paginator
 from django.db.models import FilteredRelation, Q
 
+from evaluator.metrics.planning import LOWER_IS_BETTER
 from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations.indicators import Breakdown, breakdown, counted_values
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.task_filters import PENDING, FailureGroup, Selection, TaskRow, failures, select
 
 TASKS_PER_PAGE = 50
+LEVELS = ("easy", "medium", "hard")
+SEVERAL_DOMAINS = "several_domains"
+"""Stands for the many groups that name their domains one by one, such as `image_QA,count_object`."""
 OUTCOME_ORDER = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled", PENDING)
 MOVING = frozenset(
     {EvaluationState.QUEUED, EvaluationState.LAUNCHING, EvaluationState.RUNNING, EvaluationState.AGGREGATING}
@@ -34,6 +39,7 @@ class MetricCard(NamedTuple):
     label: str
     description: str
     is_primary: bool
+    higher_is_better: bool
     value: Mapping[str, Any] | None
 
 
@@ -58,6 +64,9 @@ class EvaluationPage(NamedTuple):
     headings: tuple[Heading, ...]
     provenance: list[tuple[str, str]]
     has_results: bool
+    breakdowns: tuple[Breakdown, ...]
+    """Of suites that judge plans: the indicators by level and by group."""
+    lower_is_better: frozenset[str]
 
 
 def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) -> EvaluationPage:
@@ -71,10 +80,20 @@ def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) ->
         failures=failures(rows),
         selection=selection,
         page=Paginator(selection.rows, TASKS_PER_PAGE).get_page(parameters.get("page")),
-        headings=_headings(parameters.get("sort", "")),
+        headings=_headings(sort=parameters.get("sort", ""), judges_plans=evaluation.suite.judges_plans),
         provenance=flatten(evaluation.provenance or {}),
         has_results=progress.done > 0,
+        breakdowns=_breakdowns(rows) if evaluation.suite.judges_plans else (),
+        lower_is_better=LOWER_IS_BETTER,
     )
+
+
+def _breakdowns(rows: Sequence[TaskRow]) -> tuple[Breakdown, ...]:
+    by_level = breakdown(
+        facet="level", label="Level", tasks=[(row.level, row.indicators) for row in rows], order=LEVELS
+    )
+    by_group = breakdown(facet="group", label="Group", tasks=[(row.group, row.indicators) for row in rows])
+    return tuple(found for found in (by_level, by_group) if found.rows)
 
 
 def task_rows(evaluation: Evaluation) -> list[TaskRow]:
@@ -94,6 +113,7 @@ def task_rows(evaluation: Evaluation) -> list[TaskRow]:
             "result__reason",
             "result__reason_text",
             "result__score",
+            "result__indicators",
             "result__seconds",
             "result__plan_summary",
         )
@@ -112,6 +132,7 @@ def _task_row(
     reason: str | None,
     reason_text: str | None,
     score: float | None,
+    indicators: Mapping[str, float] | None,
     seconds: float | None,
     plan_summary: str | None,
 ) -> TaskRow:
@@ -129,7 +150,16 @@ def _task_row(
         score=score,
         seconds=seconds,
         plan_summary=plan_summary or "",
+        group=_group(str(attributes.get("group") or "")),
+        level=str(attributes.get("level") or ""),
+        flags=tuple(attributes.get("flags") or ()),
+        active=attributes.get("active"),
+        indicators=counted_values(outcome=outcome or "", indicators=indicators or {}) if "group" in attributes else {},
     )
+
+
+def _group(name: str) -> str:
+    return SEVERAL_DOMAINS if "," in name else name
 
 
 def _progress(*, rows: Sequence[TaskRow], state: str) -> Progress:
@@ -154,15 +184,17 @@ def _metric_cards(*, suite: Suite, summary: Mapping[str, Any]) -> tuple[MetricCa
             label=metric["label"],
             description=metric["description"],
             is_primary=bool(metric.get("primary")),
+            higher_is_better=bool(metric.get("higher_is_better", True)),
             value=value(metric["key"]),
         )
         for metric in suite.metrics
     )
 
 
-def _headings(sort: str) -> tuple[Heading, ...]:
+def _headings(*, sort: str, judges_plans: bool) -> tuple[Heading, ...]:
     key, descending = sort.removeprefix("-"), sort.startswith("-")
-    labels = (("task", "Task"), ("outcome", "Outcome"), ("score", "Score"), ("seconds", "Time"))
+    measured = ("marks", "Indicators") if judges_plans else ("score", "Score")
+    labels = (("task", "Task"), ("outcome", "Outcome"), measured, ("seconds", "Time"))
     return tuple(
         Heading(
             key=name,

@@ -5,7 +5,10 @@ The count beside a value is the number of rows that choosing it would show, give
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
+
+from leaderboard.evaluations.indicators import ORDER, Mark, good_marks, marks, words_of
 
 PENDING = "pending"
 
@@ -27,6 +30,17 @@ class TaskRow(NamedTuple):
     score: float | None
     seconds: float | None
     plan_summary: str
+    group: str = ""
+    """Of suites that judge plans, as the five below."""
+    level: str = ""
+    flags: tuple[str, ...] = ()
+    active: bool | None = None
+    indicators: Mapping[str, float] = MappingProxyType({})
+    """The five as the board counts them: the worst of each for a planner's fault."""
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        return marks(self.indicators)
 
 
 class Facet(NamedTuple):
@@ -36,13 +50,35 @@ class Facet(NamedTuple):
     """The GET parameter."""
     label: str
     values: Callable[[TaskRow], tuple[str, ...]]
+    words: Callable[[str], str] | None = None
+    """A value in words, where the value itself does not say it."""
+    is_indicator: bool = False
+
+
+def _indicator(name: str) -> Facet:
+    def values(row: TaskRow) -> tuple[str, ...]:
+        return (f"{row.indicators[name]:.0f}",) if name in row.indicators else ()
+
+    def words(value: str) -> str:
+        return f"{value}: {words_of(name, float(value))}" if value in {"0", "1"} else value
+
+    return Facet(name, name, values, words, is_indicator=True)
+
+
+def _active(row: TaskRow) -> tuple[str, ...]:
+    return () if row.active is None else ("yes" if row.active else "no",)
 
 
 FACETS = (
     Facet("outcome", "Outcome", lambda row: (row.outcome,)),
+    *(_indicator(name) for name in ORDER),
     Facet("metric", "Metric", lambda row: (row.metric,)),
     Facet("base", "Base task", lambda row: (row.base,) if row.base else ()),
     Facet("degradation", "Degradation", lambda row: row.degradations),
+    Facet("level", "Level", lambda row: (row.level,) if row.level else ()),
+    Facet("group", "Group", lambda row: (row.group,) if row.group else ()),
+    Facet("flag", "Defect", lambda row: row.flags),
+    Facet("active", "Active split", _active),
     Facet("structure", "Structure", lambda row: (row.structure,)),
     Facet("reason", "Reason", lambda row: (row.reason,) if row.reason else ()),
 )
@@ -50,6 +86,7 @@ SORTS: Mapping[str, Callable[[TaskRow], float | str | None]] = {
     "task": lambda row: row.position,
     "outcome": lambda row: row.outcome,
     "score": lambda row: row.score,
+    "marks": lambda row: good_marks(row.indicators),
     "seconds": lambda row: row.seconds,
 }
 
@@ -60,6 +97,7 @@ class Choice(NamedTuple):
     value: str
     count: int
     chosen: bool
+    words: str = ""
 
 
 class Group(NamedTuple):
@@ -69,6 +107,7 @@ class Group(NamedTuple):
     label: str
     choices: tuple[Choice, ...]
     is_set: bool
+    is_indicator: bool = False
 
 
 class Selection(NamedTuple):
@@ -142,10 +181,11 @@ def _matches(row: TaskRow, chosen: Mapping[str, str], *, without: str = "") -> b
 
 
 def _matches_text(row: TaskRow, search: str) -> bool:
-    """Every word of the search occurs in the request, the plan or the reason; `#12` is the task with the key 12."""
+    """Every word of the search occurs in the request, the plan, the reason or the group; `#12` is the task with the
+    key 12."""
     if search.startswith("#"):
         return row.key == search[1:]
-    text = f"{row.text} {row.plan_summary} {row.reason_text}".casefold()
+    text = f"{row.text} {row.plan_summary} {row.reason_text} {row.group}".casefold()
     return all(word in text for word in search.casefold().split())
 
 
@@ -160,5 +200,14 @@ def _group(*, facet: Facet, rows: Iterable[TaskRow], chosen: Mapping[str, str]) 
     picked = chosen.get(facet.name, "")
     if picked:
         all_values.setdefault(picked)
-    choices = tuple(Choice(value, counts[value], value == picked) for value in all_values)
-    return Group(name=facet.name, label=facet.label, choices=choices, is_set=bool(picked))
+    values = sorted(all_values) if facet.is_indicator else all_values
+    choices = tuple(
+        Choice(value, counts[value], value == picked, facet.words(value) if facet.words else "") for value in values
+    )
+    return Group(
+        name=facet.name,
+        label=facet.label,
+        choices=choices,
+        is_set=bool(picked),
+        is_indicator=facet.is_indicator,
+    )

@@ -8,12 +8,14 @@ from pydantic import ValidationError
 
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.records import ArtefactReference, ResultRecord, SampleResult, StepRun
+from evaluator.suites.model import Task as LibraryTask
 from evaluator.suites.registry import suite_of
 from evaluator.tools.types import Catalogue
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.plan_graph import Graph, draw
+from leaderboard.evaluations.planning_presenters import PlanningPage, planning_page, step_problems
 
 MAX_TEXT = 2000
 """Characters of a text artefact that the page shows; the whole text is behind its link."""
@@ -60,6 +62,8 @@ class TaskPage(NamedTuple):
     samples: tuple[ShownSample, ...]
     received: str
     data_is_hidden: bool
+    planning: PlanningPage | None
+    """Of suites that judge plans."""
 
 
 def read_record(digest: str) -> ResultRecord | None:
@@ -75,10 +79,12 @@ def task_page(*, task: Task, result: TaskResult | None, split: str, sees_hidden:
     digest = result.record_digest if result else ""
     record = read_record(digest) if digest else None
     hidden = split == HIDDEN_SPLIT and not sees_hidden
-    catalogue, resources = _signatures(task)
+    judged = task.suite.judges_plans
+    catalogue, library_task = _signatures(task)
+    resources = {} if library_task is None else {name: str(kind) for name, kind in library_task.resources.items()}
     gold = None
     if task.gold and not hidden:
-        gold = draw(plan=task.gold, catalogue=catalogue, resources=resources)
+        gold = draw(plan=task.gold, catalogue=catalogue, resources=resources, texts_inside=judged)
     samples: tuple[ShownSample, ...] = ()
     if record and not hidden:
         texts = _Texts(server_store())
@@ -86,33 +92,35 @@ def task_page(*, task: Task, result: TaskResult | None, split: str, sees_hidden:
     return TaskPage(
         record=record,
         record_missing=bool(digest) and record is None,
-        graph=_plan_graph(record=record, catalogue=catalogue, resources=resources),
+        graph=_plan_graph(record=record, catalogue=catalogue, resources=resources, judged=judged),
         gold=gold,
         samples=samples,
         received=_as_text(record.plan_received) if record else "",
         data_is_hidden=hidden,
+        planning=planning_page(task=task, library_task=library_task, record=record) if judged else None,
     )
 
 
-def _signatures(task: Task) -> tuple[Catalogue | None, dict[str, str]]:
-    """Types for the labels of edges. A suite that this release does not know is drawn without them."""
+def _signatures(task: Task) -> tuple[Catalogue | None, LibraryTask | None]:
+    """Tools and task of the library. A suite that this release does not know is drawn without types."""
     try:
         suite = suite_of(task.suite.slug)
-        resources = {name: str(kind) for name, kind in suite.task(task.key).resources.items()}
+        return suite.catalogue, suite.task(task.key)
     except LookupError:
-        return None, {}
-    return suite.catalogue, resources
+        return None, None
 
 
 def _plan_graph(
-    *, record: ResultRecord | None, catalogue: Catalogue | None, resources: Mapping[str, str]
+    *, record: ResultRecord | None, catalogue: Catalogue | None, resources: Mapping[str, str], judged: bool
 ) -> Graph | None:
     if record is None or not isinstance(record.plan, dict):
         return None
     problems = {problem.step: _words(problem.code) for problem in record.problems}
     for sample in record.samples:
         problems |= {run.step: "Failed when run" for run in sample.steps if run.error}
-    return draw(plan=record.plan, catalogue=catalogue, resources=resources, problems=problems)
+    if judged:
+        problems = step_problems(record)
+    return draw(plan=record.plan, catalogue=catalogue, resources=resources, problems=problems, texts_inside=judged)
 
 
 def _words(code: str) -> str:

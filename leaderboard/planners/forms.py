@@ -64,8 +64,7 @@ class SubmitForm(forms.Form):
         suites = list(Suite.objects.filter(current=True).order_by("slug").values_list("slug", "title"))
         field = self.fields["suites"]
         field.choices = suites
-        if len(suites) == 1:
-            field.initial = [suites[0][0]]
+        field.initial = [slug for slug, _ in suites[:1]]
 
     def data_entered(self) -> SubmissionData:
         """What was entered, for `services.submit`. Fields of the kind that was not chosen do not count."""

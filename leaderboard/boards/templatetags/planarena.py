@@ -16,10 +16,10 @@ OUTCOMES = {
     "pending": "Waiting",
 }
 OUTCOME_MEANINGS = {
-    "scored": "The plan was executed and scored.",
-    "planner_fault": "The plan is wrong or the endpoint answered wrongly: the task scores 0.",
+    "scored": "There is a plan, and it was scored.",
+    "planner_fault": "The plan is wrong or the endpoint answered wrongly: the task counts as the worst there is.",
     "infra_fault": "Not the planner's fault: no score until the owner resumes the task or accepts the fault.",
-    "not_run": "This profile has no expert or no data for the task, for any planner: never scored.",
+    "not_run": "The task cannot be measured here, whatever the planner: never scored.",
     "cancelled": "The evaluation was cancelled before this task ended.",
     "pending": "The task has not ended yet.",
 }

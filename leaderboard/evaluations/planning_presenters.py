@@ -1,0 +1,142 @@
+"""What the task page shows of suites that judge plans: what was wanted, and why each indicator is what it is."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evaluator.records import ResultRecord
+from evaluator.suites.toolbench.defects import RULES
+from evaluator.suites.toolbench.suite import ToolTask
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations.indicators import Mark, counted_values, marks
+
+_STEP = re.compile(r"\bstep (\d+) \(")
+_STEP_PROBLEMS = (("IR", "Irrelevant"), ("CR", "Wrong type"), ("HR", "False resource"))
+"""Indicators whose reasons name steps, the most telling last."""
+_FURTHER = {
+    "SE_best": "SE, best of up to five plans",
+    "valid": "Could run as written",
+    "node_f1": "Node F1",
+    "edge_f1": "Edge F1",
+    "parameter_f1": "Parameter F1",
+}
+
+
+class IndicatorReason(NamedTuple):
+    """An indicator with its reasons, one sentence each."""
+
+    mark: Mark
+    reasons: tuple[str, ...]
+
+
+class GivenFile(NamedTuple):
+    """A file of the request and what it may be used as."""
+
+    name: str
+    types: str
+
+
+class Defect(NamedTuple):
+    """Something that is wrong with the entry itself."""
+
+    name: str
+    sentence: str
+    excludes: bool
+
+
+class CallLine(NamedTuple):
+    """A step as text."""
+
+    id: str
+    tool: str
+    arguments: tuple[tuple[str, str], ...]
+    outputs: tuple[tuple[str, str], ...]
+
+
+class PlanningPage(NamedTuple):
+    """The part of the task page that only suites that judge plans have."""
+
+    goal: tuple[str, ...]
+    uncovered: str
+    files: tuple[GivenFile, ...]
+    defects: tuple[Defect, ...]
+    reasons: tuple[IndicatorReason, ...]
+    further: tuple[tuple[str, float], ...]
+    calls: tuple[CallLine, ...]
+    gold_calls: tuple[CallLine, ...]
+
+
+def planning_page(*, task: Task, library_task: object, record: ResultRecord | None) -> PlanningPage:
+    """Gather it from the registered task, the library's task (for its files) and the record, if there is one."""
+    attributes: Mapping[str, Any] = task.attributes
+    parts = tuple(str(part) for part in attributes.get("parts") or ())
+    plan = record.plan if record is not None and isinstance(record.plan, dict) else {}
+    indicators = record.indicators if record is not None else {}
+    return PlanningPage(
+        goal=parts,
+        uncovered=str(attributes.get("uncovered") or ""),
+        files=_files(library_task),
+        defects=defects(attributes.get("flags") or ()),
+        reasons=_reasons(record=record, parts=parts) if record is not None else (),
+        further=tuple((label, indicators[key]) for key, label in _FURTHER.items() if key in indicators),
+        calls=calls(plan),
+        gold_calls=calls(task.gold or {}),
+    )
+
+
+def defects(flags: Sequence[str]) -> tuple[Defect, ...]:
+    """Flags in words; one that this release does not know is shown as it is."""
+    rules = {rule.name: rule for rule in RULES}
+    return tuple(
+        Defect(name=flag, sentence=rules[flag].description, excludes=rules[flag].excludes)
+        if flag in rules
+        else Defect(name=flag, sentence="", excludes=False)
+        for flag in flags
+    )
+
+
+def calls(plan: Mapping[str, Any]) -> tuple[CallLine, ...]:
+    """The steps of a `plan/1` as text."""
+    return tuple(
+        CallLine(
+            id=step["id"],
+            tool=step["tool"],
+            arguments=tuple((step.get("inputs") or {}).items()),
+            outputs=tuple((step.get("outputs") or {}).items()),
+        )
+        for step in plan.get("steps") or ()
+    )
+
+
+def step_problems(record: ResultRecord) -> dict[str | None, str]:
+    """Ids of the steps that an indicator's reason names, with a few words: they are marked in the drawing."""
+    plan = record.plan if isinstance(record.plan, dict) else {}
+    ids = [step["id"] for step in plan.get("steps") or ()]
+    found: dict[str | None, str] = {}
+    for name, words in _STEP_PROBLEMS:
+        if counted_values(outcome=record.outcome, indicators=record.indicators).get(name) == (name != "CR"):
+            numbers = [int(number) for number in _STEP.findall(record.explanations.get(name, ""))]
+            found |= {ids[number - 1]: words for number in numbers if 0 < number <= len(ids)}
+    return found
+
+
+def _files(library_task: object) -> tuple[GivenFile, ...]:
+    if not isinstance(library_task, ToolTask):
+        return ()
+    return tuple(GivenFile(name=name, types=" or ".join(sorted(kinds))) for name, kinds in library_task.files.items())
+
+
+def _reasons(*, record: ResultRecord, parts: Sequence[str]) -> tuple[IndicatorReason, ...]:
+    values = counted_values(outcome=record.outcome, indicators=record.indicators)
+    fault = "" if record.explanations else "There is no plan to judge, which counts as the worst of each indicator."
+    return tuple(
+        IndicatorReason(mark=mark, reasons=split_reasons(record.explanations.get(mark.name, fault), parts=parts))
+        for mark in marks(values)
+    )
+
+
+def split_reasons(text: str, *, parts: Sequence[str]) -> tuple[str, ...]:
+    """The reasons that the judge joined by semicolons: each begins with a step or with a part of the goal."""
+    begins = "|".join([r"step \d+ \(", *(re.escape(f"{part}:") for part in parts)])
+    found = (sentence.strip() for sentence in re.split(rf"; (?={begins})", text))
+    return tuple(sentence[:1].upper() + sentence[1:] for sentence in found if sentence)
