@@ -51,11 +51,10 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore]) -> dict[str, JsonVa
     metrics: dict[str, JsonValue] = {}
     for column in suite.metrics:
         if suite.kind is SuiteKind.PLANNING:
-            scores = _indicators(column=column.key, results=found)
+            interval = _share(_indicators(column=column.key, results=found))
         else:
-            scores = _scores(column=column.key, results=found)
-        if scores:
-            interval = _interval(scores)
+            interval = _mean(_scores(column=column.key, results=found))
+        if interval is not None:
             metrics[column.key] = {
                 "mean": interval.mean,
                 "low": interval.low,
@@ -66,11 +65,15 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore]) -> dict[str, JsonVa
     return {"metrics": metrics, "outcomes": {outcome: outcomes[outcome] for outcome in sorted(outcomes)}}
 
 
-def _interval(scores: Sequence[float]) -> Interval:
-    """Wilson's interval for shares, a bootstrap over tasks for everything else."""
-    if set(scores) <= {0.0, 1.0}:
-        return wilson(successes=round(sum(scores)), total=len(scores))
-    return cluster_bootstrap(scores)
+def _mean(scores: Sequence[float]) -> Interval | None:
+    return cluster_bootstrap(scores) if scores else None
+
+
+def _share(indicators: Sequence[float]) -> Interval | None:
+    """Wilson's interval for what is true or false of a plan, a bootstrap for graded agreement."""
+    if indicators and set(indicators) <= {0.0, 1.0}:
+        return wilson(successes=round(sum(indicators)), total=len(indicators))
+    return _mean(indicators)
 
 
 def _indicators(*, column: str, results: Sequence[TaskScore]) -> list[float]:

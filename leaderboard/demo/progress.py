@@ -91,6 +91,9 @@ def print_board(*, console: Console, url: str) -> None:
     if snapshot is None:
         console.print("Nothing is published yet.")
         return
+    if not console.is_terminal:
+        # Into a file or a CI log nothing has to fold.
+        console = Console(width=120)
     columns = snapshot.suite.metrics
     table = Table("rank", "planner", *(column["label"] for column in columns), title=f"Board of {snapshot.suite.title}")
     for row in snapshot.content["rows"]:
