@@ -124,7 +124,7 @@ def raise_error(error):
     ("answer", "reason", "says"),
     [
         ("", Reason.UNPARSABLE_PLAN, "The plan cannot be read: the plan is empty"),
-        ([1, 2], Reason.UNPARSABLE_PLAN, "a plan is a JSON object"),
+        ([1, 2], Reason.UNPARSABLE_PLAN, "The plan cannot be read: "),
         ("Magic", Reason.INVALID_PLAN, 'Plan step 1 ("Magic"): there is no such tool'),
         ("Image Captioning", Reason.INVALID_PLAN, "this profile has no expert for it"),
         ("Image Classification", Reason.INVALID_PLAN, "The answer s1.text is text"),
