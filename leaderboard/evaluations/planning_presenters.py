@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evaluator.records import ResultRecord
+from evaluator.records import Outcome, ResultRecord
 from evaluator.suites.toolbench.defects import RULES
 from evaluator.suites.toolbench.suite import ToolTask
 from leaderboard.catalog.models import Task
@@ -14,7 +14,7 @@ _STEP = re.compile(r"\bstep (\d+) \(")
 _STEP_PROBLEMS = (("IR", "Irrelevant"), ("CR", "Wrong type"), ("HR", "False resource"))
 """Indicators whose reasons name steps, the most telling last."""
 _FURTHER = {
-    "SE_best": "SE, best of up to five plans",
+    "SE_best": "Solved by one of up to five plans",
     "valid": "Could run as written",
     "node_f1": "Node F1",
     "edge_f1": "Edge F1",
@@ -61,7 +61,9 @@ class PlanningPage(NamedTuple):
     files: tuple[GivenFile, ...]
     defects: tuple[Defect, ...]
     reasons: tuple[IndicatorReason, ...]
-    further: tuple[tuple[str, float], ...]
+    nothing_judged: bool
+    """There is no plan, which counts as the worst of each indicator."""
+    further: tuple[tuple[str, str], ...]
     calls: tuple[CallLine, ...]
     gold_calls: tuple[CallLine, ...]
 
@@ -78,7 +80,8 @@ def planning_page(*, task: Task, library_task: object, record: ResultRecord | No
         files=_files(library_task),
         defects=defects(attributes.get("flags") or ()),
         reasons=_reasons(record=record, parts=parts) if record is not None else (),
-        further=tuple((label, indicators[key]) for key, label in _FURTHER.items() if key in indicators),
+        nothing_judged=record is not None and record.outcome == Outcome.PLANNER_FAULT,
+        further=tuple((label, _figure(key, indicators[key])) for key, label in _FURTHER.items() if key in indicators),
         calls=calls(plan),
         gold_calls=calls(task.gold or {}),
     )
@@ -120,6 +123,10 @@ def step_problems(record: ResultRecord) -> dict[str | None, str]:
     return found
 
 
+def _figure(key: str, value: float) -> str:
+    return f"{value:.3f}" if key.endswith("f1") else ("yes" if value else "no")
+
+
 def _files(library_task: object) -> tuple[GivenFile, ...]:
     if not isinstance(library_task, ToolTask):
         return ()
@@ -128,9 +135,8 @@ def _files(library_task: object) -> tuple[GivenFile, ...]:
 
 def _reasons(*, record: ResultRecord, parts: Sequence[str]) -> tuple[IndicatorReason, ...]:
     values = counted_values(outcome=record.outcome, indicators=record.indicators)
-    fault = "" if record.explanations else "There is no plan to judge, which counts as the worst of each indicator."
     return tuple(
-        IndicatorReason(mark=mark, reasons=split_reasons(record.explanations.get(mark.name, fault), parts=parts))
+        IndicatorReason(mark=mark, reasons=split_reasons(record.explanations.get(mark.name, ""), parts=parts))
         for mark in marks(values)
     )
 
