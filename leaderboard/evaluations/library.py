@@ -90,7 +90,7 @@ class Library:
 
         found = _suite(suite)
         if found.kind is SuiteKind.PLANNING:
-            return _without_goal(found)
+            return without_goal(found)
         seed = settings.HIDDEN_SEED or None
         try:
             samples = sample_source(suite=suite, profile=profile, split=split, hidden_seed=seed)
@@ -132,16 +132,14 @@ def _suite(slug: str) -> "Suite":
         raise NotReadyError(f"This site cannot evaluate suite {slug} at present: {error}.") from error
 
 
-def _without_goal(suite: "Suite") -> dict[str, tuple[Reason, str]]:
+def without_goal(suite: "Suite") -> dict[str, tuple[Reason, str]]:
     """The tasks whose plans cannot be judged, since nobody knows what they want."""
     return {
-        task.key: (Reason.NO_GOAL, _why_without_goal(getattr(task, "uncovered", "")))
-        for task in suite.tasks
-        if task.gold is None
+        task.key: (Reason.NO_GOAL, _why(getattr(task, "uncovered", ""))) for task in suite.tasks if task.gold is None
     }
 
 
-def _why_without_goal(why: str) -> str:
+def _why(why: str) -> str:
     return f"What this request wants is not known, so that no plan can be judged: {why or 'no right plan is known'}."
 
 

@@ -1,11 +1,12 @@
 """Bringing suites into the database."""
 
 import dataclasses
+import time
 
 import pytest
 from django.core.management import call_command
 
-from evaluator.suites import suite_of
+from evaluator.suites import suite_names, suite_of
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.services import Registered, register_suite
 
@@ -20,6 +21,26 @@ def test_all_tasks_of_openagi_are_registered_with_their_gold_plans():
     assert [task.key for task in tasks] == [str(number) for number in range(185)]
     assert all(task.gold["steps"] for task in tasks)
     assert any(column["primary"] for column in suite.metrics)
+
+
+def test_every_suite_that_can_be_used_is_registered_with_its_kind():
+    call_command("register_suites", verbosity=0)
+    kinds = dict(Suite.objects.filter(current=True).values_list("slug", "kind"))
+    assert set(kinds) == set(suite_names())
+    assert (kinds["openagi"], kinds["toolmini"]) == ("execution", "planning")
+    task = Task.objects.get(suite__slug="toolmini", key="image_detection/0")
+    assert set(task.attributes) == {"group", "level", "flags", "active", "uncovered", "parts"}
+    assert task.attributes["group"] == "image_detection"
+
+
+def test_a_suite_as_large_as_tool2k_is_registered_in_a_few_queries(django_assert_max_num_queries):
+    suite = suite_of("toolmini")
+    tasks = tuple(dataclasses.replace(suite.tasks[number % 120], key=str(number)) for number in range(2500))
+    started = time.monotonic()
+    with django_assert_max_num_queries(12):
+        register_suite(dataclasses.replace(suite, slug="large", tasks=tasks))
+    assert Task.objects.count() == 2500
+    assert time.monotonic() - started < 10
 
 
 def test_registering_again_changes_nothing():

@@ -121,3 +121,32 @@ def test_long_names_are_cut_and_told_in_full():
 def test_an_empty_plan_is_drawn_as_its_answer():
     assert [node.kind for node in draw(plan={"steps": [], "answers": ["$image"]}).nodes] == ["answer", "resource"]
     assert draw(plan={"steps": [], "answers": []}).nodes == ()
+
+
+@pytest.mark.parametrize("task", suite_of("toolmini").tasks[::7], ids=lambda task: task.key)
+def test_plans_that_are_judged_are_drawn_with_their_texts_inside_the_steps(task):
+    graph = draw(
+        plan=plan_to_json(task.gold),
+        catalogue=suite_of("toolmini").catalogue,
+        resources={name: str(kind) for name, kind in task.resources.items()},
+        texts_inside=True,
+    )
+    kinds = [node.kind for node in graph.nodes]
+    used = {value for step in task.gold.steps for value in step.inputs.values()} & set(task.resources)
+    assert kinds.count("resource") == len(used)
+    assert "literal" not in kinds
+    assert not overlaps(graph)
+
+
+def test_a_text_stands_in_its_step_and_a_reference_that_nothing_makes_beside_it():
+    plan = {
+        "steps": [
+            step("s1", "text_to_image", {"text": "a red bird"}),
+            step("s2", "image_to_edge", {"image": "<GEN>-7"}),
+        ],
+        "answers": ["s2.image"],
+    }
+    graph = draw(plan=plan, catalogue=suite_of("toolmini").catalogue, texts_inside=True)
+    tips = {node.kind: node.tip for node in graph.nodes if node.kind != "step"}
+    assert tips["literal"] == "<GEN>-7: nothing makes this"
+    assert 'text_to_image: text "a red bird"' in [node.tip for node in graph.nodes]

@@ -1,0 +1,232 @@
+"""Boards, evaluations and tasks of suites that judge plans."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.utils.html import escape
+
+from evaluator.records import Outcome
+from evaluator.suites import suite_of
+from leaderboard.catalog.models import Task
+from leaderboard.catalog.services import register_suite
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from tests.fakes.planners import FALSE_FILE, NO_PLAN
+from tests.leaderboard.factories import make_user
+from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation, make_toolmini
+
+pytestmark = pytest.mark.django_db
+BOARD = "/boards/toolmini/"
+PAPER = ["SE", "IR", "NR", "HR", "CR"]
+
+
+@pytest.fixture
+def evaluation(settings, launcher) -> Evaluation:
+    """120 judged plans, four of them wrong as `MISTAKES` says."""
+    settings.EVALUATOR = REAL
+    return make_clumsy_evaluation()
+
+
+def read(client: Client, address: str, **query: str) -> str:
+    response = client.get(address, query)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def detail(client: Client, evaluation: Evaluation, **query: str) -> str:
+    return read(client, f"/evaluations/{evaluation.pk}/", **query)
+
+
+def task_page(client: Client, evaluation: Evaluation, key: str) -> str:
+    return read(client, f"/evaluations/{evaluation.pk}/tasks/{key}/")
+
+
+def shown_tasks(html: str) -> list[str]:
+    return re.findall(r"/tasks/([\w/]+)/\" tabindex", html)
+
+
+def planners(html: str) -> list[str]:
+    return re.findall(r'class="planner-name"[^>]*>([^<]+)<', html)
+
+
+class TestBoard:
+    def test_the_five_of_the_paper_come_first_and_say_which_is_better(self, client, evaluation):
+        html = read(client, BOARD)
+        columns = re.findall(r'id="sort-(\w+)"', html)
+        assert columns[2:7] == PAPER
+        assert len(columns) == 2 + 10 + 1
+        assert html.count("lower is better</span>") == 2
+        assert "120 of 120 judged" in html
+        assert "nothing is executed" in html
+        assert "Samples per task" not in html
+
+    def test_a_first_click_on_a_lower_is_better_column_puts_the_best_row_first(self, client, evaluation):
+        make_clumsy = dict.fromkeys(MISTAKES, "irrelevant")
+        make_clumsy_evaluation(user=make_user("eve"), mistakes=make_clumsy)
+        html = read(client, BOARD)
+        links = dict(re.findall(r'id="sort-(\w+)" href="\?sort=(-?\w+)"', html))
+        assert (links["IR"], links["HR"], links["SE"]) == ("IR", "HR", "-SE")
+        by_ir = re.findall(r"by (\w+)</span>", read(client, BOARD, sort="IR"))
+        by_worst = re.findall(r"by (\w+)</span>", read(client, BOARD, sort="-IR"))
+        assert by_ir == by_worst[::-1]
+        assert by_ir[-1] == "eve"
+
+    def test_home_shows_the_first_figures_of_every_board(self, client, evaluation):
+        html = read(client, "/")
+        assert planners(html) == ["clumsy"]
+        assert "Parameter F1" not in html
+        assert "with all its figures" in html
+
+    def test_the_number_of_queries_stays_the_same(self, client, evaluation, django_assert_max_num_queries):
+        with django_assert_max_num_queries(3):
+            read(client, BOARD)
+
+
+class TestEvaluation:
+    @pytest.mark.parametrize(
+        ("query", "expected"),
+        [
+            ({"HR": "1"}, ["image_detection/0", "count_object/0"]),
+            ({"IR": "1", "outcome": "scored"}, ["image_detection/1"]),
+            ({"SE": "0", "IR": "0"}, ["image_detection/0", "QA/0"]),
+            ({"SE": "0", "group": "QA"}, ["QA/0"]),
+            ({"SE": "0", "q": "no-such-word"}, []),
+            ({"SE": "0", "q": "QA"}, ["QA/0"]),
+            ({"CR": "0"}, ["count_object/0"]),
+            ({"active": "no"}, []),
+            ({"SE": "2"}, []),
+        ],
+    )
+    def test_indicators_combine_with_each_other_and_the_search(self, client, evaluation, query, expected):
+        html = detail(client, evaluation, **query)
+        assert shown_tasks(html) == expected
+        assert f"{len(expected)} of 120 shown" in html
+
+    def test_levels_and_flags_filter_as_they_are_registered(self, client, evaluation):
+        for name, wanted in (("level", "hard"), ("flag", "needs_mask_image")):
+            html = detail(client, evaluation, **{name: wanted})
+            tasks = Task.objects.order_by("position")
+            keys = [task.key for task in tasks if wanted in (task.attributes["level"], *task.attributes["flags"])]
+            assert shown_tasks(html) == keys
+
+    def test_each_row_has_five_marks_in_text(self, client, evaluation):
+        html = detail(client, evaluation, q="#image_detection/0")
+        cell = html.split('class="wide-only"')[-1]
+        marks = re.findall(r'class="mark (good|bad)" title="([^"]+)">(\w+ \d)', cell)
+        assert [text for _, _, text in marks] == ["SE 0", "IR 0", "NR 1", "HR 1", "CR 1"]
+        assert [tone for tone, _, _ in marks] == ["bad", "good", "good", "bad", "good"]
+        assert marks[3][1] == "False resources: false resource"
+
+    def test_sorting_by_marks_puts_the_worst_first(self, client, evaluation):
+        assert shown_tasks(detail(client, evaluation, sort="marks"))[0] == "count_object/0"
+
+    def test_the_breakdown_counts_every_judged_task_and_links_to_the_filter(self, client, evaluation):
+        html = detail(client, evaluation)
+        rows = re.findall(r'href="\?(level|group)=(\w+)#results">[^<]+</a></th>\s*<td class="right">(\d+)<', html)
+        assert sum(int(count) for facet, _, count in rows if facet == "level") == 120
+        assert sum(int(count) for facet, _, count in rows if facet == "group") == 120
+        levels = [value for facet, value, _ in rows if facet == "level"]
+        assert levels == [level for level in ("easy", "medium", "hard") if level in levels]
+        detection = html.split("?group=image_detection#results")[1].split("</tr>")[0]
+        # Two of ten made a mistake: one named a false file, one called an irrelevant tool.
+        assert re.findall(r'class="value">([\d.]+)<', detection)[1:4:2] == ["0.100", "0.100"]
+
+    def test_nothing_of_profiles_and_samples_is_shown(self, client, evaluation):
+        html = detail(client, evaluation)
+        assert "plans are judged, nothing is executed" in html
+        assert "Samples per task" not in html
+
+    def test_the_number_of_queries_stays_the_same(self, client, evaluation, django_assert_max_num_queries):
+        with django_assert_max_num_queries(2):
+            detail(client, evaluation)
+        with django_assert_max_num_queries(2):
+            detail(client, evaluation, SE="0", level="easy")
+
+
+class TestTask:
+    def test_a_wrong_plan_shows_goal_files_reasons_and_both_plans(self, client, evaluation):
+        html = task_page(client, evaluation, "image_detection/0")
+        task = Task.objects.get(key="image_detection/0")
+        part = escape(task.attributes["parts"][0])
+        for expected in (
+            escape(task.text),
+            part[1:],
+            '<span class="tag">image</span>',
+            "HR 1</span>",
+            f"Step 1 ({task.gold['steps'][0]['tool']}):",
+            f"is {FALSE_FILE}, which does not exist there",
+            "no output is this",
+            'id="plan-text"',
+            'id="gold-text"',
+            "What the planner sent",
+            FALSE_FILE,
+            "Why it could not run as written",
+        ):
+            assert expected in html, expected
+        assert html.count('class="node step failing"') == 1
+        assert "Samples" not in html
+        assert "<img" not in html
+
+    def test_an_irrelevant_call_is_marked_in_the_drawing(self, client, evaluation):
+        html = task_page(client, evaluation, "image_detection/1")
+        failing = html.split('class="node step failing"')[1]
+        assert "text_to_music: Irrelevant" in failing[:80]
+        assert "in no sufficient chain of this request" in html
+
+    def test_literal_arguments_stand_in_their_step(self, client, evaluation):
+        html = task_page(client, evaluation, "image_detection/1")
+        assert "text_to_music" in html
+        assert "<code>a calm piano</code>" in html
+        assert 'class="node literal' not in html
+
+    def test_a_reply_that_is_no_plan_is_shown_as_it_came(self, client, evaluation):
+        html = task_page(client, evaluation, "count_object/0")
+        assert "Unparsable plan." in html
+        assert "counts as the worst value of each indicator" in html
+        assert NO_PLAN in html
+        assert re.findall(r'class="mark bad">(\w+ \d)<', html) == [
+            "SE 0", "IR 1", "NR 0", "HR 1", "CR 0",
+        ]  # fmt: skip
+
+    def test_defects_of_the_entry_are_said_in_words(self, client, evaluation):
+        Task.objects.filter(key="QA/1").update(
+            attributes={**Task.objects.get(key="QA/1").attributes, "flags": ["deprecated", "from_the_future"]}
+        )
+        html = task_page(client, evaluation, "QA/1")
+        assert "the file itself marks the request as deprecated" in html
+        assert "not in the active split" in html
+        assert "From the future" in html
+
+    def test_a_task_without_a_goal_is_not_run_and_says_why(self, client, evaluation):
+        task = Task.objects.get(key="QA/2")
+        Task.objects.filter(pk=task.pk).update(
+            attributes={**task.attributes, "parts": [], "uncovered": "no gold decomposition is known"}, gold=None
+        )
+        TaskResult.objects.filter(task=task).update(
+            outcome=Outcome.NOT_RUN, reason="no_goal", reason_text="Nobody knows.", score=None, indicators={},
+            record_digest="",
+        )  # fmt: skip
+        html = task_page(client, evaluation, "QA/2")
+        assert "Nobody knows." in html
+        assert "follows from the suite alone" in html
+        assert "This is not known: no gold decomposition is known." in html
+        assert 'class="mark' not in html
+        assert "0.000" not in html
+
+    def test_neighbours_and_queries(self, client, evaluation, django_assert_max_num_queries):
+        with django_assert_max_num_queries(4):
+            html = task_page(client, evaluation, "image_detection/1")
+        assert f'rel="next" href="/evaluations/{evaluation.pk}/tasks/image_detection/2/"' in html
+
+
+def test_a_planner_is_entered_for_suites_of_both_kinds_at_once(client, settings):
+    register_suite(suite_of("openagi"))
+    make_toolmini()
+    client.force_login(make_user("ada"))
+    form = {"kind": "bundled", "bundled_name": "gold", "name": "both", "suites": ["openagi", "toolmini"]}
+    assert client.post("/submit/", form).status_code == 302
+    found = Evaluation.objects.order_by("suite__slug").values_list("suite__slug", "profile", "split", "samples")
+    assert list(found) == [
+        ("openagi", settings.PROFILE, settings.SPLIT, settings.SAMPLES),
+        ("toolmini", "none", "all", 1),
+    ]

@@ -1,0 +1,52 @@
+"""Evaluations on toolmini by the real judge, through the services and without HTTP."""
+
+from collections.abc import Mapping
+
+from evaluator.planners.protocol import Planner
+from evaluator.planning_evaluation import PlanningEvaluator
+from evaluator.suites import suite_of
+from leaderboard.accounts.models import User
+from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import register_suite
+from leaderboard.evaluations import leases
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.objects import server_store
+from leaderboard.evaluations.reconcile import sweep
+from leaderboard.evaluations.results import deliver
+from tests.fakes.planners import ClumsyPlanner
+from tests.leaderboard.factories import make_submission
+
+MISTAKES = {
+    "image_detection/0": "false",
+    "image_detection/1": "irrelevant",
+    "QA/0": "nothing",
+    "count_object/0": "garbage",
+}
+REAL = "leaderboard.evaluations.library.Library"
+"""The setting EVALUATOR that these evaluations need."""
+
+
+def make_toolmini() -> Suite:
+    """toolmini, registered."""
+    register_suite(suite_of("toolmini"))
+    return Suite.objects.get(slug="toolmini", current=True)
+
+
+def run_evaluation(evaluation: Evaluation, *, planner: Planner) -> Evaluation:
+    """Work off every shard as a worker would, to the published board."""
+    judge = PlanningEvaluator(suite=suite_of("toolmini"))
+    sweep()
+    while lease := leases.lease(worker="w", evaluation_id=evaluation.pk):
+        records = list(judge.run(planner=planner, tasks=lease.tasks))
+        deliver(attempt_id=lease.attempt.pk, records=records, store=server_store())
+        leases.complete(lease.attempt.pk)
+    sweep()
+    evaluation.refresh_from_db()
+    return evaluation
+
+
+def make_clumsy_evaluation(*, user: User | None = None, mistakes: Mapping[str, str] = MISTAKES) -> Evaluation:
+    """A published evaluation of a planner that makes these mistakes."""
+    evaluation = make_submission(suite=make_toolmini(), user=user, name="clumsy").evaluations.get()
+    planner = ClumsyPlanner(suite=suite_of("toolmini"), mistakes=dict(mistakes))
+    return run_evaluation(evaluation, planner=planner)
