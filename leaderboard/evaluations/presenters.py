@@ -12,7 +12,7 @@ from evaluator.metrics.planning import LOWER_IS_BETTER
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.indicators import Breakdown, breakdown, counted_values
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.task_filters import PENDING, FailureGroup, Selection, TaskRow, failures, select
+from leaderboard.evaluations.task_filters import PENDING, YES_NO, FailureGroup, Selection, TaskRow, failures, select
 
 TASKS_PER_PAGE = 50
 LEVELS = ("easy", "medium", "hard")
@@ -93,7 +93,14 @@ def _breakdowns(rows: Sequence[TaskRow]) -> tuple[Breakdown, ...]:
         facet="level", label="Level", tasks=[(row.level, row.indicators) for row in rows], order=LEVELS
     )
     by_group = breakdown(facet="group", label="Group", tasks=[(row.group, row.indicators) for row in rows])
-    return tuple(found for found in (by_level, by_group) if found.rows)
+    by_split = breakdown(
+        facet="active",
+        label="Active split",
+        tasks=[("" if row.active is None else YES_NO[row.active], row.indicators) for row in rows],
+        order=(YES_NO[True], YES_NO[False]),
+    )
+    found = [part for part in (by_level, by_group) if part.rows]
+    return (*found, by_split) if len(by_split.rows) > 1 else tuple(found)
 
 
 def task_rows(evaluation: Evaluation) -> list[TaskRow]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from leaderboard.evaluations.indicators import ORDER, Mark, good_marks, marks, words_of
 
 PENDING = "pending"
+YES_NO = {True: "yes", False: "no"}
 
 
 class TaskRow(NamedTuple):
@@ -66,7 +67,7 @@ def _indicator(name: str) -> Facet:
 
 
 def _active(row: TaskRow) -> tuple[str, ...]:
-    return () if row.active is None else ("yes" if row.active else "no",)
+    return () if row.active is None else (YES_NO[row.active],)
 
 
 FACETS = (

@@ -61,10 +61,10 @@ class SubmitForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        suites = list(Suite.objects.filter(current=True).order_by("slug").values_list("slug", "title"))
+        suites = list(Suite.objects.filter(current=True).order_by("slug"))
         field = self.fields["suites"]
-        field.choices = suites
-        field.initial = [slug for slug, _ in suites[:1]]
+        field.choices = [(suite.slug, _label(suite)) for suite in suites]
+        field.initial = [suite.slug for suite in suites[:1]]
 
     def data_entered(self) -> SubmissionData:
         """What was entered, for `services.submit`. Fields of the kind that was not chosen do not count."""
@@ -86,3 +86,7 @@ class SubmitForm(forms.Form):
         for field, texts in problems.errors.items():
             for text in texts:
                 self.add_error(field if field in self.fields else None, text)
+
+
+def _label(suite: Suite) -> str:
+    return f"{suite.title}: plans are {'judged, nothing is executed' if suite.judges_plans else 'executed'}"

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from evaluator.planners.protocol import PlannerResponse, request_for
+from evaluator.planning_evaluation import judge
 from evaluator.plans import check_plan, read_plan
 from evaluator.suites.registry import suite_of
 from leaderboard.accounts.services import create_token
@@ -39,6 +40,16 @@ def test_the_answers_are_right_plans_for_that_request(client: Client, name: str)
     parsed = read_plan(value=response.plan, context=context)
     assert parsed.plan == task.gold
     assert not check_plan(plan=parsed.plan, context=context)
+
+
+def test_both_examples_of_a_judged_plan_solve_a_request_of_their_suite(client: Client):
+    suite = suite_of("toolmini")
+    task = next(task for task in suite.tasks if list(task.gold.tools()) == ["object_detection", "select_bbox"])
+    wanted = task.gold.steps[1].inputs["condition"]
+    for name in ("judged", "actions"):
+        shown = example(client, name).replace("yard_001.png", next(iter(task.resources))).replace("train", wanted)
+        response = PlannerResponse.model_validate_json(shown)
+        assert judge(suite=suite, task=task, value=response.plan).judgement.SE == 1
 
 
 @pytest.mark.django_db
