@@ -58,7 +58,8 @@ class PlanningPage(NamedTuple):
 
     goal: tuple[str, ...]
     uncovered: str
-    files: tuple[GivenFile, ...]
+    files: tuple[GivenFile, ...] | None
+    """None where this release does not know the task as it was registered."""
     defects: tuple[Defect, ...]
     reasons: tuple[IndicatorReason, ...]
     nothing_judged: bool
@@ -127,9 +128,9 @@ def _figure(key: str, value: float) -> str:
     return f"{value:.3f}" if key.endswith("f1") else ("yes" if value else "no")
 
 
-def _files(library_task: object) -> tuple[GivenFile, ...]:
+def _files(library_task: object) -> tuple[GivenFile, ...] | None:
     if not isinstance(library_task, ToolTask):
-        return ()
+        return None
     return tuple(GivenFile(name=name, types=" or ".join(sorted(kinds))) for name, kinds in library_task.files.items())
 
 

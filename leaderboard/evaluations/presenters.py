@@ -92,7 +92,12 @@ def _breakdowns(rows: Sequence[TaskRow]) -> tuple[Breakdown, ...]:
     by_level = breakdown(
         facet="level", label="Level", tasks=[(row.level, row.indicators) for row in rows], order=LEVELS
     )
-    by_group = breakdown(facet="group", label="Group", tasks=[(row.group, row.indicators) for row in rows])
+    by_group = breakdown(
+        facet="group",
+        label="Group",
+        tasks=[(row.group, row.indicators) for row in rows],
+        order=sorted({row.group for row in rows}),
+    )
     by_split = breakdown(
         facet="active",
         label="Active split",

@@ -102,10 +102,10 @@ def task_page(*, task: Task, result: TaskResult | None, split: str, sees_hidden:
 
 
 def _signatures(task: Task) -> tuple[Catalogue | None, LibraryTask | None]:
-    """Tools and task of the library. A suite that this release does not know is drawn without types."""
+    """Tools and task of the library. What this release does not know, or knows otherwise, is drawn without types."""
     try:
         suite = suite_of(task.suite.slug)
-        return suite.catalogue, suite.task(task.key)
+        return suite.catalogue, suite.task(task.key) if suite.digest == task.suite.digest else None
     except LookupError:
         return None, None
 

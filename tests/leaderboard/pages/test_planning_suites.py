@@ -8,7 +8,7 @@ from django.utils.html import escape
 
 from evaluator.records import Outcome
 from evaluator.suites import suite_of
-from leaderboard.catalog.models import Task
+from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from tests.fakes.planners import FALSE_FILE, NO_PLAN
@@ -212,6 +212,12 @@ class TestTask:
         assert "This is not known: no gold decomposition is known." in html
         assert 'class="mark' not in html
         assert "0.000" not in html
+
+    def test_files_of_another_version_of_the_suite_are_not_shown_as_this_one_s(self, client, evaluation):
+        Suite.objects.update(digest="0" * 64)
+        html = task_page(client, evaluation, "image_detection/1")
+        assert "Files it gives" not in html
+        assert 'id="plan-text"' in html
 
     def test_neighbours_and_queries(self, client, evaluation, django_assert_max_num_queries):
         with django_assert_max_num_queries(4):
