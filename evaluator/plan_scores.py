@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evaluator.metrics.aggregate import TaskScore, summarise
-from evaluator.metrics.planning import INDICATORS, missing_plan
-from evaluator.metrics.statistics import wilson
+from evaluator.metrics.planning import INDICATORS, LOWER_IS_BETTER, missing_plan
+from evaluator.metrics.statistics import Interval, wilson
 from evaluator.planning_evaluation import MAX_CANDIDATES, JudgedPlan, judge
 from evaluator.plans import PlanSyntaxError
 from evaluator.records import Outcome
@@ -149,14 +149,19 @@ def _by(
     for name in names:
         chosen = [score for task, score in scores if getattr(task, attribute) == name]
         if chosen:
-            found[name] = {"count": len(chosen)} | {key: _share(key=key, scores=chosen) for key in INDICATORS}
+            shares = {key: _share(key=key, scores=chosen) for key in INDICATORS}
+            found[name] = {
+                "count": len(chosen),
+                **{key: share.mean for key, share in shares.items()},
+                "intervals": {key: [share.low, share.high] for key, share in shares.items()},
+            }
     return found
 
 
-def _share(*, key: str, scores: Sequence[TaskScore]) -> float:
-    worst = 1.0 if key in {"IR", "HR"} else 0.0
+def _share(*, key: str, scores: Sequence[TaskScore]) -> Interval:
+    worst = 1.0 if key in LOWER_IS_BETTER else 0.0
     values = [score.indicators.get(key, worst) for score in scores]
-    return wilson(successes=round(sum(values)), total=len(values)).mean
+    return wilson(successes=round(sum(values)), total=len(values))
 
 
 def report_to_json(report: Report) -> dict[str, Any]:
