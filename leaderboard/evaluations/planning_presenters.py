@@ -69,8 +69,11 @@ class PlanningPage(NamedTuple):
     gold_calls: tuple[CallLine, ...]
 
 
-def planning_page(*, task: Task, library_task: object, record: ResultRecord | None) -> PlanningPage:
-    """Gather it from the registered task, the library's task (for its files) and the record, if there is one."""
+def planning_page(*, task: Task, library_task: object, record: ResultRecord | None, outcome: str) -> PlanningPage:
+    """Gather it from the registered task, the library's task (for its files) and the record, if there is one.
+
+    The outcome is the result's: an infrastructure fault that its owner accepted counts as the planner's.
+    """
     attributes: Mapping[str, Any] = task.attributes
     parts = tuple(str(part) for part in attributes.get("parts") or ())
     plan = record.plan if record is not None and isinstance(record.plan, dict) else {}
@@ -80,8 +83,8 @@ def planning_page(*, task: Task, library_task: object, record: ResultRecord | No
         uncovered=str(attributes.get("uncovered") or ""),
         files=_files(library_task),
         defects=defects(attributes.get("flags") or ()),
-        reasons=_reasons(record=record, parts=parts) if record is not None else (),
-        nothing_judged=record is not None and record.outcome == Outcome.PLANNER_FAULT,
+        reasons=_reasons(record=record, outcome=outcome, parts=parts),
+        nothing_judged=outcome == Outcome.PLANNER_FAULT,
         further=tuple((label, _figure(key, indicators[key])) for key, label in _FURTHER.items() if key in indicators),
         calls=calls(plan),
         gold_calls=calls(task.gold or {}),
@@ -134,10 +137,11 @@ def _files(library_task: object) -> tuple[GivenFile, ...] | None:
     return tuple(GivenFile(name=name, types=" or ".join(sorted(kinds))) for name, kinds in library_task.files.items())
 
 
-def _reasons(*, record: ResultRecord, parts: Sequence[str]) -> tuple[IndicatorReason, ...]:
-    values = counted_values(outcome=record.outcome, indicators=record.indicators)
+def _reasons(*, record: ResultRecord | None, outcome: str, parts: Sequence[str]) -> tuple[IndicatorReason, ...]:
+    values = counted_values(outcome=outcome, indicators=record.indicators if record is not None else {})
+    explanations = record.explanations if record is not None else {}
     return tuple(
-        IndicatorReason(mark=mark, reasons=split_reasons(record.explanations.get(mark.name, ""), parts=parts))
+        IndicatorReason(mark=mark, reasons=split_reasons(explanations.get(mark.name, ""), parts=parts))
         for mark in marks(values)
     )
 

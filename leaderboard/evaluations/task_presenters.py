@@ -97,8 +97,15 @@ def task_page(*, task: Task, result: TaskResult | None, split: str, sees_hidden:
         samples=samples,
         received=_as_text(record.plan_received) if record else "",
         data_is_hidden=hidden,
-        planning=planning_page(task=task, library_task=library_task, record=record) if judged else None,
+        planning=_planning(task=task, library_task=library_task, record=record, result=result) if judged else None,
     )
+
+
+def _planning(
+    *, task: Task, library_task: LibraryTask | None, record: ResultRecord | None, result: TaskResult | None
+) -> PlanningPage:
+    outcome = result.outcome if result is not None else ""
+    return planning_page(task=task, library_task=library_task, record=record, outcome=outcome)
 
 
 def _signatures(task: Task) -> tuple[Catalogue | None, LibraryTask | None]:

@@ -188,6 +188,14 @@ class TestTask:
             "SE 0", "IR 1", "NR 0", "HR 1", "CR 0",
         ]  # fmt: skip
 
+    def test_an_accepted_infrastructure_fault_counts_as_the_board_counts_it(self, client, evaluation):
+        TaskResult.objects.filter(task__key="QA/3").update(
+            outcome=Outcome.PLANNER_FAULT, reason="endpoint_unavailable", indicators={}, accepted=True, record_digest=""
+        )
+        html = task_page(client, evaluation, "QA/3")
+        assert len(re.findall(r'class="mark bad">', html)) == 5
+        assert "counts as the worst value" in html
+
     def test_defects_of_the_entry_are_said_in_words(self, client, evaluation):
         Task.objects.filter(key="QA/1").update(
             attributes={**Task.objects.get(key="QA/1").attributes, "flags": ["deprecated", "from_the_future"]}
