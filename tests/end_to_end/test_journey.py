@@ -98,8 +98,8 @@ def test_sign_up_submit_the_example_endpoint_watch_it_finish_and_open_a_task(are
     images = page.locator("main img")
     expect(images.first).to_be_visible()
     assert images.count() >= 2 * 4
-    loaded = images.evaluate_all("found => found.map(image => image.complete && image.naturalWidth > 0)")
-    assert all(loaded)
+    # Images below the fold load late; `decode` waits for each, and rejects one that cannot be shown.
+    images.evaluate_all("found => Promise.all(found.map(image => { image.loading = 'eager'; return image.decode(); }))")
     picture(page, "task")
 
     page.goto(f"{arena.url}/boards/openagi/")
