@@ -79,15 +79,16 @@ class EvaluatorRunner:
         """The evaluator for the lease's suite, profile and data. It keeps its experts for later leases."""
         from evaluator.evaluation import Evaluator
         from evaluator.experts.profile import ProfileError, load_profile
+        from evaluator.lilliput.seeds import Split
         from evaluator.suites.sources import sample_source
 
         key = (lease.suite, lease.profile, lease.split, lease.samples)
         if key not in self._evaluators:
             try:
                 profile = load_profile(lease.profile)
-                samples = sample_source(
-                    suite=lease.suite, profile=lease.profile, split=lease.split, hidden_seed=self._hidden_seed
-                )
+                # The library refuses the secret for open data, so that it cannot slip into them.
+                seed = self._hidden_seed if lease.split == Split.HIDDEN else None
+                samples = sample_source(suite=lease.suite, profile=lease.profile, split=lease.split, hidden_seed=seed)
             except (ProfileError, LookupError, ValueError) as error:
                 message = f"this worker cannot run {lease.suite} under {lease.profile}: {error}."
                 raise LeaseRefusedError(message) from error

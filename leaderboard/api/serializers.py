@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from leaderboard.accounts.services import DEFAULT_DAYS
 from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.planners.models import Planner, PlannerKind
@@ -138,6 +139,13 @@ class ResultOutput(serializers.ModelSerializer[TaskResult]):
             "accepted", "record_digest",
         ]  # fmt: skip
         read_only_fields = fields
+
+    def to_representation(self, instance: TaskResult) -> dict[str, Any]:
+        shown = super().to_representation(instance)
+        request = self.context.get("request")
+        if instance.evaluation.split == HIDDEN_SPLIT and not (request and request.user.is_staff):
+            shown["record_digest"] = ""
+        return shown
 
 
 class RecordOutput(ResultOutput):

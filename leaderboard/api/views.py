@@ -26,6 +26,7 @@ from leaderboard.api.authentication import ApiTokenAuthentication, PasswordAuthe
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import services
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.objects import server_store
 from leaderboard.field_errors import FieldErrors
@@ -138,7 +139,8 @@ class ResultsView(generics.ListAPIView[TaskResult]):
 
     def get_queryset(self) -> QuerySet[TaskResult]:
         evaluation = get_object_or_404(Evaluation, pk=self.kwargs["evaluation_id"])
-        found = TaskResult.objects.filter(evaluation=evaluation).select_related("task").order_by("task__position")
+        found = TaskResult.objects.filter(evaluation=evaluation).select_related("task", "evaluation")
+        found = found.order_by("task__position")
         if outcome := self.request.query_params.get("outcome"):
             found = found.filter(outcome=_choice("outcome", outcome, [known.value for known in Outcome]))
         if metric := self.request.query_params.get("metric"):
@@ -152,24 +154,27 @@ class ResultsView(generics.ListAPIView[TaskResult]):
 
 
 class RecordView(APIView):
-    """How one task ended, with its whole record."""
+    """How one task ended, with its whole record. Samples and digest of the hidden split are for staff only."""
 
     @extend_schema(responses=shapes.RecordOutput)
-    def get(self, request: Request, evaluation_id: UUID, task_key: str) -> Response:  # noqa: ARG002
+    def get(self, request: Request, evaluation_id: UUID, task_key: str) -> Response:
         result = get_object_or_404(
-            TaskResult.objects.select_related("task"), evaluation=evaluation_id, task__key=task_key
+            TaskResult.objects.select_related("task", "evaluation"), evaluation=evaluation_id, task__key=task_key
         )
-        shown = dict(shapes.ResultOutput(result).data)
-        return Response({**shown, "record": _record(result.record_digest)})
+        shown = dict(shapes.ResultOutput(result, context={"request": request}).data)
+        withheld = result.evaluation.split == HIDDEN_SPLIT and not request.user.is_staff
+        return Response({**shown, "record": _record(result, withheld=withheld)})
 
 
-def _record(digest: str) -> Any:
-    if not digest:
+def _record(result: TaskResult, *, withheld: bool) -> Any:
+    """The record; without what tells about the data, if these are withheld."""
+    if not result.record_digest:
         return None
     try:
-        return json.loads(server_store().get(digest).data)
+        record = json.loads(server_store(split=result.evaluation.split).get(result.record_digest).data)
     except (ObjectMissingError, ObjectDamagedError) as error:
-        raise NotFound(f"The record {digest} is not in the store any more.") from error
+        raise NotFound("The record of this task is not in the store any more.") from error
+    return {**record, "samples": []} if withheld else record
 
 
 class IsOwner(BasePermission):

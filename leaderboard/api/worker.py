@@ -24,12 +24,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from evaluator.engine.store import digest_of
+from evaluator.engine.store import Store, digest_of
 from evaluator.records import ResultRecord
 from evaluator.values import Artefact, MediaType
 from leaderboard.api.authentication import HoldsAttempt, IsWorker, WorkerAuthentication
 from leaderboard.api.errors import TooLargeError
 from leaderboard.evaluations import leases
+from leaderboard.evaluations.models import Attempt
 from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.provenance import note_worker
 from leaderboard.evaluations.results import deliver
@@ -118,6 +119,11 @@ class AttemptView(APIView):
     authentication_classes = [WorkerAuthentication]
     permission_classes = [HoldsAttempt]
 
+    def store(self, attempt_id: UUID) -> Store:
+        """Where the artefacts and records of the attempt's evaluation are kept: hidden data have their own store."""
+        split = Attempt.objects.values_list("shard__evaluation__split", flat=True).get(pk=attempt_id)
+        return server_store(split=split)
+
 
 class HeartbeatView(AttemptView):
     """Keeps the attempt alive."""
@@ -133,7 +139,7 @@ class MissingObjectsView(AttemptView):
     def post(self, request: Request, attempt_id: UUID) -> Response:
         body = _validated(DigestsRequest, request)
         leases.heartbeat(attempt_id)
-        store = server_store()
+        store = self.store(attempt_id)
         return Response({"missing": [digest for digest in dict.fromkeys(body["digests"]) if not store.has(digest)]})
 
 
@@ -152,7 +158,7 @@ class ObjectView(AttemptView):
             raise TooLargeError(f"An artefact has at most {settings.MAX_OBJECT_BYTES} bytes.")
         if (actual := digest_of(data)) != digest:
             raise FieldValidationError({"digest": [f"The bytes have the SHA-256 {actual}."]})
-        server_store().put(Artefact(data=data, media_type=media_type))
+        self.store(attempt_id).put(Artefact(data=data, media_type=media_type))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -166,7 +172,7 @@ class ResultsView(AttemptView):
         except ValidationError as error:
             texts = [f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()[:10]]
             raise FieldValidationError({"results": texts}) from error
-        return Response({"new": deliver(attempt_id=attempt_id, records=records, store=server_store())})
+        return Response({"new": deliver(attempt_id=attempt_id, records=records, store=self.store(attempt_id))})
 
 
 class CompleteView(AttemptView):

@@ -11,6 +11,8 @@ NO_PROFILE = "none"
 """The profile of suites whose plans are judged: no expert runs."""
 ALL_TASKS = "all"
 """Their split."""
+HIDDEN_SPLIT = "hidden"
+"""The split whose data nobody but staff may see."""
 
 
 class RunConditions(NamedTuple):

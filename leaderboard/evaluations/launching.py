@@ -18,13 +18,14 @@ def launcher() -> Launcher:
 
 
 def local_launcher() -> LocalLauncher:
-    """Workers as processes on this machine. They share the server's store, so that nothing is sent twice."""
+    """Workers as processes on this machine. Their store is their own and never served: what the public may read comes
+    to the server through the protocol alone, which knows hidden data."""
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_WORKERS}
     environment["PLANARENA_WORKER_TOKEN"] = settings.WORKER_TOKEN
     return LocalLauncher(
         folder=settings.DATA_DIR / "workers",
         api_url=settings.API_URL,
-        store=settings.STORE_DIR,
+        store=settings.DATA_DIR / "workers" / "store",
         workers=settings.LOCAL_WORKERS,
         environment=environment,
         home=settings.BASE_DIR,

@@ -85,13 +85,15 @@ class Library:
 
     def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
         from evaluator.coverage import not_run_reasons
+        from evaluator.lilliput.seeds import Split
         from evaluator.suites.model import SuiteKind
         from evaluator.suites.sources import sample_source
 
         found = _suite(suite)
         if found.kind is SuiteKind.PLANNING:
             return without_goal(found)
-        seed = settings.HIDDEN_SEED or None
+        # The library refuses the secret for open data, so that it cannot slip into them.
+        seed = (settings.HIDDEN_SEED or None) if split == Split.HIDDEN else None
         try:
             samples = sample_source(suite=suite, profile=profile, split=split, hidden_seed=seed)
         except (LookupError, ValueError) as error:

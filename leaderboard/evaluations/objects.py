@@ -1,24 +1,36 @@
-"""The server's store, and the public address of its artefacts."""
+"""The server's stores, and the addresses of their artefacts: one store is public, the other is for operators.
+
+What evaluations on the hidden split consist of, records included, is kept in a store of its own: whoever could read it
+could train on it. Both stores are filled through the worker's protocol alone, which chooses by the evaluation's split.
+"""
 
 from functools import cache
 from pathlib import Path
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError, Store
 from evaluator.values import MediaType
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 
 
-def server_store() -> Store:
-    """Where artefacts and records are kept."""
-    return _store(settings.STORE_DIR)
+def server_store(*, split: str) -> Store:
+    """Where artefacts and records of evaluations on this split are kept."""
+    # Folders beside each other, and nothing else is ever served from this installation's data.
+    return _store(settings.STORE_DIR / ("hidden" if split == HIDDEN_SPLIT else "public"))
 
 
 @cache
 def _store(path: Path) -> Store:
     return LocalStore(path)
+
+
+def object_url(*, digest: str, split: str) -> str:
+    """Where an artefact of an evaluation on this split is shown to those who may see it."""
+    return reverse("hidden-object" if split == HIDDEN_SPLIT else "object", kwargs={"digest": digest})
 
 
 @require_safe
@@ -27,13 +39,28 @@ def artefact(request: HttpRequest, digest: str) -> HttpResponse:
     etag = f'"{digest}"'
     if request.headers.get("If-None-Match") == etag:
         return HttpResponseNotModified()
+    response = _served(store=server_store(split=""), digest=digest)
+    response["Cache-Control"] = "public, max-age=31536000, immutable"
+    response["ETag"] = etag
+    return response
+
+
+@require_safe
+def hidden_artefact(request: HttpRequest, digest: str) -> HttpResponse:
+    """One artefact of the hidden split: `GET /hidden-objects/<digest>`, for staff only."""
+    if not request.user.is_staff:
+        raise Http404("There is no such artefact.")
+    response = _served(store=server_store(split=HIDDEN_SPLIT), digest=digest)
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def _served(*, store: Store, digest: str) -> HttpResponse:
     try:
-        found = server_store().get(digest)
+        found = store.get(digest)
     except (ObjectMissingError, ObjectDamagedError) as error:
         raise Http404("There is no such artefact.") from error
     response = HttpResponse(found.data, content_type=MediaType(found.media_type).value)
-    response["Cache-Control"] = "public, max-age=31536000, immutable"
-    response["ETag"] = etag
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Disposition"] = "inline"
     # Whatever a text says, a browser that opens it runs nothing.

@@ -12,21 +12,21 @@ from evaluator.suites.model import Task as LibraryTask
 from evaluator.suites.registry import suite_of
 from evaluator.tools.types import Catalogue
 from leaderboard.catalog.models import Task
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import TaskResult
-from leaderboard.evaluations.objects import server_store
+from leaderboard.evaluations.objects import object_url, server_store
 from leaderboard.evaluations.plan_graph import Graph, draw
 from leaderboard.evaluations.planning_presenters import PlanningPage, planning_page, step_problems
 
 MAX_TEXT = 2000
 """Characters of a text artefact that the page shows; the whole text is behind its link."""
-HIDDEN_SPLIT = "hidden"
 
 
 class Shown(NamedTuple):
     """One artefact as the page shows it."""
 
     name: str
-    digest: str
+    url: str
     is_image: bool
     text: str
     alt: str
@@ -62,14 +62,16 @@ class TaskPage(NamedTuple):
     samples: tuple[ShownSample, ...]
     received: str
     data_is_hidden: bool
+    record_url: str
+    """Where the record is shown; nothing if it is withheld."""
     planning: PlanningPage | None
     """Of suites that judge plans."""
 
 
-def read_record(digest: str) -> ResultRecord | None:
+def read_record(*, digest: str, store: Store) -> ResultRecord | None:
     """The record with this digest; None if the store has lost it or it is of another version."""
     try:
-        return ResultRecord.model_validate_json(server_store().get(digest).data)
+        return ResultRecord.model_validate_json(store.get(digest).data)
     except (ObjectMissingError, ObjectDamagedError, ValidationError):
         return None
 
@@ -77,7 +79,8 @@ def read_record(digest: str) -> ResultRecord | None:
 def task_page(*, task: Task, result: TaskResult | None, split: str, sees_hidden: bool) -> TaskPage:
     """Gather the page. Data and gold plan of the hidden split are for operators only."""
     digest = result.record_digest if result else ""
-    record = read_record(digest) if digest else None
+    store = server_store(split=split)
+    record = read_record(digest=digest, store=store) if digest else None
     hidden = split == HIDDEN_SPLIT and not sees_hidden
     judged = task.suite.judges_plans
     catalogue, library_task = _signatures(task)
@@ -87,8 +90,8 @@ def task_page(*, task: Task, result: TaskResult | None, split: str, sees_hidden:
         gold = draw(plan=task.gold, catalogue=catalogue, resources=resources, texts_inside=judged)
     samples: tuple[ShownSample, ...] = ()
     if record and not hidden:
-        texts = _Texts(server_store())
-        samples = tuple(_sample(sample=sample, texts=texts) for sample in record.samples)
+        texts = _Texts(store)
+        samples = tuple(_sample(sample=sample, texts=texts, split=split) for sample in record.samples)
     return TaskPage(
         record=record,
         record_missing=bool(digest) and record is None,
@@ -97,6 +100,7 @@ def task_page(*, task: Task, result: TaskResult | None, split: str, sees_hidden:
         samples=samples,
         received=_as_text(record.plan_received) if record else "",
         data_is_hidden=hidden,
+        record_url=object_url(digest=digest, split=split) if record and not hidden else "",
         planning=_planning(task=task, library_task=library_task, record=record, result=result) if judged else None,
     )
 
@@ -152,13 +156,14 @@ class _Texts:
         return self._read[digest]
 
 
-def _sample(*, sample: SampleResult, texts: _Texts) -> ShownSample:
+def _sample(*, sample: SampleResult, texts: _Texts, split: str) -> ShownSample:
     number = sample.index + 1
 
     def show(name: str, reference: ArtefactReference, alt: str) -> Shown:
         is_image = reference.media_type.startswith("image/")
         text = "" if is_image else texts.of(reference.digest)
-        return Shown(name=name, digest=reference.digest, is_image=is_image, text=text, alt=f"{alt}, sample {number}")
+        url = object_url(digest=reference.digest, split=split)
+        return Shown(name=name, url=url, is_image=is_image, text=text, alt=f"{alt}, sample {number}")
 
     def step(run: StepRun) -> ShownStep:
         where = f"step {run.step}, {run.tool}"

@@ -38,7 +38,7 @@ def run_evaluation(evaluation: Evaluation, *, planner: Planner) -> Evaluation:
     sweep()
     while lease := leases.lease(worker="w", evaluation_id=evaluation.pk):
         records = list(judge.run(planner=planner, tasks=lease.tasks))
-        deliver(attempt_id=lease.attempt.pk, records=records, store=server_store())
+        deliver(attempt_id=lease.attempt.pk, records=records, store=server_store(split="public"))
         leases.complete(lease.attempt.pk)
     sweep()
     evaluation.refresh_from_db()

@@ -31,8 +31,8 @@ def finish(evaluation, *, faults: int = 0) -> None:
         make_record(task, suite=slug, outcome=Outcome.INFRA_FAULT if number < faults else Outcome.SCORED)
         for number, task in enumerate(lease.tasks)
     ]
-    assert isinstance(server_store(), LocalStore)
-    deliver(attempt_id=lease.attempt.pk, records=records, store=server_store())
+    assert isinstance(server_store(split="public"), LocalStore)
+    deliver(attempt_id=lease.attempt.pk, records=records, store=server_store(split="public"))
     leases.complete(lease.attempt.pk)
     sweep()
 

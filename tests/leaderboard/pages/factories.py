@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from django.utils import timezone
 
+from evaluator.engine.store import Store
 from evaluator.plans.model import Problem
 from evaluator.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult, StepRun
 from evaluator.suites.registry import suite_of
@@ -102,8 +103,10 @@ def make_results(evaluation: Evaluation, *, samples: int = 2, faults: bool = Tru
 
 def make_result(*, evaluation: Evaluation, task: Task, **options: Any) -> TaskResult:
     """One result with its record in the store; `options` are those of `make_record`."""
-    record = make_record(task=task, **options)
-    digest = server_store().put(Artefact(data=record.model_dump_json().encode(), media_type=MediaType.TEXT))
+    record = make_record(task=task, split=evaluation.split, **options)
+    digest = server_store(split=evaluation.split).put(
+        Artefact(data=record.model_dump_json().encode(), media_type=MediaType.TEXT)
+    )
     return TaskResult.objects.create(
         evaluation=evaluation,
         task=task,
@@ -118,7 +121,13 @@ def make_result(*, evaluation: Evaluation, task: Task, **options: Any) -> TaskRe
 
 
 def make_record(
-    *, task: Task, fault: Reason | None = None, samples: int = 2, steps: int = 2, problems: int = 1
+    *,
+    task: Task,
+    fault: Reason | None = None,
+    samples: int = 2,
+    steps: int = 2,
+    problems: int = 1,
+    split: str = "public",
 ) -> ResultRecord:
     """A record of the task's gold plan, or of a fault."""
     common: dict[str, Any] = {
@@ -133,7 +142,7 @@ def make_record(
         return ResultRecord(outcome=Outcome.INFRA_FAULT, reason=fault, reason_text=text, **common)
     if fault is Reason.INVALID_PLAN:
         return _invalid(common, steps=steps, problems=problems)
-    shown = list(_samples(task=task, count=samples))
+    shown = list(_samples(task=task, count=samples, store=server_store(split=split)))
     score = sum(sample.score or 0 for sample in shown) / len(shown) if shown else 0.85
     return ResultRecord(
         outcome=Outcome.SCORED,
@@ -186,15 +195,15 @@ def _fault(task: Task) -> Reason | None:
     return {"3": Reason.INVALID_PLAN, "9": Reason.INVALID_PLAN, "5": Reason.ENDPOINT_UNAVAILABLE}.get(task.key)
 
 
-def _samples(*, task: Task, count: int) -> Iterator[SampleResult]:
+def _samples(*, task: Task, count: int, store: Store) -> Iterator[SampleResult]:
     expects_text = task.attributes["base"] != "restoration"
     for index in range(count):
-        given = _keep(_picture(seed=index, noise=0.4))
+        given = _keep(_picture(seed=index, noise=0.4), store)
         values = {"$image": given}
         steps = []
         for number, step in enumerate(task.gold["steps"]):
             is_text = step["tool"] == "Image Classification"
-            output = _keep("a red circle" if is_text else _picture(seed=index, noise=0.1))
+            output = _keep("a red circle" if is_text else _picture(seed=index, noise=0.1), store)
             reference = next(iter(step["outputs"].values()))
             steps.append(
                 StepRun(
@@ -213,7 +222,7 @@ def _samples(*, task: Task, count: int) -> Iterator[SampleResult]:
             index=index,
             score=0.9 - 0.1 * index,
             inputs={"image": given},
-            reference=_keep("a red circle" if expects_text else _picture(seed=index, noise=0.0)),
+            reference=_keep("a red circle" if expects_text else _picture(seed=index, noise=0.0), store),
             answer=values[task.gold["answers"][0]],
             steps=steps,
         )
@@ -229,9 +238,9 @@ def _picture(*, seed: int, noise: float) -> Value:
     return array_to_image(array + noise * generator.standard_normal(array.shape).astype(np.float32))
 
 
-def _keep(value: Value) -> ArtefactReference:
+def _keep(value: Value, store: Store) -> ArtefactReference:
     artefact = encode(value)
-    return ArtefactReference(digest=server_store().put(artefact), media_type=artefact.media_type)
+    return ArtefactReference(digest=store.put(artefact), media_type=artefact.media_type)
 
 
 def make_board() -> tuple[Suite, Snapshot]:

@@ -1,5 +1,7 @@
 """The task page."""
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -106,14 +108,35 @@ def test_a_record_that_the_store_lost_is_said_and_nothing_breaks(client: Client,
 
 
 def test_the_hidden_split_shows_no_data_and_no_gold_plan(client: Client, evaluation: Evaluation):
-    Evaluation.objects.filter(pk=evaluation.pk).update(split="hidden")
-    make_result(evaluation=evaluation, task=task("0"))
-    html = page(client, evaluation, "0")
-    assert "hidden split" in html
-    assert "Sample 1" not in html
-    assert 'id="gold-text"' not in html
+    evaluation.split = "hidden"
+    evaluation.save()
+    result = make_result(evaluation=evaluation, task=task("0"))
+    client.force_login(evaluation.submission.submitted_by)
+    for html in (page(Client(), evaluation, "0"), page(client, evaluation, "0")):
+        assert "hidden split" in html
+        assert "Sample 1" not in html
+        assert 'id="gold-text"' not in html
+        assert "objects/" not in html
+        assert result.record_digest not in html
+
+
+def test_staff_see_the_hidden_split_at_addresses_of_its_own(client: Client, evaluation: Evaluation, settings, tmp_path):
+    settings.STORE_DIR = tmp_path
+    evaluation.split = "hidden"
+    evaluation.save()
+    result = make_result(evaluation=evaluation, task=task("0"))
     client.force_login(make_user("operator", is_staff=True))
-    assert "Sample 1" in page(client, evaluation, "0")
+    html = page(client, evaluation, "0")
+    assert "Sample 1" in html
+    shown = set(re.findall(r'"(/[\w-]*objects/[^"]+)"', html))
+    assert f"/hidden-objects/{result.record_digest}" in shown
+    assert len(shown) > 5
+    for address in shown:
+        response = client.get(address)
+        assert response.status_code == 200
+        assert response["Cache-Control"] == "private, no-store"
+        assert Client().get(address).status_code == 404
+        assert client.get(address.replace("/hidden-objects/", "/objects/")).status_code == 404
 
 
 def test_first_and_last_task_have_one_neighbour(client: Client, evaluation: Evaluation):

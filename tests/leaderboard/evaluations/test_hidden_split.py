@@ -1,0 +1,121 @@
+"""An evaluation on the hidden split by a real worker, and what the public can read of it: nothing of its data."""
+
+import json
+
+import pytest
+from django.test import Client
+
+from evaluator.engine.store import LocalStore
+from evaluator.records import ResultRecord
+from gpu_jobs.client import ApiClient
+from gpu_jobs.runner import EvaluatorRunner
+from gpu_jobs.worker import Worker
+from leaderboard.evaluations.launching import local_launcher
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.objects import server_store
+from leaderboard.evaluations.reconcile import sweep
+from tests.leaderboard.factories import make_submission, make_user
+from tests.leaderboard.planning import REAL
+from tests.leaderboard.serving import server
+
+SECRET = "the seed of these tests"
+TASKS = ("0", "14")
+"""A restoration and one with a text for an answer."""
+
+
+@pytest.fixture
+def run(settings, tmp_path, launcher):
+    """A function that evaluates two tasks on a split with real experts, in the stores that an installation has."""
+    from evaluator.suites import suite_of
+    from leaderboard.catalog.models import Suite
+    from leaderboard.catalog.services import register_suite
+
+    settings.EVALUATOR = REAL
+    settings.DATA_DIR = tmp_path
+    settings.STORE_DIR = tmp_path / "store"
+    settings.HIDDEN_SEED = SECRET
+    settings.SAMPLES = 1
+    register_suite(suite_of("openagi"))
+
+    def evaluate(split: str) -> Evaluation:
+        settings.SPLIT = split
+        suite = Suite.objects.get(slug="openagi", current=True)
+        evaluation = make_submission(suite=suite, user=make_user()).evaluations.get()
+        evaluation.shards.exclude(number=0).delete()
+        evaluation.shards.update(task_keys=list(TASKS))
+        sweep()
+        with server() as url:
+            worker = Worker(
+                client=ApiClient(url=url, token=settings.WORKER_TOKEN),
+                runner=EvaluatorRunner(
+                    store=LocalStore(local_launcher()._store), device="cpu", hidden_seed=settings.HIDDEN_SEED
+                ),
+                name="w",
+                idle_seconds=0.0,
+            )
+            assert worker.run() == 0
+        return evaluation
+
+    return evaluate
+
+
+def digests_of(evaluation: Evaluation) -> list[str]:
+    """Every object of the evaluation, its records first."""
+    found = []
+    for result in TaskResult.objects.filter(evaluation=evaluation).exclude(record_digest=""):
+        record = server_store(split=evaluation.split).get(result.record_digest)
+        found += [result.record_digest]
+        found += [one.digest for one in ResultRecord.model_validate_json(record.data).artefacts()]
+    return found
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_of_the_hidden_split_is_public(run, tmp_path):
+    hidden = run("hidden")
+    digests = digests_of(hidden)
+    assert len(digests) > 2 * len(TASKS)
+    client = Client()
+    client.force_login(hidden.submission.submitted_by)
+    for digest in digests:
+        assert client.get(f"/objects/{digest}").status_code == 404
+        assert client.get(f"/hidden-objects/{digest}").status_code == 404
+    assert not list((tmp_path / "store" / "public").rglob("*.*"))
+    for path in ("results/", *(f"results/{task}/" for task in TASKS), ""):
+        text = client.get(f"/api/v1/evaluations/{hidden.pk}/{path}").content.decode()
+        assert '"record_digest":"' not in text or '"record_digest":""' in text
+        assert not [digest for digest in digests if digest in text]
+        assert SECRET not in text
+    for task in TASKS:
+        shown = client.get(f"/api/v1/evaluations/{hidden.pk}/results/{task}/").json()
+        assert shown["record"]["plan"] is not None
+        assert shown["record"]["samples"] == []
+        page = client.get(f"/evaluations/{hidden.pk}/tasks/{task}/").content.decode()
+        assert not [digest for digest in digests if digest in page]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_staff_read_the_hidden_split(run):
+    hidden = run("hidden")
+    staff = Client()
+    staff.force_login(make_user("operator"))
+    type(hidden.submission.submitted_by).objects.filter(username="operator").update(is_staff=True)
+    shown = staff.get(f"/api/v1/evaluations/{hidden.pk}/results/{TASKS[0]}/").json()
+    assert len(shown["record"]["samples"]) == 1
+    assert json.loads(staff.get(f"/hidden-objects/{shown['record_digest']}").content) == shown["record"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_secret_does_not_keep_the_public_split_from_running(run):
+    public = run("public")
+    digests = digests_of(public)
+    assert len(digests) > 2 * len(TASKS)
+    assert {Client().get(f"/objects/{digest}").status_code for digest in digests} == {200}
+
+
+@pytest.mark.django_db
+def test_local_workers_write_into_no_store_that_is_served(settings):
+    store = local_launcher()._store
+    for split in ("public", "hidden"):
+        assert store not in {settings.STORE_DIR, server_store(split=split).path}
+        assert not server_store(split=split).path.is_relative_to(store)
+        assert not store.is_relative_to(server_store(split=split).path)
