@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from evaluator.asking import ask_all, faulty, new_record, not_run
 from evaluator.canonical_json import digest
-from evaluator.metrics.planning import INDICATORS, Judgement, agreement, judge_plan
+from evaluator.metrics.planning import INDICATORS, Judgement, agreement, depth, judge_plan
 from evaluator.planners.protocol import Planner, PlannerReply
 from evaluator.plans import Plan, PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
 from evaluator.records import Outcome, Reason, ResultRecord
 from evaluator.suites.model import Suite, Task
 from evaluator.suites.toolbench.suite import ToolTask
 
-JUDGE_VERSION = "1"
+JUDGE_VERSION = "2"
 """Changed by hand whenever the same plan may be judged differently; part of what makes evaluations comparable."""
 MAX_CANDIDATES = 5
 
@@ -63,6 +63,8 @@ def judge(*, suite: Suite, task: ToolTask, value: object) -> JudgedPlan:
             "node_f1": near.node_f1,
             "edge_f1": near.edge_f1,
             "parameter_f1": near.parameter_f1,
+            "length": float(len(parsed.plan.steps)),
+            "depth": float(depth(parsed.plan)),
         },
     )
 

@@ -5,12 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evaluator.canonical_json import JsonValue
-from evaluator.metrics.planning import LOWER_IS_BETTER
+from evaluator.metrics.planning import INDICATORS, LOWER_IS_BETTER
 from evaluator.metrics.statistics import Interval, cluster_bootstrap, wilson
 from evaluator.records import Outcome, ResultRecord
 from evaluator.suites.model import Suite, SuiteKind
 
 OVERALL = "overall"
+SHARES = frozenset({*INDICATORS, "SE_best", "valid"})
+"""Indicators that are 0 or 1 for a plan."""
+SIZES = frozenset({"length", "depth"})
+"""What is told of the plans there are, and has no worst."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore]) -> dict[str, JsonVa
     metrics: dict[str, JsonValue] = {}
     for column in suite.metrics:
         if suite.kind is SuiteKind.PLANNING:
-            interval = _share(_indicators(column=column.key, results=found))
+            interval = _judged(column=column.key, indicators=_indicators(column=column.key, results=found))
         else:
             interval = _mean(_scores(column=column.key, results=found))
         if interval is not None:
@@ -69,9 +73,9 @@ def _mean(scores: Sequence[float]) -> Interval | None:
     return cluster_bootstrap(scores) if scores else None
 
 
-def _share(indicators: Sequence[float]) -> Interval | None:
-    """Wilson's interval for what is true or false of a plan, a bootstrap for graded agreement."""
-    if indicators and set(indicators) <= {0.0, 1.0}:
+def _judged(*, column: str, indicators: Sequence[float]) -> Interval | None:
+    """Wilson's interval for what is true or false of a plan, a bootstrap for what is graded."""
+    if indicators and column in SHARES:
         return wilson(successes=round(sum(indicators)), total=len(indicators))
     return _mean(indicators)
 
@@ -82,7 +86,7 @@ def _indicators(*, column: str, results: Sequence[TaskScore]) -> list[float]:
     for result in results:
         if result.outcome is Outcome.SCORED and column in result.indicators:
             found.append(float(result.indicators[column]))
-        elif result.outcome is Outcome.PLANNER_FAULT:
+        elif result.outcome is Outcome.PLANNER_FAULT and column not in SIZES:
             found.append(1.0 if column in LOWER_IS_BETTER else 0.0)
     return found
 

@@ -77,7 +77,7 @@ def judge_plan(
 
 def _irrelevant(*, calls: Sequence[ReadCall], goal: Goal) -> list[str]:
     found = []
-    seen: dict[tuple[object, ...], int] = {}
+    seen: dict[int, int] = {}
     for call in calls:
         title = f"step {call.number} ({call.step.tool})"
         if not call.known:

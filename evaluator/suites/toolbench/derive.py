@@ -12,19 +12,13 @@ from dataclasses import dataclass, field, replace
 from evaluator.plans.decomposition import Argument, Decomposition, Subtask
 from evaluator.suites.toolbench import words
 from evaluator.suites.toolbench.goals import MAPS, File, Goal, Kind, Part, ResultOf, Source
+from evaluator.suites.toolbench.intents import COUNTING, DESCRIBING, SPECIFIC
 from evaluator.suites.toolbench.terms import file_names, type_of_file
 from evaluator.tools.types import ResourceType
 
 _GENERATED = re.compile(r"<(?:GEN|GENERATED)>-(\d+)")
 _ON_THE_WAY = frozenset({"mask", "bbox", "category", "segmentation", *MAPS})
 """Results that are not wanted for themselves when a later subtask takes them."""
-_COUNTING = re.compile(r"\b(how many|number of|count|counts|counting|quantity|total|tally|amount of)\b")
-_DESCRIBING = re.compile(
-    r"\b(describe|description|descriptive|elaborate|depict|depiction|portray|narrate|characterize|rundown|caption"
-    r"|visual content|key elements|(this|the) (photo|image|picture) about|summar\w+ (the|this) (image|picture|photo)"
-    r"|(happening|going on) in (this|the)|do you see)\b"
-)
-_SPECIFIC = re.compile(r"\b(why|how (might|can|does|do|did|would|could)|which|who|reason|benefit|purpose)\b")
 _DRAWING = re.compile(
     r"\b(highlight\w*|mark(s|ed|ing)?|border\w*|outline\w*|draw\w*|annotat\w+|encircl\w+|circle[sd]?|pinpoint\w*"
     r"|point(ed|ing)? out|bounding box\w*|box(es)? around|show (me|us|where)|you show|label(s|l?ed|l?ing)?)\b"
@@ -43,12 +37,18 @@ _ONE_OBJECT = re.compile(
     r"\b(including|include|such as|specifically|focus\w*|particular\w*|especially|along with|as well as)\b"
     r"|\b(identify|recognize|recognise|find|detect|locate)\b (any |the |an? |all the |all )?(?!all\b|objects?\b|every)"
 )
+_PLACE = re.compile(r"\b(location|position|coordinates?)\b")
+"""Asked for a place, boxes are the answer, however it is said; drawing them is then optional."""
 _CUTTING = re.compile(
     r"\b(crop|cut|extract|isolat|separat|only|background|clip|keep|rest of|trim|remov|except|focus|zoom|prominent"
     r"|segment)"
 )
 _FINDING = re.compile(r"\b(locat\w*|position|where|find|detect\w*|identify|is there|are there|contain\w*|present)\b")
 _DETECTED = re.compile(r"\bdetect (?:all |the |an? )?(?P<word>.+?) in\b", re.IGNORECASE)
+_THERE = re.compile(
+    r"(?:is|are) there (?:an? |any )?(?P<word>\w+(?: \w+){0,2}?)"
+    r"(?: (?:visible |present )?in (?:the|this) (?:image|picture|photo))?\s*\??"
+)
 _CLAUSE_END = re.compile(r"(?<=[.?!])\s+|(?<=[!?])")
 _MAP_WORD = re.compile(r"\b(" + "|".join([*MAPS, "segmentation"]) + r")\b", re.IGNORECASE)
 
@@ -127,7 +127,7 @@ class _Derivation:
         return any(
             other.id != subtask.id and _is_count(other) and self._value(other, "image") == image
             for other in self.subtasks
-        ) and bool(_COUNTING.search((self._value(subtask, "text") or "").lower()))
+        ) and bool(COUNTING.search((self._value(subtask, "text") or "").lower()))
 
     # --- one subtask ---
 
@@ -173,10 +173,12 @@ class _Derivation:
 
     def _before(self, subtask: Subtask) -> Subtask | None:
         """The subtask whose result this one takes. The dependency is trusted more than the argument, which slips."""
-        needed = sorted(self._needs(subtask) - {subtask.id})
         by_id = {other.id: other for other in self.subtasks}
-        ordered = [*(number for number in subtask.dependencies), *needed]
-        return next((by_id[number] for number in ordered if number in by_id and number < subtask.id), None)
+        numbers = [*subtask.dependencies, *sorted(self._needs(subtask))]
+        earlier = [by_id[number] for number in numbers if number in by_id and number < subtask.id]
+        # Of a new image and a mask of something in it, the mask tells what this is about.
+        telling = [other for other in earlier if {_type(result) for result in other.returns} <= _ON_THE_WAY]
+        return next(iter([*telling, *earlier]), None)
 
     def target(self, subtask: Subtask) -> str:
         """The object or action that a subtask is about: its own text, or that of the subtask it follows."""
@@ -230,7 +232,7 @@ def _finding(made: _Derivation, subtask: Subtask) -> Part:
     """Boxes of an object: to be found, drawn, or only known to be there."""
     source, target = made.source(subtask), made.target(subtask)
     clause = made.clause(about=target, source=source)
-    if _DRAWING.search(clause):
+    if _DRAWING.search(clause) and not _PLACE.search(clause):
         return made.new(Kind.HIGHLIGHT, source=source, target=target)
     kind = Kind.PRESENCE if _PRESENCE.search(clause) else Kind.LOCATE
     return made.new(kind, source=source, target=target)
@@ -309,8 +311,11 @@ def _image_and_text_to_text(made: _Derivation, subtask: Subtask) -> Part:
     if _is_count(subtask):
         return made.new(Kind.COUNT, source=source, target=question)
     lowered = question.lower()
-    if _DESCRIBING.search(lowered) and not _SPECIFIC.search(lowered):
-        return made.new(Kind.DESCRIBE, source=source)
+    if DESCRIBING.search(lowered) and not SPECIFIC.search(lowered):
+        return made.new(Kind.DESCRIBE, source=source, target=question)
+    there = _THERE.fullmatch(lowered.strip())
+    if there is not None:
+        return made.new(Kind.PRESENCE, source=source, target=there["word"], asked=True)
     return made.new(Kind.ASK_IMAGE, source=source, target=question)
 
 

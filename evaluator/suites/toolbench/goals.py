@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import product
 
 from evaluator.suites.toolbench import words
+from evaluator.suites.toolbench.intents import Intent, asks, same_request
 from evaluator.suites.toolbench.terms import CallTerm, FileTerm, LiteralTerm, Term
 
 
@@ -91,6 +92,8 @@ class Part:
     """For `map` and `generate_like`: edge, line, hed, scribble, pose, depth, normal, segmentation."""
     cutting_helps: bool = False
     """The decomposition crops although the words only ask to find or mark: cropping is then not irrelevant."""
+    asked: bool = False
+    """For `presence`: the decomposition asks the image; gold plans then do so too."""
     single_object: bool = False
     """For `recognise`: one object is asked about, so selecting it is not irrelevant."""
 
@@ -133,10 +136,11 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Mentioning:
-    """Matches a literal that speaks of the object."""
+class Asking:
+    """Matches a literal that asks for something about an object (any, if it is empty)."""
 
-    name: str
+    intent: Intent
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +171,8 @@ class OneOf:
     patterns: tuple["Pattern", ...]
 
 
-Pattern = From | Object | Action | Mentioning | Saying | AnyText | Using | OneOf
+Pattern = From | Object | Action | Asking | Saying | AnyText | Using | OneOf
 
-LEAST_OVERLAP = 0.3
-"""Share of a question's or prompt's content words that a rephrasing must keep."""
 MAPS = ("edge", "line", "hed", "scribble", "pose", "depth", "normal")
 TEXT_TOOLS = frozenset({"image_question_answering", "image_captioning", "openai_chat_model", "text_to_text_generation",
                         "summarization", "video_captioning"})  # fmt: skip
@@ -228,15 +230,16 @@ class Goal:
         return isinstance(term, LiteralTerm) and _says(term.text, pattern)
 
 
-def _says(text: str, pattern: Object | Action | Mentioning | Saying) -> bool:
+def _says(text: str, pattern: Object | Action | Asking | Saying) -> bool:
+    text = text[: words.LONGEST]
     if isinstance(pattern, Object):
         return words.same_object(pattern.name, text)
     if isinstance(pattern, Action):
         return words.same_action(pattern.name, text)
-    if isinstance(pattern, Mentioning):
-        return words.mentions(text, pattern.name)
+    if isinstance(pattern, Asking):
+        return asks(text, pattern.intent, pattern.about)
     own = words.overlap(pattern.text, text)
-    return own >= LEAST_OVERLAP and all(words.overlap(other, text) <= own for other in pattern.others)
+    return same_request(pattern.text, text) and all(words.overlap(other, text) <= own for other in pattern.others)
 
 
 # --- rewrite rules ------------------------------------------------------------------------------------------------
@@ -258,7 +261,7 @@ def _alternatives(*, part: Part, goal: Goal) -> tuple[Pattern, ...]:
 
 def _boxes(source: Pattern, name: str) -> OneOf:
     selected = use("select_bbox", bbox_list=use("object_detection", image=source), condition=Object(name))
-    return OneOf((selected, use("visual_grounding", image=source, query=Mentioning(name))))
+    return OneOf((selected, use("visual_grounding", image=source, query=Asking(Intent.GROUND, name))))
 
 
 def _masks(source: Pattern, name: str) -> Using:
@@ -270,7 +273,7 @@ def _count(source: Pattern, part: Part) -> Iterator[Pattern]:
     selected = use("select_bbox", bbox_list=use("object_detection", image=source), condition=Object(part.target))
     yield use("count_objects", bbox_list=selected)
     yield use("count_masks", mask_list=_masks(source, part.target))
-    yield use("image_question_answering", image=source, text=Mentioning(part.target))
+    yield use("image_question_answering", image=source, text=Asking(Intent.COUNT, part.target))
 
 
 def _locate(source: Pattern, part: Part) -> Iterator[Pattern]:
@@ -285,9 +288,13 @@ def _highlight(source: Pattern, part: Part) -> Iterator[Pattern]:
 
 def _presence(source: Pattern, part: Part) -> Iterator[Pattern]:
     classified = use("image_classification", image=source)
+    question = use("image_question_answering", image=source, text=Asking(Intent.PRESENCE, part.target))
+    if part.asked:
+        yield question
     yield use("select_category", category_list=classified, condition=Object(part.target))
     yield _boxes(source, part.target)
-    yield use("image_question_answering", image=source, text=Mentioning(part.target))
+    if not part.asked:
+        yield question
 
 
 def _recognise(source: Pattern, part: Part) -> Iterator[Pattern]:
@@ -295,7 +302,9 @@ def _recognise(source: Pattern, part: Part) -> Iterator[Pattern]:
     yield use("object_detection", image=source)
     if part.single_object:
         yield use("visual_grounding", image=source, query=AnyText())
-    yield use("image_question_answering", image=source, text=AnyText())
+    asked = Asking(Intent.LIST)
+    text = OneOf((asked, Asking(Intent.PRESENCE))) if part.single_object else asked
+    yield use("image_question_answering", image=source, text=text)
 
 
 def _detect_all(source: Pattern, part: Part) -> Iterator[Pattern]:
@@ -325,12 +334,13 @@ def _remove(source: Pattern, part: Part) -> Iterator[Pattern]:
         yield use("image_inpainting", image=source, mask=From(part.given))
         return
     yield use("image_inpainting", image=source, mask=_masks(source, part.target))
-    yield use("text_image_editing", image=source, text=Mentioning(part.target))
+    yield use("text_image_editing", image=source, text=Asking(Intent.REMOVE, part.target))
 
 
 def _describe(source: Pattern, part: Part) -> Iterator[Pattern]:
-    del part
-    yield use("image_question_answering", image=source, text=AnyText())
+    said = (Saying(part.target),) if part.target else ()
+    text = OneOf((*said, Asking(Intent.DESCRIBE)))
+    yield use("image_question_answering", image=source, text=text)
     yield use("image_captioning", image=source)
 
 

@@ -6,19 +6,28 @@ from evaluator.plans.model import Plan, Step
 from evaluator.suites.toolbench.goals import (
     Action,
     AnyText,
+    Asking,
     File,
     From,
     Goal,
-    Mentioning,
     Object,
     OneOf,
     Pattern,
     Saying,
     Using,
 )
+from evaluator.suites.toolbench.intents import Intent
 from evaluator.tools.types import Catalogue
 
 _ANY_TEXT = "Describe the image in detail."
+_QUESTIONS = {
+    Intent.COUNT: "How many {} are there?",
+    Intent.PRESENCE: "Is there a {} in the image?",
+    Intent.REMOVE: "Remove the {}.",
+    Intent.GROUND: "{}",
+    Intent.DESCRIBE: _ANY_TEXT,
+    Intent.LIST: "What objects are in the image?",
+}
 
 
 def gold_plan(*, goal: Goal, catalogue: Catalogue) -> Plan:
@@ -52,8 +61,8 @@ class _Builder:
             return self.build_part(pattern.source.part)
         if isinstance(pattern, AnyText):
             return _ANY_TEXT
-        if isinstance(pattern, Mentioning):
-            return f"How many {pattern.name} are there?"
+        if isinstance(pattern, Asking):
+            return _QUESTIONS[pattern.intent].format(pattern.about)
         if isinstance(pattern, Saying):
             return pattern.text or _ANY_TEXT
         assert isinstance(pattern, Object | Action)

@@ -49,6 +49,18 @@ COLUMNS = (
     MetricColumn(key="node_f1", label="Node F1", description="Multiset F1 of the tools against the gold plan."),
     MetricColumn(key="edge_f1", label="Edge F1", description="Multiset F1 of the data flow against the gold plan."),
     MetricColumn(key="parameter_f1", label="Parameter F1", description="Multiset F1 of the arguments."),
+    MetricColumn(
+        key="length",
+        label="Steps",
+        description="Mean number of steps; says how plans are built, not how good they are.",
+        higher_is_better=False,
+    ),
+    MetricColumn(
+        key="depth",
+        label="Depth",
+        description="Mean length of the longest chain of steps; says how plans are built, not how good they are.",
+        higher_is_better=False,
+    ),
 )
 
 

@@ -42,6 +42,9 @@ class CallTerm:
     args: Mapping[str, "Term"]
     known: bool
     output: str
+    number: int
+    """Equal for equal calls of one plan. Comparing terms by it, not by what is inside, keeps that linear: a step that
+    takes one output twice would otherwise double the work of each step after it."""
 
 
 Term = FileTerm | LiteralTerm | FalseTerm | CallTerm
@@ -122,24 +125,8 @@ class ReadCall:
     known: bool
     arguments: Mapping[str, ReadArgument]
     outputs: tuple[CallTerm, ...]
-
-    @property
-    def identity(self) -> tuple[object, ...]:
-        """Equal for two calls of one tool with the same arguments."""
-        return (self.step.tool, tuple(sorted((name, term_key(read.term)) for name, read in self.arguments.items())))
-
-
-@lru_cache(maxsize=65536)
-def term_key(term: Term) -> tuple[object, ...]:
-    """A hashable form of a term; equal terms have equal keys."""
-    if isinstance(term, FileTerm):
-        return ("file", term.name)
-    if isinstance(term, LiteralTerm):
-        return ("text", term.text.strip().lower())
-    if isinstance(term, FalseTerm):
-        return ("false", term.reference)
-    args = tuple(sorted((name, term_key(value)) for name, value in term.args.items()))
-    return ("call", term.tool, term.output, args)
+    identity: int
+    """Equal for two calls of one tool with the same arguments."""
 
 
 def interpret(
@@ -154,6 +141,7 @@ def interpret(
     """
     made: dict[str, tuple[CallTerm, ResourceType | None]] = {}
     later = {normal_reference(reference) for step in plan.steps for reference in step.outputs.values()}
+    identities: dict[tuple[object, ...], int] = {}
     calls = []
     for number, step in enumerate(plan.steps, start=1):
         known = step.tool in catalogue
@@ -162,15 +150,33 @@ def interpret(
             name: _read(value=value, made=made, later=later, files=files) for name, value in step.inputs.items()
         }
         terms = {name: read.term for name, read in arguments.items()}
-        outputs = []
-        for output, reference in step.outputs.items():
-            term = CallTerm(tool=step.tool, args=terms, known=known, output=output)
-            outputs.append(term)
-            made[normal_reference(reference)] = (term, signature.get(output) or type_of_placeholder(reference))
-        if not outputs:
-            outputs.append(CallTerm(tool=step.tool, args=terms, known=known, output=""))
-        calls.append(ReadCall(step=step, number=number, known=known, arguments=arguments, outputs=tuple(outputs)))
+        key = (step.tool, *sorted((name, *_flat(term)) for name, term in terms.items()))
+        identity = identities.setdefault(key, len(identities))
+        outputs = [CallTerm(step.tool, terms, known, output, identity) for output in step.outputs or {"": ""}]
+        for term, reference in zip(outputs, step.outputs.values(), strict=False):
+            made[normal_reference(reference)] = (term, signature.get(term.output) or type_of_placeholder(reference))
+        calls.append(
+            ReadCall(
+                step=step,
+                number=number,
+                known=known,
+                arguments=arguments,
+                outputs=tuple(outputs),
+                identity=identity,
+            )
+        )
     return tuple(calls)
+
+
+def _flat(term: Term) -> tuple[str, str]:
+    """A term as part of a key, without going into calls."""
+    if isinstance(term, FileTerm):
+        return "file", term.name
+    if isinstance(term, LiteralTerm):
+        return "text", term.text.strip().lower()
+    if isinstance(term, FalseTerm):
+        return "false", term.reference
+    return "call", f"{term.number} {term.output}"
 
 
 def _read(
@@ -207,13 +213,15 @@ def _read(
     )
 
 
-def describe(term: Term) -> str:
-    """A term in words, as nested calls."""
+def describe(term: Term, *, depth: int = 5) -> str:
+    """A term in words, as nested calls; deeper ones as three dots."""
     if isinstance(term, FileTerm):
         return term.name
     if isinstance(term, LiteralTerm):
         return repr(term.text if len(term.text) <= 60 else term.text[:57] + "...")
     if isinstance(term, FalseTerm):
         return f"{term.reference} (does not exist)"
-    arguments = ", ".join(f"{name}={describe(value)}" for name, value in term.args.items())
+    if depth == 0:
+        return f"{term.tool}(...)"
+    arguments = ", ".join(f"{name}={describe(value, depth=depth - 1)}" for name, value in term.args.items())
     return f"{term.tool}({arguments})"

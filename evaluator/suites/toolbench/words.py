@@ -44,6 +44,9 @@ _SYNONYMS = (
     ("car", "automobile"),
     ("automobile", "auto"),
     ("rabbit", "bunny"),
+    ("tie", "necktie"),
+    ("baseball glove", "baseball mitt", "mitt"),
+    ("frisbee", "flying disc"),
     ("backpack", "rucksack"),
 )
 
@@ -66,10 +69,10 @@ _STOP = _words(
     " should will shall may might must please what which who whom whose when where why how if whether not no so"
     " than then also into about any some given image picture photo file"
 )
-_COMPOUNDS = frozenset({"hot dog", "teddy bear", "hot pot", "sea lion", "polar bear"})
+_COMPOUNDS = frozenset({"hot dog", "teddy bear", "hot pot", "sea lion", "polar bear", "cup cake", "cheese cake"})
 """Two words that are something else than their last word says."""
 _WORD = re.compile(r"[a-z0-9äöüß']+")
-_FILE = re.compile(r"\S+\.(?:png|jpe?g|gif|bmp|webp|mp4|avi|mov|mkv|webm|mp3|wav)\b")
+_FILE = re.compile(r"(?<!\S)\S+\.(?:png|jpe?g|gif|bmp|webp|mp4|avi|mov|mkv|webm|mp3|wav)\b")
 
 
 @lru_cache(maxsize=8192)
@@ -86,10 +89,17 @@ def singular(word: str) -> str:
     return word
 
 
+LONGEST = 2000
+"""Characters of a literal that are compared; no name, question or prompt is longer."""
+_PREPOSITION = re.compile(r"\b(?:of|next to|near|behind|beside|under|above|below|on|in|with|holding|from|at)\b")
+_NEGATION = re.compile(r"\b(not|no|except|excluding|but|without|other than|non)\b")
+
+
 @lru_cache(maxsize=8192)
 def normal_form(phrase: str) -> tuple[str, ...]:
     """Singular words of an object's name without articles and fillers."""
-    words = [singular(word) for word in _WORD.findall(phrase.lower().replace("-", " ").replace("_", " "))]
+    plain = phrase.lower().replace("(s)", "").replace("-", " ").replace("_", " ")
+    words = [singular(word) for word in _WORD.findall(plain)]
     return tuple(word for word in words if word not in _FILLERS) or tuple(words)
 
 
@@ -104,6 +114,11 @@ def _groups() -> dict[tuple[str, ...], frozenset[int]]:
 _GROUPS = _groups()
 
 
+def _negates(*, wanted: str, given: str) -> bool:
+    """Whether `given` excludes something ("everything but the train") that `wanted` does not exclude itself."""
+    return bool(_NEGATION.search(given.lower())) and not _NEGATION.search(wanted.lower())
+
+
 @lru_cache(maxsize=65536)
 def same_object(wanted: str, given: str) -> bool:
     """Whether `given` names the object that is wanted: equal but for number, spelling, articles or a listed synonym.
@@ -111,11 +126,16 @@ def same_object(wanted: str, given: str) -> bool:
     A longer name with the same last word is the same object ("glove" for "baseball glove", "red car" for "car") unless
     it is a compound that means something else ("hot dog").
     """
+    if _negates(wanted=wanted, given=given):
+        return False
     first, second = normal_form(wanted), normal_form(given)
     if first == second or "".join(first) == "".join(second):
         return True
     if _GROUPS.get(first, frozenset()) & _GROUPS.get(second, frozenset()):
         return True
+    # "person left of the train" is a person: what stands before the first preposition is the object.
+    head = _PREPOSITION.split(given.lower(), maxsplit=1)[0]
+    second = normal_form(head) if head.strip() else second
     if not first or not second or first[-1] != second[-1]:
         return False
     if {" ".join(first), " ".join(second)} & _COMPOUNDS:
@@ -126,35 +146,62 @@ def same_object(wanted: str, given: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def same_action(wanted: str, given: str) -> bool:
-    """Whether `given` names the wanted action; words such as "movement" or "training" do not count."""
+    """Whether `given` names the wanted action; words such as "movement" or "training" do not count.
+
+    All wanted words must be there in some inflection; or the action itself and most of the others.
+    """
+    if _negates(wanted=wanted, given=given):
+        return False
     first, second = _action_form(wanted), _action_form(given)
-    return bool(first) and bool(second) and (first <= second or second <= first)
+    if not first or not second:
+        return False
+    if set(first) <= set(second) or _joined(first, second):
+        return True
+    doing = [_stem(word) for word in _WORD.findall(wanted.lower()) if word.endswith("ing")]
+    return set(second) < set(first) and set(doing) <= set(second) and len(set(second)) * 3 >= len(set(first)) * 2
 
 
-def _action_form(phrase: str) -> frozenset[str]:
+def _joined(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    """`glassblowing` is `blowing glass`."""
+    joined = "".join(second)
+    return len(second) == 1 and len(first) == 2 and joined in {first[0] + first[1], first[1] + first[0]}
+
+
+def _action_form(phrase: str) -> tuple[str, ...]:
     words = _WORD.findall(phrase.lower().replace("-", " "))
-    return frozenset(singular(word) for word in words if word not in _ACTION_FILLERS)
+    return tuple(_stem(word) for word in words if word not in _ACTION_FILLERS)
+
+
+@lru_cache(maxsize=8192)
+def _stem(word: str) -> str:
+    """A word without its inflection, crudely but always alike: playing, plays, played and play are one."""
+    word = singular(word)
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            word = word[: -len(ending)]
+            if len(word) > 2 and word[-1] == word[-2] and word[-1] not in "sl":
+                word = word[:-1]
+            break
+    return word.removesuffix("e")
 
 
 @lru_cache(maxsize=65536)
 def mentions(text: str, phrase: str) -> bool:
     """Whether a text speaks of an object, in any number, spelling or listed synonym."""
-    words = [singular(word) for word in _WORD.findall(_FILE.sub(" ", text.lower()).replace("-", " "))]
-    wanted = normal_form(phrase)
-    candidates = [wanted, *(form for form, groups in _GROUPS.items() if groups & _GROUPS.get(wanted, frozenset()))]
-    return any(_contains(words, form) for form in candidates) or "".join(wanted) in words
-
-
-def _contains(words: list[str], form: tuple[str, ...]) -> bool:
-    if len(form) == 1:
-        return form[0] in words
-    return any(tuple(words[start : start + len(form)]) == form for start in range(len(words) - len(form) + 1))
+    words = _WORD.findall(_FILE.sub(" ", text[:LONGEST].lower()).replace("(s)", "").replace("-", " "))
+    longest = max(len(_WORD.findall(phrase)), 1) + 1
+    return any(
+        same_object(phrase, " ".join(words[start : start + size]))
+        for size in range(1, longest + 1)
+        for start in range(len(words) - size + 1)
+        if words[start + size - 1] not in _FILLERS
+    )
 
 
 @lru_cache(maxsize=65536)
 def content_words(text: str) -> frozenset[str]:
     """The words of a sentence that carry its meaning, singular, without file names and common words."""
-    words = _WORD.findall(_FILE.sub(" ", text.lower()).replace("-", " "))
+    words = _WORD.findall(_FILE.sub(" ", text[:LONGEST].lower()).replace("-", " "))
     return frozenset(singular(word) for word in words if word not in _STOP)
 
 

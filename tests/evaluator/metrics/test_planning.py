@@ -249,6 +249,116 @@ def test_a_given_mask_has_the_role_that_the_request_gives_it(inputs, expected):
     assert judged(ERASE, plan(("image_inpainting", inputs))).indicators() == expected
 
 
+def solves(task, *calls):
+    return judged(task, plan(*calls)).SE
+
+
+VQA = "image_question_answering"
+YARD = {"image": "yard_image.png"}
+THERE = request(
+    "Is there a train in yard_image.png?",
+    subtask(0, "1. Recognize all objects; 2. Select the class of train", "image-perception",
+            [("image", "yard_image.png"), ("text", "train")], "category"),
+)  # fmt: skip
+GONE = request(
+    "Please erase the giraffe from yard_image.png",
+    subtask(0, "1. Segment all objects; 2. Select the masks of giraffe", "image-perception",
+            [("image", "yard_image.png"), ("text", "giraffe")], "mask"),
+    subtask(1, "With the obtained masks of giraffe, remove the regions of interest", "image-editing",
+            [("image", "yard_image.png"), ("mask", "<GENERATED>-0")], "image", (0,)),
+)  # fmt: skip
+TOLD = request(
+    "Describe yard_image.png",
+    subtask(0, "Answer questions based on image", "visual-question-answering",
+            [("image", "yard_image.png"), ("text", "Describe the image in detail.")], "text"),
+)  # fmt: skip
+LISTED = request(
+    "Which objects can be seen in yard_image.png?",
+    subtask(
+        0, "Recognize all objects in yard_image.png", "image-perception", [("image", "yard_image.png")], "category"
+    ),
+)
+WHO = request(
+    "In yard_image.png, who might live in this house?",
+    subtask(0, "Answer questions based on image", "visual-question-answering",
+            [("image", "yard_image.png"), ("text", "who might live in this house?")], "text"),
+)  # fmt: skip
+BLOWN = request(
+    "Does glass_video.mp4 show blowing glass?",
+    subtask(0, "1. Recognize all actions; 2. Select the category", "video-perception",
+            [("video", "glass_video.mp4"), ("text", "blowing glass")], "category"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("task", "question", "expected"),
+    [
+        (COUNT, "How many kittens are there?", 1), (COUNT, "Count the kitten(s).", 1),
+        (COUNT, "What colour are the kittens?", 0), (COUNT, "Is there a kitten?", 0), (COUNT, "How many dogs?", 0),
+        (THERE, "Is there a train?", 1), (THERE, "Does the picture contain any trains?", 1),
+        (THERE, "What colour is the train?", 0), (THERE, "How many trains are there?", 0),
+        (THERE, "Is there a bus?", 0),
+        (TOLD, "What is going on in this picture?", 1), (TOLD, "Please describe everything.", 1),
+        (TOLD, "What colour is the car?", 0), (TOLD, "How many cats are there?", 0),
+        (LISTED, "What objects are in the image?", 1), (LISTED, "What is the weather?", 0),
+        (WHO, "Who could live in this house?", 1), (WHO, "What color is this house?", 0),
+    ],
+)  # fmt: skip
+def test_a_question_to_the_image_must_ask_for_what_is_wanted(task, question, expected):
+    assert solves(task, (VQA, YARD | {"text": question})) == expected
+
+
+@pytest.mark.parametrize(
+    ("instruction", "expected"),
+    [
+        ("remove the giraffe", 1), ("Get rid of all giraffes", 1), ("take the giraffe out", 1),
+        ("add another giraffe", 0), ("keep only the giraffe", 0), ("make the giraffe blue", 0),
+        ("remove the zebra, not the giraffe", 0), ("remove the zebra", 0),
+    ],
+)  # fmt: skip
+def test_an_instruction_must_remove_the_object(instruction, expected):
+    assert solves(GONE, ("text_image_editing", YARD | {"text": instruction})) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [("train", 1), ("find the train", 1), ("everything but the train", 0), ("person standing left of the train", 0)],
+)
+def test_grounding_must_name_the_object(query, expected):
+    assert solves(THERE, ("visual_grounding", YARD | {"query": query})) == expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [("blowing glass", 1), ("glassblowing", 1), ("blow glass", 1), ("glass", 0), ("not blowing glass", 0)],
+)
+def test_an_action_may_be_inflected_but_not_halved(condition, expected):
+    seen = ("video_classification", {"video": "glass_video.mp4"})
+    assert solves(BLOWN, seen, ("select_category", {"category_list": "#0", "condition": condition})) == expected
+
+
+def test_a_cut_from_a_new_image_is_about_the_object_and_not_the_whole_prompt():
+    for task in MINI.tasks:
+        prompts = {part.target for part in task.goal.parts if part.kind == "generate"}
+        assert not [part for part in task.goal.parts if part.kind != "generate" and part.target in prompts - {""}]
+
+
+def test_a_plan_that_takes_one_output_twice_at_each_step_is_judged_at_once():
+    first = ("image_captioning", YARD)
+    calls = [first, *[(VQA, {"image": f"#{number}", "text": f"#{number}"}) for number in range(99)]]
+    started = time.process_time()
+    judged(COUNT, plan(*calls))
+    assert time.process_time() - started < 1.0
+
+
+@pytest.mark.parametrize("literal", ["a-" * 200_000, "a" * 400_000, "x.png" * 80_000, "is there a " * 40_000])
+def test_a_long_literal_is_judged_at_once(literal):
+    started = time.process_time()
+    for task in (COUNT, THERE, GONE, TOLD, WHO):
+        judged(task, plan((VQA, YARD | {"text": literal}), ("visual_grounding", YARD | {"query": literal})))
+    assert time.process_time() - started < 2.0
+
+
 def test_every_indicator_has_a_reason_that_names_the_step():
     found = judged(COUNT, plan(DETECT, SELECT, ("count_masks", {"mask_list": "#1"})))
     assert found.why["CR"] == "step 3 (count_masks): mask_list is bbox, it takes mask"
@@ -267,6 +377,14 @@ def test_agreement_with_the_gold_plan_counts_as_multisets():
 
 
 # --- over a suite ---
+
+
+def test_positions_name_the_same_task_whether_or_not_defective_entries_are_left_out(suites):
+    suite = suites.get("tool100", MINI)
+    lines = [PlanLine(n, str(n), (plan_to_json(task.gold),), {}) for n, task in enumerate(suite.tasks)]
+    report = score_lines(suite=suite, lines=lines, active_only=True)
+    assert report.summary["metrics"]["SE"]["mean"] == 1.0
+    assert len(report.rows) == sum(task.active for task in suite.tasks)
 
 
 def test_tasks_without_a_plan_count_as_the_worst_there_is():
