@@ -91,11 +91,19 @@ def _resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
+_NOT_PUBLIC = tuple(
+    ipaddress.ip_network(network)
+    for network in ("64:ff9b::/96", "64:ff9b:1::/48", "::/96", "fec0::/10", "192.0.0.0/24", "2001::/23")
+)
+"""Networks that lead elsewhere (NAT64, compatible and tunnelled addresses) and that `is_global` lets through."""
+
+
 def _refuse_private(*, host: str, addresses: Iterable[str]) -> None:
     for address in addresses:
         parsed = ipaddress.ip_address(address.split("%", 1)[0])
         inner = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None) or parsed
-        if not (parsed.is_global and inner.is_global) or parsed.is_multicast:
+        odd = any(parsed in network for network in _NOT_PUBLIC if network.version == parsed.version)
+        if odd or not (parsed.is_global and inner.is_global) or parsed.is_multicast:
             raise EgressRefusedError(
                 f"{host} is a loopback, private or reserved address ({address}); "
                 "give an address on the public internet."

@@ -1,6 +1,7 @@
 """The client of a planner endpoint: one stateless JSON POST per turn, bounded in time, size and tries."""
 
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -93,6 +94,9 @@ class EndpointPlanner:
             raise fault(Reason.ADDRESS_REFUSED, f"The endpoint was not called: {error}") from error
         except (httpx.ReadTimeout, httpx.WriteTimeout):
             raise fault(Reason.PLANNER_TIMEOUT, self._too_slow()) from None
+        except httpx.DecodingError as error:
+            message = f"The endpoint's answer is not in the encoding that its headers name: {error}."
+            raise fault(Reason.INVALID_RESPONSE, message) from None
         except httpx.TransportError as error:
             raise _Retry(str(error) or type(error).__name__) from error
 
@@ -156,7 +160,7 @@ def _retry_after(response: httpx.Response) -> float | None:
 def _read(*, body: bytes, call: PlannerCall) -> PlannerReply:
     shown = body[:_SHOWN].decode("utf-8", errors="replace")
     try:
-        value = json.loads(body)
+        value = json.loads(body, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         start = " ".join(shown[:60].split())
         message = f"The endpoint's answer is not JSON; it begins with {start!r}."
@@ -183,10 +187,16 @@ def _read(*, body: bytes, call: PlannerCall) -> PlannerReply:
     return PlannerReply(plan=response.plan, call=call, alternatives=tuple(response.alternatives))
 
 
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
 def _unkeepable(value: object) -> str | None:
     """Say why a JSON value cannot be kept, or None. Databases and UTF-8 bear neither NUL nor lone surrogates."""
     level = [value]
     for _ in range(MAX_DEPTH):
+        if any(isinstance(item, float) and not math.isfinite(item) for item in level):
+            return "holds a number that is too large to be kept"
         texts = [item for item in level if isinstance(item, str)]
         texts += [key for item in level if isinstance(item, dict) for key in item]
         for text in texts:

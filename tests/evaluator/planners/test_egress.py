@@ -26,6 +26,10 @@ from evaluator.planners import EgressRefusedError, check_url, egress
         ("http://100.64.0.1/", "private"),
         ("http://224.0.0.1/", "private"),
         ("http://2130706433/", "private"),
+        ("http://[64:ff9b::a9fe:a9fe]/", "private"),
+        ("http://[::7f00:1]/", "private"),
+        ("http://[fec0::1]/", "private"),
+        ("http://192.0.0.8/", "private"),
     ],
 )
 def test_a_bad_address_is_refused_when_submitted(url, says):
