@@ -62,7 +62,7 @@ def judge_plans(
     settings = JudgeSettings(url=url, model=model, api_key=os.environ.get(key_env, "") if key_env else "")
     judge = EndpointJudge(settings)
     try:
-        lines = [line for line in read_lines(_text(file).splitlines()) if line.task in {t.key for t in chosen.tasks}]
+        lines = [line for line in read_lines(_text(file).split("\n")) if line.task in {t.key for t in chosen.tasks}]
         judged = {line.number: judge_plan(judge=judge, case=_case(suite=chosen, line=line)) for line in lines}
     except PlanFileError as error:
         raise usage_error(f"{file}: {error}") from None
@@ -119,7 +119,7 @@ def _judging_suite(slug: str) -> Suite:
 
 def _objects(file: Path) -> list[dict[str, Any]]:
     rows = []
-    for number, line in enumerate(_text(file).splitlines(), start=1):
+    for number, line in enumerate(_text(file).split("\n"), start=1):
         if not line.strip():
             continue
         try:

@@ -73,8 +73,9 @@ def read_lines(lines: Iterable[str]) -> Iterator[PlanLine]:
             raise PlanFileError(f'line {number} must be an object with "task" and "plan"')
         if "plan" not in raw and not isinstance(raw.get("plans"), list):
             raise PlanFileError(f'line {number} has no "plan"')
-        plans = raw["plans"] if "plans" in raw else [raw["plan"]]
-        rest = {key: value for key, value in raw.items() if key not in {"task", "plan", "plans"}}
+        plans = [raw["plan"]] if "plan" in raw else raw["plans"]
+        taken = {"task", "plan" if "plan" in raw else "plans"}
+        rest = {key: value for key, value in raw.items() if key not in taken}
         yield PlanLine(number=number, task=str(raw["task"]), plans=tuple(plans[:MAX_CANDIDATES]), rest=rest)
 
 
@@ -86,10 +87,12 @@ def score_lines(*, suite: Suite, lines: Iterable[PlanLine], active_only: bool = 
         lines: the plans; several lines for one task are several solutions.
         active_only: leave out the entries with defects that excuse a planner.
     """
-    tasks = [task for task in suite.tasks if isinstance(task, ToolTask) and (task.active or not active_only)]
-    by_key = {task.key: task for task in tasks} | {str(index): task for index, task in enumerate(tasks)}
-    by_key |= {task.key: task for task in tasks}
-    rows = tuple(_score(suite=suite, line=line, task=by_key.get(line.task)) for line in lines)
+    everything = [task for task in suite.tasks if isinstance(task, ToolTask)]
+    tasks = [task for task in everything if task.active or not active_only]
+    by_key = {str(index): task for index, task in enumerate(everything)} | {task.key: task for task in everything}
+    chosen = {task.key for task in tasks}
+    found = (_score(suite=suite, line=line, task=by_key.get(line.task)) for line in lines)
+    rows = tuple(row for row in found if row.task is None or row.task.key in chosen)
     named = {row.task.key for row in rows if row.task is not None}
     missing = [task for task in tasks if task.goal is not None and task.key not in named]
     scores = [(row.task, _task_score(row.task, row)) for row in rows if row.task is not None and row.task.goal]

@@ -28,7 +28,7 @@ def score_plans(
         raise usage_error(f"{suite} executes plans; score-plans judges those of tool100, tool2k and toolmini")
     try:
         text = sys.stdin.read() if str(plans) == "-" else plans.read_text(encoding="utf-8")
-        report = score_lines(suite=chosen, lines=read_lines(text.splitlines()), active_only=active)
+        report = score_lines(suite=chosen, lines=read_lines(text.split("\n")), active_only=active)
     except (PlanFileError, UnicodeDecodeError) as error:
         raise usage_error(f"{plans}: {error}") from None
     except OSError as error:
