@@ -20,7 +20,7 @@ from evaluator.metrics.judge import (
     judge_plan,
     summarise_votes,
 )
-from evaluator.plan_scores import PlanFileError, PlanLine, read_lines
+from evaluator.plan_scores import PlanFileError, PlanLine, read_lines, task_at
 from evaluator.suites import Suite, SuiteKind
 from evaluator.suites.toolbench.suite import ToolTask
 from evaluator.suites_cli import chosen_suite, log, out, usage_error
@@ -35,7 +35,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print everything as JS
 def score_decompositions(file: Lines, suite: SuiteOption, as_json: JsonOption = False) -> None:
     """DeAcc: share of right decompositions among {"task": ..., "decomposition": ...} lines; missing ones are wrong."""
     chosen = _judging_suite(suite)
-    given = {str(row.get("task")): row.get("decomposition") for row in _objects(file)}
+    given = _given(suite=chosen, rows=_objects(file))
     tasks = {task.key: task for task in chosen.tasks if isinstance(task, ToolTask) and task.decomposition is not None}
     if not set(given) & set(tasks):
         raise usage_error(f"no line of {file} names a task of {suite} that has a gold decomposition")
@@ -62,7 +62,10 @@ def judge_plans(
     settings = JudgeSettings(url=url, model=model, api_key=os.environ.get(key_env, "") if key_env else "")
     judge = EndpointJudge(settings)
     try:
-        lines = [line for line in read_lines(_text(file).split("\n")) if line.task in {t.key for t in chosen.tasks}]
+        read = list(read_lines(_text(file).split("\n")))
+        lines = [line for line in read if task_at(suite=chosen, key=line.task) is not None]
+        if len(lines) < len(read):
+            log.print(f"planarena: {len(read) - len(lines)} lines name no task of {suite}", highlight=False)
         judged = {line.number: judge_plan(judge=judge, case=_case(suite=chosen, line=line)) for line in lines}
     except PlanFileError as error:
         raise usage_error(f"{file}: {error}") from None
@@ -92,6 +95,20 @@ def _print_votes(
     out.print(f"{summary.unscored} plans unscored, {summary.unparsable} answers were no vote", highlight=False)
 
 
+def _given(*, suite: Suite, rows: list[dict[str, Any]]) -> dict[str, object]:
+    """Decompositions by the tasks' keys. Of several for one task the first counts; unknown tasks are named."""
+    given: dict[str, object] = {}
+    for row in rows:
+        task = task_at(suite=suite, key=str(row["task"]))
+        if task is None:
+            log.print(f"planarena: {suite.slug} has no task {row['task']!r}", markup=False, highlight=False)
+        elif task.key in given:
+            log.print(f"planarena: {task.key} is given twice; the first counts", markup=False, highlight=False)
+        else:
+            given[task.key] = row["decomposition"]
+    return given
+
+
 def _verdict(*, task: ToolTask, predicted: object) -> Verdict:
     assert task.decomposition is not None
     if predicted is not None and not isinstance(predicted, str):
@@ -107,7 +124,9 @@ def _case(*, suite: Suite, line: PlanLine) -> Case:
         for tool in suite.catalogue.tools.values()
     ]
     text = plan if isinstance(plan, str) else json.dumps(plan, ensure_ascii=False)
-    return Case(instruction=suite.task(line.task).text, tools=signatures, plan=text)
+    task = task_at(suite=suite, key=line.task)
+    assert task is not None
+    return Case(instruction=task.text, tools=signatures, plan=text)
 
 
 def _judging_suite(slug: str) -> Suite:

@@ -87,9 +87,8 @@ def score_lines(*, suite: Suite, lines: Iterable[PlanLine], active_only: bool = 
         lines: the plans; several lines for one task are several solutions.
         active_only: leave out the entries with defects that excuse a planner.
     """
-    everything = [task for task in suite.tasks if isinstance(task, ToolTask)]
-    tasks = [task for task in everything if task.active or not active_only]
-    by_key = {str(index): task for index, task in enumerate(everything)} | {task.key: task for task in everything}
+    by_key = _by_key(suite)
+    tasks = [task for task in suite.tasks if isinstance(task, ToolTask) and (task.active or not active_only)]
     chosen = {task.key for task in tasks}
     found = (_score(suite=suite, line=line, task=by_key.get(line.task)) for line in lines)
     rows = tuple(row for row in found if row.task is None or row.task.key in chosen)
@@ -105,6 +104,16 @@ def score_lines(*, suite: Suite, lines: Iterable[PlanLine], active_only: bool = 
         by_group=_by(scores=scores, names=tuple(sorted({task.group for task, _ in scores})), attribute="group"),
         not_covered=sum(task.goal is None for task in tasks),
     )
+
+
+def task_at(*, suite: Suite, key: str) -> ToolTask | None:
+    """The task with this key or position, as lines of plan files name them; None if there is none."""
+    return _by_key(suite).get(key)
+
+
+def _by_key(suite: Suite) -> dict[str, ToolTask]:
+    tasks = [task for task in suite.tasks if isinstance(task, ToolTask)]
+    return {str(index): task for index, task in enumerate(tasks)} | {task.key: task for task in tasks}
 
 
 def _score(*, suite: Suite, line: PlanLine, task: ToolTask | None) -> ScoredLine:

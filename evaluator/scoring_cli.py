@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from evaluator.plan_scores import PlanFileError, Report, ScoredLine, read_lines, report_to_json, score_lines
+from evaluator.plan_scores import PlanFileError, Report, ScoredLine, read_lines, report_to_json, score_lines, task_at
 from evaluator.suites import Suite, SuiteKind
 from evaluator.suites.toolbench.terms import describe, interpret
 from evaluator.suites_cli import chosen_suite, log, out, usage_error
@@ -71,11 +71,16 @@ def _breakdown(*, title: str, rows: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def _explain(*, suite: Suite, report: Report, key: str) -> None:
-    rows = [row for row in report.rows if row.task is not None and key in {row.task.key, row.line.task}]
-    if not rows:
-        raise usage_error(f"no line has a plan for task {key!r}")
+    task = task_at(suite=suite, key=key)
+    if task is None:
+        raise usage_error(f"{suite.slug} has no task {key!r}")
+    rows = [row for row in report.rows if row.task is not None and row.task.key == task.key]
     for row in rows:
         _explain_row(suite=suite, row=row)
+    if not rows:
+        out.print(f"{suite.slug} {task.key}: no line has a plan for it", highlight=False)
+        parts = task.goal.parts if task.goal is not None else ()
+        out.print("\n".join(f"  {part.number + 1}. {part.sentence()}" for part in parts), markup=False, highlight=False)
 
 
 def _explain_row(*, suite: Suite, row: ScoredLine) -> None:
