@@ -1,4 +1,8 @@
-"""Shards are leased to workers, kept by heartbeats, and end with the attempt."""
+"""Shards are leased to workers, kept by heartbeats, and end with the attempt.
+
+Whoever changes more than one row of an evaluation locks the evaluation first (`lock_evaluation`), then its shards and
+attempts: with one order for all, no two transactions wait for each other.
+"""
 
 import hashlib
 import secrets
@@ -30,6 +34,8 @@ from leaderboard.evaluations.states import advance, explain
 
 _LONGEST_WAIT = timedelta(seconds=60)
 _REFUSED_WAIT = timedelta(seconds=30)
+_LOOKS = 5
+"""How often a worker looks for another shard when others were faster."""
 
 
 class GivenUp(StrEnum):
@@ -82,17 +88,22 @@ def lease(*, worker: str, suites: Sequence[str] | None = None, evaluation_id: UU
     Before: nothing; many workers may call at once.
     After: the shard is `leased`, has exactly one live attempt, and its evaluation is `running`; or nothing changed.
     """
-    with transaction.atomic():
-        shard = _next_shard(suites=suites, evaluation_id=evaluation_id)
-        if shard is None:
+    for _ in range(_LOOKS):
+        due = _due(suites=suites, evaluation_id=evaluation_id).values_list("evaluation_id", flat=True).first()
+        if due is None:
             return None
+        if found := _lease_of(evaluation_id=due, worker=worker):
+            return found
+    return None
+
+
+def _lease_of(*, evaluation_id: UUID, worker: str) -> Lease | None:
+    """Lease the next shard of this evaluation, if there still is one."""
+    with transaction.atomic():
         # Locked so that a cancellation either sees this attempt or is seen here.
-        evaluation = (
-            Evaluation.objects.select_for_update(no_key=True)
-            .filter(pk=shard.evaluation_id, state__in=transitions.LEASABLE)
-            .first()
-        )
-        if evaluation is None:
+        evaluation = lock_evaluation(evaluation_id)
+        shard = _next_shard(suites=None, evaluation_id=evaluation_id)
+        if shard is None:
             return None
         attempt, token = _attempt(shard=shard, worker=worker)
         tasks = remaining_tasks(shard)
@@ -111,7 +122,18 @@ def lease(*, worker: str, suites: Sequence[str] | None = None, evaluation_id: UU
     return Lease(attempt=attempt, evaluation=evaluation, tasks=tasks, token=token)
 
 
+def lock_evaluation(evaluation_id: UUID) -> Evaluation:
+    """The evaluation, locked until the end of the transaction: before any of its shards and attempts."""
+    return Evaluation.objects.select_for_update(no_key=True).get(pk=evaluation_id)
+
+
 def _next_shard(*, suites: Sequence[str] | None, evaluation_id: UUID | None) -> Shard | None:
+    due = _due(suites=suites, evaluation_id=evaluation_id)
+    return due.select_for_update(skip_locked=True, of=("self",)).first()
+
+
+def _due(*, suites: Sequence[str] | None, evaluation_id: UUID | None) -> QuerySet[Shard]:
+    """Shards that may be leased now, in fair order."""
     due: QuerySet[Shard] = Shard.objects.filter(
         state=ShardState.PENDING,
         available_at__lte=timezone.now(),
@@ -130,11 +152,8 @@ def _next_shard(*, suites: Sequence[str] | None, evaluation_id: UUID | None) -> 
         .annotate(count=Count("pk"))
         .values("count")
     )
-    return (
-        due.annotate(users_leases=Coalesce(Subquery(live_leases, output_field=IntegerField()), 0))
-        .order_by("users_leases", "evaluation__created", "evaluation_id", "number")
-        .select_for_update(skip_locked=True, of=("self",))
-        .first()
+    return due.annotate(users_leases=Coalesce(Subquery(live_leases, output_field=IntegerField()), 0)).order_by(
+        "users_leases", "evaluation__created", "evaluation_id", "number"
     )
 
 
@@ -177,11 +196,12 @@ def heartbeat(attempt_id: UUID) -> None:
 
 
 def locked_attempt(attempt_id: UUID) -> Attempt:
-    """The attempt, locked until the end of the transaction, so that it stays live while its results are written.
+    """The attempt, locked after its evaluation until the end of the transaction: it stays live while it is changed.
 
     Raises:
         AttemptEndedError: it is not live.
     """
+    lock_evaluation(Attempt.objects.values_list("shard__evaluation_id", flat=True).get(pk=attempt_id))
     attempt = Attempt.objects.select_related("shard").select_for_update(of=("self",)).get(pk=attempt_id)
     if attempt.state != AttemptState.LIVE:
         raise AttemptEndedError(AttemptState(attempt.state))

@@ -20,7 +20,7 @@ def note_worker(*, attempt_id: UUID, provenance: dict[str, Any]) -> None:
     if not provenance or len(canonical_json.dumps(provenance)) > _LARGEST:
         return
     with transaction.atomic():
-        evaluation = Evaluation.objects.select_for_update(no_key=True).get(shards__attempts=attempt_id)
+        evaluation = Evaluation.objects.select_for_update(no_key=True, of=("self",)).get(shards__attempts=attempt_id)
         workers = evaluation.provenance.setdefault("workers", [])
         if provenance not in workers and len(workers) < _MOST_WORKERS:
             workers.append(provenance)

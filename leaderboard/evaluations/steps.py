@@ -12,7 +12,7 @@ from gpu_jobs.launchers import Launcher, LaunchError
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.events import NewResult, announce
-from leaderboard.evaluations.leases import cancel_attempts, lose, remaining_tasks
+from leaderboard.evaluations.leases import cancel_attempts, lock_evaluation, lose, remaining_tasks
 from leaderboard.evaluations.library import TaskOutcome, library
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
@@ -61,6 +61,7 @@ def give_up_shards(*, evaluation: Evaluation, shard_ids: Sequence[int]) -> bool:
     did = False
     for shard_id in shard_ids:
         with transaction.atomic():
+            lock_evaluation(evaluation.pk)
             shard = Shard.objects.select_for_update().filter(pk=shard_id, state=ShardState.PENDING).first()
             if shard is None:
                 continue
