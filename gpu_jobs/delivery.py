@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+from evaluator import canonical_json
 from evaluator.engine.store import Store
-from evaluator.records import ResultRecord
+from evaluator.records import Outcome, Reason, ResultRecord
 from gpu_jobs.client import ApiClient, AttemptOverError, RefusedError, UnreachableError
 from gpu_jobs.protocol import Lease
 
@@ -76,7 +77,8 @@ class Delivery:
             self.error = error
 
     def _flush(self) -> None:
-        while batch := self._next_batch():
+        while waiting := self._next_batch():
+            batch = [sendable(record) for record in waiting]
             self._send_artefacts(batch)
             self._client.results(lease=self._lease, records=batch)
 
@@ -95,6 +97,24 @@ class Delivery:
             some = digests[start : start + _DIGESTS_PER_CALL]
             for digest in self._client.missing(lease=self._lease, digests=some):
                 self._client.put(lease=self._lease, artefact=self._store.get(digest))
+
+
+def sendable(record: ResultRecord) -> ResultRecord:
+    """The record, or a fault in its place if it cannot be written as JSON: it must not take the others with it."""
+    try:
+        canonical_json.dumps(record.model_dump(mode="json")).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        logger.error("the record of task %s cannot be sent: %s", record.task, error)
+        return ResultRecord(
+            suite=record.suite,
+            task=record.task,
+            request=record.request,
+            metric=record.metric,
+            outcome=Outcome.INFRA_FAULT,
+            reason=Reason.INTERNAL_ERROR,
+            reason_text="The record of this task holds a number or a text that cannot be kept, so that it was dropped.",
+        )
+    return record
 
 
 class Heartbeats:

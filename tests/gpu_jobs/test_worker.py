@@ -139,3 +139,24 @@ def test_refused_results_are_a_failure_of_the_attempt():
     make_worker(api, Refusing()).run()
     assert api.results == {}
     assert all(how != "complete" for how, _ in api.ended)
+
+
+@pytest.mark.parametrize("received", [{"steps": [{"weight": float("nan")}]}, "a half of a pair: \ud800"])
+def test_a_record_that_cannot_be_sent_costs_its_own_task_only(received):
+    api = FakeApi(LEASE)
+
+    class Odd(FakeRunner):
+        def _record(self, *, lease, task):
+            record = super()._record(lease=lease, task=task)
+            return record.model_copy(update={"plan_received": received}) if task == "1" else record
+
+    assert make_worker(api, Odd()).run() == 0
+    assert [how for how, _ in api.ended] == ["complete"]
+    assert {task: record["outcome"] for task, record in api.results.items()} == {
+        "0": "scored",
+        "1": "infra_fault",
+        "2": "scored",
+    }
+    odd = api.results["1"]
+    assert (odd["reason"], odd["score"], odd["plan_received"], odd["samples"]) == ("internal_error", None, None, [])
+    assert odd["reason_text"].endswith(".")
