@@ -1,5 +1,7 @@
 """Pages on which planners are entered and found again."""
 
+import logging
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -9,9 +11,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from leaderboard.evaluations import services
+from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.forms import SubmitForm
+
+logger = logging.getLogger(__name__)
 
 SUBMISSIONS_PER_PAGE = 25
 
@@ -19,18 +24,26 @@ SUBMISSIONS_PER_PAGE = 25
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def submit(request: HttpRequest) -> HttpResponse:
-    """Enter a planner; what is wrong stands beside its field, with status 400."""
+    """Enter a planner; what is wrong stands beside its field, with status 400. If the site cannot evaluate at present,
+    the form says so, with status 503."""
+    status = 200
     form = SubmitForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
             submission = services.submit(user=request.user, data=form.data_entered())
         except FieldErrors as problems:
             form.show(problems)
+        except NotReadyError as error:
+            logger.error("%s", error)
+            form.add_error(None, "This site cannot evaluate at present; its operator has been told. Try again later.")
+            status = 503
         else:
             messages.success(request, "Submitted. This page follows the evaluation.")
             first = submission.evaluations.order_by("created").values_list("pk", flat=True)[0]
             return redirect("evaluations:detail", evaluation_id=first)
-    return render(request, "planners/submit.html", {"form": form}, status=400 if form.errors else 200)
+    if form.errors and status == 200:
+        status = 400
+    return render(request, "planners/submit.html", {"form": form}, status=status)
 
 
 @require_safe

@@ -75,6 +75,17 @@ def test_what_was_typed_is_kept_after_an_error(client: Client, ada):
     assert 'aria-invalid="true"' in html
 
 
+def test_a_site_that_cannot_evaluate_says_so_in_the_form_and_keeps_what_was_typed(client: Client, ada, settings):
+    settings.EVALUATOR = "tests.fakes.evaluator.UnpreparedEvaluator"
+    make_suite()
+    page = client.post("/submit/", ENDPOINT)
+    assert page.status_code == 503
+    html = page.content.decode()
+    assert "This site cannot evaluate at present" in html
+    assert 'value="https://example.org/plan"' in html
+    assert not Planner.objects.exists()
+
+
 @pytest.mark.parametrize("address", ["/submit/", "/submissions/", "/tokens/"])
 def test_pages_for_people_with_an_account_ask_to_sign_in(client: Client, address: str):
     page = client.get(address)
