@@ -1,4 +1,4 @@
-"""Django settings. Everything that differs between installations comes from the environment; README.md lists it."""
+"""Django settings. What differs between installations comes from the environment; docs/operating.md lists it."""
 
 import os
 from datetime import timedelta

@@ -1,7 +1,9 @@
 """What the settings demand, seen from a new process."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,3 +38,13 @@ def test_demo_mode_makes_its_own_secrets_and_keeps_them(tmp_path):
     first = read(environment, "s.SECRET_KEY, s.WORKER_TOKEN, s.DEBUG")
     assert first.stdout == read(environment, "s.SECRET_KEY, s.WORKER_TOKEN, s.DEBUG").stdout
     assert "False" in first.stdout
+
+
+def test_every_variable_is_documented():
+    from leaderboard.config import settings
+
+    read_here = set(re.findall(r'env\.\w+\(\s*"([A-Z_]+)"', Path(settings.__file__).read_text()))
+    home = settings.BASE_DIR
+    documented = (home / "README.md").read_text() + (home / "docs" / "operating.md").read_text()
+    assert len(read_here) > 30
+    assert [name for name in sorted(read_here) if f"`{name}" not in documented] == []
