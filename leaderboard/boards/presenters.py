@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from evaluator.metrics.aggregate import SIZES
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import sort_rows
 from leaderboard.boards.services import primary_metric
@@ -161,8 +162,9 @@ def _columns(
 
 
 def _directions(metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Which is better in each metric; empty where more is better in all of them."""
-    found = {metric["key"]: "higher" if metric.get("higher_is_better", True) else "lower" for metric in metrics}
+    """Which is better in each metric that says how good plans are; empty where more is better in all of them."""
+    judging = [metric for metric in metrics if metric["key"] not in SIZES]
+    found = {metric["key"]: "higher" if metric.get("higher_is_better", True) else "lower" for metric in judging}
     return found if "lower" in found.values() else {}
 
 

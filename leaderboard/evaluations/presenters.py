@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from django.core.paginator import Page, Paginator
 from django.db.models import FilteredRelation, Q
 
+from evaluator.metrics.aggregate import SIZES
 from evaluator.metrics.planning import LOWER_IS_BETTER
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.indicators import Breakdown, breakdown, counted_values
@@ -40,6 +41,8 @@ class MetricCard(NamedTuple):
     description: str
     is_primary: bool
     higher_is_better: bool
+    is_size: bool
+    """It tells how large plans are, without a best and a worst."""
     value: Mapping[str, Any] | None
 
 
@@ -197,6 +200,7 @@ def _metric_cards(*, suite: Suite, summary: Mapping[str, Any]) -> tuple[MetricCa
             description=metric["description"],
             is_primary=bool(metric.get("primary")),
             higher_is_better=bool(metric.get("higher_is_better", True)),
+            is_size=metric["key"] in SIZES,
             value=value(metric["key"]),
         )
         for metric in suite.metrics

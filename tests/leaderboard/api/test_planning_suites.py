@@ -48,4 +48,9 @@ def test_suites_tell_their_kind():
     make_toolmini()
     (suite,) = EVERYBODY.get("suites/").json()["results"]
     assert (suite["slug"], suite["kind"], suite["tasks"]) == ("toolmini", "planning", 120)
-    assert [column["key"] for column in suite["metrics"] if not column["higher_is_better"]] == ["IR", "HR"]
+    assert [column["key"] for column in suite["metrics"] if not column["higher_is_better"]] == [
+        "IR",
+        "HR",
+        "length",
+        "depth",
+    ]

@@ -54,7 +54,7 @@ class TestBoard:
         html = read(client, BOARD)
         columns = re.findall(r'id="sort-(\w+)"', html)
         assert columns[2:7] == PAPER
-        assert len(columns) == 2 + 10 + 1
+        assert len(columns) == 2 + 12 + 1
         assert html.count("lower is better</span>") == 2
         assert "120 of 120 judged" in html
         assert "nothing is executed" in html
@@ -108,6 +108,16 @@ class TestEvaluation:
             tasks = Task.objects.order_by("position")
             keys = [task.key for task in tasks if wanted in (task.attributes["level"], *task.attributes["flags"])]
             assert shown_tasks(html) == keys
+
+    def test_the_size_of_plans_has_a_figure_and_no_better_or_worse(self, client, evaluation):
+        html = detail(client, evaluation).split('id="metrics"')[1].split("</section>")[0]
+        cards = {re.search(r">([^<]+)</h3>", card)[1]: card for card in html.split('<div class="metric-card')[2:]}
+        assert "lower is better" in cards["IR"]
+        assert 'class="interval"' in cards["IR"]
+        for name in ("Steps", "Depth"):
+            assert re.search(r'class="figure">[1-9]', cards[name])
+            assert "lower is better" not in cards[name]
+            assert 'class="interval"' not in cards[name]
 
     def test_each_row_has_five_marks_in_text(self, client, evaluation):
         html = detail(client, evaluation, q="#image_detection/0")
