@@ -15,7 +15,7 @@ def sample_source(*, suite: str, profile: str, split: str, hidden_seed: str | No
         suite: slug of the suite.
         profile: name of the profile; `lilliput` brings its own procedural data.
         split: `public`, `validation`, or `hidden`.
-        hidden_seed: the server's secret, needed for the hidden split only.
+        hidden_seed: the server's secret, used for the hidden split only.
 
     Raises:
         LookupError: there are no data for this combination.
@@ -26,4 +26,4 @@ def sample_source(*, suite: str, profile: str, split: str, hidden_seed: str | No
     if (suite, profile) != ("openagi", "lilliput"):
         raise LookupError(f"there are no data for suite {suite} under profile {profile}")
     # The tasks of this suite have what the miniature world reads off a task (`SampleTask`).
-    return cast(SampleSource, LilliputSamples(split=split, hidden_seed=hidden_seed))
+    return cast(SampleSource, LilliputSamples(split=split, hidden_seed=hidden_seed if split == "hidden" else None))
