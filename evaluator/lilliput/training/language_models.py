@@ -163,7 +163,7 @@ def continuer() -> nn.Module:
     return model
 
 
-def exporter(tokenizer: Callable[[], Tokenizer]) -> Callable[[nn.Module, Path], None]:
+def exporter(tokenizer: Callable[[], Tokenizer], *, begins: bool = True) -> Callable[[nn.Module, Path], None]:
     """Writes configuration, weights and tokenizer into a folder."""
 
     def export(model: nn.Module, folder: Path) -> None:
@@ -172,6 +172,6 @@ def exporter(tokenizer: Callable[[], Tokenizer]) -> Callable[[nn.Module, Path], 
         config.pop("transformers_version", None)
         write_config(config={**config, "dtype": "float32", "architectures": [type(model).__name__]}, folder=folder)
         write_weights(model=model, folder=folder)
-        write_tokenizer(tokenizer=tokenizer(), folder=folder, length=LENGTH)
+        write_tokenizer(tokenizer=tokenizer(), folder=folder, length=LENGTH, begins=begins)
 
     return export

@@ -61,9 +61,25 @@ def encode(*, tokenizer: Tokenizer, text: str) -> list[int]:
     return ids
 
 
-def write_tokenizer(*, tokenizer: Tokenizer, folder: Path, length: int) -> None:
-    """Write the files from which `AutoTokenizer` builds it again."""
+def write_tokenizer(*, tokenizer: Tokenizer, folder: Path, length: int, begins: bool) -> None:
+    """Write the files from which `AutoTokenizer` builds it again.
+
+    Args:
+        length: the longest text in tokens.
+        begins: whether texts begin with a token of their own, as in all models but T5.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    begin = f"{BEGIN} " if begins else ""
+    tokenizer.post_processor = processors.Sequence(
+        [
+            processors.ByteLevel(trim_offsets=True),
+            processors.TemplateProcessing(
+                single=f"{begin}$A {END}",
+                pair=f"{begin}$A {END} $B {END}",
+                special_tokens=[(BEGIN, BEGIN_ID), (END, END_ID)],
+            ),
+        ]
+    )
     tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
