@@ -84,7 +84,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class DocumentQuestion:
-    """A question about a document whose answer is a span that stands there exactly once."""
+    """A question about a document whose answer is a span of it."""
 
     question: Question
     document_recoverable: tuple[str, ...]

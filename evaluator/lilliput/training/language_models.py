@@ -45,6 +45,8 @@ def translator() -> nn.Module:
             num_layers=2,
             num_decoder_layers=2,
             num_heads=4,
+            # Enough buckets to tell neighbouring positions apart throughout a list of four objects.
+            relative_attention_num_buckets=64,
             relative_attention_max_distance=64,
             dropout_rate=0.0,
             pad_token_id=PAD_ID,
