@@ -15,9 +15,11 @@ from evaluator.lilliput.grammar import (
     label,
     object_names,
 )
+from evaluator.lilliput.grammar.captions import RECOVERABLE
 from evaluator.lilliput.grammar.reviews import SENTIMENTS
 from evaluator.lilliput.scenes import Scene, draw_scene
 from evaluator.lilliput.seeds import Split, generator
+from evaluator.lilliput.text_samples import TextInput
 
 SCENES = 20_000
 """How many scenes and stories of the training split are read; more are drawn from the same grammar anyway."""
@@ -84,6 +86,27 @@ def draw_english(rng: np.random.Generator) -> str:
         return draw_document_question(document=document, rng=rng).question.text
     scene = random_scene(rng)
     return caption(scene).english if kind < 0.93 else draw_question(scene=scene, rng=rng).text
+
+
+def draw_maskable(rng: np.random.Generator) -> TextInput:
+    """A text with all its words that follow from the rest."""
+    kind = rng.random()
+    document = draw_document(rng)
+    if kind < 0.5:
+        words = tuple(word for event in document.events for word in event.recoverable)
+        return TextInput(document.text.english, words)
+    if kind < 0.7:
+        review = draw_review(rng)
+        return TextInput(review.text.english, (review.judgement.english, *review.place.thing.recoverable))
+    if kind < 0.75:
+        return TextInput(document.events[0].notice.english, document.events[0].recoverable)
+    if kind < 0.9:
+        asked = draw_document_question(document=document, rng=rng).question
+    elif kind < 0.97:
+        asked = draw_question(scene=random_scene(rng), rng=rng)
+    else:
+        return TextInput(caption(random_scene(rng)).english, RECOVERABLE)
+    return TextInput(asked.text, asked.recoverable)
 
 
 def draw_anything(rng: np.random.Generator) -> Bilingual:

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from evaluator.lilliput.grammar import draw_document, draw_document_question, draw_review
-from evaluator.lilliput.training.corpus import draw_english, draw_pair, stream
+from evaluator.lilliput.training.corpus import draw_english, draw_maskable, draw_pair, stream
 from evaluator.lilliput.training.tokenizers import BEGIN_ID, END_ID, MASK_ID, PAD_ID, encode
 
 EXAMPLES = 24_000
@@ -71,33 +71,42 @@ def summary_objective(*, tokenizer: Tokenizer) -> SequenceObjective:
 
 
 @dataclass(frozen=True, slots=True)
-class FillObjective:
-    """Guess words that are masked; up to three words are, so that a guess leans on the right neighbours."""
+class FillExample:
+    """A text and the places of the words that follow from the rest."""
 
-    texts: Sequence[Ids]
+    ids: Ids
+    places: Ids
+
+
+@dataclass(frozen=True, slots=True)
+class FillObjective:
+    """Guess masked words, of which the text determines every one: never two that stand side by side."""
+
+    examples: Sequence[FillExample]
     batch: int = 48
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
-        tokens = padded([self.texts[i] for i in rng.integers(len(self.texts), size=self.batch)])
-        masked = _some_words(tokens=tokens, rng=rng)
+        rows = [self.examples[i] for i in rng.integers(len(self.examples), size=self.batch)]
+        tokens = padded([row.ids for row in rows])
+        masked = torch.zeros_like(tokens, dtype=torch.bool)
+        for index, row in enumerate(rows):
+            for place in rng.permutation(row.places)[: 1 + len(row.places) // 2]:
+                masked[index, place] = not masked[index, place - 1] and not masked[index, place + 1]
         inputs = torch.where(masked, torch.tensor(MASK_ID), tokens)
-        logits: Tensor = model(input_ids=inputs, attention_mask=(tokens != PAD_ID).long()).logits
-        return F.cross_entropy(logits[masked], tokens[masked])
-
-
-def _some_words(*, tokens: Tensor, rng: np.random.Generator) -> Tensor:
-    """True for one word in fifteen, and for at least one in every row."""
-    chances = torch.from_numpy(rng.random(tuple(tokens.shape))).masked_fill(tokens <= MASK_ID, 2.0)
-    return ((chances < 1 / 15) | (chances == chances.amin(dim=1, keepdim=True))) & (tokens > MASK_ID)
+        hidden = model.roberta(input_ids=inputs, attention_mask=(tokens != PAD_ID).long()).last_hidden_state  # type: ignore[operator]
+        return F.cross_entropy(model.lm_head(hidden[masked]), tokens[masked])  # type: ignore[operator]
 
 
 def fill_objective(*, tokenizer: Tokenizer) -> FillObjective:
     """English texts of all kinds."""
-    texts = [
-        [BEGIN_ID, *encode(tokenizer=tokenizer, text=draw_english(stream(index=index, purpose="fill"))), END_ID]
-        for index in range(EXAMPLES)
-    ]
-    return FillObjective(texts)
+    examples = []
+    for index in range(EXAMPLES):
+        source = draw_maskable(stream(index=index, purpose="fill"))
+        encoded = tokenizer.encode(source.text, add_special_tokens=False)
+        first = {source.text.index(word) for word in source.recoverable if word in source.text}
+        places = [1 + i for i, (start, _) in enumerate(encoded.offsets) if start in first]
+        examples.append(FillExample([BEGIN_ID, *encoded.ids, END_ID], places))
+    return FillObjective(examples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +124,8 @@ class GenerationObjective:
 
 def generation_objective(*, tokenizer: Tokenizer) -> GenerationObjective:
     """English texts of all kinds, each ending with the end token."""
-    return GenerationObjective(fill_objective(tokenizer=tokenizer).texts)
+    drawn = (draw_english(stream(index=index, purpose="generation")) for index in range(EXAMPLES))
+    return GenerationObjective([[BEGIN_ID, *encode(tokenizer=tokenizer, text=text), END_ID] for text in drawn])
 
 
 @dataclass(frozen=True, slots=True)
