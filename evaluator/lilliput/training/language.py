@@ -15,12 +15,13 @@ from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
 from evaluator.lilliput.training.corpus import draw_anything, draw_english, stream
 from evaluator.lilliput.training.export import write_config, write_weights
+from evaluator.lilliput.training.texts import EXAMPLES
 
 MAX_TOKENS = 128
 _MASKED = 0.2
 _KEPT = 0.3
 """Share of the tokens to guess that are left as they are: they keep token vectors from forgetting their own word."""
-_TEXTS = 24_000
+_TEXTS = EXAMPLES
 _ENGLISH_ONLY = 0.2
 
 

@@ -39,7 +39,7 @@ TEXT_RECIPES: tuple[Recipe, ...] = (
         title="Machine Translation: T5, English to German",
         build=models.translator,
         objective=texts.translation_objective,
-        schedule=Schedule(steps=3000, learning_rate=3e-3),
+        schedule=Schedule(steps=4000, learning_rate=3e-3),
         tokenizer=bilingual_tokenizer,
     ),
     _recipe(
@@ -47,21 +47,21 @@ TEXT_RECIPES: tuple[Recipe, ...] = (
         title="Fill Mask: RoBERTa",
         build=models.filler,
         objective=texts.fill_objective,
-        schedule=Schedule(steps=1200, learning_rate=2e-3),
+        schedule=Schedule(steps=1000, learning_rate=2e-3),
     ),
     _recipe(
         name="question-answering",
         title="Question Answering: DistilBERT, extractive",
         build=models.answerer,
         objective=texts.answer_objective,
-        schedule=Schedule(steps=2000, learning_rate=1.5e-3),
+        schedule=Schedule(steps=1600, learning_rate=1e-3),
     ),
     _recipe(
         name="summarization",
         title="Text Summarization: BART",
         build=models.summariser,
         objective=texts.summary_objective,
-        schedule=Schedule(steps=1600, learning_rate=1.5e-3),
+        schedule=Schedule(steps=1400, learning_rate=1e-3),
     ),
     _recipe(
         name="sentiment",
