@@ -21,6 +21,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+from evaluator.lilliput.training.answering import AnswerModel
 from evaluator.lilliput.training.export import write_config, write_weights
 from evaluator.lilliput.training.tokenizers import (
     BEGIN_ID,
@@ -134,7 +135,7 @@ def filler() -> nn.Module:
 
 def answerer() -> nn.Module:
     """Finds answers in documents."""
-    model: nn.Module = DistilBertForQuestionAnswering(
+    model = DistilBertForQuestionAnswering(
         DistilBertConfig(
             vocab_size=english_tokenizer().get_vocab_size(),
             dim=96,
@@ -150,7 +151,7 @@ def answerer() -> nn.Module:
     )
     begin_with_sinusoids(model.get_parameter("distilbert.embeddings.position_embeddings.weight"))
     begin_by_matching(model=model, layer="distilbert.transformer.layer.0.attention", names=("q_lin", "k_lin"))
-    return model
+    return AnswerModel(model)
 
 
 def judge_of_sentiment() -> nn.Module:
@@ -199,6 +200,7 @@ def exporter(tokenizer: Callable[[], Tokenizer], *, begins: bool = True) -> Call
     """Writes configuration, weights and tokenizer into a folder."""
 
     def export(model: nn.Module, folder: Path) -> None:
+        model = model.answerer if isinstance(model, AnswerModel) else model
         config: dict[str, object] = model.config.to_dict()  # type: ignore[operator, union-attr]
         # The library's version is no part of the model: the digest must not change with it.
         config.pop("transformers_version", None)

@@ -7,6 +7,7 @@ from torch import nn
 
 from evaluator.lilliput.training import language_models as models
 from evaluator.lilliput.training import texts
+from evaluator.lilliput.training.answering import answer_objective
 from evaluator.lilliput.training.loop import Objective, Schedule
 from evaluator.lilliput.training.recipe import Recipe
 from evaluator.lilliput.training.tokenizers import bilingual_tokenizer, english_tokenizer
@@ -53,8 +54,8 @@ TEXT_RECIPES: tuple[Recipe, ...] = (
         name="question-answering",
         title="Question Answering: DistilBERT, extractive",
         build=models.answerer,
-        objective=texts.answer_objective,
-        schedule=Schedule(steps=1600, learning_rate=1e-3),
+        objective=answer_objective,
+        schedule=Schedule(steps=1400, learning_rate=1e-3),
     ),
     _recipe(
         name="summarization",
@@ -68,14 +69,14 @@ TEXT_RECIPES: tuple[Recipe, ...] = (
         title="Sentiment Analysis: BERT",
         build=models.judge_of_sentiment,
         objective=texts.sentiment_objective,
-        schedule=Schedule(steps=400, learning_rate=1e-3),
+        schedule=Schedule(steps=300, learning_rate=1e-3),
     ),
     _recipe(
         name="text-generation",
         title="Text Generation: GPT-2",
         build=models.continuer,
         objective=texts.generation_objective,
-        schedule=Schedule(steps=800, learning_rate=2e-3),
+        schedule=Schedule(steps=600, learning_rate=2e-3),
     ),
 )
 """In the order of training."""

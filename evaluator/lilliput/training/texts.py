@@ -1,7 +1,7 @@
 """Objectives of the language experts. Examples are drawn once from the grammar, batches by the step's own stream."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from evaluator.lilliput.grammar import draw_document, draw_document_question, draw_review
+from evaluator.lilliput.grammar import draw_document, draw_review
 from evaluator.lilliput.training.corpus import draw_english, draw_maskable, draw_pair, stream
 from evaluator.lilliput.training.tokenizers import BEGIN_ID, END_ID, MASK_ID, PAD_ID, encode
 
@@ -150,59 +150,3 @@ def sentiment_objective(*, tokenizer: Tokenizer) -> SentimentObjective:
         texts=[[BEGIN_ID, *encode(tokenizer=tokenizer, text=r.text.english), END_ID] for r in reviews],
         positive=[int(review.positive) for review in reviews],
     )
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerExample:
-    """A query and a document as one sequence, with the span of the answer."""
-
-    ids: Ids
-    start: int
-    end: int
-    """Last token of the span, inclusive."""
-
-
-def answer_example(*, tokenizer: Tokenizer, query: str, document: str, answer: str) -> AnswerExample:
-    """Begin, query, end, document, end, as RoBERTa and DistilBERT pair texts.
-
-    Raises:
-        ValueError: the answer is not a span of the document.
-    """
-    encoded = tokenizer.encode(document, add_special_tokens=False)
-    place = document.index(answer)
-    inside = [i for i, (start, end) in enumerate(encoded.offsets) if start >= place and end <= place + len(answer)]
-    head = [BEGIN_ID, *encode(tokenizer=tokenizer, text=query), END_ID]
-    return AnswerExample([*head, *encoded.ids, END_ID], len(head) + inside[0], len(head) + inside[-1])
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerObjective:
-    """Find the first and the last token of the answer."""
-
-    examples: Sequence[AnswerExample] = field(repr=False)
-    batch: int = 32
-
-    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
-        rows = [self.examples[i] for i in rng.integers(len(self.examples), size=self.batch)]
-        tokens = padded([row.ids for row in rows])
-        found = model(input_ids=tokens, attention_mask=(tokens != PAD_ID).long())
-        starts, ends = (torch.tensor(values) for values in zip(*((r.start, r.end) for r in rows), strict=True))
-        return F.cross_entropy(found.start_logits, starts) + F.cross_entropy(found.end_logits, ends)
-
-
-def answer_objective(*, tokenizer: Tokenizer) -> AnswerObjective:
-    """Stories with questions."""
-    examples = []
-    for index in range(EXAMPLES):
-        rng = stream(index=index, purpose="answer")
-        document = draw_document(rng)
-        question = draw_document_question(document=document, rng=rng).question
-        examples.append(
-            answer_example(
-                tokenizer=tokenizer,
-                query=question.text,
-                document=document.text.english,
-                answer=question.answer.english,
-            )
-        )
-    return AnswerObjective(examples)
