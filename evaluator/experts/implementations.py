@@ -21,6 +21,12 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "restormer": Implementation(module="evaluator.experts.restoration", code_version="1"),
         "siggraph17": Implementation(module="evaluator.experts.restoration", code_version="1"),
         "vit-classifier": Implementation(module="evaluator.experts.classification", code_version="1"),
+        "t5": Implementation(module="evaluator.experts.generation", code_version="1"),
+        "bart": Implementation(module="evaluator.experts.generation", code_version="1"),
+        "gpt2": Implementation(module="evaluator.experts.generation", code_version="1"),
+        "roberta-fill-mask": Implementation(module="evaluator.experts.reading", code_version="1"),
+        "distilbert-qa": Implementation(module="evaluator.experts.reading", code_version="1"),
+        "bert-sentiment": Implementation(module="evaluator.experts.reading", code_version="1"),
     }
 )
 

@@ -17,6 +17,7 @@ from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training.recipes import RESTORER_FOLDERS
 from evaluator.lilliput.training.restoration import as_tensor
 from evaluator.lilliput.training.states import RESTORING_ORDER
+from evaluator.lilliput.training.text_quality import TextQuality, measure_texts
 from evaluator.lilliput.vocabulary import CLASS_LABELS, Colour, Shape
 from evaluator.metrics.similarity import Scorer, load_scorer
 from evaluator.values import Image
@@ -150,6 +151,7 @@ class Quality:
     ablations: Mapping[str, Mapping[str, tuple[float, float]]]
     """By the degradations present, then by plan: ViT score and accuracy."""
     labels: Mapping[str, float]
+    texts: TextQuality
 
     def lines(self) -> Iterator[str]:
         """As text."""
@@ -157,6 +159,7 @@ class Quality:
         for name, (before, after) in self.restoration.items():
             yield f"{name}: {_unit(name).format(before)} before, {_unit(name).format(after)} after"
         yield f"classification: {self.accuracy:.1%} of clean images"
+        yield from self.texts.lines()
         for name, score in self.labels.items():
             yield f"BERT score of a label with {name}: {score:.3f}"
         for present, rows in self.ablations.items():
@@ -169,6 +172,8 @@ class Quality:
         if model in self.restoration:
             before, after = (_unit(model).format(value) for value in self.restoration[model])
             return {f"one degradation alone, {self.scenes} scenes": f"{after} after, {before} before"}
+        if model in self.texts.tables:
+            return self.texts.of(model)
         if model == "classification":
             figures = {f"accuracy on {self.scenes} clean images": f"{self.accuracy:.1%}"}
             return figures | {f"accuracy, {p}, untreated": f"{r['nothing'][1]:.1%}" for p, r in self.ablations.items()}
@@ -197,4 +202,5 @@ def measure_quality(*, profile: Profile, count: int) -> Quality:
             for present in states
         },
         labels=label_margin(bench),
+        texts=measure_texts(experts=bench.experts, count=count),
     )

@@ -1,7 +1,7 @@
 """How each shipped model is built, trained and written, in the order in which they depend on each other."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -19,8 +19,10 @@ from evaluator.lilliput.training import language
 from evaluator.lilliput.training.bank import Bank
 from evaluator.lilliput.training.export import write_config, write_weights
 from evaluator.lilliput.training.loop import Objective, Schedule
+from evaluator.lilliput.training.recipe import Recipe
 from evaluator.lilliput.training.recognition import ClassificationObjective, SimilarityModel, SimilarityObjective
 from evaluator.lilliput.training.restoration import ColourObjective, PixelObjective, RestorationData
+from evaluator.lilliput.training.text_recipes import TEXT_RECIPES
 from evaluator.lilliput.vocabulary import CLASS_LABELS
 
 RESTORER_FOLDERS: Mapping[Degradation, str] = {
@@ -37,20 +39,6 @@ _RESTORER_CLASSES: Mapping[Degradation, type[RestorationExpert]] = {
     Degradation.BLUR: RestormerExpert,
     Degradation.GRAYSCALE: ColorizerExpert,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """One model: how to build, what to train it for, how long, and how to write it."""
-
-    name: str
-    """Also the name of its folder of weights."""
-    title: str
-    build: Callable[[], nn.Module]
-    objective: Callable[[Bank, Path], Objective]
-    """From the training bank and the folder of weights, where the experts it depends on lie already."""
-    schedule: Schedule
-    export: Callable[[nn.Module, Path], None]
 
 
 def load_restorers(*, weights: Path, before: Degradation) -> dict[Degradation, RestorationExpert]:
@@ -246,7 +234,9 @@ RECIPES: Mapping[str, Recipe] = {
             objective=lambda bank, weights: language.MaskedLanguageObjective(),  # noqa: ARG005
             schedule=Schedule(steps=2500, learning_rate=2e-3),
             export=language.export,
+            pictures=False,
         ),
+        *TEXT_RECIPES,
     )
 }
 """In the order of training: a restoration expert needs those before it."""

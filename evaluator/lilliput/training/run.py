@@ -14,6 +14,7 @@ from evaluator.lilliput.training.export import update_lock
 from evaluator.lilliput.training.history import Run, begin_run
 from evaluator.lilliput.training.loop import Progress, fit, reached_step
 from evaluator.lilliput.training.recipes import RECIPES
+from evaluator.lilliput.training.texts import EXAMPLES
 
 TRAINING_SCENES = 40_000
 
@@ -48,7 +49,8 @@ def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> 
     recipe = RECIPES[order.model]
     torch.set_num_threads(order.threads)
     torch.manual_seed(order.seed)
-    bank = load_bank(work=order.work, split=Split.TRAIN, count=order.scenes)
+    scenes = order.scenes if recipe.pictures else 1
+    bank = load_bank(work=order.work, split=Split.TRAIN, count=scenes)
     steps = recipe.schedule.steps if order.steps is None else order.steps
     checkpoint = order.work / f"{recipe.name}.safetensors"
     reached = reached_step(checkpoint) if order.resume else 0
@@ -79,7 +81,7 @@ def write_training_record(*, order: Order, runs: Sequence[Run], folder: Path) ->
         "commands": commands,
         "steps": runs[-1].steps,
         "seed": order.seed,
-        "scenes": order.scenes,
+        **({"scenes": order.scenes} if RECIPES[order.model].pictures else {"texts": EXAMPLES}),
         "world": WORLD_VERSION,
         "torch": torch.__version__,
     }

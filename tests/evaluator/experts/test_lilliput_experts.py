@@ -10,13 +10,14 @@ from evaluator.tools.openagi import OPENAGI
 from evaluator.values import encode
 from tests.evaluator.lilliput.factories import clean_images, degraded_images
 
-TOOLS = tuple(load_profile("lilliput").experts)
+TOOLS = tuple(tool for tool in load_profile("lilliput").experts if set(OPENAGI[tool].inputs) == {"image"})
 RESTORING = tuple(tool for tool in TOOLS if tool != "Image Classification")
 
 
 @pytest.fixture(scope="module")
 def experts():
-    return {tool: load_expert(spec=spec) for tool, spec in load_profile("lilliput").experts.items()}
+    specs = load_profile("lilliput").experts
+    return {tool: load_expert(spec=specs[tool]) for tool in TOOLS}
 
 
 def run(expert, images):

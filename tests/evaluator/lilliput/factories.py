@@ -13,6 +13,8 @@ class Task:
     degradations: tuple[str, ...] = ()
     base: str = "restoration"
     language: str | None = None
+    resources: tuple[str, ...] = ("image",)
+    clozed: tuple[str, ...] = ()
 
 
 def clean_images(*, count: int, start: int = 0) -> list[Image]:
