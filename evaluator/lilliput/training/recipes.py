@@ -15,7 +15,7 @@ from evaluator.experts.restoration import ColorizerExpert, RestormerExpert, Swin
 from evaluator.experts.restormer import Restormer, RestormerConfig
 from evaluator.lilliput.degradations import Degradation
 from evaluator.lilliput.scenes import SIZE
-from evaluator.lilliput.training import language
+from evaluator.lilliput.training import detection, language, scene_encoder
 from evaluator.lilliput.training.bank import Bank
 from evaluator.lilliput.training.export import write_config, write_weights
 from evaluator.lilliput.training.loop import Objective, Schedule
@@ -51,6 +51,10 @@ class Recipe:
     """From the training bank and the folder of weights, where the experts it depends on lie already."""
     schedule: Schedule
     export: Callable[[nn.Module, Path], None]
+    begin: Callable[[nn.Module, Mapping[str, Path]], None] | None = None
+    """Fills the new model with weights trained before; from the folders `work` and `weights`."""
+    shipped: bool = True
+    """Otherwise the weights stay in the work folder, for models that begin from them."""
 
 
 def load_restorers(*, weights: Path, before: Degradation) -> dict[Degradation, RestorationExpert]:
@@ -172,6 +176,11 @@ def _export_encoder(model: nn.Module, folder: Path) -> None:
     _export_transformers(model.encoder, folder)
 
 
+def _export_scene_encoder(model: nn.Module, folder: Path) -> None:
+    assert isinstance(model, scene_encoder.SceneModel)
+    _export_transformers(model.encoder, folder)
+
+
 def _exporter(config: RestormerConfig | ColorizerConfig) -> Callable[[nn.Module, Path], None]:
     def export(model: nn.Module, folder: Path) -> None:
         write_config(config={"architecture": type(model).__name__, **asdict(config)}, folder=folder)
@@ -229,6 +238,24 @@ RECIPES: Mapping[str, Recipe] = {
             build=_classifier,
             objective=lambda bank, weights: ClassificationObjective(bank),  # noqa: ARG005
             schedule=Schedule(steps=6000, learning_rate=1e-3),
+            export=_export_transformers,
+        ),
+        Recipe(
+            name=scene_encoder.NAME,
+            title="Encoder of clean scenes: Vision Transformer",
+            build=scene_encoder.build,
+            objective=lambda bank, weights: scene_encoder.SceneObjective(bank),  # noqa: ARG005
+            schedule=Schedule(steps=2000, learning_rate=1.5e-3),
+            export=_export_scene_encoder,
+            begin=scene_encoder.begin,
+            shipped=False,
+        ),
+        Recipe(
+            name="object-detection",
+            title="Object Detection: RT-DETR",
+            build=detection.build,
+            objective=lambda bank, weights: detection.DetectionObjective(bank),  # noqa: ARG005
+            schedule=Schedule(steps=3000, learning_rate=1.5e-3),
             export=_export_transformers,
         ),
         Recipe(
