@@ -1,8 +1,8 @@
-"""Captions: the main object, where it is as seen from its first companion, and the background."""
+"""Captions: the main object, where it is as seen from the leftmost other, and the background."""
 
 from evaluator.lilliput.grammar.bilingual import Bilingual
 from evaluator.lilliput.grammar.german import Case, capitalised, english_article, noun_phrase
-from evaluator.lilliput.grammar.labels import BACKGROUND, BACKGROUNDS, thing_phrase
+from evaluator.lilliput.grammar.labels import BACKGROUND, BACKGROUNDS, listed_things, thing_phrase
 from evaluator.lilliput.scenes import Scene, direction_between
 from evaluator.lilliput.vocabulary import Direction
 
@@ -29,7 +29,7 @@ def caption(scene: Scene) -> Bilingual:
     background = background_phrase(scene)
     english, german = f"{subject.english} is", f"{subject.german} ist"
     if len(scene.things) > 1:
-        other = scene.things[1]
+        other = listed_things(scene)[1]
         direction = DIRECTIONS[direction_between(subject=scene.main, other=other)]
         phrase = thing_phrase(other, case=Case.DATIVE)
         english += f" {direction.english} {phrase.english}"
