@@ -1,5 +1,6 @@
 """Object detection with an RT-DETR."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -31,10 +32,21 @@ class Detection:
         """Of the box, from left to right."""
         return (self.box[0] + self.box[2]) / 2
 
+    @property
+    def area(self) -> float:
+        """Of the box, as a share of the picture."""
+        return (self.box[2] - self.box[0]) * (self.box[3] - self.box[1])
+
+
+def reading_order(objects: Iterable[Detection]) -> list[Detection]:
+    """The largest object first, then the others from left to right."""
+    by_size = sorted(objects, key=lambda detection: -detection.area)
+    return by_size[:1] + sorted(by_size[1:], key=lambda detection: detection.centre)
+
 
 @expert("rt-detr")
 class RTDetrExpert(ImageExpert):
-    """Any image in, the names of the objects in it out, from left to right, with a comma and a space between.
+    """Any image in, the names of the objects in it out, joined by a comma and a space: the largest, then from left to right.
 
     Objects count from the score `threshold` of the profile's parameters on, 0.5 if it says nothing. If there are none
     the text is empty.
@@ -56,7 +68,7 @@ class RTDetrExpert(ImageExpert):
         return [", ".join(found.name for found in objects) for objects in self.detect(pixels)]
 
     def detect(self, pixels: Pixels) -> list[list[Detection]]:
-        """The objects in each of a batch of 8-bit images of the model's size, from left to right."""
+        """The objects in each of a batch of 8-bit images of the model's size, in reading order."""
         with torch.inference_mode():
             # RT-DETR's own processor only divides by 255, too.
             output = self._model(pixel_values=to_tensor(pixels=pixels, device=self._device))
@@ -74,4 +86,4 @@ class RTDetrExpert(ImageExpert):
             for score, index, box in zip(scores, classes, boxes, strict=True)
             if score >= self._threshold
         ]
-        return sorted(found, key=lambda detection: detection.centre)
+        return reading_order(found)

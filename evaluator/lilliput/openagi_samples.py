@@ -1,18 +1,21 @@
 """OpenAGI's samples in the miniature world: the inputs and the reference of every task that has data."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import Protocol
 
+import numpy as np
 from PIL import Image as PillowImage
 
 from evaluator import canonical_json
+from evaluator.lilliput import grammar
 from evaluator.lilliput.degradations import degrade
 from evaluator.lilliput.rendering import render
 from evaluator.lilliput.scenes import Scene, draw_scene
 from evaluator.lilliput.seeds import WORLD_VERSION, Split, generator, split_secret
 from evaluator.values import Image, Value
 
-SAMPLES_VERSION = "1"
+SAMPLES_VERSION = "2"
 """Raised by hand whenever inputs or references change although the world does not."""
 
 
@@ -27,6 +30,11 @@ class SampleTask(Protocol):
     @property
     def base(self) -> str:
         """The domain task, for example `restoration`."""
+        ...
+
+    @property
+    def clozed(self) -> Collection[str]:
+        """Names of the inputs in which a word is masked."""
         ...
 
     @property
@@ -66,10 +74,8 @@ class LilliputSamples:
 
     def missing(self, *, task: SampleTask) -> str | None:
         """Why there is no data for a task, or None if there is."""
-        if task.base == "restoration" or (task.base == "image_classification" and task.language == "en"):
+        if task.base in _BASES:
             return None
-        if task.base == "image_classification":
-            return f'the miniature world has no class labels in the language "{task.language}" yet'
         return f'the miniature world has no data for "{task.base}" yet'
 
     def inputs(self, *, task: SampleTask, index: int) -> Mapping[str, Value]:
@@ -82,10 +88,17 @@ class LilliputSamples:
         image = degraded_image(
             split=self.split, index=index, degradations=task.degradations, hidden_seed=self._hidden_seed
         )
-        return {"image": image}
+        if task.base != "vqa":
+            return {"image": image}
+        question = self._question(index=index)
+        query = question.text
+        if "query" in task.clozed:
+            rng = self._generator(index=index, purpose="masked query")
+            query = grammar.mask_word(text=query, recoverable=question.recoverable, rng=rng)
+        return {"image": image, "query": query}
 
     def reference(self, *, task: SampleTask, index: int) -> Value:
-        """The right answer of a sample: the clean image or the class label.
+        """The right answer of a sample: the clean image, or a text in the language of the task.
 
         Raises:
             LookupError: there is no data for the task.
@@ -93,13 +106,35 @@ class LilliputSamples:
         self._require(task=task)
         if task.base == "restoration":
             return clean_image(split=self.split, index=index, hidden_seed=self._hidden_seed)
-        return self.scene(index=index).label
+        if task.base == "vqa":
+            return self._question(index=index).answer.in_language(task.language)
+        return _SAYINGS[task.base](self.scene(index=index)).in_language(task.language)
 
     def scene(self, *, index: int) -> Scene:
         """What sample `index` shows."""
         return draw_scene(split=self.split, index=index, hidden_seed=self._hidden_seed)
 
+    def _question(self, *, index: int) -> grammar.Question:
+        """The same for all tasks, masked or not."""
+        rng = self._generator(index=index, purpose="visual question")
+        return grammar.draw_question(scene=self.scene(index=index), rng=rng)
+
+    def _generator(self, *, index: int, purpose: str) -> np.random.Generator:
+        return generator(split=self.split, index=index, purpose=purpose, hidden_seed=self._hidden_seed)
+
     def _require(self, *, task: SampleTask) -> None:
         reason = self.missing(task=task)
         if reason is not None:
             raise LookupError(reason)
+
+
+_SAYINGS: Mapping[str, Callable[[Scene], grammar.Bilingual]] = MappingProxyType(
+    {
+        "image_classification": grammar.label,
+        "object_detection": grammar.object_names,
+        "image_captioning": grammar.caption,
+    }
+)
+"""What is to be said about a scene."""
+
+_BASES = frozenset({"restoration", "vqa", *_SAYINGS})

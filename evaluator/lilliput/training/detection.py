@@ -1,50 +1,61 @@
 """Training of Object Detection: a small RT-DETR on clean scenes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from transformers import RTDetrConfig, RTDetrForObjectDetection, RTDetrResNetConfig
+from transformers import BeitConfig, RTDetrConfig, RTDetrForObjectDetection
 
 from evaluator.lilliput.rendering import outline_box
 from evaluator.lilliput.scenes import SIZE, draw_scene
 from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training.bank import Bank
 from evaluator.lilliput.training.restoration import as_tensor
+from evaluator.lilliput.training.scene_encoder import PATCH, trained_encoder, vision_config
 from evaluator.lilliput.vocabulary import CLASS_LABELS, Colour, Shape
 
-_STRIDES = (4, 8, 16)
-_ANCHORS = sum((SIZE // stride) ** 2 for stride in _STRIDES)
 _NAMED = 3.0
 """Weight of telling colour and shape apart, each on its own, where there is an object."""
 
 
 def build() -> nn.Module:
-    """An RT-DETR with strides of 4 to 16: the smaller objects are ten pixels wide."""
+    """An RT-DETR on a plain Vision Transformer, with a stride of 8: the smaller objects are ten pixels wide."""
+    encoder = vision_config()
     model: nn.Module = RTDetrForObjectDetection(
         RTDetrConfig(
-            backbone_config=RTDetrResNetConfig(
-                embedding_size=32,
-                hidden_sizes=[32, 64, 96],
-                depths=[1, 1, 1],
-                layer_type="basic",
-                out_features=["stage1", "stage2", "stage3"],
+            # Without its relative positions and layer scales BEiT is a ViT that can be a backbone.
+            backbone_config=BeitConfig(
+                hidden_size=encoder.hidden_size,
+                num_hidden_layers=encoder.num_hidden_layers,
+                num_attention_heads=encoder.num_attention_heads,
+                intermediate_size=encoder.intermediate_size,
+                image_size=SIZE,
+                patch_size=PATCH,
+                use_absolute_position_embeddings=True,
+                use_relative_position_bias=False,
+                use_shared_relative_position_bias=False,
+                use_mask_token=False,
+                layer_scale_init_value=0.0,
+                drop_path_rate=0.0,
+                out_features=[f"stage{encoder.num_hidden_layers}"],
             ),
-            freeze_backbone_batch_norms=False,
-            encoder_in_channels=[32, 64, 96],
-            feat_strides=list(_STRIDES),
-            encoder_hidden_dim=64,
-            encoder_ffn_dim=128,
+            encoder_in_channels=[encoder.hidden_size],
+            encode_proj_layers=[0],
+            feat_strides=[PATCH],
+            num_feature_levels=1,
+            encoder_hidden_dim=96,
+            encoder_ffn_dim=192,
             encoder_attention_heads=4,
-            hidden_expansion=0.5,
-            d_model=64,
-            decoder_in_channels=[64, 64, 64],
-            decoder_ffn_dim=128,
-            decoder_layers=1,
+            d_model=96,
+            decoder_in_channels=[96],
+            decoder_ffn_dim=192,
+            decoder_layers=2,
             decoder_attention_heads=4,
             num_queries=16,
             num_denoising=16,
@@ -54,6 +65,20 @@ def build() -> nn.Module:
         )
     )
     return model
+
+
+@torch.no_grad()
+def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
+    """Start from the encoder of clean scenes."""
+    state = trained_encoder(folders)
+    # A bias of the keys changes no attention; BEiT has none.
+    kept = {k: v for k, v in state.items() if "k_proj.bias" not in k and not k.startswith("layernorm.")}
+    # That encoder takes values from -1 to 1, RT-DETR from 0 to 1: the first layer makes up for it.
+    projection = "embeddings.patch_embeddings.projection"
+    kept[f"{projection}.bias"] -= kept[f"{projection}.weight"].sum(dim=(1, 2, 3))
+    kept[f"{projection}.weight"] *= 2
+    backbone = model.get_submodule("model.backbone.model.beit")
+    backbone.load_state_dict(kept)
 
 
 @cache
@@ -76,7 +101,7 @@ class DetectionObjective:
     """
 
     bank: Bank
-    batch: int = 24
+    batch: int = 32
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         # Denoising draws from torch's global generator; a step must depend on its own numbers only.
@@ -92,13 +117,10 @@ class DetectionObjective:
 
 @cache
 def _anchor_points() -> Tensor:
-    """Centres of the anchors of all levels as shares of the picture, shape (anchors, 2)."""
-    levels = []
-    for stride in _STRIDES:
-        side = (torch.arange(SIZE // stride) + 0.5) * stride / SIZE
-        y, x = torch.meshgrid(side, side, indexing="ij")
-        levels.append(torch.stack([x.flatten(), y.flatten()], dim=-1))
-    return torch.cat(levels)
+    """Centres of the anchors as shares of the picture, shape (anchors, 2)."""
+    side = (torch.arange(SIZE // PATCH) + 0.5) * PATCH / SIZE
+    y, x = torch.meshgrid(side, side, indexing="ij")
+    return torch.stack([x.flatten(), y.flatten()], dim=-1)
 
 
 def _dense_loss(*, output: Any, labels: list[dict[str, Tensor]]) -> Tensor:
@@ -110,7 +132,7 @@ def _dense_loss(*, output: Any, labels: list[dict[str, Tensor]]) -> Tensor:
     for item, target in enumerate(labels):
         # The main object comes first, so that a smaller one beside it wins the anchors near both.
         for label, box in zip(target["class_labels"], target["boxes"], strict=True):
-            near = ((points - box[:2]).abs() <= (0.25 * box[2:]).clamp(min=0.034)).all(dim=-1)
+            near = ((points - box[:2]).abs() <= (0.25 * box[2:]).clamp(min=0.5 * PATCH / SIZE)).all(dim=-1)
             wanted[item, near] = F.one_hot(label, logits.shape[-1]).to(logits)
             wanted_boxes[item, near] = box
             on_object[item] |= near

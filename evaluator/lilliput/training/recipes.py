@@ -15,7 +15,7 @@ from evaluator.experts.restoration import ColorizerExpert, RestormerExpert, Swin
 from evaluator.experts.restormer import Restormer, RestormerConfig
 from evaluator.lilliput.degradations import Degradation
 from evaluator.lilliput.scenes import SIZE
-from evaluator.lilliput.training import detection, language, scene_encoder
+from evaluator.lilliput.training import captioning, detection, language, scene_encoder
 from evaluator.lilliput.training.bank import Bank
 from evaluator.lilliput.training.export import write_config, write_weights
 from evaluator.lilliput.training.loop import Objective, Schedule
@@ -255,8 +255,18 @@ RECIPES: Mapping[str, Recipe] = {
             title="Object Detection: RT-DETR",
             build=detection.build,
             objective=lambda bank, weights: detection.DetectionObjective(bank),  # noqa: ARG005
-            schedule=Schedule(steps=3000, learning_rate=1.5e-3),
+            schedule=Schedule(steps=2400, learning_rate=1e-3),
             export=_export_transformers,
+            begin=detection.begin,
+        ),
+        Recipe(
+            name="captioning",
+            title="Image Captioning: Vision Transformer with GPT-2",
+            build=captioning.build,
+            objective=lambda bank, weights: captioning.CaptioningObjective(bank),  # noqa: ARG005
+            schedule=Schedule(steps=2000, learning_rate=1e-3),
+            export=captioning.export,
+            begin=captioning.begin,
         ),
         Recipe(
             name="vit-score",

@@ -13,6 +13,7 @@ class Task:
     degradations: tuple[str, ...] = ()
     base: str = "restoration"
     language: str | None = None
+    clozed: tuple[str, ...] = ()
 
 
 def clean_images(*, count: int, start: int = 0) -> list[Image]:
