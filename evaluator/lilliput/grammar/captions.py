@@ -23,6 +23,19 @@ def background_phrase(scene: Scene) -> Bilingual:
     return Bilingual(english, f"auf {german}")
 
 
+def main_caption(scene: Scene) -> Bilingual:
+    """The main object and the background, for example `A red star is on a green background.`
+
+    This is the style of captioning tasks. A caption that goes on to a companion is for those who draw from it.
+    """
+    subject = thing_phrase(scene.main, case=Case.NOMINATIVE)
+    background = background_phrase(scene)
+    return Bilingual(
+        capitalised(f"{subject.english} is {background.english}."),
+        capitalised(f"{subject.german} ist {background.german}."),
+    )
+
+
 def caption(scene: Scene) -> Bilingual:
     """One sentence, for example `A red star is to the left of a blue ring on a green background.`"""
     subject = thing_phrase(scene.main, case=Case.NOMINATIVE)

@@ -19,7 +19,7 @@ from transformers import (
     ViTModel,
 )
 
-from evaluator.lilliput.grammar import caption
+from evaluator.lilliput.grammar import main_caption
 from evaluator.lilliput.scenes import draw_scene
 from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training.bank import Bank
@@ -32,7 +32,7 @@ from evaluator.lilliput.training.scene_encoder import (
     vision_config,
 )
 
-_LENGTH = 32
+_LENGTH = 24
 """Most tokens of a caption with its beginning and end."""
 _PAD, _BEGIN, _END, _UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
 _VOCABULARY_SCENES = 3000
@@ -57,7 +57,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 @cache
 def _caption(*, split: Split, index: int) -> str:
-    return caption(draw_scene(split=split, index=index)).english
+    return main_caption(draw_scene(split=split, index=index)).english
 
 
 @cache
@@ -129,7 +129,7 @@ class CaptioningObjective:
         words = F.cross_entropy(output.logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=pad)
         wanted = batch_of_patch_labels(bank=self.bank, indices=indices)
         patches = model.patches.loss(patches=output.encoder_last_hidden_state[:, 1:], wanted=wanted)
-        # A caption has some fifteen words of which five say something about the picture.
+        # A caption has nine words of which four say something about the picture.
         return 4 * words + _PATCHES * patches
 
 
