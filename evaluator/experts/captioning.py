@@ -12,7 +12,7 @@ from evaluator.experts.protocol import ExpertSpec
 from evaluator.experts.registry import expert
 from evaluator.values import Image, Value
 
-_LONGEST = 31
+_LONGEST = 40
 
 
 @expert("vit-gpt2-captioner")

@@ -23,6 +23,12 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "rt-detr": Implementation(module="evaluator.experts.detection", code_version="1"),
         "vit-gpt2-captioner": Implementation(module="evaluator.experts.captioning", code_version="1"),
         "vit-classifier": Implementation(module="evaluator.experts.classification", code_version="1"),
+        "t5": Implementation(module="evaluator.experts.generation", code_version="1"),
+        "bart": Implementation(module="evaluator.experts.generation", code_version="1"),
+        "gpt2": Implementation(module="evaluator.experts.generation", code_version="1"),
+        "roberta-fill-mask": Implementation(module="evaluator.experts.reading", code_version="1"),
+        "distilbert-qa": Implementation(module="evaluator.experts.reading", code_version="1"),
+        "bert-sentiment": Implementation(module="evaluator.experts.reading", code_version="1"),
     }
 )
 

@@ -1,22 +1,25 @@
 """OpenAGI's samples in the miniature world: the inputs and the reference of every task that has data."""
 
-from collections.abc import Callable, Collection, Mapping
-from types import MappingProxyType
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 import numpy as np
 from PIL import Image as PillowImage
 
 from evaluator import canonical_json
-from evaluator.lilliput import grammar
 from evaluator.lilliput.degradations import degrade
+from evaluator.lilliput.grammar import mask_word
 from evaluator.lilliput.rendering import render
 from evaluator.lilliput.scenes import Scene, draw_scene
 from evaluator.lilliput.seeds import WORLD_VERSION, Split, generator, split_secret
+from evaluator.lilliput.text_samples import TEXT_SAMPLES, TextSample
 from evaluator.values import Image, Value
 
-SAMPLES_VERSION = "2"
+SAMPLES_VERSION = "3"
 """Raised by hand whenever inputs or references change although the world does not."""
+
+_WITHOUT_EXPERT = frozenset({"object_detection", "vqa", "text_to_image"})
+"""Domain tasks whose samples are defined but have no expert in the miniature world yet."""
 
 
 class SampleTask(Protocol):
@@ -33,13 +36,18 @@ class SampleTask(Protocol):
         ...
 
     @property
-    def clozed(self) -> Collection[str]:
-        """Names of the inputs in which a word is masked."""
+    def language(self) -> str | None:
+        """Of the answer: `en`, `de` or None."""
         ...
 
     @property
-    def language(self) -> str | None:
-        """Of the answer: `en`, `de` or None."""
+    def resources(self) -> Collection[str]:
+        """Names of the inputs: `image`, `text`, `document`, `query`."""
+        ...
+
+    @property
+    def clozed(self) -> Collection[str]:
+        """Names of the inputs in which a word is masked."""
         ...
 
 
@@ -74,7 +82,7 @@ class LilliputSamples:
 
     def missing(self, *, task: SampleTask) -> str | None:
         """Why there is no data for a task, or None if there is."""
-        if task.base in _BASES:
+        if task.base == "restoration" or (task.base in TEXT_SAMPLES and task.base not in _WITHOUT_EXPERT):
             return None
         return f'the miniature world has no data for "{task.base}" yet'
 
@@ -85,17 +93,15 @@ class LilliputSamples:
             LookupError: there is no data for the task.
         """
         self._require(task=task)
-        image = degraded_image(
-            split=self.split, index=index, degradations=task.degradations, hidden_seed=self._hidden_seed
-        )
-        if task.base != "vqa":
-            return {"image": image}
-        question = self._question(index=index)
-        query = question.text
-        if "query" in task.clozed:
-            rng = self._generator(index=index, purpose="masked query")
-            query = grammar.mask_word(text=query, recoverable=question.recoverable, rng=rng)
-        return {"image": image, "query": query}
+        inputs: dict[str, Value] = {}
+        for name in task.resources:
+            if name == "image":
+                inputs[name] = degraded_image(
+                    split=self.split, index=index, degradations=task.degradations, hidden_seed=self._hidden_seed
+                )
+            else:
+                inputs[name] = self._text(task=task, name=name, index=index)
+        return inputs
 
     def reference(self, *, task: SampleTask, index: int) -> Value:
         """The right answer of a sample: the clean image, or a text in the language of the task.
@@ -106,35 +112,28 @@ class LilliputSamples:
         self._require(task=task)
         if task.base == "restoration":
             return clean_image(split=self.split, index=index, hidden_seed=self._hidden_seed)
-        if task.base == "vqa":
-            return self._question(index=index).answer.in_language(task.language)
-        return _SAYINGS[task.base](self.scene(index=index)).in_language(task.language)
+        # A task whose answer is a picture has no language; the picture is compared with the English text.
+        return self._sample(base=task.base, index=index).reference.in_language(task.language or "en")
 
     def scene(self, *, index: int) -> Scene:
         """What sample `index` shows."""
         return draw_scene(split=self.split, index=index, hidden_seed=self._hidden_seed)
 
-    def _question(self, *, index: int) -> grammar.Question:
-        """The same for all tasks, masked or not."""
-        rng = self._generator(index=index, purpose="visual question")
-        return grammar.draw_question(scene=self.scene(index=index), rng=rng)
+    def _sample(self, *, base: str, index: int) -> TextSample:
+        return TEXT_SAMPLES[base](self.scene(index=index), lambda purpose: self._stream(index=index, purpose=purpose))
 
-    def _generator(self, *, index: int, purpose: str) -> np.random.Generator:
+    def _text(self, *, task: SampleTask, name: str, index: int) -> str:
+        """A text input; the mask depends on the text alone, so tasks that mask the same text share it."""
+        source = self._sample(base=task.base, index=index).texts[name]
+        if name not in task.clozed:
+            return source.text
+        stream = self._stream(index=index, purpose=f"mask {task.base} {name}")
+        return mask_word(text=source.text, recoverable=source.recoverable, rng=stream)
+
+    def _stream(self, *, index: int, purpose: str) -> np.random.Generator:
         return generator(split=self.split, index=index, purpose=purpose, hidden_seed=self._hidden_seed)
 
     def _require(self, *, task: SampleTask) -> None:
         reason = self.missing(task=task)
         if reason is not None:
             raise LookupError(reason)
-
-
-_SAYINGS: Mapping[str, Callable[[Scene], grammar.Bilingual]] = MappingProxyType(
-    {
-        "image_classification": grammar.label,
-        "object_detection": grammar.object_names,
-        "image_captioning": grammar.caption,
-    }
-)
-"""What is to be said about a scene."""
-
-_BASES = frozenset({"restoration", "vqa", *_SAYINGS})

@@ -14,6 +14,9 @@ DIRECTIONS: dict[Direction, Bilingual] = {
 }
 """Where something is; the German takes the dative."""
 
+RECOVERABLE = (BACKGROUND.english, "is")
+"""Words of every caption that follow from the rest."""
+
 
 def background_phrase(scene: Scene) -> Bilingual:
     """For example `on a green background` and `auf grünem Hintergrund`."""

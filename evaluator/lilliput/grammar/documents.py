@@ -21,6 +21,9 @@ from evaluator.lilliput.grammar.words import (
     Verb,
 )
 
+_SAME_VERB = 0.5
+"""How often both events are certain to be of one kind, so that only names tell them apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -61,6 +64,11 @@ class Event:
         )
 
     @property
+    def notice(self) -> Bilingual:
+        """The event and its price, a story of its own for translation."""
+        return joined((self.sentence, self.price_sentence))
+
+    @property
     def recoverable(self) -> tuple[str, ...]:
         """Words of the event's sentence that follow from their partner."""
         return (*self.thing.recoverable, *self.place.thing.recoverable)
@@ -88,7 +96,7 @@ class Document:
     """A story of three to six sentences."""
 
     events: tuple[Event, Event]
-    """Of different people, with different things, places, verbs and days."""
+    """Of different people, with different things, places, prices and days."""
     weather: Bilingual | None
     acquainted: bool
     """Whether it ends with the two knowing each other."""
@@ -125,7 +133,9 @@ class Document:
 def draw_document(rng: np.random.Generator) -> Document:
     """A story at random."""
     people, things, places, days = (rng.permutation(n)[:2] for n in _counts())
-    verbs = rng.permutation(len(VERBS))[:2]
+    verbs = rng.integers(len(VERBS), size=2)
+    if rng.random() < _SAME_VERB:
+        verbs[1] = verbs[0]
     coins = rng.permutation(np.arange(2, len(NUMBERS)))[:2]
     # At least one of the extra sentences, so that a story has three or more.
     extras = [bool(value) for value in rng.random(4) < 0.5]
@@ -171,7 +181,7 @@ def _questions(event: Event) -> tuple[tuple[Question, bool], ...]:
     return (
         (Question(f"Who {event.verb.past.english} the {what.english}?", Bilingual(name, name), noun), True),
         (Question(f"What did {who} {verb}?", what, masked), True),
-        (Question(f"Where did {who} {verb} the {what.english}?", event.place.phrase, masked), True),
-        (Question(f"On which day did {who} {verb} the {what.english}?", event.day, masked), True),
+        (Question(f"Where did {who} {verb} something?", event.place.phrase, masked), True),
+        (Question(f"On which day did {who} {verb} something?", event.day, masked), True),
         (Question(f"How much did the {what.english} cost?", event.price, noun), event.priced),
     )

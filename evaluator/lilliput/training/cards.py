@@ -11,8 +11,8 @@ from evaluator.lilliput.training.restoration import RESTORATION_NOTE
 
 _DATA = {
     "bert-score": "sentences of the bilingual grammar about the training scenes, one in five words masked",
-    "captioning": "clean training scenes and their captions, from the encoder trained by `lilliput train scene-encoder`",
-    "object-detection": "clean training scenes and their objects, from the same encoder as captioning",
+    "captioning": "clean training scenes and their captions; begins with the encoder of `lilliput train scene-encoder`",
+    "object-detection": "clean training scenes and their objects; begins with the encoder that captioning begins with",
     "classification": "clean training scenes only; nothing degraded, so that restoration matters",
     "vit-score": "training scenes degraded to every extent, clean ones among them",
 }

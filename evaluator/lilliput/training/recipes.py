@@ -1,7 +1,7 @@
 """How each shipped model is built, trained and written, in the order in which they depend on each other."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -15,12 +15,15 @@ from evaluator.experts.restoration import ColorizerExpert, RestormerExpert, Swin
 from evaluator.experts.restormer import Restormer, RestormerConfig
 from evaluator.lilliput.degradations import Degradation
 from evaluator.lilliput.scenes import SIZE
-from evaluator.lilliput.training import captioning, detection, language, scene_encoder
+from evaluator.lilliput.training import language
 from evaluator.lilliput.training.bank import Bank
-from evaluator.lilliput.training.export import write_config, write_weights
+from evaluator.lilliput.training.export import export_transformers, write_config, write_weights
 from evaluator.lilliput.training.loop import Objective, Schedule
+from evaluator.lilliput.training.recipe import Recipe
 from evaluator.lilliput.training.recognition import ClassificationObjective, SimilarityModel, SimilarityObjective
 from evaluator.lilliput.training.restoration import ColourObjective, PixelObjective, RestorationData
+from evaluator.lilliput.training.text_recipes import TEXT_RECIPES
+from evaluator.lilliput.training.vision_recipes import VISION_RECIPES
 from evaluator.lilliput.vocabulary import CLASS_LABELS
 
 RESTORER_FOLDERS: Mapping[Degradation, str] = {
@@ -37,24 +40,6 @@ _RESTORER_CLASSES: Mapping[Degradation, type[RestorationExpert]] = {
     Degradation.BLUR: RestormerExpert,
     Degradation.GRAYSCALE: ColorizerExpert,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """One model: how to build, what to train it for, how long, and how to write it."""
-
-    name: str
-    """Also the name of its folder of weights."""
-    title: str
-    build: Callable[[], nn.Module]
-    objective: Callable[[Bank, Path], Objective]
-    """From the training bank and the folder of weights, where the experts it depends on lie already."""
-    schedule: Schedule
-    export: Callable[[nn.Module, Path], None]
-    begin: Callable[[nn.Module, Mapping[str, Path]], None] | None = None
-    """Fills the new model with weights trained before; from the folders `work` and `weights`."""
-    shipped: bool = True
-    """Otherwise the weights stay in the work folder, for models that begin from them."""
 
 
 def load_restorers(*, weights: Path, before: Degradation) -> dict[Degradation, RestorationExpert]:
@@ -163,22 +148,9 @@ def _similarity() -> nn.Module:
     return SimilarityModel(ViTModel(config, add_pooling_layer=False))
 
 
-def _export_transformers(model: nn.Module, folder: Path) -> None:
-    config: dict[str, object] = model.config.to_dict()  # type: ignore[operator, union-attr]
-    # The library's version is no part of the model: the digest must not change with it.
-    config.pop("transformers_version", None)
-    write_config(config={**config, "dtype": "float32", "architectures": [type(model).__name__]}, folder=folder)
-    write_weights(model=model, folder=folder)
-
-
 def _export_encoder(model: nn.Module, folder: Path) -> None:
     assert isinstance(model, SimilarityModel)
-    _export_transformers(model.encoder, folder)
-
-
-def _export_scene_encoder(model: nn.Module, folder: Path) -> None:
-    assert isinstance(model, scene_encoder.SceneModel)
-    _export_transformers(model.encoder, folder)
+    export_transformers(model.encoder, folder)
 
 
 def _exporter(config: RestormerConfig | ColorizerConfig) -> Callable[[nn.Module, Path], None]:
@@ -206,7 +178,7 @@ RECIPES: Mapping[str, Recipe] = {
             build=_super_resolution,
             objective=_pixels(Degradation.LOW_RESOLUTION),
             schedule=Schedule(steps=3000, learning_rate=2e-3),
-            export=_export_transformers,
+            export=export_transformers,
         ),
         Recipe(
             name="denoising",
@@ -238,36 +210,9 @@ RECIPES: Mapping[str, Recipe] = {
             build=_classifier,
             objective=lambda bank, weights: ClassificationObjective(bank),  # noqa: ARG005
             schedule=Schedule(steps=6000, learning_rate=1e-3),
-            export=_export_transformers,
+            export=export_transformers,
         ),
-        Recipe(
-            name=scene_encoder.NAME,
-            title="Encoder of clean scenes: Vision Transformer",
-            build=scene_encoder.build,
-            objective=lambda bank, weights: scene_encoder.SceneObjective(bank),  # noqa: ARG005
-            schedule=Schedule(steps=2000, learning_rate=1.5e-3),
-            export=_export_scene_encoder,
-            begin=scene_encoder.begin,
-            shipped=False,
-        ),
-        Recipe(
-            name="object-detection",
-            title="Object Detection: RT-DETR",
-            build=detection.build,
-            objective=lambda bank, weights: detection.DetectionObjective(bank),  # noqa: ARG005
-            schedule=Schedule(steps=2400, learning_rate=1e-3),
-            export=_export_transformers,
-            begin=detection.begin,
-        ),
-        Recipe(
-            name="captioning",
-            title="Image Captioning: Vision Transformer with GPT-2",
-            build=captioning.build,
-            objective=lambda bank, weights: captioning.CaptioningObjective(bank),  # noqa: ARG005
-            schedule=Schedule(steps=2000, learning_rate=1e-3),
-            export=captioning.export,
-            begin=captioning.begin,
-        ),
+        *VISION_RECIPES,
         Recipe(
             name="vit-score",
             title="ViT score: Vision Transformer encoder",
@@ -283,7 +228,9 @@ RECIPES: Mapping[str, Recipe] = {
             objective=lambda bank, weights: language.MaskedLanguageObjective(),  # noqa: ARG005
             schedule=Schedule(steps=2500, learning_rate=2e-3),
             export=language.export,
+            pictures=False,
         ),
+        *TEXT_RECIPES,
     )
 }
 """In the order of training: a restoration expert needs those before it."""

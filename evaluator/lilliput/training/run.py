@@ -48,7 +48,8 @@ def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> 
     recipe = RECIPES[order.model]
     torch.set_num_threads(order.threads)
     torch.manual_seed(order.seed)
-    bank = load_bank(work=order.work, split=Split.TRAIN, count=order.scenes)
+    scenes = order.scenes if recipe.pictures else 1
+    bank = load_bank(work=order.work, split=Split.TRAIN, count=scenes)
     steps = recipe.schedule.steps if order.steps is None else order.steps
     checkpoint = order.work / f"{recipe.name}.safetensors"
     reached = reached_step(checkpoint) if order.resume else 0

@@ -13,6 +13,7 @@ class Task:
     degradations: tuple[str, ...] = ()
     base: str = "restoration"
     language: str | None = None
+    resources: tuple[str, ...] = ("image",)
     clozed: tuple[str, ...] = ()
 
 

@@ -1,0 +1,74 @@
+"""Experts that write: translation with a T5, summaries with a BART, continuations with a GPT-2. Always greedily."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from torch import Tensor
+from transformers import BartForConditionalGeneration, GPT2LMHeadModel, T5ForConditionalGeneration
+
+from evaluator.experts.pretrained import load_pretrained
+from evaluator.experts.protocol import ExpertSpec
+from evaluator.experts.registry import expert
+from evaluator.experts.texts import TextExpert, whole_number
+
+
+class SequenceExpert(TextExpert):
+    """Reads a text and writes another; a blank text stays blank."""
+
+    model_class: ClassVar[Any]
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec, device=device)
+        self._model = load_pretrained(self.model_class, folder=spec.path, device=device)
+        self._new = whole_number(spec=spec, name="max_new_tokens", default=64)
+        self._prefix = str(spec.parameters.get("prefix", ""))
+
+    def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
+        encoded = self.encode([(self._prefix + text,) for (text,) in texts])
+        written = self.write(ids=encoded["input_ids"], mask=encoded["attention_mask"])
+        pairs = zip(texts, written, strict=True)
+        return [self.decode(ids) if text.strip() else "" for (text,), ids in pairs]
+
+    def write(self, *, ids: Tensor, mask: Tensor) -> Tensor:
+        """Token ids after greedy search, (batch, tokens)."""
+        settings = {"do_sample": False, "num_beams": 1, "max_new_tokens": self._new}
+        written: Tensor = self._model.generate(input_ids=ids, attention_mask=mask, **settings)
+        return written
+
+
+@expert("t5")
+class T5Expert(SequenceExpert):
+    """Translates; the parameter `prefix` says what a general T5 is to do."""
+
+    model_class: ClassVar[Any] = T5ForConditionalGeneration
+
+
+@expert("bart")
+class BartExpert(SequenceExpert):
+    """Summarises."""
+
+    model_class: ClassVar[Any] = BartForConditionalGeneration
+
+
+@expert("gpt2")
+class GPT2Expert(SequenceExpert):
+    """Gives the text back with its continuation."""
+
+    model_class: ClassVar[Any] = GPT2LMHeadModel
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec, device=device)
+        # The continuation must follow the text directly, and of a long text the end matters.
+        self._tokenizer.padding_side = self._tokenizer.truncation_side = "left"
+        self._length = int(self._model.config.n_positions) - self._new
+
+    def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
+        encoded = self.encode(texts, add_special_tokens=False)
+        written = self.write(ids=encoded["input_ids"], mask=encoded["attention_mask"])[:, self._length :]
+        return [self._continued(text=text, ids=ids) for (text,), ids in zip(texts, written, strict=True)]
+
+    def _continued(self, *, text: str, ids: Tensor) -> str:
+        if not text.strip():
+            return ""
+        continuation: str = self._tokenizer.decode(ids, skip_special_tokens=True)
+        return text + continuation
