@@ -46,10 +46,10 @@ def reading_order(objects: Iterable[Detection]) -> list[Detection]:
 
 @expert("rt-detr")
 class RTDetrExpert(ImageExpert):
-    """Any image in, the names of the objects in it out, joined by a comma and a space: the largest, then from left to right.
+    """Any image in, the names of the objects in it out: the largest first, then the others from left to right.
 
-    Objects count from the score `threshold` of the profile's parameters on, 0.5 if it says nothing. If there are none
-    the text is empty.
+    A comma and a space lie between the names. Objects count from the score `threshold` of the profile's parameters
+    on, 0.5 if it says nothing. If there are none the text is empty.
     """
 
     output: ClassVar[str] = "text"
