@@ -69,6 +69,20 @@ def outline_box(thing: Thing) -> tuple[float, float, float, float]:
     return left, top, right, bottom
 
 
+def object_mask(scene: Scene) -> npt.NDArray[np.bool_]:
+    """Which pixels belong to any of the things of a scene, shape (64, 64)."""
+    y, x = np.mgrid[0:SIZE, 0:SIZE].astype(np.float32)
+    mask = np.zeros((SIZE, SIZE), dtype=np.bool_)
+    for thing in scene.things:
+        reach = thing.radius + 1
+        rows = slice(max(0, math.floor(thing.y - reach)), math.ceil(thing.y + reach) + 1)
+        columns = slice(max(0, math.floor(thing.x - reach)), math.ceil(thing.x + reach) + 1)
+        dx, dy = x[rows, columns] - np.float32(thing.x), y[rows, columns] - np.float32(thing.y)
+        cos, sin = np.float32(math.cos(thing.angle)), np.float32(math.sin(thing.angle))
+        mask[rows, columns] |= _DISTANCES[thing.shape](cos * dx + sin * dy, cos * dy - sin * dx, thing.radius) <= 0
+    return mask
+
+
 def _wave(phase: Plane, period: float) -> Plane:
     return np.asarray(np.sin(phase * np.float32(2 * math.pi / period)), dtype=np.float32)
 

@@ -12,14 +12,18 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import BeitConfig, RTDetrConfig, RTDetrForObjectDetection
 
-from evaluator.lilliput.rendering import outline_box
+from evaluator.lilliput.rendering import object_mask, outline_box
 from evaluator.lilliput.scenes import SIZE, draw_scene
 from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training.bank import Bank
+from evaluator.lilliput.training.export import export_transformers
 from evaluator.lilliput.training.restoration import as_tensor
 from evaluator.lilliput.training.scene_encoder import PATCH, trained_encoder, vision_config
 from evaluator.lilliput.vocabulary import CLASS_LABELS, Colour, Shape
 
+_WIDTH = 96
+_OUTLINED = 5.0
+"""Weight of telling for each pixel whether it belongs to an object."""
 _NAMED = 3.0
 """Weight of telling colour and shape apart, each on its own, where there is an object."""
 
@@ -49,11 +53,11 @@ def build() -> nn.Module:
             encode_proj_layers=[0],
             feat_strides=[PATCH],
             num_feature_levels=1,
-            encoder_hidden_dim=96,
+            encoder_hidden_dim=_WIDTH,
             encoder_ffn_dim=192,
             encoder_attention_heads=4,
-            d_model=96,
-            decoder_in_channels=[96],
+            d_model=_WIDTH,
+            decoder_in_channels=[_WIDTH],
             decoder_ffn_dim=192,
             decoder_layers=2,
             decoder_attention_heads=4,
@@ -64,7 +68,16 @@ def build() -> nn.Module:
             label2id={label: index for index, label in enumerate(CLASS_LABELS)},
         )
     )
-    return model
+    return DetectionModel(model)
+
+
+class DetectionModel(nn.Module):
+    """The detector with a head that draws outlines, which is where shapes come from; only the detector is kept."""
+
+    def __init__(self, detector: nn.Module) -> None:
+        super().__init__()
+        self.detector = detector
+        self.outlines = nn.Linear(_WIDTH, PATCH**2)
 
 
 @torch.no_grad()
@@ -77,7 +90,7 @@ def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
     projection = "embeddings.patch_embeddings.projection"
     kept[f"{projection}.bias"] -= kept[f"{projection}.weight"].sum(dim=(1, 2, 3))
     kept[f"{projection}.weight"] *= 2
-    backbone = model.get_submodule("model.backbone.model.beit")
+    backbone = model.get_submodule("detector.model.backbone.model.beit")
     backbone.load_state_dict(kept)
 
 
@@ -89,6 +102,21 @@ def targets_of(*, split: Split, index: int) -> dict[str, Tensor]:
     boxes = np.concatenate([(corners[:, :2] + corners[:, 2:]) / 2, corners[:, 2:] - corners[:, :2]], axis=1)
     classes = [CLASS_LABELS.index(thing.name) for thing in things]
     return {"class_labels": torch.tensor(classes), "boxes": torch.from_numpy(boxes)}
+
+
+@cache
+def patch_masks(*, split: Split, index: int) -> Tensor:
+    """Which pixels of each patch belong to an object, bool of shape (patches, pixels of a patch)."""
+    mask = object_mask(draw_scene(split=split, index=index))
+    side = SIZE // PATCH
+    patches = mask.reshape(side, PATCH, side, PATCH).transpose(0, 2, 1, 3).reshape(side**2, PATCH**2)
+    return torch.from_numpy(np.ascontiguousarray(patches))
+
+
+def export(model: nn.Module, folder: Path) -> None:
+    """Write the detector."""
+    assert isinstance(model, DetectionModel)
+    export_transformers(model.detector, folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +137,14 @@ class DetectionObjective:
         indices = np.sort(rng.integers(len(self.bank), size=self.batch))
         labels = [targets_of(split=self.bank.split, index=int(index)) for index in indices]
         pixels = as_tensor(np.asarray(self.bank.pixels[indices]))
-        output = model(pixel_values=pixels, labels=labels)
+        assert isinstance(model, DetectionModel)
+        output = model.detector(pixel_values=pixels, labels=labels)
+        masks = torch.stack([patch_masks(split=self.bank.split, index=int(index)) for index in indices])
+        features = output.encoder_last_hidden_state[0].flatten(2).transpose(1, 2)
+        outlines = F.binary_cross_entropy_with_logits(model.outlines(features), masks.float())
         dense: Tensor = _dense_loss(output=output, labels=labels)
         own: Tensor = output.loss
-        return own + dense
+        return own + dense + _OUTLINED * outlines
 
 
 @cache

@@ -40,8 +40,8 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="Object Detection: RT-DETR",
         build=detection.build,
         objective=lambda bank, weights: detection.DetectionObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=2400, learning_rate=1e-3),
-        export=export_transformers,
+        schedule=Schedule(steps=2200, learning_rate=1.2e-3),
+        export=detection.export,
         begin=detection.begin,
     ),
 )
