@@ -84,8 +84,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class DocumentQuestion:
-    """A question about a document whose answer is a span that stands there exactly once."""
+    """A question about a document whose answer is a span of it."""
 
+    event: Event
+    """What is asked about."""
     question: Question
     document_recoverable: tuple[str, ...]
     """Words of the document that follow from their partner, and without which the answer is hard or incomplete."""
@@ -168,7 +170,7 @@ def draw_document_question(*, document: Document, rng: np.random.Generator) -> D
     question = possible[rng.integers(len(possible))]
     place = event.place.thing.recoverable
     in_place = question.answer == event.place.phrase
-    return DocumentQuestion(question, document_recoverable=place if in_place else event.thing.recoverable)
+    return DocumentQuestion(event, question, document_recoverable=place if in_place else event.thing.recoverable)
 
 
 def _questions(event: Event) -> tuple[tuple[Question, bool], ...]:

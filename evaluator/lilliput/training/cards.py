@@ -10,9 +10,15 @@ from evaluator.lilliput.training.recipes import RECIPES
 from evaluator.lilliput.training.restoration import RESTORATION_NOTE
 
 _DATA = {
-    "bert-score": "sentences of the bilingual grammar about the training scenes, one in five words masked",
     "captioning": "clean training scenes and their captions; begins with the encoder of `lilliput train scene-encoder`",
     "object-detection": "clean training scenes and their objects; begins with the encoder that captioning begins with",
+    "bert-score": "sentences and stories of the bilingual grammar in both languages, one in five words masked",
+    "machine-translation": "labels, object lists, captions, answers, summaries, sentences, each with its German",
+    "fill-mask": "stories, reviews, questions and captions, masked where the rest of a text determines the word",
+    "question-answering": "stories with questions whose answer is a span",
+    "summarization": "stories with their one-sentence summaries",
+    "sentiment": "reviews, none of them masked",
+    "text-generation": "stories, reviews, questions and captions",
     "classification": "clean training scenes only; nothing degraded, so that restoration matters",
     "vit-score": "training scenes degraded to every extent, clean ones among them",
 }
@@ -27,11 +33,12 @@ def write_card(*, folder: Path, quality: Mapping[str, str]) -> None:
     recipe = RECIPES[folder.name]
     record = json.loads((folder / "training.json").read_text())
     commands = ", then ".join(f"`{command}`" for command in record["commands"])
+    amount = f"{record['scenes']:,} scenes" if recipe.pictures else f"{record['texts']:,} texts"
     lines = [
         f"# {recipe.title}",
         "",
         f"- Parameters: {_parameters(folder):,}, stored as float16, computed with as float32",
-        f"- Data: {_DATA.get(folder.name, RESTORATION_NOTE)}; {record['scenes']:,} scenes of world {record['world']}",
+        f"- Data: {_DATA.get(folder.name, RESTORATION_NOTE)}; {amount} of world {record['world']}",
         f"- Trained by: {commands} (seed {record['seed']}, {record['steps']} steps, torch {record['torch']}, CPU)",
         *(f"- Note: {note}" for note in [record.get("note")] if note),
         "- Licence: Apache-2.0; trained here from random weights on procedural data",

@@ -13,12 +13,17 @@ LOCK = "lock.json"
 
 
 def write_weights(*, model: nn.Module, folder: Path) -> None:
-    """Write `model.safetensors`. Numbers are stored as float16 and computed with as float32 again."""
+    """Write `model.safetensors`. Numbers are stored as float16 and computed with as float32 again.
+
+    Tied parameters are written once, under the name that comes first.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    state = {
-        name: (value.to(torch.float16) if value.is_floating_point() else value).contiguous().clone()
-        for name, value in model.state_dict().items()
-    }
+    state, written = {}, set[int]()
+    for name, value in model.state_dict().items():
+        if value.data_ptr() in written:  # tied to one that is there already; loading ties them again
+            continue
+        written.add(value.data_ptr())
+        state[name] = (value.to(torch.float16) if value.is_floating_point() else value).contiguous().clone()
     save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
 
 

@@ -1,6 +1,7 @@
 """The tiny BERT behind the BERT score: a masked language model of the bilingual grammar."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,27 +13,44 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
-from evaluator.lilliput.scenes import draw_scene
-from evaluator.lilliput.seeds import Split
-from evaluator.lilliput.sentences import say_something, word_pieces
+from evaluator.lilliput.training.corpus import draw_anything, draw_english, stream
 from evaluator.lilliput.training.export import write_config, write_weights
+from evaluator.lilliput.training.texts import EXAMPLES
 
 MAX_TOKENS = 128
-_LENGTH = 48
 _MASKED = 0.2
 _KEPT = 0.3
 """Share of the tokens to guess that are left as they are: they keep token vectors from forgetting their own word."""
-_SCENES = 40_000
+_TEXTS = EXAMPLES
+_ENGLISH_ONLY = 0.2
+
+
+@cache
+def texts() -> tuple[str, ...]:
+    """What the model reads: single sentences mostly, as the scorer sees them, in either language."""
+    return tuple(_text(stream(index=index, purpose="bert")) for index in range(_TEXTS))
+
+
+def _text(rng: np.random.Generator) -> str:
+    if rng.random() < _ENGLISH_ONLY:
+        return draw_english(rng)
+    said = draw_anything(rng)
+    return said.english if rng.random() < 0.5 else said.german
 
 
 @cache
 def vocabulary() -> tuple[str, ...]:
     """All word pieces, in the order of their ids."""
-    texts = []
-    for index in range(4000):
-        scene = draw_scene(split=Split.TRAIN, index=index)
-        texts += [say_something(scene=scene, rng=np.random.default_rng([index, k])) for k in range(4)]
-    return word_pieces(texts)
+    return word_pieces(texts())
+
+
+def word_pieces(texts: Sequence[str]) -> tuple[str, ...]:
+    """A WordPiece vocabulary: BERT's special tokens, the words of the texts, and letters to spell all others."""
+    words = sorted({word for text in texts for word in re.findall(r"\w+", text.lower())})
+    letters = [*"abcdefghijklmnopqrstuvwxyzäöüß0123456789"]
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = [*special, *",.?!:;'-\"()", *letters, *(f"##{letter}" for letter in letters), *words]
+    return tuple(dict.fromkeys(pieces))
 
 
 @cache
@@ -62,7 +80,7 @@ def build() -> nn.Module:
 
 @dataclass(frozen=True, slots=True)
 class MaskedLanguageObjective:
-    """Guess masked tokens of one to four sentences."""
+    """Guess masked tokens of a text."""
 
     batch: int = 48
 
@@ -76,17 +94,10 @@ class MaskedLanguageObjective:
         return F.cross_entropy(logits[masked], tokens[masked])
 
     def _tokens(self, *, rng: np.random.Generator) -> Tensor:
-        texts = [_text(rng=rng) for _ in range(self.batch)]
-        encoded = tokenizer()(texts, padding="max_length", truncation=True, max_length=_LENGTH, return_tensors="pt")
+        chosen = [texts()[i] for i in rng.integers(_TEXTS, size=self.batch)]
+        encoded = tokenizer()(chosen, padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
         tokens: Tensor = encoded["input_ids"]
         return tokens
-
-
-def _text(*, rng: np.random.Generator) -> str:
-    """Often a single sentence, as the scorer sees it; now and then several."""
-    count = 1 if rng.random() < 0.6 else int(rng.integers(2, 5))
-    scenes = (draw_scene(split=Split.TRAIN, index=int(rng.integers(_SCENES))) for _ in range(count))
-    return " . ".join(say_something(scene=scene, rng=rng) for scene in scenes)
 
 
 def export(model: nn.Module, folder: Path) -> None:

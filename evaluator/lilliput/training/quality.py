@@ -17,6 +17,7 @@ from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training.recipes import RESTORER_FOLDERS
 from evaluator.lilliput.training.restoration import as_tensor
 from evaluator.lilliput.training.states import RESTORING_ORDER
+from evaluator.lilliput.training.text_quality import TextQuality, measure_texts
 from evaluator.lilliput.training.vision_quality import vision_quality
 from evaluator.lilliput.vocabulary import CLASS_LABELS, Colour, Shape
 from evaluator.metrics.similarity import Scorer, load_scorer
@@ -153,6 +154,7 @@ class Quality:
     labels: Mapping[str, float]
     vision: Mapping[str, Mapping[str, float]]
     """Of the experts that put a picture into words: by folder of weights, then by measure."""
+    texts: TextQuality
 
     def lines(self) -> Iterator[str]:
         """As text."""
@@ -162,6 +164,7 @@ class Quality:
         yield f"classification: {self.accuracy:.1%} of clean images"
         for model, measures in self.vision.items():
             yield from (f"{model}: {name}: {figure:.1%}" for name, figure in measures.items())
+        yield from self.texts.lines()
         for name, score in self.labels.items():
             yield f"BERT score of a label with {name}: {score:.3f}"
         for present, rows in self.ablations.items():
@@ -174,6 +177,8 @@ class Quality:
         if model in self.restoration:
             before, after = (_unit(model).format(value) for value in self.restoration[model])
             return {f"one degradation alone, {self.scenes} scenes": f"{after} after, {before} before"}
+        if model in self.texts.tables:
+            return self.texts.of(model)
         if model == "classification":
             figures = {f"accuracy on {self.scenes} clean images": f"{self.accuracy:.1%}"}
             return figures | {f"accuracy, {p}, untreated": f"{r['nothing'][1]:.1%}" for p, r in self.ablations.items()}
@@ -205,4 +210,5 @@ def measure_quality(*, profile: Profile, count: int) -> Quality:
         },
         labels=label_margin(bench),
         vision=vision_quality(experts=bench.experts, count=count),
+        texts=measure_texts(experts=bench.experts, count=count),
     )

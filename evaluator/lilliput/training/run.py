@@ -14,6 +14,7 @@ from evaluator.lilliput.training.export import update_lock
 from evaluator.lilliput.training.history import Run, begin_run
 from evaluator.lilliput.training.loop import Progress, fit, reached_step
 from evaluator.lilliput.training.recipes import RECIPES
+from evaluator.lilliput.training.texts import EXAMPLES
 
 TRAINING_SCENES = 40_000
 
@@ -83,7 +84,7 @@ def write_training_record(*, order: Order, runs: Sequence[Run], folder: Path) ->
         "commands": commands,
         "steps": runs[-1].steps,
         "seed": order.seed,
-        "scenes": order.scenes,
+        **({"scenes": order.scenes} if RECIPES[order.model].pictures else {"texts": EXAMPLES}),
         "world": WORLD_VERSION,
         "torch": torch.__version__,
     }

@@ -7,6 +7,7 @@ from torch import nn
 
 from evaluator.lilliput.training import language_models as models
 from evaluator.lilliput.training import texts
+from evaluator.lilliput.training.answering import answer_objective
 from evaluator.lilliput.training.loop import Objective, Schedule
 from evaluator.lilliput.training.recipe import Recipe
 from evaluator.lilliput.training.tokenizers import bilingual_tokenizer, english_tokenizer
@@ -39,7 +40,7 @@ TEXT_RECIPES: tuple[Recipe, ...] = (
         title="Machine Translation: T5, English to German",
         build=models.translator,
         objective=texts.translation_objective,
-        schedule=Schedule(steps=3000, learning_rate=3e-3),
+        schedule=Schedule(steps=4000, learning_rate=3e-3),
         tokenizer=bilingual_tokenizer,
     ),
     _recipe(
@@ -47,35 +48,35 @@ TEXT_RECIPES: tuple[Recipe, ...] = (
         title="Fill Mask: RoBERTa",
         build=models.filler,
         objective=texts.fill_objective,
-        schedule=Schedule(steps=1200, learning_rate=2e-3),
+        schedule=Schedule(steps=1000, learning_rate=2e-3),
     ),
     _recipe(
         name="question-answering",
         title="Question Answering: DistilBERT, extractive",
         build=models.answerer,
-        objective=texts.answer_objective,
-        schedule=Schedule(steps=2000, learning_rate=1.5e-3),
+        objective=answer_objective,
+        schedule=Schedule(steps=1400, learning_rate=1e-3),
     ),
     _recipe(
         name="summarization",
         title="Text Summarization: BART",
         build=models.summariser,
         objective=texts.summary_objective,
-        schedule=Schedule(steps=1600, learning_rate=1.5e-3),
+        schedule=Schedule(steps=1400, learning_rate=1e-3),
     ),
     _recipe(
         name="sentiment",
         title="Sentiment Analysis: BERT",
         build=models.judge_of_sentiment,
         objective=texts.sentiment_objective,
-        schedule=Schedule(steps=400, learning_rate=1e-3),
+        schedule=Schedule(steps=300, learning_rate=1e-3),
     ),
     _recipe(
         name="text-generation",
         title="Text Generation: GPT-2",
         build=models.continuer,
         objective=texts.generation_objective,
-        schedule=Schedule(steps=800, learning_rate=2e-3),
+        schedule=Schedule(steps=600, learning_rate=2e-3),
     ),
 )
 """In the order of training."""

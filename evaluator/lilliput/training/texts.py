@@ -1,7 +1,7 @@
 """Objectives of the language experts. Examples are drawn once from the grammar, batches by the step's own stream."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from evaluator.lilliput.grammar import draw_document, draw_document_question, draw_review
-from evaluator.lilliput.training.corpus import draw_english, draw_pair, stream
+from evaluator.lilliput.grammar import draw_document, draw_review
+from evaluator.lilliput.training.corpus import draw_english, draw_maskable, draw_pair, stream
 from evaluator.lilliput.training.tokenizers import BEGIN_ID, END_ID, MASK_ID, PAD_ID, encode
 
 EXAMPLES = 24_000
@@ -71,33 +71,42 @@ def summary_objective(*, tokenizer: Tokenizer) -> SequenceObjective:
 
 
 @dataclass(frozen=True, slots=True)
-class FillObjective:
-    """Guess words that are masked; up to three words are, so that a guess leans on the right neighbours."""
+class FillExample:
+    """A text and the places of the words that follow from the rest."""
 
-    texts: Sequence[Ids]
+    ids: Ids
+    places: Ids
+
+
+@dataclass(frozen=True, slots=True)
+class FillObjective:
+    """Guess masked words, of which the text determines every one: never two that stand side by side."""
+
+    examples: Sequence[FillExample]
     batch: int = 48
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
-        tokens = padded([self.texts[i] for i in rng.integers(len(self.texts), size=self.batch)])
-        masked = _some_words(tokens=tokens, rng=rng)
+        rows = [self.examples[i] for i in rng.integers(len(self.examples), size=self.batch)]
+        tokens = padded([row.ids for row in rows])
+        masked = torch.zeros_like(tokens, dtype=torch.bool)
+        for index, row in enumerate(rows):
+            for place in rng.permutation(row.places)[: 1 + len(row.places) // 2]:
+                masked[index, place] = not masked[index, place - 1] and not masked[index, place + 1]
         inputs = torch.where(masked, torch.tensor(MASK_ID), tokens)
-        logits: Tensor = model(input_ids=inputs, attention_mask=(tokens != PAD_ID).long()).logits
-        return F.cross_entropy(logits[masked], tokens[masked])
-
-
-def _some_words(*, tokens: Tensor, rng: np.random.Generator) -> Tensor:
-    """True for one word in fifteen, and for at least one in every row."""
-    chances = torch.from_numpy(rng.random(tuple(tokens.shape))).masked_fill(tokens <= MASK_ID, 2.0)
-    return ((chances < 1 / 15) | (chances == chances.amin(dim=1, keepdim=True))) & (tokens > MASK_ID)
+        hidden = model.roberta(input_ids=inputs, attention_mask=(tokens != PAD_ID).long()).last_hidden_state  # type: ignore[operator]
+        return F.cross_entropy(model.lm_head(hidden[masked]), tokens[masked])  # type: ignore[operator]
 
 
 def fill_objective(*, tokenizer: Tokenizer) -> FillObjective:
     """English texts of all kinds."""
-    texts = [
-        [BEGIN_ID, *encode(tokenizer=tokenizer, text=draw_english(stream(index=index, purpose="fill"))), END_ID]
-        for index in range(EXAMPLES)
-    ]
-    return FillObjective(texts)
+    examples = []
+    for index in range(EXAMPLES):
+        source = draw_maskable(stream(index=index, purpose="fill"))
+        encoded = tokenizer.encode(source.text, add_special_tokens=False)
+        first = {source.text.index(word) for word in source.recoverable if word in source.text}
+        places = [1 + i for i, (start, _) in enumerate(encoded.offsets) if start in first]
+        examples.append(FillExample([BEGIN_ID, *encoded.ids, END_ID], places))
+    return FillObjective(examples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +124,8 @@ class GenerationObjective:
 
 def generation_objective(*, tokenizer: Tokenizer) -> GenerationObjective:
     """English texts of all kinds, each ending with the end token."""
-    return GenerationObjective(fill_objective(tokenizer=tokenizer).texts)
+    drawn = (draw_english(stream(index=index, purpose="generation")) for index in range(EXAMPLES))
+    return GenerationObjective([[BEGIN_ID, *encode(tokenizer=tokenizer, text=text), END_ID] for text in drawn])
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,59 +150,3 @@ def sentiment_objective(*, tokenizer: Tokenizer) -> SentimentObjective:
         texts=[[BEGIN_ID, *encode(tokenizer=tokenizer, text=r.text.english), END_ID] for r in reviews],
         positive=[int(review.positive) for review in reviews],
     )
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerExample:
-    """A query and a document as one sequence, with the span of the answer."""
-
-    ids: Ids
-    start: int
-    end: int
-    """Last token of the span, inclusive."""
-
-
-def answer_example(*, tokenizer: Tokenizer, query: str, document: str, answer: str) -> AnswerExample:
-    """Begin, query, end, document, end, as RoBERTa and DistilBERT pair texts.
-
-    Raises:
-        ValueError: the answer is not a span of the document.
-    """
-    encoded = tokenizer.encode(document, add_special_tokens=False)
-    place = document.index(answer)
-    inside = [i for i, (start, end) in enumerate(encoded.offsets) if start >= place and end <= place + len(answer)]
-    head = [BEGIN_ID, *encode(tokenizer=tokenizer, text=query), END_ID]
-    return AnswerExample([*head, *encoded.ids, END_ID], len(head) + inside[0], len(head) + inside[-1])
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerObjective:
-    """Find the first and the last token of the answer."""
-
-    examples: Sequence[AnswerExample] = field(repr=False)
-    batch: int = 32
-
-    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
-        rows = [self.examples[i] for i in rng.integers(len(self.examples), size=self.batch)]
-        tokens = padded([row.ids for row in rows])
-        found = model(input_ids=tokens, attention_mask=(tokens != PAD_ID).long())
-        starts, ends = (torch.tensor(values) for values in zip(*((r.start, r.end) for r in rows), strict=True))
-        return F.cross_entropy(found.start_logits, starts) + F.cross_entropy(found.end_logits, ends)
-
-
-def answer_objective(*, tokenizer: Tokenizer) -> AnswerObjective:
-    """Stories with questions."""
-    examples = []
-    for index in range(EXAMPLES):
-        rng = stream(index=index, purpose="answer")
-        document = draw_document(rng)
-        question = draw_document_question(document=document, rng=rng).question
-        examples.append(
-            answer_example(
-                tokenizer=tokenizer,
-                query=question.text,
-                document=document.text.english,
-                answer=question.answer.english,
-            )
-        )
-    return AnswerObjective(examples)

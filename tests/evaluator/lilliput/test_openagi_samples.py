@@ -3,6 +3,7 @@ import sys
 
 import pytest
 
+from evaluator.lilliput.grammar import MASK, label
 from evaluator.lilliput.openagi_samples import LilliputSamples
 from evaluator.lilliput.vocabulary import CLASS_LABELS
 from evaluator.values import encode
@@ -37,6 +38,55 @@ def test_answers_are_said_in_the_language_of_the_task(base, english, german):
     samples = LilliputSamples("public")
     answers = [samples.reference(task=Task(base=base, language=language), index=5) for language in ("en", "de")]
     assert answers == [english, german]
+
+
+def test_classification_gives_the_german_label():
+    samples = LilliputSamples("public")
+    task = Task(degradations=("blur",), base="image_classification", language="de")
+    assert samples.reference(task=task, index=1) == label(samples.scene(index=1)).german
+
+
+@pytest.mark.parametrize("base", ["summarization", "translation", "sentiment"])
+def test_tasks_on_one_text_get_it_whole_or_with_one_word_masked(base):
+    samples = LilliputSamples("public")
+    whole = Task(base=base, language="de", resources=("text",))
+    masked = Task(base=base, language="de", resources=("text",), clozed=("text",))
+    for index in range(20):
+        text, cloze = (samples.inputs(task=task, index=index)["text"] for task in (whole, masked))
+        assert MASK not in text
+        assert cloze.count(MASK) == 1
+        before, after = cloze.split(MASK)
+        assert text.startswith(before)
+        assert text.endswith(after)
+        assert samples.reference(task=whole, index=index) == samples.reference(task=masked, index=index)
+
+
+@pytest.mark.parametrize("clozed", [(), ("query",), ("document",), ("document", "query")])
+def test_question_answering_masks_exactly_the_inputs_that_are_clozed(clozed):
+    task = Task(base="qa", language="en", resources=("document", "query"), clozed=clozed)
+    samples = LilliputSamples("public")
+    for index in range(20):
+        inputs = samples.inputs(task=task, index=index)
+        assert {name for name, text in inputs.items() if MASK in text} == set(clozed)
+        if "document" not in clozed:
+            assert samples.reference(task=task, index=index) in inputs["document"]
+
+
+def test_german_references_are_the_german_of_the_english_ones():
+    samples = LilliputSamples("public")
+    english, german = (
+        samples.reference(task=Task(base="sentiment", language=language, resources=("text",)), index=0)
+        for language in ("en", "de")
+    )
+    assert (english, german) in {("positive", "positiv"), ("negative", "negativ")}
+
+
+def test_splits_tell_different_stories():
+    task = Task(base="qa", language="en", resources=("document", "query"))
+    sources = [LilliputSamples(split) for split in ("train", "validation", "public")]
+    sources += [LilliputSamples("hidden", hidden_seed=seed) for seed in ("one", "two")]
+    stories = {samples.inputs(task=task, index=0)["document"] for samples in sources}
+    assert len(stories) == len(sources)
 
 
 def test_a_set_of_degradations_works_as_a_tuple_does():
