@@ -173,11 +173,13 @@ def _dense_loss(*, output: Any, labels: list[dict[str, Tensor]]) -> Tensor:
     cross = F.binary_cross_entropy_with_logits(logits, wanted, weight=weight, reduction="sum")
     distance = (boxes - wanted_boxes).abs().sum(dim=-1)[on_object].sum()
     names = _name_loss(logits=logits[on_object], labels=wanted[on_object].argmax(dim=-1))
-    return 2 * (cross + 5 * distance) / on_object.sum().clamp(min=1) + _NAMED * names
+    dense: Tensor = 2 * (cross + 5 * distance) / on_object.sum().clamp(min=1) + _NAMED * names
+    return dense
 
 
 def _name_loss(*, logits: Tensor, labels: Tensor) -> Tensor:
     """Cross-entropy of colour and of shape, shapes (objects, 64) and (objects,)."""
     joint = logits.log_softmax(dim=-1).reshape(-1, len(Colour), len(Shape))
     colour = F.nll_loss(joint.logsumexp(dim=2), labels // len(Shape))
-    return colour + F.nll_loss(joint.logsumexp(dim=1), labels % len(Shape))
+    shape = F.nll_loss(joint.logsumexp(dim=1), labels % len(Shape))
+    return colour + shape
