@@ -1,13 +1,15 @@
 """What the experts that put a picture into words are trained on, and one step of each."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
 import torch
 
 from evaluator.experts.detection import Detection, reading_order
-from evaluator.lilliput.rendering import outline_box
+from evaluator.lilliput.grammar import main_caption
+from evaluator.lilliput.rendering import object_mask, outline_box
 from evaluator.lilliput.scenes import SIZE, draw_scene
 from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training import captioning, detection, scene_encoder
@@ -45,6 +47,17 @@ def test_a_box_ends_where_the_picture_does():
     assert (left, bottom) == (0, SIZE)
 
 
+def test_the_mask_of_a_scene_fills_its_boxes_and_nothing_else():
+    mask = object_mask(scene())
+    inside = np.zeros_like(mask)
+    for thing in scene().things:
+        left, top, right, bottom = outline_box(thing)
+        box = np.s_[int(top) : math.ceil(bottom), int(left) : math.ceil(right)]
+        assert mask[box].mean() > 0.2
+        inside[box] = True
+    assert not (mask & ~inside).any()
+
+
 def test_overlap_is_intersection_over_union():
     assert overlap((0, 0, 2, 2), (1, 0, 3, 2)) == pytest.approx(1 / 3)
     assert overlap((0, 0, 1, 1), (2, 2, 3, 3)) == 0
@@ -75,6 +88,12 @@ def test_patches_are_labelled_with_what_covers_them():
         0,
         *(1 + list(Shape).index(t.shape) for t in scene().things),
     }
+
+
+def test_captions_name_the_main_object_and_the_background():
+    public = draw_scene(split=Split.PUBLIC, index=5)
+    assert main_caption(public).english == "A red triangle is on a light blue background."
+    assert main_caption(public).german == "Ein rotes Dreieck ist auf hellblauem Hintergrund."
 
 
 def test_captions_survive_the_tokenizer():
