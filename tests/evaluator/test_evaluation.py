@@ -110,7 +110,9 @@ def test_tasks_without_expert_or_data_are_not_run_and_never_asked():
 
 def test_coverage_follows_from_suite_and_profile_alone():
     reasons = not_run_reasons(suite=SUITE, profile=evaluator().profile, samples=Samples())
-    assert len(SUITE.tasks) - len(reasons) == 30
+    images = [task for task in SUITE.tasks if task.base == "restoration"]
+    labels = [task for task in SUITE.tasks if task.base == "image_classification" and task.language == "en"]
+    assert {task.key for task in SUITE.tasks} - set(reasons) == {task.key for task in [*images, *labels]}
 
 
 def raise_error(error):

@@ -40,7 +40,7 @@ TEXT_RECIPES: tuple[Recipe, ...] = (
         title="Machine Translation: T5, English to German",
         build=models.translator,
         objective=texts.translation_objective,
-        schedule=Schedule(steps=4000, learning_rate=3e-3),
+        schedule=Schedule(steps=3500, learning_rate=3e-3),
         tokenizer=bilingual_tokenizer,
     ),
     _recipe(
@@ -55,14 +55,14 @@ TEXT_RECIPES: tuple[Recipe, ...] = (
         title="Question Answering: DistilBERT, extractive",
         build=models.answerer,
         objective=answer_objective,
-        schedule=Schedule(steps=1400, learning_rate=1e-3),
+        schedule=Schedule(steps=1000, learning_rate=1e-3),
     ),
     _recipe(
         name="summarization",
         title="Text Summarization: BART",
         build=models.summariser,
         objective=texts.summary_objective,
-        schedule=Schedule(steps=1400, learning_rate=1e-3),
+        schedule=Schedule(steps=700, learning_rate=1e-3),
     ),
     _recipe(
         name="sentiment",

@@ -24,11 +24,9 @@ def padded(rows: Sequence[Ids], *, value: int = PAD_ID, length: int | None = Non
     return torch.tensor([[*row[:width], *[value] * (width - len(row))] for row in rows])
 
 
-def draw_examples(
-    *, purpose: str, make: Callable[[np.random.Generator], tuple[Ids, Ids]], count: int = EXAMPLES
-) -> list[tuple[Ids, Ids]]:
+def draw_examples(*, purpose: str, make: Callable[[np.random.Generator], tuple[Ids, Ids]]) -> list[tuple[Ids, Ids]]:
     """Training examples, the same ones every time."""
-    return [make(stream(index=index, purpose=purpose)) for index in range(count)]
+    return [make(stream(index=index, purpose=purpose)) for index in range(EXAMPLES)]
 
 
 @dataclass(frozen=True, slots=True)

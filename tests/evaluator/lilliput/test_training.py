@@ -107,6 +107,15 @@ def test_training_one_step_writes_weights_and_their_digest(tmp_path):
     assert weights_digest(folder) in (tmp_path / "out" / "lock.json").read_text()
 
 
+@pytest.mark.parametrize("model", ["sentiment", "machine-translation"])
+def test_a_language_model_is_written_with_its_tokenizer(tmp_path, model, monkeypatch):
+    monkeypatch.setattr("evaluator.lilliput.training.texts.EXAMPLES", 40)
+    folder = train(Order(model=model, work=tmp_path, weights=tmp_path / "out", steps=1))
+    assert {file.name for file in folder.iterdir()} >= {"tokenizer.json", "tokenizer_config.json", "model.safetensors"}
+    names = load_file(folder / "model.safetensors").keys()
+    assert "lm_head.weight" not in names
+
+
 def test_the_record_tells_the_commands_that_lead_to_the_weights(tmp_path):
     order = Order(model="classification", work=tmp_path, weights=tmp_path / "out", steps=3, scenes=8, seed=1)
     assert train(dataclasses.replace(order, stop_after=1)) is None
