@@ -73,11 +73,11 @@ class TextExpert:
         return [{"text": answer} for answer in answers]
 
     def encode(self, texts: Sequence[tuple[str, ...]], **settings: object) -> Any:
-        """Token ids and masks of shape (batch, length); of a pair only the second text is cut."""
+        """Token ids and masks of shape (batch, length); of a pair the longer text is cut."""
         encoded = self._tokenizer(
             *(list(column) for column in zip(*texts, strict=True)),
             padding="max_length",
-            truncation="only_second" if len(self.inputs) == 2 else True,
+            truncation=True,
             max_length=self._length,
             return_tensors="pt",
             **settings,
