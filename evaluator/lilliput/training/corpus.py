@@ -94,15 +94,15 @@ def draw_maskable(rng: np.random.Generator) -> TextInput:
     """A text with all its words that follow from the rest."""
     kind = rng.random()
     document = draw_document(rng)
-    if kind < 0.4:
+    if kind < 0.5:
         words = tuple(word for event in document.events for word in event.recoverable)
         return TextInput(document.text.english, words)
-    if kind < 0.55:
+    if kind < 0.7:
         review = draw_review(rng)
         return TextInput(review.text.english, (review.judgement.english, *review.place.thing.recoverable))
-    if kind < 0.6:
+    if kind < 0.75:
         return TextInput(document.events[0].notice.english, document.events[0].recoverable)
-    if kind < 0.85:
+    if kind < 0.9:
         asked = draw_document_question(document=document, rng=rng).question
     elif kind < 0.97:
         asked = draw_question(scene=random_scene(rng), rng=rng)

@@ -40,7 +40,7 @@ TEXT_RECIPES: tuple[Recipe, ...] = (
         title="Machine Translation: T5, English to German",
         build=models.translator,
         objective=texts.translation_objective,
-        schedule=Schedule(steps=3500, learning_rate=3e-3),
+        schedule=Schedule(steps=5000, learning_rate=3e-3),
         tokenizer=bilingual_tokenizer,
     ),
     _recipe(
