@@ -82,8 +82,6 @@ class LilliputSamples:
 
     def missing(self, *, task: SampleTask) -> str | None:
         """Why there is no data for a task, or None if there is."""
-        if task.base == "image_captioning" and task.language == "de":
-            return "translation in the miniature world has not learnt the style of its captions yet"
         if task.base == "restoration" or (task.base in TEXT_SAMPLES and task.base not in _WITHOUT_EXPERT):
             return None
         return f'the miniature world has no data for "{task.base}" yet'

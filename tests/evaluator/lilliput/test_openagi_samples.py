@@ -97,7 +97,6 @@ def test_all_tasks_see_the_same_scene():
     [
         (Task(base="vqa", language="en"), "vqa"),
         (Task(base="object_detection", language="de"), "object_detection"),
-        (Task(base="image_captioning", language="de"), "captions"),
     ],
 )
 def test_tasks_without_data_say_so(task, words):
