@@ -1,10 +1,12 @@
 """The language experts on held-out texts. Bounds are those of the design, or a little below what was measured."""
 
 import pytest
+from transformers import AutoTokenizer
 
 from evaluator.experts.profile import load_expert, load_profile
 from evaluator.lilliput.openagi_samples import LilliputSamples
-from evaluator.lilliput.training.text_quality import TEXT_TOOLS, measure_texts, rouge_l
+from evaluator.lilliput.text_samples import TEXT_SAMPLES
+from evaluator.lilliput.training.text_quality import TEXT_TOOLS, measure_texts, rouge_l, sample_of
 from tests.evaluator.lilliput.factories import Task
 
 COUNT = 64
@@ -72,3 +74,14 @@ def test_rouge_l_is_the_share_of_the_longest_common_subsequence():
     assert rouge_l(output="a c", reference="a b c") == pytest.approx(0.8)
     assert rouge_l(output="", reference="a") == 0.0
     assert rouge_l(output="x", reference="a") == 0.0
+
+
+def test_the_bert_score_knows_every_word_of_both_languages():
+    tokenizer = AutoTokenizer.from_pretrained(load_profile("lilliput").scorers["BERT"].path, local_files_only=True)
+    for index in range(COUNT):
+        samples = [sample_of(base=base, index=index) for base in TEXT_SAMPLES]
+        texts = [text for s in samples for text in (s.reference.english, s.reference.german)]
+        texts += [source.text for sample in samples for source in sample.texts.values()]
+        for text in texts:
+            pieces = tokenizer.tokenize(text)
+            assert not [piece for piece in pieces if piece == "[UNK]" or piece.startswith("##")], text
