@@ -108,7 +108,6 @@ def test_a_text_without_a_mask_stays_as_it_is(experts):
     assert run(experts["Fill Mask"], [{"text": text}]) == [text]
 
 
-@pytest.mark.skipif("Text Generation" not in TOOLS, reason="the profile has no such expert")
 def test_a_continuation_begins_with_the_text(experts):
     (answer,) = run(experts["Text Generation"], [{"text": "On Monday Anna bought a sweet"}])
     assert answer.startswith("On Monday Anna bought a sweet cake")

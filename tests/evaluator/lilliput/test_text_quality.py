@@ -48,6 +48,10 @@ def test_sentiments_are_right(quality):
     assert quality["sentiment"]["accuracy"] >= 0.97
 
 
+def test_continuations_take_the_word_that_must_follow(quality):
+    assert quality["text-generation"]["right next word"] >= 0.9
+
+
 def answers(experts, *, task, tools):
     """Exact answers among the samples, after the tools one by one; each repairs or answers the text."""
     samples = LilliputSamples("validation")
