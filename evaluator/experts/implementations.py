@@ -20,6 +20,8 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "swin2sr": Implementation(module="evaluator.experts.restoration", code_version="1"),
         "restormer": Implementation(module="evaluator.experts.restoration", code_version="1"),
         "siggraph17": Implementation(module="evaluator.experts.restoration", code_version="1"),
+        "rt-detr": Implementation(module="evaluator.experts.detection", code_version="1"),
+        "vit-gpt2-captioner": Implementation(module="evaluator.experts.captioning", code_version="1"),
         "vit-classifier": Implementation(module="evaluator.experts.classification", code_version="1"),
         "t5": Implementation(module="evaluator.experts.generation", code_version="1"),
         "bart": Implementation(module="evaluator.experts.generation", code_version="1"),

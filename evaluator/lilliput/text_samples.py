@@ -13,6 +13,7 @@ from evaluator.lilliput.grammar import (
     draw_question,
     draw_review,
     label,
+    main_caption,
     object_names,
 )
 from evaluator.lilliput.grammar.captions import RECOVERABLE
@@ -78,7 +79,7 @@ def _picture_of_text(scene: Scene, stream: Stream) -> TextSample:  # noqa: ARG00
 
 TEXT_SAMPLES: Mapping[str, Callable[[Scene, Stream], TextSample]] = {
     "image_classification": lambda scene, stream: TextSample(label(scene)),  # noqa: ARG005
-    "image_captioning": lambda scene, stream: TextSample(caption(scene)),  # noqa: ARG005
+    "image_captioning": lambda scene, stream: TextSample(main_caption(scene)),  # noqa: ARG005
     "object_detection": lambda scene, stream: TextSample(object_names(scene)),  # noqa: ARG005
     "vqa": _visual_question,
     "text_to_image": _picture_of_text,

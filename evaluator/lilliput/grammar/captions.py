@@ -1,8 +1,8 @@
-"""Captions: the main object, where it is as seen from its first companion, and the background."""
+"""Captions: the main object, where it is as seen from the leftmost other, and the background."""
 
 from evaluator.lilliput.grammar.bilingual import Bilingual
 from evaluator.lilliput.grammar.german import Case, capitalised, english_article, noun_phrase
-from evaluator.lilliput.grammar.labels import BACKGROUND, BACKGROUNDS, thing_phrase
+from evaluator.lilliput.grammar.labels import BACKGROUND, BACKGROUNDS, listed_things, thing_phrase
 from evaluator.lilliput.scenes import Scene, direction_between
 from evaluator.lilliput.vocabulary import Direction
 
@@ -26,13 +26,26 @@ def background_phrase(scene: Scene) -> Bilingual:
     return Bilingual(english, f"auf {german}")
 
 
+def main_caption(scene: Scene) -> Bilingual:
+    """The main object and the background, for example `A red star is on a green background.`
+
+    This is the style of captioning tasks. A caption that goes on to a companion is for those who draw from it.
+    """
+    subject = thing_phrase(scene.main, case=Case.NOMINATIVE)
+    background = background_phrase(scene)
+    return Bilingual(
+        capitalised(f"{subject.english} is {background.english}."),
+        capitalised(f"{subject.german} ist {background.german}."),
+    )
+
+
 def caption(scene: Scene) -> Bilingual:
     """One sentence, for example `A red star is to the left of a blue ring on a green background.`"""
     subject = thing_phrase(scene.main, case=Case.NOMINATIVE)
     background = background_phrase(scene)
     english, german = f"{subject.english} is", f"{subject.german} ist"
     if len(scene.things) > 1:
-        other = scene.things[1]
+        other = listed_things(scene)[1]
         direction = DIRECTIONS[direction_between(subject=scene.main, other=other)]
         phrase = thing_phrase(other, case=Case.DATIVE)
         english += f" {direction.english} {phrase.english}"

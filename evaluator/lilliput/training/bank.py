@@ -20,6 +20,7 @@ _COLOURS, _SHAPES, _BACKGROUNDS = list(Colour), list(Shape), list(Background)
 class Bank:
     """Pictures of a split and what they show."""
 
+    split: Split
     pixels: npt.NDArray[np.uint8]
     """Shape (scenes, 64, 64, 3)."""
     attributes: npt.NDArray[np.int64]
@@ -39,7 +40,8 @@ def load_bank(*, work: Path, split: Split, count: int) -> Bank:
     folder = work / f"{split}-{count}-v{WORLD_VERSION}"
     if not (folder / "complete.json").exists():
         _render_bank(folder=folder, split=split, count=count)
-    return Bank(pixels=np.load(folder / "pixels.npy", mmap_mode="r"), attributes=np.load(folder / "attributes.npy"))
+    pixels, attributes = np.load(folder / "pixels.npy", mmap_mode="r"), np.load(folder / "attributes.npy")
+    return Bank(split=split, pixels=pixels, attributes=attributes)
 
 
 def _render_bank(*, folder: Path, split: Split, count: int) -> None:

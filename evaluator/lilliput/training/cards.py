@@ -10,6 +10,8 @@ from evaluator.lilliput.training.recipes import RECIPES
 from evaluator.lilliput.training.restoration import RESTORATION_NOTE
 
 _DATA = {
+    "captioning": "clean training scenes and their captions; begins with the encoder of `lilliput train scene-encoder`",
+    "object-detection": "clean training scenes and their objects; begins with the encoder that captioning begins with",
     "bert-score": "sentences and stories of the bilingual grammar in both languages, one in five words masked",
     "machine-translation": "labels, object lists, captions, answers, summaries, sentences, each with its German",
     "fill-mask": "stories, reviews, questions and captions, masked where the rest of a text determines the word",

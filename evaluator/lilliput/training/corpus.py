@@ -13,6 +13,7 @@ from evaluator.lilliput.grammar import (
     draw_review,
     joined,
     label,
+    main_caption,
     object_names,
 )
 from evaluator.lilliput.grammar.captions import RECOVERABLE
@@ -56,6 +57,7 @@ def _notice(rng: np.random.Generator) -> Bilingual:
 _PAIRS: tuple[tuple[float, Callable[[np.random.Generator], Bilingual]], ...] = (
     (0.06, lambda rng: label(random_scene(rng))),
     (0.34, lambda rng: object_names(random_scene(rng))),
+    (0.10, lambda rng: main_caption(random_scene(rng))),
     (0.16, lambda rng: caption(random_scene(rng))),
     (0.06, _scene_answer),
     (0.08, _document_answer),

@@ -33,6 +33,16 @@ def write_config(*, config: dict[str, object], folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
 
 
+def export_transformers(model: nn.Module, folder: Path) -> None:
+    """Write a `transformers` model with its configuration."""
+    config: dict[str, object] = model.config.to_dict()  # type: ignore[operator, union-attr]
+    # The library's version is no part of the model: the digest must not change with it.
+    for part in (config, *(value for value in config.values() if isinstance(value, dict))):
+        part.pop("transformers_version", None)
+    write_config(config={**config, "dtype": "float32", "architectures": [type(model).__name__]}, folder=folder)
+    write_weights(model=model, folder=folder)
+
+
 def update_lock(*, weights: Path, model: str) -> str:
     """Record the digest of one model's folder in the lock file beside it, and return it."""
     path = weights / LOCK

@@ -18,6 +18,7 @@ from evaluator.lilliput.training.recipes import RESTORER_FOLDERS
 from evaluator.lilliput.training.restoration import as_tensor
 from evaluator.lilliput.training.states import RESTORING_ORDER
 from evaluator.lilliput.training.text_quality import TextQuality, measure_texts
+from evaluator.lilliput.training.vision_quality import vision_quality
 from evaluator.lilliput.vocabulary import CLASS_LABELS, Colour, Shape
 from evaluator.metrics.similarity import Scorer, load_scorer
 from evaluator.values import Image
@@ -151,6 +152,8 @@ class Quality:
     ablations: Mapping[str, Mapping[str, tuple[float, float]]]
     """By the degradations present, then by plan: ViT score and accuracy."""
     labels: Mapping[str, float]
+    vision: Mapping[str, Mapping[str, float]]
+    """Of the experts that put a picture into words: by folder of weights, then by measure."""
     texts: TextQuality
 
     def lines(self) -> Iterator[str]:
@@ -159,6 +162,8 @@ class Quality:
         for name, (before, after) in self.restoration.items():
             yield f"{name}: {_unit(name).format(before)} before, {_unit(name).format(after)} after"
         yield f"classification: {self.accuracy:.1%} of clean images"
+        for model, measures in self.vision.items():
+            yield from (f"{model}: {name}: {figure:.1%}" for name, figure in measures.items())
         yield from self.texts.lines()
         for name, score in self.labels.items():
             yield f"BERT score of a label with {name}: {score:.3f}"
@@ -177,6 +182,8 @@ class Quality:
         if model == "classification":
             figures = {f"accuracy on {self.scenes} clean images": f"{self.accuracy:.1%}"}
             return figures | {f"accuracy, {p}, untreated": f"{r['nothing'][1]:.1%}" for p, r in self.ablations.items()}
+        if model in self.vision:
+            return {f"{name}, {self.scenes} clean images": f"{v:.1%}" for name, v in self.vision[model].items()}
         if model == "vit-score":
             return {
                 f"mean score, {present}": f"{rows['gold'][0]:.3f} restored, {rows['nothing'][0]:.3f} untreated"
@@ -202,5 +209,6 @@ def measure_quality(*, profile: Profile, count: int) -> Quality:
             for present in states
         },
         labels=label_margin(bench),
+        vision=vision_quality(experts=bench.experts, count=count),
         texts=measure_texts(experts=bench.experts, count=count),
     )

@@ -1,6 +1,6 @@
 """What a recipe is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,3 +24,7 @@ class Recipe:
     export: Callable[[nn.Module, Path], None]
     pictures: bool = True
     """False for models that read texts only; they get a bank of a single scene."""
+    begin: Callable[[nn.Module, Mapping[str, Path]], None] | None = None
+    """Fills the new model with weights trained before; from the folders `work` and `weights`."""
+    shipped: bool = True
+    """Otherwise the weights stay in the work folder, for models that begin from them."""

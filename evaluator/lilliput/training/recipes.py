@@ -17,12 +17,13 @@ from evaluator.lilliput.degradations import Degradation
 from evaluator.lilliput.scenes import SIZE
 from evaluator.lilliput.training import language
 from evaluator.lilliput.training.bank import Bank
-from evaluator.lilliput.training.export import write_config, write_weights
+from evaluator.lilliput.training.export import export_transformers, write_config, write_weights
 from evaluator.lilliput.training.loop import Objective, Schedule
 from evaluator.lilliput.training.recipe import Recipe
 from evaluator.lilliput.training.recognition import ClassificationObjective, SimilarityModel, SimilarityObjective
 from evaluator.lilliput.training.restoration import ColourObjective, PixelObjective, RestorationData
 from evaluator.lilliput.training.text_recipes import TEXT_RECIPES
+from evaluator.lilliput.training.vision_recipes import VISION_RECIPES
 from evaluator.lilliput.vocabulary import CLASS_LABELS
 
 RESTORER_FOLDERS: Mapping[Degradation, str] = {
@@ -147,17 +148,9 @@ def _similarity() -> nn.Module:
     return SimilarityModel(ViTModel(config, add_pooling_layer=False))
 
 
-def _export_transformers(model: nn.Module, folder: Path) -> None:
-    config: dict[str, object] = model.config.to_dict()  # type: ignore[operator, union-attr]
-    # The library's version is no part of the model: the digest must not change with it.
-    config.pop("transformers_version", None)
-    write_config(config={**config, "dtype": "float32", "architectures": [type(model).__name__]}, folder=folder)
-    write_weights(model=model, folder=folder)
-
-
 def _export_encoder(model: nn.Module, folder: Path) -> None:
     assert isinstance(model, SimilarityModel)
-    _export_transformers(model.encoder, folder)
+    export_transformers(model.encoder, folder)
 
 
 def _exporter(config: RestormerConfig | ColorizerConfig) -> Callable[[nn.Module, Path], None]:
@@ -185,7 +178,7 @@ RECIPES: Mapping[str, Recipe] = {
             build=_super_resolution,
             objective=_pixels(Degradation.LOW_RESOLUTION),
             schedule=Schedule(steps=3000, learning_rate=2e-3),
-            export=_export_transformers,
+            export=export_transformers,
         ),
         Recipe(
             name="denoising",
@@ -217,8 +210,9 @@ RECIPES: Mapping[str, Recipe] = {
             build=_classifier,
             objective=lambda bank, weights: ClassificationObjective(bank),  # noqa: ARG005
             schedule=Schedule(steps=6000, learning_rate=1e-3),
-            export=_export_transformers,
+            export=export_transformers,
         ),
+        *VISION_RECIPES,
         Recipe(
             name="vit-score",
             title="ViT score: Vision Transformer encoder",

@@ -56,6 +56,8 @@ def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> 
     reached = reached_step(checkpoint) if order.resume else 0
     runs = begin_run(path=checkpoint.with_suffix(".runs.json"), steps=steps, reached=reached)
     model = recipe.build()
+    if recipe.begin is not None and not reached:
+        recipe.begin(model, {"work": order.work, "weights": order.weights})
     last = fit(
         model=model,
         objective=recipe.objective(bank, order.weights),
@@ -67,10 +69,11 @@ def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> 
     )
     if last < steps:
         return None
-    folder = order.weights / recipe.name
+    folder = (order.weights if recipe.shipped else order.work) / recipe.name
     recipe.export(model.eval(), folder)
     write_training_record(order=order, runs=runs, folder=folder)
-    update_lock(weights=order.weights, model=recipe.name)
+    if recipe.shipped:
+        update_lock(weights=order.weights, model=recipe.name)
     return folder
 
 

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluator.experts.protocol import Expert
-from evaluator.lilliput.grammar import Bilingual, caption, draw_document, draw_review, label, mask_word, object_names
+from evaluator.lilliput.grammar import (
+    Bilingual,
+    caption,
+    draw_document,
+    draw_review,
+    label,
+    main_caption,
+    mask_word,
+    object_names,
+)
 from evaluator.lilliput.scenes import Scene, draw_scene
 from evaluator.lilliput.seeds import Split, generator
 from evaluator.lilliput.text_samples import TEXT_SAMPLES, Stream, TextInput, TextSample
@@ -50,6 +59,7 @@ _TRANSLATED: Mapping[str, Callable[[Scene, Stream, int], Bilingual]] = {
     "labels": lambda scene, stream, index: label(scene),  # noqa: ARG005
     "object lists": lambda scene, stream, index: object_names(scene),  # noqa: ARG005
     "captions": lambda scene, stream, index: caption(scene),  # noqa: ARG005
+    "captions of the main object": lambda scene, stream, index: main_caption(scene),  # noqa: ARG005
     "visual answers": lambda scene, stream, index: sample_of(base="vqa", index=index).reference,  # noqa: ARG005
     "document answers": lambda scene, stream, index: sample_of(base="qa", index=index).reference,  # noqa: ARG005
     "summaries": lambda scene, stream, index: sample_of(base="summarization", index=index).reference,  # noqa: ARG005

@@ -11,13 +11,13 @@ from evaluator.values import encode
 from tests.evaluator.lilliput.factories import clean_images, degraded_images
 
 TOOLS = tuple(tool for tool in load_profile("lilliput").experts if set(OPENAGI[tool].inputs) == {"image"})
-RESTORING = tuple(tool for tool in TOOLS if tool != "Image Classification")
+RESTORING = tuple(tool for tool in TOOLS if set(OPENAGI[tool].outputs) == {"image"})
 
 
 @pytest.fixture(scope="module")
 def experts():
-    specs = load_profile("lilliput").experts
-    return {tool: load_expert(spec=specs[tool]) for tool in TOOLS}
+    profile = load_profile("lilliput")
+    return {tool: load_expert(spec=profile.experts[tool]) for tool in TOOLS}
 
 
 def run(expert, images):
@@ -72,6 +72,21 @@ def test_super_resolution_also_enlarges_what_is_large_already(experts):
 def test_the_classifier_takes_any_size(experts, size):
     (output,) = run(experts["Image Classification"], [clean_images(count=1)[0].resize(size)])
     assert output["text"] in CLASS_LABELS
+
+
+@pytest.mark.parametrize("size", [(32, 32), (128, 128), (50, 9), (1, 1)])
+def test_the_captioner_says_a_sentence_about_any_size(experts, size):
+    (output,) = run(experts["Image Captioning"], [clean_images(count=1)[0].resize(size)])
+    assert output["text"].startswith(("A ", "An "))
+    assert output["text"].endswith(" background.")
+
+
+def test_the_captioner_sees_only_the_image(experts):
+    """The same pixels give the same words, a picture without its colours gives others."""
+    images = clean_images(count=8)
+    gray = [image.convert("L").convert("RGB") for image in images]
+    assert run(experts["Image Captioning"], images) == run(experts["Image Captioning"], images)
+    assert run(experts["Image Captioning"], images) != run(experts["Image Captioning"], gray)
 
 
 def test_the_colorizer_sees_only_lightness(experts):

@@ -23,6 +23,12 @@ def test_classification_gives_the_english_label():
     assert LilliputSamples("validation").reference(task=task, index=0) in CLASS_LABELS
 
 
+def test_captioning_asks_for_the_main_object_and_the_background():
+    task = Task(base="image_captioning", language="en")
+    caption = LilliputSamples("public").reference(task=task, index=5)
+    assert caption == "A red triangle is on a light blue background."
+
+
 def test_classification_gives_the_german_label():
     samples = LilliputSamples("public")
     task = Task(degradations=("blur",), base="image_classification", language="de")
@@ -90,7 +96,7 @@ def test_all_tasks_see_the_same_scene():
     ("task", "words"),
     [
         (Task(base="vqa", language="en"), "vqa"),
-        (Task(base="image_captioning", language="de"), "image_captioning"),
+        (Task(base="object_detection", language="de"), "object_detection"),
     ],
 )
 def test_tasks_without_data_say_so(task, words):

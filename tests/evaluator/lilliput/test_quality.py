@@ -14,6 +14,7 @@ from evaluator.lilliput.training.quality import (
     restoration_quality,
 )
 from evaluator.lilliput.training.states import RESTORING_ORDER
+from evaluator.lilliput.training.vision_quality import vision_quality
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,11 @@ def test_colorization_at_least_halves_the_chroma_error(restoration):
 
 def test_classification_knows_clean_images(bench):
     assert bench.accuracy(bench.clean()) >= 0.9
+
+
+def test_most_captions_of_clean_images_are_exactly_right(bench):
+    measures = vision_quality(experts=bench.experts, count=64)["captioning"]
+    assert measures["captions that are exactly right"] >= 0.8
 
 
 @pytest.mark.parametrize("degradation", RESTORING_ORDER)
