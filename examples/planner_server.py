@@ -1,6 +1,6 @@
 """A complete planner endpoint (planner/1) with nothing but Python: python examples/planner_server.py [--port 9000]
 
-It reads the request's words and repairs what they complain about. Replace `make_plan` by your own planner.
+It repairs what the request's words complain about, then does what they ask. Replace `make_plan` by your own planner.
 """
 
 import argparse
@@ -8,28 +8,33 @@ import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-# What a word in the request asks for, in the order in which the tools are called.
-WORDS = {
-    "low-resolutioned": "Image Super Resolution",
-    "noisy": "Image Denoising",
-    "blurry": "Image Deblurring",
-    "grayscale": "Colorization",
-    "class label": "Image Classification",
-}
+REPAIRS = {"low-resolutioned": "Image Super Resolution", "noisy": "Image Denoising", "blurry": "Image Deblurring",
+           "grayscale": "Colorization"}  # fmt: skip
+GOALS = {"caption": "Image Captioning", "class label": "Image Classification", "object names": "Object Detection",
+         "generate a image": "Text to Image Generation", "summarization": "Text Summarization",
+         "sentiment": "Sentiment Analysis", "document and": "Question Answering",
+         "image and": "Visual Question Answering", "in German": "Machine Translation"}  # fmt: skip
 
 
 def make_plan(request: dict[str, Any]) -> dict[str, Any]:
     """Answer one planner/1 request with a plan in the form plan/1."""
-    text, offered = request["task"]["request"], {tool["name"]: tool for tool in request["tools"]}
-    value, steps = "$" + next(iter(request["task"]["resources"])), []
-    for word, name in WORDS.items():
-        if word in text and name in offered:
-            argument, output = next(iter(offered[name]["inputs"])), next(iter(offered[name]["outputs"]))
-            step_id = f"s{len(steps) + 1}"
-            result = f"{step_id}.{output}"
-            steps.append({"id": step_id, "tool": name, "inputs": {argument: value}, "outputs": {output: result}})
-            value = result
-    return {"steps": steps, "answers": [value]}
+    text, tools, steps = request["task"]["request"], {tool["name"]: tool for tool in request["tools"]}, []
+
+    def call(name: str, *values: str) -> str:
+        step_id, output = f"s{len(steps) + 1}", next(iter(tools[name]["outputs"]))
+        inputs = dict(zip(tools[name]["inputs"], values, strict=True))
+        steps.append({"id": step_id, "tool": name, "inputs": inputs, "outputs": {output: f"{step_id}.{output}"}})
+        return f"{step_id}.{output}"
+
+    values = []
+    for resource, kind in request["task"]["resources"].items():
+        repairs = REPAIRS if kind == "image" else {f"clozed English {resource}": "Fill Mask"}
+        values.append(f"${resource}")
+        for tool in (tool for word, tool in repairs.items() if word in text and tool in tools):
+            values[-1] = call(tool, values[-1])
+    for tool in (tool for word, tool in GOALS.items() if word in text and tool in tools):
+        values = [call(tool, *values)]
+    return {"steps": steps, "answers": values[:1]}
 
 
 class Handler(BaseHTTPRequestHandler):
