@@ -1,7 +1,7 @@
 """What is wrong with requests of the released files, rule by rule. Nothing is mended or left out: it is flagged.
 
 Each rule looks at one request only. Those that excuse a planner from answering, because no plan could be right or
-nobody could tell, keep the request out of the split `active`; all requests stay in the split `all`.
+the gold is not what its form promises, keep the request out of the split `active`; all requests stay in the split `all`.
 """
 
 import json
@@ -114,7 +114,7 @@ def _names(*, text: str, file: str) -> bool:
 
 RULES = (
     Rule("deprecated", "the file itself marks the request as deprecated", True, _is_deprecated),
-    Rule("unparsable", "the gold decomposition is not JSON", False, _is_no_json),
+    Rule("unparsable", "the gold decomposition is not JSON", True, _is_no_json),
     Rule("unreadable", "no reader here understands the gold decomposition", True, _is_unreadable),
     Rule("unreachable", "a subtask is to edit an image but is given boxes only", True, _is_unreachable),
     Rule("mangled_name", "names of files in the request are glued together", True, _has_mangled_name),
