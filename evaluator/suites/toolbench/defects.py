@@ -1,7 +1,7 @@
 """What is wrong with requests of the released files, rule by rule. Nothing is mended or left out: it is flagged.
 
 Each rule looks at one request only. Those that excuse a planner from answering, because no plan could be right or
-the gold is not what its form promises, keep the request out of the split `active`; all requests stay in the split `all`.
+the gold is not what its form promises, keep the request out of the split `active`; all stay in the split `all`.
 """
 
 import json
