@@ -22,6 +22,7 @@ from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training.bank import Bank
 from evaluator.lilliput.training.export import export_transformers
 from evaluator.lilliput.training.recognition import normalised
+from evaluator.lilliput.training.rows import Rows
 from evaluator.lilliput.training.scene_encoder import PatchHeads, batch_of_patch_labels, trained_encoder, vision_config
 
 NAME = "clip-score"
@@ -52,10 +53,18 @@ def tokenizer() -> CLIPTokenizer:
     return CLIPTokenizer(vocab=ids, merges=merges, model_max_length=LENGTH)
 
 
+def batch_of_captions(*, bank: Bank, indices: np.ndarray) -> Tensor:
+    """The captions of some scenes as token ids, (batch, 24)."""
+    return torch.from_numpy(_caption_rows(split=bank.split, count=len(bank)).take(indices))
+
+
 @cache
-def caption_tokens(*, split: Split, index: int) -> Tensor:
-    """The caption of a scene as token ids, padded to 24."""
-    return tokens_of(caption(draw_scene(split=split, index=index)).english)
+def _caption_rows(*, split: Split, count: int) -> Rows:
+    def compute(new: np.ndarray) -> np.ndarray:
+        texts = (caption(draw_scene(split=split, index=int(index))).english for index in new)
+        return np.stack([tokens_of(text).numpy() for text in texts])
+
+    return Rows(count=count, compute=compute)
 
 
 def tokens_of(text: str) -> Tensor:
@@ -168,7 +177,7 @@ class ContrastiveObjective:
         pixels = roughened(normalised(np.asarray(self.bank.pixels[indices])), rng=rng)
         seen = clip.vision_model(pixel_values=pixels)
         images = F.normalize(clip.visual_projection(seen.pooler_output), dim=-1)
-        tokens = torch.stack([caption_tokens(split=self.bank.split, index=int(index)) for index in indices])
+        tokens = batch_of_captions(bank=self.bank, indices=indices)
         texts = F.normalize(clip.text_projection(clip.text_model(input_ids=tokens).pooler_output), dim=-1)
         logits = clip.logit_scale.exp().clamp(max=_SHARPEST) * images @ texts.T
         same = torch.arange(self.batch)

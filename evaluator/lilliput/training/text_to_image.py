@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from evaluator.lilliput.scenes import SIZE
 from evaluator.lilliput.training import contrastive, image_autoencoder
 from evaluator.lilliput.training.bank import Bank
 from evaluator.lilliput.training.recognition import normalised
+from evaluator.lilliput.training.rows import Rows
 
 NAME = "text-to-image"
 _WIDTH = 88
@@ -87,45 +87,41 @@ def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
     model.text_encoder.load_state_dict(state if own == set(state) else {f"{prefix}{k}": v for k, v in state.items()})
 
 
-@dataclass(frozen=True, slots=True)
 class DrawingObjective:
     """Mean squared error of the velocity (Salimans and Ho, 2022) at a random time."""
 
-    bank: Bank
-    batch: int = 32
-    latents: dict[int, Tensor] = field(default_factory=dict)
-    """Of the scenes met so far; the autoencoder does not change."""
+    def __init__(self, bank: Bank, *, batch: int = 32) -> None:
+        self._bank = bank
+        self._batch = batch
+        self._schedule = noise_schedule()
+        self._latents: Rows | None = None
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         assert isinstance(model, DrawingModel)
-        indices = np.sort(rng.integers(len(self.bank), size=self.batch))
-        clean = self._latents(model=model, indices=indices)
-        empty = contrastive.tokens_of("")
-        tokens = torch.stack(
-            [
-                empty
-                if rng.random() < _DROPPED
-                else contrastive.caption_tokens(split=self.bank.split, index=int(index))
-                for index in indices
-            ]
-        )
+        indices = np.sort(rng.integers(len(self._bank), size=self._batch))
+        clean = torch.from_numpy(self._rows(model).take(indices))
         noise = torch.from_numpy(rng.standard_normal(clean.shape, dtype=np.float32))
         # One time from each of as many equal intervals: less chance than drawing them all from the whole.
-        shares = (rng.permutation(self.batch) + rng.random(self.batch)) / self.batch
+        shares = (rng.permutation(self._batch) + rng.random(self._batch)) / self._batch
         times = torch.from_numpy((shares * _STEPS).astype(np.int64)).clamp(max=_STEPS - 1)
-        schedule = noise_schedule()
+        tokens = contrastive.batch_of_captions(bank=self._bank, indices=indices)
+        tokens[torch.from_numpy(rng.random(self._batch) < _DROPPED)] = contrastive.tokens_of("")
         text = model.text_encoder(input_ids=tokens).last_hidden_state
-        noisy = schedule.add_noise(clean, noise, times)
+        noisy = self._schedule.add_noise(clean, noise, times)
         velocity = model.unet(noisy, times, encoder_hidden_states=text).sample
-        return F.mse_loss(velocity, schedule.get_velocity(clean, noise, times))
+        return F.mse_loss(velocity, self._schedule.get_velocity(clean, noise, times))
 
-    @torch.no_grad()
-    def _latents(self, *, model: DrawingModel, indices: np.ndarray) -> Tensor:
-        new = sorted({int(index) for index in indices} - self.latents.keys())
-        if new:
-            encoded = model.vae.encode(normalised(np.asarray(self.bank.pixels[new]))).latent_dist.mean
-            self.latents.update(zip(new, encoded, strict=True))
-        return torch.stack([self.latents[int(index)] for index in indices])
+    def _rows(self, model: DrawingModel) -> Rows:
+        """The latents of scenes met so far; the autoencoder does not change."""
+        if self._latents is None:
+
+            @torch.no_grad()
+            def compute(new: np.ndarray) -> np.ndarray:
+                values = normalised(np.asarray(self._bank.pixels[new]))
+                return np.asarray(model.vae.encode(values).latent_dist.mean.numpy())
+
+            self._latents = Rows(count=len(self._bank), compute=compute)
+        return self._latents
 
 
 def pipeline_of(model: DrawingModel) -> StableDiffusionPipeline:
