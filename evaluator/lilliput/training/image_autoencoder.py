@@ -17,12 +17,14 @@ from evaluator.lilliput.training.export import write_config, write_weights
 from evaluator.lilliput.training.recognition import normalised
 
 NAME = "image-autoencoder"
-CHANNELS = 8
+CHANNELS = 12
 """Of the latents, which have an eighth of the picture's width and height."""
 _WIDTHS = (16, 24, 40, 48)
 _DIVERGENCE = 1e-3
 _MEMORY = 0.99
 """Of the running mean and variance of the latents."""
+_LEAST = 0.05
+"""Deviation below which a channel is not stretched: it says nothing."""
 
 
 class AutoencoderModel(nn.Module):
@@ -39,7 +41,7 @@ class AutoencoderModel(nn.Module):
 
     @torch.no_grad()
     def remember(self, latents: Tensor) -> None:
-        """Take the latents of a batch, (batch, 8, 8, 8), into the statistics."""
+        """Take the latents of a batch, (batch, 12, 8, 8), into the statistics."""
         self.mean.lerp_(latents.mean(dim=(0, 2, 3)), 1 - _MEMORY)
         self.variance.lerp_((latents - self.mean[:, None, None]).square().mean(dim=(0, 2, 3)), 1 - _MEMORY)
 
@@ -70,7 +72,7 @@ class AutoencoderObjective:
     """L1 and L2 of the pixels in [-1, 1], and a little divergence of the latents from the normal distribution."""
 
     bank: Bank
-    batch: int = 16
+    batch: int = 8
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         assert isinstance(model, AutoencoderModel)
@@ -87,8 +89,8 @@ class AutoencoderObjective:
 
 @torch.no_grad()
 def normalise(model: AutoencoderModel) -> None:
-    """Change the 1x1 convolutions around the latents so that these get mean 0 and variance 1 in every channel."""
-    mean, deviation = model.mean, model.variance.sqrt()
+    """Change the 1x1 convolutions around the latents so that these get mean 0 and deviation 1 in every channel."""
+    mean, deviation = model.mean, model.variance.sqrt().clamp(min=_LEAST)
     to_latents, from_latents = model.autoencoder.quant_conv, model.autoencoder.post_quant_conv
     assert to_latents is not None
     assert from_latents is not None

@@ -59,7 +59,7 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="Visual Question Answering: ViLT",
         build=visual_questions.build,
         objective=lambda bank, weights: visual_questions.QuestionObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=4500, learning_rate=1e-3),
+        schedule=Schedule(steps=4200, learning_rate=1e-3),
         export=visual_questions.export,
         begin=visual_questions.begin,
         needs=(scene_encoder.NAME,),
@@ -69,7 +69,7 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="CLIP score: CLIP",
         build=contrastive.build,
         objective=lambda bank, weights: contrastive.ContrastiveObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=2500, learning_rate=1e-3),
+        schedule=Schedule(steps=2600, learning_rate=1e-3),
         export=contrastive.export,
         begin=contrastive.begin,
         needs=(scene_encoder.NAME,),
@@ -79,7 +79,7 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="Autoencoder of clean scenes: AutoencoderKL",
         build=image_autoencoder.build,
         objective=lambda bank, weights: image_autoencoder.AutoencoderObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=800, learning_rate=2e-3, weight_decay=0.0),
+        schedule=Schedule(steps=3600, learning_rate=2e-3, weight_decay=0.0),
         export=image_autoencoder.export,
         shipped=False,
     ),
@@ -88,7 +88,7 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="Text to Image Generation: Stable Diffusion",
         build=text_to_image.build,
         objective=lambda bank, weights: text_to_image.DrawingObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=3000, learning_rate=1e-3),
+        schedule=Schedule(steps=5800, learning_rate=1e-3),
         export=text_to_image.export,
         begin=text_to_image.begin,
         needs=(contrastive.NAME, image_autoencoder.NAME),

@@ -191,6 +191,7 @@ def test_normalised_latents_have_mean_0_and_deviation_1_and_are_read_as_before(b
         painted = model.autoencoder.decode(before.mean).sample
         model.mean.copy_(before.mean.mean(dim=(0, 2, 3)))
         model.variance.copy_(before.mean.var(dim=(0, 2, 3), correction=0))
+        assert model.variance.min() > 0.05**2
         deviation = model.variance.sqrt()[None, :, None, None]
         image_autoencoder.normalise(model)
         after = model.autoencoder.encode(pixels).latent_dist
@@ -240,3 +241,19 @@ def test_what_a_model_begins_from_is_trained_first(tmp_path, monkeypatch):
     index = drawing / "model_index.json"
     assert "StableDiffusionPipeline" in index.read_text()
     assert not any("_diffusers_version" in path.read_text() for path in drawing.rglob("*.json"))
+
+
+def test_drawing_arrives_where_a_perfect_network_points():
+    torch.manual_seed(0)
+    clean, picture = torch.randn(1, 12, 8, 8), torch.randn(1, 12, 8, 8)
+    schedule = text_to_image.noise_schedule()
+    schedule.set_timesteps(8)
+    for time in schedule.timesteps:
+        share = schedule.alphas_cumprod[time]
+        noise = (picture - share.sqrt() * clean) / (1 - share).sqrt()
+        velocity = share.sqrt() * noise - (1 - share).sqrt() * clean
+        asked = schedule.get_velocity(clean, noise, time[None])
+        assert torch.allclose(velocity, asked, atol=1e-5)
+        picture = schedule.step(velocity, time, picture).prev_sample
+    assert schedule.alphas_cumprod[schedule.timesteps[0]] == 0
+    assert torch.allclose(picture, clean, atol=1e-4)
