@@ -21,9 +21,8 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="Encoder of clean scenes: Vision Transformer",
         build=scene_encoder.build,
         objective=lambda bank, weights: scene_encoder.SceneObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=2000, learning_rate=1.5e-3),
+        schedule=Schedule(steps=4500, learning_rate=1.5e-3),
         export=_export_scene_encoder,
-        begin=scene_encoder.begin,
         shipped=False,
     ),
     Recipe(
@@ -31,7 +30,7 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="Image Captioning: Vision Transformer with GPT-2",
         build=captioning.build,
         objective=lambda bank, weights: captioning.CaptioningObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=1400, learning_rate=1e-3),
+        schedule=Schedule(steps=1000, learning_rate=1e-3),
         export=captioning.export,
         begin=captioning.begin,
     ),
@@ -45,4 +44,4 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         begin=detection.begin,
     ),
 )
-"""In the order of training: all need the classifier, the experts also the encoder."""
+"""In the order of training: the experts need the encoder."""

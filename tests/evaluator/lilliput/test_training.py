@@ -95,7 +95,7 @@ def test_restoration_targets_lack_just_the_degradation(work):
     bank = load_bank(work=work, split=Split.TRAIN, count=8)
     data = RestorationData(bank=bank, degradation=Degradation.LOW_RESOLUTION, batch=4)
     for source, target in data.pairs(rng=np.random.default_rng(0)):
-        assert source.shape == (2, 32, 32, 3)
+        assert source.shape == (2, 16, 16, 3)
         assert target.shape == (2, 64, 64, 3)
 
 
