@@ -13,6 +13,8 @@ class Implementation:
     """Imported when the first expert of it is loaded."""
     code_version: str
     """Raised by hand whenever the code around the model changes what it returns; part of store keys and digests."""
+    samples: bool = False
+    """Whether it draws random numbers: such an expert has `run_seeded`, which takes a seed for each item."""
 
 
 IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
@@ -22,6 +24,8 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "siggraph17": Implementation(module="evaluator.experts.restoration", code_version="1"),
         "rt-detr": Implementation(module="evaluator.experts.detection", code_version="1"),
         "vit-gpt2-captioner": Implementation(module="evaluator.experts.captioning", code_version="1"),
+        "vilt-vqa": Implementation(module="evaluator.experts.visual_questions", code_version="1"),
+        "stable-diffusion": Implementation(module="evaluator.experts.drawing", code_version="1", samples=True),
         "vit-classifier": Implementation(module="evaluator.experts.classification", code_version="1"),
         "t5": Implementation(module="evaluator.experts.generation", code_version="1"),
         "bart": Implementation(module="evaluator.experts.generation", code_version="1"),
@@ -32,8 +36,8 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
     }
 )
 
-SCORER_CODE_VERSIONS: Mapping[str, str] = MappingProxyType({"ViT": "1", "BERT": "1"})
-"""The same for the scorers of `evaluator.metrics.similarity`."""
+SCORER_CODE_VERSIONS: Mapping[str, str] = MappingProxyType({"ViT": "1", "BERT": "1", "CLIP": "1"})
+"""The same for the scorers of `evaluator.metrics`."""
 
 
 def implementation_of(name: str) -> Implementation:

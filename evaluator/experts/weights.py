@@ -17,14 +17,23 @@ class WeightsError(ExpertError):
 def weights_digest(folder: Path) -> str:
     """SHA-256 over the names and contents of the files that change a model's output, in hexadecimal.
 
+    Files of subfolders count under their path from the folder on, with slashes.
+
     Raises:
         WeightsError: the folder does not exist or has no weights.
     """
-    if not (folder / "model.safetensors").is_file():
-        raise WeightsError(f"there are no weights (model.safetensors) in {folder}")
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name not in _NOT_COUNTED)
-    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in _NOT_COUNTED)
+    if not has_weights(folder):
+        raise WeightsError(f"there are no weights (model.safetensors, or model_index.json and its parts) in {folder}")
+    digests = {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     return canonical_json.digest(digests)
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether there is a model in the layout of `transformers`, or a pipeline in that of `diffusers`."""
+    if (folder / "model.safetensors").is_file():
+        return True
+    return (folder / "model_index.json").is_file() and any(folder.glob("*/*.safetensors"))
 
 
 def verify_weights(*, folder: Path, expected: str) -> None:

@@ -9,7 +9,7 @@ follows the paper. The embedding is the CLS token of the last hidden state, sinc
 without a trained pooler is random.
 
 Scores do not depend on what else is scored in the same call: images go through the encoder in batches of one fixed
-shape, texts one by one.
+shape, texts one by one. Embeddings of references are computed once and kept. The CLIP score has a module of its own.
 """
 
 from collections import defaultdict
@@ -26,6 +26,8 @@ from transformers import AutoModel, AutoTokenizer, ViTModel
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.profile import Profile, ScorerSpec
 from evaluator.experts.weights import verify_weights
+from evaluator.metrics.clip import CLIPScore
+from evaluator.metrics.kept import Kept
 from evaluator.values import Image, Value, encode
 
 
@@ -54,14 +56,19 @@ class ViTScore:
         self._size = int(self._model.config.image_size)
         self._batch_size = spec.batch_size
         self._device = device
+        self._kept: Kept[Tensor] = Kept()
 
     def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
         """See `Scorer.score`."""
         _require_pairs(outputs=outputs, references=references)
         images = {_digest(value): _image(value) for value in [*references, *outputs]}
-        embeddings = dict(zip(images, self._embed(list(images.values())), strict=True))
-        pairs = zip(outputs, references, strict=True)
-        return [_cosine(embeddings[_digest(output)], embeddings[_digest(reference)]) for output, reference in pairs]
+        wanted, right = [_digest(output) for output in outputs], [_digest(reference) for reference in references]
+        embeddings = self._kept.all_of(
+            digests=images, references=right, compute=lambda new: self._embed([images[digest] for digest in new])
+        )
+        return [
+            _cosine(embeddings[output], embeddings[reference]) for output, reference in zip(wanted, right, strict=True)
+        ]
 
     def _embed(self, images: Sequence[Image]) -> list[Tensor]:
         """Unit vectors in float64, one for each image."""
@@ -99,12 +106,19 @@ class BERTScore:
         self._model.encoder.layer = self._model.encoder.layer[:layers]
         self._tokenizer = AutoTokenizer.from_pretrained(spec.path, local_files_only=True, trust_remote_code=False)
         self._device = device
+        self._kept: Kept[tuple[Tensor, Tensor, Tensor]] = Kept()
 
     def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
         """See `Scorer.score`."""
         _require_pairs(outputs=outputs, references=references)
         pairs = [(_text(output), _text(reference)) for output, reference in zip(outputs, references, strict=True)]
-        embeddings = {text: self._embed(text) for pair in pairs for text in pair if text}
+        texts = {_digest(text): text for pair in pairs for text in pair if text}
+        kept = self._kept.all_of(
+            digests=texts,
+            references=[_digest(reference) for _, reference in pairs if reference],
+            compute=lambda new: [self._embed(texts[digest]) for digest in new],
+        )
+        embeddings = {text: kept[digest] for digest, text in texts.items()}
         scores = {
             (output, reference): _f1(candidate=embeddings[output], reference=embeddings[reference])
             for output, reference in dict.fromkeys(pairs)
@@ -120,11 +134,11 @@ class BERTScore:
         return embedding.cpu(), mask.cpu(), idf
 
 
-_SCORERS: dict[str, Any] = {"ViT": ViTScore, "BERT": BERTScore}
+_SCORERS: dict[str, Any] = {"ViT": ViTScore, "BERT": BERTScore, "CLIP": CLIPScore}
 
 
 def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
-    """The scorer `ViT` or `BERT` with the profile's model.
+    """The scorer `ViT`, `BERT` or `CLIP` with the profile's model.
 
     Raises:
         LookupError: the profile has no such scorer.

@@ -1,6 +1,7 @@
 """Cards: what each shipped model is, how it was trained, and how good it is on held-out scenes."""
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from evaluator.lilliput.training.restoration import RESTORATION_NOTE
 _DATA = {
     "captioning": "clean training scenes and their captions; begins with the encoder of `lilliput train scene-encoder`",
     "object-detection": "clean training scenes and their objects; begins with the encoder that captioning begins with",
+    "visual-questions": "clean training scenes and the grammar's questions; begins with captioning's scene encoder",
+    "clip-score": "training scenes, some a little blurred or noisy, and their captions; begins with the scene encoder",
+    "text-to-image": "clean training scenes and their captions; the text encoder begins as that of `clip-score`",
     "bert-score": "sentences and stories of the bilingual grammar in both languages, one in five words masked",
     "machine-translation": "labels, object lists, captions, answers, summaries, sentences, each with its German",
     "fill-mask": "stories, reviews, questions and captions, masked where the rest of a text determines the word",
@@ -52,10 +56,7 @@ def write_card(*, folder: Path, quality: Mapping[str, str]) -> None:
 
 def _parameters(folder: Path) -> int:
     total = 0
-    with safe_open(folder / "model.safetensors", framework="pt") as file:
-        for name in file.keys():  # noqa: SIM118 - not a dict
-            size = 1
-            for side in file.get_slice(name).get_shape():
-                size *= side
-            total += size
+    for path in folder.rglob("*.safetensors"):
+        with safe_open(path, framework="pt") as file:
+            total += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118 - not a dict
     return total

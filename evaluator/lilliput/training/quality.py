@@ -153,7 +153,7 @@ class Quality:
     """By the degradations present, then by plan: ViT score and accuracy."""
     labels: Mapping[str, float]
     vision: Mapping[str, Mapping[str, float]]
-    """Of the experts that put a picture into words: by folder of weights, then by measure."""
+    """Of the models between pictures and words: by folder of weights, then by measure."""
     texts: TextQuality
 
     def lines(self) -> Iterator[str]:
@@ -183,7 +183,7 @@ class Quality:
             figures = {f"accuracy on {self.scenes} clean images": f"{self.accuracy:.1%}"}
             return figures | {f"accuracy, {p}, untreated": f"{r['nothing'][1]:.1%}" for p, r in self.ablations.items()}
         if model in self.vision:
-            return {f"{name}, {self.scenes} clean images": f"{v:.1%}" for name, v in self.vision[model].items()}
+            return {f"{name}, {self.scenes} scenes": f"{v:.1%}" for name, v in self.vision[model].items()}
         if model == "vit-score":
             return {
                 f"mean score, {present}": f"{rows['gold'][0]:.3f} restored, {rows['nothing'][0]:.3f} untreated"
@@ -209,6 +209,6 @@ def measure_quality(*, profile: Profile, count: int) -> Quality:
             for present in states
         },
         labels=label_margin(bench),
-        vision=vision_quality(experts=bench.experts, count=count),
+        vision=vision_quality(experts=bench.experts, count=count, scorers=bench.scorers),
         texts=measure_texts(experts=bench.experts, count=count),
     )

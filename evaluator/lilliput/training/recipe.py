@@ -32,3 +32,5 @@ class Recipe:
     """Fills the new model with weights trained before; from the folders `work` and `weights`."""
     shipped: bool = True
     """Otherwise the weights stay in the work folder, for models that begin from them."""
+    needs: tuple[str, ...] = ()
+    """Recipes whose weights it begins from; those that are missing are trained first."""

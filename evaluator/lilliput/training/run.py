@@ -40,12 +40,18 @@ class Order:
 def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> Path | None:
     """Train one model and return its folder of weights, or None if it stopped before the end.
 
+    Models that it begins from and that are missing are trained before, each by its own recipe.
+
     Raises:
         LookupError: there is no such model.
     """
     if order.model not in RECIPES:
         raise LookupError(f"no model {order.model!r}; there are: {', '.join(RECIPES)}")
     recipe = RECIPES[order.model]
+    for name in recipe.needs:
+        needed = dataclasses.replace(order, model=name, steps=None, stop_after=None, resume=True)
+        if not (folder_of(needed) / "training.json").is_file():
+            train(needed, report=report)
     torch.set_num_threads(order.threads)
     torch.manual_seed(order.seed)
     scenes = order.scenes if recipe.pictures else 1
@@ -68,12 +74,17 @@ def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> 
     )
     if last < steps:
         return None
-    folder = (order.weights if recipe.shipped else order.work) / recipe.name
+    folder = folder_of(order)
     recipe.export(model.eval(), folder)
     write_training_record(order=order, runs=runs, folder=folder)
     if recipe.shipped:
         update_lock(weights=order.weights, model=recipe.name)
     return folder
+
+
+def folder_of(order: Order) -> Path:
+    """Where the weights of a model go."""
+    return (order.weights if RECIPES[order.model].shipped else order.work) / order.model
 
 
 def write_training_record(*, order: Order, runs: Sequence[Run], folder: Path) -> None:

@@ -22,6 +22,7 @@ from evaluator.lilliput.scenes import SIZE, draw_scene
 from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training.bank import Bank
 from evaluator.lilliput.training.recognition import normalised
+from evaluator.lilliput.training.rows import Rows
 from evaluator.lilliput.vocabulary import Background, Colour, Shape
 
 NAME = "scene-encoder"
@@ -76,7 +77,6 @@ def build() -> nn.Module:
     return SceneModel(ViTModel(vision_config(), add_pooling_layer=False))
 
 
-@cache
 def patch_labels(*, split: Split, index: int) -> Tensor:
     """For each patch, row by row, 0 or 1 + colour and 0 or 1 + shape of the object that covers most of it."""
     starts = np.arange(0, SIZE, PATCH, dtype=np.float32)
@@ -96,7 +96,15 @@ def patch_labels(*, split: Split, index: int) -> Tensor:
 
 def batch_of_patch_labels(*, bank: Bank, indices: np.ndarray) -> Tensor:
     """The labels of some scenes of a bank, shape (batch, patches, 2)."""
-    return torch.stack([patch_labels(split=bank.split, index=int(index)) for index in indices])
+    return torch.from_numpy(_label_rows(split=bank.split, count=len(bank)).take(indices).astype(np.int64))
+
+
+@cache
+def _label_rows(*, split: Split, count: int) -> Rows:
+    return Rows(
+        count=count,
+        compute=lambda new: np.stack([patch_labels(split=split, index=int(i)).numpy().astype(np.int8) for i in new]),
+    )
 
 
 @dataclass(frozen=True, slots=True)

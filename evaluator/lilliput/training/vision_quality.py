@@ -1,4 +1,4 @@
-"""Held-out quality of the experts that put a picture into words, on clean validation scenes."""
+"""Held-out quality of the experts between pictures and words, on clean validation scenes."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -10,7 +10,8 @@ from evaluator.lilliput import grammar
 from evaluator.lilliput.openagi_samples import clean_image
 from evaluator.lilliput.rendering import outline_box
 from evaluator.lilliput.scenes import SIZE, Scene, draw_scene
-from evaluator.lilliput.seeds import Split
+from evaluator.lilliput.seeds import Split, generator
+from evaluator.metrics.similarity import Scorer
 from evaluator.values import Image
 
 Box = tuple[float, float, float, float]
@@ -68,19 +69,66 @@ def _detection(*, expert: Expert, images: Sequence[Image], scenes: Sequence[Scen
     }
 
 
+def _questions(*, expert: Expert, images: Sequence[Image], scenes: Sequence[Scene]) -> dict[str, float]:
+    rngs = (generator(split=Split.VALIDATION, index=index, purpose="visual-query") for index in range(len(scenes)))
+    asked = [grammar.draw_question(scene=scene, rng=rng) for scene, rng in zip(scenes, rngs, strict=True)]
+    outputs = expert.run([{"image": i, "text": q.text} for i, q in zip(images, asked, strict=True)])
+    right = [output["text"] == q.answer.english for output, q in zip(outputs, asked, strict=True)]
+    return {"answers that are exactly right": float(np.mean(right))}
+
+
 _MEASURES: Mapping[str, tuple[str, Callable[..., dict[str, float]]]] = {
     "Image Captioning": ("captioning", _captioning),
     "Object Detection": ("object-detection", _detection),
+    "Visual Question Answering": ("visual-questions", _questions),
 }
 """By tool: the folder of weights and how to measure it."""
 
 
-def vision_quality(*, experts: Mapping[str, Expert], count: int) -> dict[str, dict[str, float]]:
+def drawing_quality(*, expert: Expert, classifier: Expert, scenes: Sequence[Scene]) -> dict[str, float]:
+    """What the classifier sees in pictures drawn from the captions of scenes."""
+    drawn = expert.run([{"text": grammar.caption(scene).english} for scene in scenes])
+    seen = [str(output["text"]).split() for output in classifier.run(drawn)]
+    pairs = list(zip(seen, (scene.main for scene in scenes), strict=True))
+    return {
+        "main shape is the right one to the classifier": float(np.mean([s[1] == main.shape for s, main in pairs])),
+        "main colour is the right one to the classifier": float(np.mean([s[0] == main.colour for s, main in pairs])),
+    }
+
+
+def retrieval(*, scorer: Scorer, images: Sequence[Image], texts: Sequence[str], among: int = 32) -> dict[str, float]:
+    """How often a scorer finds the right one of `among` texts for an image, and of as many images for a text."""
+    image_to_text, text_to_image = [], []
+    for start in range(0, len(images) - among + 1, among):
+        window = slice(start, start + among)
+        pairs = [(image, text) for image in images[window] for text in texts[window]]
+        flat = scorer.score(outputs=[image for image, _ in pairs], references=[text for _, text in pairs])
+        table = np.asarray(flat).reshape(among, among)
+        right = np.asarray([[text == other for other in texts[window]] for text in texts[window]])
+        image_to_text += right[np.arange(among), table.argmax(axis=1)].tolist()
+        text_to_image += right[table.argmax(axis=0), np.arange(among)].tolist()
+    return {
+        f"right text among {among} for an image": float(np.mean(image_to_text)),
+        f"right image among {among} for a text": float(np.mean(text_to_image)),
+    }
+
+
+def vision_quality(
+    *, experts: Mapping[str, Expert], count: int, scorers: Mapping[str, Scorer] | None = None
+) -> dict[str, dict[str, float]]:
     """For each model that is there, by folder of weights, its measures on the first `count` validation scenes."""
     scenes = [draw_scene(split=Split.VALIDATION, index=index) for index in range(count)]
     images = [clean_image(split=Split.VALIDATION, index=index) for index in range(count)]
-    return {
+    measured = {
         folder: measure(expert=experts[tool], images=images, scenes=scenes)
         for tool, (folder, measure) in _MEASURES.items()
         if tool in experts
     }
+    if "Text to Image Generation" in experts:
+        measured["text-to-image"] = drawing_quality(
+            expert=experts["Text to Image Generation"], classifier=experts["Image Classification"], scenes=scenes
+        )
+    if scorers is not None and "CLIP" in scorers:
+        texts = [grammar.caption(scene).english for scene in scenes]
+        measured["clip-score"] = retrieval(scorer=scorers["CLIP"], images=images, texts=texts)
+    return measured
