@@ -22,6 +22,7 @@ from evaluator.lilliput.training.loop import Objective, Schedule
 from evaluator.lilliput.training.recipe import Recipe
 from evaluator.lilliput.training.recognition import ClassificationObjective, SimilarityModel, SimilarityObjective
 from evaluator.lilliput.training.restoration import ColourObjective, PixelObjective, RestorationData
+from evaluator.lilliput.training.scene_encoder import NAME as SCENE_ENCODER
 from evaluator.lilliput.training.scene_encoder import trained_encoder, vision_config
 from evaluator.lilliput.training.text_recipes import TEXT_RECIPES
 from evaluator.lilliput.training.vision_recipes import VISION_RECIPES
@@ -214,6 +215,7 @@ RECIPES: Mapping[str, Recipe] = {
             schedule=Schedule(steps=1500, learning_rate=1e-3),
             export=export_transformers,
             begin=_begin_classifier,
+            needs=(SCENE_ENCODER,),
         ),
         Recipe(
             name="vit-score",
@@ -223,6 +225,7 @@ RECIPES: Mapping[str, Recipe] = {
             schedule=Schedule(steps=2000, learning_rate=1e-3),
             export=_export_encoder,
             begin=_begin_similarity,
+            needs=(SCENE_ENCODER,),
         ),
         Recipe(
             name="bert-score",
