@@ -8,12 +8,24 @@ import pytest
 import torch
 
 from evaluator.experts.detection import Detection, reading_order
-from evaluator.lilliput.grammar import main_caption
+from evaluator.lilliput.grammar import Bilingual, Question, caption, draw_question, main_caption
 from evaluator.lilliput.rendering import object_mask, outline_box
 from evaluator.lilliput.scenes import SIZE, draw_scene
 from evaluator.lilliput.seeds import Split
-from evaluator.lilliput.training import captioning, detection, scene_encoder
+from evaluator.lilliput.training import (
+    captioning,
+    contrastive,
+    detection,
+    image_autoencoder,
+    run,
+    scene_encoder,
+    text_to_image,
+    visual_questions,
+)
 from evaluator.lilliput.training.bank import load_bank
+from evaluator.lilliput.training.loop import Schedule
+from evaluator.lilliput.training.recipes import RECIPES
+from evaluator.lilliput.training.rows import Rows
 from evaluator.lilliput.training.vision_quality import detection_f1, found_rightly, overlap
 from evaluator.lilliput.vocabulary import Shape
 
@@ -110,6 +122,10 @@ def test_captions_survive_the_tokenizer():
         (scene_encoder.build, scene_encoder.SceneObjective),
         (captioning.build, captioning.CaptioningObjective),
         (detection.build, detection.DetectionObjective),
+        (visual_questions.build, visual_questions.QuestionObjective),
+        (contrastive.build, contrastive.ContrastiveObjective),
+        (image_autoencoder.build, image_autoencoder.AutoencoderObjective),
+        (text_to_image.build, text_to_image.DrawingObjective),
     ],
 )
 def test_the_loss_of_a_step_depends_on_its_own_stream_only(bank, build, objective):
@@ -118,3 +134,109 @@ def test_the_loss_of_a_step_depends_on_its_own_stream_only(bank, build, objectiv
     first, second = (objective(bank, batch=2).loss(model=model, rng=np.random.default_rng(3)).item() for _ in range(2))
     assert first == pytest.approx(second, rel=1e-4)
     assert np.isfinite(first)
+
+
+def drawn_questions(count=400):
+    rng = np.random.default_rng(0)
+    scenes = [draw_scene(split=Split.VALIDATION, index=index) for index in range(count)]
+    return [draw_question(scene=scene, rng=rng) for scene in scenes]
+
+
+def test_every_question_has_one_of_the_answers_and_fits():
+    words = visual_questions.tokenizer()
+    for question in drawn_questions():
+        assert question.answer.english in visual_questions.ANSWERS
+        ids = words(question.text)["input_ids"]
+        assert words.unk_token_id not in ids
+        assert len(ids) <= words.model_max_length
+
+
+def test_captions_fit_the_text_encoder_word_by_word():
+    words = contrastive.tokenizer()
+    for index in range(400):
+        text = caption(draw_scene(split=Split.VALIDATION, index=index)).english
+        ids = words(text)["input_ids"]
+        assert len(ids) == 2 + len(text.replace(".", " .").split()) <= contrastive.LENGTH
+
+
+def test_any_other_text_can_be_spelt():
+    words = contrastive.tokenizer()
+    ids = words("Zebra, füß 9")["input_ids"]
+    assert ids.count(words.eos_token_id) == 1
+    assert words.decode(ids, skip_special_tokens=True) == "zebra , füß 9"
+
+
+def test_a_question_points_at_what_it_names_and_at_what_answers_it():
+    colours, shapes = list(visual_questions.Colour), list(Shape)
+    star, ring = [(1 + colours.index(c), 1 + shapes.index(s)) for c, s in (("red", "star"), ("blue", "ring"))]
+    labels = torch.tensor([star, ring, (0, 0)])
+
+    def pointed(text, answer):
+        question = Question(text=text, answer=Bilingual(answer, ""), recoverable=())
+        return visual_questions.pointed_at(question, labels=labels).T.tolist()
+
+    assert pointed("What colour is the star?", "red") == [[1, 0, 0], [1, 0, 0]]
+    assert pointed("What shape is the blue thing?", "ring") == [[0, 1, 0], [0, 1, 0]]
+    assert pointed("What is above the star?", "blue ring") == [[1, 0, 0], [0, 1, 0]]
+    assert pointed("How many things are there?", "two") == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_normalised_latents_have_mean_0_and_deviation_1_and_are_read_as_before(bank):
+    torch.manual_seed(0)
+    model = image_autoencoder.build().eval()
+    pixels = torch.from_numpy(np.array(bank.pixels)).permute(0, 3, 1, 2) / 127.5 - 1
+    with torch.no_grad():
+        model.autoencoder.quant_conv.bias[: image_autoencoder.CHANNELS] += 2
+        before = model.autoencoder.encode(pixels).latent_dist
+        painted = model.autoencoder.decode(before.mean).sample
+        model.mean.copy_(before.mean.mean(dim=(0, 2, 3)))
+        model.variance.copy_(before.mean.var(dim=(0, 2, 3), correction=0))
+        deviation = model.variance.sqrt()[None, :, None, None]
+        image_autoencoder.normalise(model)
+        after = model.autoencoder.encode(pixels).latent_dist
+        assert torch.allclose(after.mean.mean(dim=(0, 2, 3)), torch.zeros(image_autoencoder.CHANNELS), atol=1e-3)
+        assert torch.allclose(after.mean.std(dim=(0, 2, 3), correction=0), torch.ones(1), atol=1e-3)
+        assert torch.allclose(after.std, before.std / deviation, rtol=1e-3)
+        assert torch.allclose(model.autoencoder.decode(after.mean).sample, painted, atol=1e-3)
+
+
+def test_the_encoder_of_scenes_fits_into_vilt_and_clip(tmp_path):
+    encoder = scene_encoder.build()
+    RECIPES[scene_encoder.NAME].export(encoder, tmp_path / scene_encoder.NAME)
+    folders = {"work": tmp_path, "weights": tmp_path}
+    asked, paired = visual_questions.build(), contrastive.build()
+    visual_questions.begin(asked, folders)
+    contrastive.begin(paired, folders)
+    wanted = encoder.encoder.get_parameter("layers.3.mlp.fc1.weight")
+    for own in (
+        asked.vilt.get_parameter("vilt.encoder.layer.3.intermediate.dense.weight"),
+        paired.clip.get_parameter("vision_model.encoder.layers.3.mlp.fc1.weight"),
+    ):
+        assert torch.allclose(own, wanted, atol=1e-3)
+
+
+def test_rows_are_computed_once():
+    asked = []
+    rows = Rows(count=5, compute=lambda new: asked.extend(new.tolist()) or new[:, None] * 10)
+    assert rows.take(np.array([3, 1, 3])).tolist() == [[30], [10], [30]]
+    assert rows.take(np.array([1, 4])).tolist() == [[10], [40]]
+    assert asked == [1, 3, 4]
+
+
+def test_what_a_model_begins_from_is_trained_first(tmp_path, monkeypatch):
+    short = {
+        name: dataclasses.replace(recipe, schedule=Schedule(steps=1, learning_rate=1e-3))
+        for name, recipe in RECIPES.items()
+    }
+    monkeypatch.setattr(run, "RECIPES", short)
+    order = run.Order(model=contrastive.NAME, work=tmp_path / "work", weights=tmp_path / "out", scenes=64)
+    folder = run.train(dataclasses.replace(order, model="classification"))
+    monkeypatch.setattr(contrastive, "_VOCABULARY_SCENES", 50)
+    drawing = run.train(dataclasses.replace(order, model=text_to_image.NAME))
+    assert folder is not None
+    assert drawing is not None
+    trained = {path.parent.name for path in tmp_path.rglob("training.json")}
+    assert trained == {"classification", scene_encoder.NAME, contrastive.NAME, image_autoencoder.NAME, drawing.name}
+    index = drawing / "model_index.json"
+    assert "StableDiffusionPipeline" in index.read_text()
+    assert not any("_diffusers_version" in path.read_text() for path in drawing.rglob("*.json"))

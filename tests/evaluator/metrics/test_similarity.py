@@ -83,13 +83,25 @@ def test_images_of_different_sizes_can_be_compared(vit):
     assert double > 0.9
 
 
-def test_a_reference_is_embedded_once_however_often_it_occurs(vit, monkeypatch):
-    embedded = []
+def test_a_reference_is_embedded_once_however_often_it_occurs():
+    vit, embedded = load_scorer(name="ViT", profile=load_profile("lilliput")), []
     original = vit._embed
-    monkeypatch.setattr(vit, "_embed", lambda images: embedded.append(len(images)) or original(images))
+    vit._embed = lambda images: embedded.append(len(images)) or original(images)
     clean = clean_images(count=1)[0]
-    vit.score(outputs=clean_images(count=5), references=[clean] * 5)
+    first = vit.score(outputs=clean_images(count=5), references=[clean] * 5)
     assert embedded == [5]
+    assert vit.score(outputs=clean_images(count=5), references=[clean] * 5) == first
+    assert embedded == [5, 4]
+
+
+def test_a_reference_text_is_embedded_once():
+    bert, embedded = load_scorer(name="BERT", profile=load_profile("lilliput")), []
+    original = bert._embed
+    bert._embed = lambda text: embedded.append(text) or original(text)
+    first = bert.score(outputs=["red star", "red ring"], references=["blue star"] * 2)
+    assert bert.score(outputs=["red star", "red ring"], references=["blue star"] * 2) == first
+    assert embedded.count("blue star") == 1
+    assert embedded.count("red star") == 2
 
 
 def test_nothing_to_score_is_no_scores(vit, bert):
@@ -109,7 +121,7 @@ def test_wrong_kinds_and_numbers_are_refused(vit, bert):
 
 def test_an_unknown_scorer_is_refused():
     with pytest.raises(LookupError, match="it has: ViT, BERT"):
-        load_scorer(name="CLIP", profile=load_profile("lilliput"))
+        load_scorer(name="ROUGE", profile=load_profile("lilliput"))
 
 
 def test_a_scorer_checks_its_weights():
