@@ -18,6 +18,7 @@ from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.graph import tools_graph_svg
 from evaluator.tools.openagi import OPENAGI
 from evaluator.tools.types import Catalogue
+from evaluator.validity_cli import validity
 
 CATALOGUES = {"controlllm": CONTROLLLM, "openagi": OPENAGI}
 CatalogueOption = Annotated[str, typer.Option(help="Which tools: controlllm or openagi.")]
@@ -35,6 +36,7 @@ app.command()(evaluate)
 app.command("score-plans")(score_plans)
 app.command("score-decompositions")(score_decompositions)
 app.command("judge-plans")(judge_plans)
+app.command()(validity)
 
 out = Console()
 

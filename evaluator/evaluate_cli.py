@@ -52,7 +52,7 @@ def evaluate(
     not the planner's.
     """
     chosen = chosen_suite(suite)
-    keys = _selected(suite=chosen, text=tasks)
+    keys = selected_tasks(suite=chosen, text=tasks)
     asked = _planner(name=planner, suite=chosen, timeout=timeout)
     if chosen.kind is SuiteKind.PLANNING:
         run, conditions = _judging(chosen)
@@ -181,7 +181,7 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
         raise usage_error(error) from None
 
 
-def _selected(*, suite: Suite, text: str) -> list[str]:
+def selected_tasks(*, suite: Suite, text: str) -> list[str]:
     """Task keys from `0-14,16`; all of them if the text is empty."""
     keys = [task.key for task in suite.tasks]
     if not text:

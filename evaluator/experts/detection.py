@@ -1,5 +1,6 @@
 """Object detection with an RT-DETR."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -33,20 +34,20 @@ class Detection:
         return (self.box[0] + self.box[2]) / 2
 
     @property
-    def area(self) -> float:
-        """Of the box, as a share of the picture."""
-        return (self.box[2] - self.box[0]) * (self.box[3] - self.box[1])
+    def off_centre(self) -> float:
+        """Distance of the box's centre from the middle of the picture, as a share of its sides."""
+        return math.hypot(self.centre - 0.5, (self.box[1] + self.box[3]) / 2 - 0.5)
 
 
 def reading_order(objects: Iterable[Detection]) -> list[Detection]:
-    """The largest object first, then the others from left to right."""
-    by_size = sorted(objects, key=lambda detection: -detection.area)
-    return by_size[:1] + sorted(by_size[1:], key=lambda detection: detection.centre)
+    """The object nearest to the middle first, then the others from left to right."""
+    ordered = sorted(objects, key=lambda detection: detection.off_centre)
+    return ordered[:1] + sorted(ordered[1:], key=lambda detection: detection.centre)
 
 
 @expert("rt-detr")
 class RTDetrExpert(ImageExpert):
-    """Any image in, the names of the objects in it out: the largest first, then the others from left to right.
+    """Any image in, the names of the objects in it out: the most central first, then the others from left to right.
 
     A comma and a space lie between the names. Objects count from the score `threshold` of the profile's parameters
     on, 0.5 if it says nothing. If there are none the text is empty.

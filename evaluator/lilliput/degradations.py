@@ -17,11 +17,13 @@ Pixels = npt.NDArray[np.uint8]
 """8-bit RGB of shape (..., height, width, 3)."""
 Floats = npt.NDArray[np.float32]
 
-NOISE_SIGMA = 0.15
-"""Standard deviation of the noise, in units of the full range: 38 grey levels."""
-BLUR_SIGMA = 1.8
+NOISE_SIGMA = 0.2
+"""Standard deviation of the noise, in units of the full range: 51 grey levels."""
+BLUR_SIGMA = 2.6
 """Standard deviation of the Gaussian kernel in pixels."""
-_BLUR_REACH = 7
+_BLUR_REACH = 9
+SHRINKING = 4
+"""Low resolution has this many times fewer pixels in each direction."""
 LUMA = np.asarray((0.299, 0.587, 0.114), dtype=np.float32)
 """ITU-R BT.601, as in Pillow's conversion to `L`."""
 
@@ -47,7 +49,7 @@ def grayscale(pixels: Pixels) -> Pixels:
 
 
 def blur(pixels: Pixels) -> Pixels:
-    """Convolution with a Gaussian of 1.8 pixels, the borders mirrored."""
+    """Convolution with a Gaussian of 2.6 pixels, the borders mirrored."""
     offsets = np.arange(-_BLUR_REACH, _BLUR_REACH + 1, dtype=np.float32)
     kernel = np.exp(-0.5 * (offsets / BLUR_SIGMA) ** 2)
     kernel /= kernel.sum()
@@ -73,15 +75,16 @@ def noise(pixels: Pixels, *, rng: np.random.Generator) -> Pixels:
 
 
 def low_resolution(pixels: Pixels) -> Pixels:
-    """Half as many pixels in each direction, every one the mean of a 2x2 block.
+    """A quarter as many pixels in each direction, every one the mean of a 4x4 block.
 
     Raises:
-        ValueError: the height or the width is odd.
+        ValueError: the height or the width is not a multiple of 4.
     """
     *leading, height, width, channels = pixels.shape
-    if height % 2 or width % 2:
-        raise ValueError(f"low resolution needs an even height and width, not {height}x{width}")
-    blocks = pixels.astype(np.float32).reshape(*leading, height // 2, 2, width // 2, 2, channels)
+    if height % SHRINKING or width % SHRINKING:
+        raise ValueError(f"low resolution needs a height and a width that are multiples of 4, not {height}x{width}")
+    rows, columns = height // SHRINKING, width // SHRINKING
+    blocks = pixels.astype(np.float32).reshape(*leading, rows, SHRINKING, columns, SHRINKING, channels)
     return to_pixels(blocks.mean(axis=(-4, -2)))
 
 

@@ -11,7 +11,7 @@ from evaluator.lilliput.degradations import degrade
 from evaluator.lilliput.grammar import mask_word
 from evaluator.lilliput.rendering import render
 from evaluator.lilliput.scenes import Scene, draw_scene
-from evaluator.lilliput.seeds import WORLD_VERSION, Split, generator, split_secret
+from evaluator.lilliput.seeds import PICTURES_VERSION, WORLD_VERSION, Split, generator, split_secret
 from evaluator.lilliput.text_samples import TEXT_SAMPLES, TextSample
 from evaluator.values import Image, Value
 
@@ -76,7 +76,12 @@ class LilliputSamples:
         self._hidden_seed = hidden_seed
         split_secret(split=self.split, hidden_seed=hidden_seed)
         self.digest: str = canonical_json.digest(
-            {"world": WORLD_VERSION, "samples": SAMPLES_VERSION, "split": self.split.value}
+            {
+                "world": WORLD_VERSION,
+                "pictures": PICTURES_VERSION,
+                "samples": SAMPLES_VERSION,
+                "split": self.split.value,
+            }
         )
         """SHA-256 of what the samples are made of; says nothing about the hidden seed."""
 

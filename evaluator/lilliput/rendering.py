@@ -12,6 +12,8 @@ from evaluator.lilliput.vocabulary import BACKGROUNDS, COLOURS, Background, Shap
 Plane = npt.NDArray[np.float32]
 """One number per pixel."""
 
+_FLATNESS = 0.62
+"""Height of a hexagon against a regular one, which cannot be told from a circle when it is ten pixels wide."""
 _CONTRAST = 0.30
 """Textures darken and lighten their colour by up to this share."""
 
@@ -155,7 +157,7 @@ _DISTANCES: dict[Shape, Callable[[Plane, Plane, float], Plane]] = {
     Shape.CIRCLE: lambda x, y, r: np.hypot(x, y) - np.float32(0.93 * r),
     Shape.SQUARE: lambda x, y, r: np.maximum(np.abs(x), np.abs(y)) - np.float32(r * 0.76),
     Shape.TRIANGLE: lambda x, y, r: _polygon(x, y, r, 3, math.pi / 2),
-    Shape.HEXAGON: lambda x, y, r: _polygon(x, y, r, 6, math.pi / 6),
+    Shape.HEXAGON: lambda x, y, r: _polygon(x, y / np.float32(_FLATNESS), r, 6, math.pi / 6),
     Shape.STAR: _star,
     Shape.CROSS: _cross,
     Shape.RING: lambda x, y, r: np.abs(np.hypot(x, y) - np.float32(0.70 * r)) - np.float32(0.24 * r),

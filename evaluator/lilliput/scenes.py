@@ -23,12 +23,12 @@ from evaluator.lilliput.vocabulary import (
 SIZE = 64
 """Width and height of a clean picture in pixels."""
 
-_MAIN_RADIUS = (13.0, 17.0)
-_SMALL_RADIUS = (4.5, 6.5)
+_MAIN_RADIUS = (10.0, 12.5)
+_SMALL_RADIUS = (6.5, 8.0)
 _MAIN_SHIFT = 4.0
 _GAP = 1.5
-_LUMA_CONTRAST = 22.0
-_PAINTED = 0.85
+_LUMA_CONTRAST = 36.0
+_PAINTED = 0.8
 """Brightness of a textured object against its plain colour."""
 _ATTEMPTS = 40
 
@@ -79,7 +79,7 @@ class Scene:
     background_shade: tuple[float, float]
     """Brightness factor at the top and at the bottom."""
     things: tuple[Thing, ...]
-    """The main object first; it is at least twice as wide as any other."""
+    """The main object first; it is at least a quarter larger than any other and nearest to the middle."""
 
     @property
     def main(self) -> Thing:

@@ -9,7 +9,9 @@ from enum import StrEnum
 import numpy as np
 
 WORLD_VERSION = "1"
-"""Raised by hand whenever a scene, its picture or its degradations change for the same split and index."""
+"""Raised by hand whenever a stream gives other numbers for the same split, index and purpose."""
+PICTURES_VERSION = "2"
+"""Raised whenever a stream gives another picture: other sizes, outlines, colours or degradations."""
 
 
 class Split(StrEnum):

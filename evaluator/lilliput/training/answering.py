@@ -12,7 +12,8 @@ from transformers import DistilBertForQuestionAnswering
 
 from evaluator.lilliput.grammar import Document, DocumentQuestion, draw_document, draw_document_question
 from evaluator.lilliput.training.corpus import stream
-from evaluator.lilliput.training.texts import EXAMPLES, Ids, padded
+from evaluator.lilliput.training.recipe import EXAMPLES
+from evaluator.lilliput.training.texts import Ids, padded
 from evaluator.lilliput.training.tokenizers import BEGIN_ID, END_ID, PAD_ID, encode
 
 _HELP = 1.0

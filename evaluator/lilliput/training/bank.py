@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from evaluator.lilliput.rendering import render
 from evaluator.lilliput.scenes import SIZE, Scene, draw_scene
-from evaluator.lilliput.seeds import WORLD_VERSION, Split
+from evaluator.lilliput.seeds import PICTURES_VERSION, WORLD_VERSION, Split
 from evaluator.lilliput.vocabulary import Background, Colour, Shape
 
 _COLOURS, _SHAPES, _BACKGROUNDS = list(Colour), list(Shape), list(Background)
@@ -37,7 +37,7 @@ class Bank:
 
 def load_bank(*, work: Path, split: Split, count: int) -> Bank:
     """The first `count` scenes of an open split, rendered now or by an earlier run."""
-    folder = work / f"{split}-{count}-v{WORLD_VERSION}"
+    folder = work / f"{split}-{count}-v{WORLD_VERSION}.{PICTURES_VERSION}"
     if not (folder / "complete.json").exists():
         _render_bank(folder=folder, split=split, count=count)
     pixels, attributes = np.load(folder / "pixels.npy", mmap_mode="r"), np.load(folder / "attributes.npy")

@@ -25,6 +25,7 @@ from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training.bank import Bank
 from evaluator.lilliput.training.export import write_config, write_weights
 from evaluator.lilliput.training.recognition import normalised
+from evaluator.lilliput.training.rows import Rows
 from evaluator.lilliput.training.scene_encoder import (
     PatchHeads,
     batch_of_patch_labels,
@@ -55,17 +56,21 @@ def tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
-@cache
 def _caption(*, split: Split, index: int) -> str:
     return main_caption(draw_scene(split=split, index=index)).english
 
 
 @cache
-def _caption_tokens(*, split: Split, index: int) -> Tensor:
+def _caption_rows(*, split: Split, count: int) -> Rows:
+    """Token ids of the captions, filled up to 24."""
+    return Rows(count=count, compute=lambda new: np.stack([_caption_ids(split=split, index=int(i)) for i in new]))
+
+
+def _caption_ids(*, split: Split, index: int) -> np.ndarray:
     text = _caption(split=split, index=index)
     words: list[int] = tokenizer()(text)["input_ids"]
     ids = [tokenizer().bos_token_id, *words, tokenizer().eos_token_id]
-    return torch.tensor(ids + [tokenizer().pad_token_id] * (_LENGTH - len(ids)))
+    return np.asarray(ids + [tokenizer().pad_token_id] * (_LENGTH - len(ids)), dtype=np.int64)
 
 
 class CaptioningModel(nn.Module):
@@ -120,7 +125,7 @@ class CaptioningObjective:
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         assert isinstance(model, CaptioningModel)
         indices = np.sort(rng.integers(len(self.bank), size=self.batch))
-        tokens = torch.stack([_caption_tokens(split=self.bank.split, index=int(index)) for index in indices])
+        tokens = torch.from_numpy(_caption_rows(split=self.bank.split, count=len(self.bank)).take(indices))
         tokens = tokens[:, : int((tokens != tokenizer().pad_token_id).sum(dim=1).max())]
         output = model.captioner(
             pixel_values=normalised(np.asarray(self.bank.pixels[indices])), decoder_input_ids=tokens[:, :-1]

@@ -18,10 +18,12 @@ from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training.bank import Bank
 from evaluator.lilliput.training.export import export_transformers
 from evaluator.lilliput.training.restoration import as_tensor
+from evaluator.lilliput.training.rows import Rows
 from evaluator.lilliput.training.scene_encoder import PATCH, trained_encoder, vision_config
 from evaluator.lilliput.vocabulary import CLASS_LABELS, Colour, Shape
 
 _WIDTH = 96
+_MOST_THINGS = 4
 _OUTLINED = 5.0
 """Weight of telling for each pixel whether it belongs to an object."""
 _NAMED = 3.0
@@ -94,7 +96,6 @@ def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
     backbone.load_state_dict(kept)
 
 
-@cache
 def targets_of(*, split: Split, index: int) -> dict[str, Tensor]:
     """Classes and boxes (centre, width and height as shares of the picture) of the things of a scene."""
     things = draw_scene(split=split, index=index).things
@@ -104,7 +105,36 @@ def targets_of(*, split: Split, index: int) -> dict[str, Tensor]:
     return {"class_labels": torch.tensor(classes), "boxes": torch.from_numpy(boxes)}
 
 
+def batch_of_targets(*, bank: Bank, indices: np.ndarray) -> list[dict[str, Tensor]]:
+    """The targets of some scenes of a bank."""
+    rows = torch.from_numpy(_target_rows(split=bank.split, count=len(bank)).take(indices))
+    there = [row[row[:, 0] >= 0] for row in rows]
+    return [{"class_labels": row[:, 0].long(), "boxes": row[:, 1:]} for row in there]
+
+
 @cache
+def _target_rows(*, split: Split, count: int) -> Rows:
+    def row(index: int) -> np.ndarray:
+        target = targets_of(split=split, index=index)
+        values = np.full((_MOST_THINGS, 5), -1, dtype=np.float32)
+        values[: len(target["boxes"])] = np.column_stack([target["class_labels"], target["boxes"]])
+        return values
+
+    return Rows(count=count, compute=lambda new: np.stack([row(int(index)) for index in new]))
+
+
+def batch_of_masks(*, bank: Bank, indices: np.ndarray) -> Tensor:
+    """The masks of some scenes of a bank, bool of shape (batch, patches, pixels of a patch)."""
+    return torch.from_numpy(_mask_rows(split=bank.split, count=len(bank)).take(indices))
+
+
+@cache
+def _mask_rows(*, split: Split, count: int) -> Rows:
+    return Rows(
+        count=count, compute=lambda new: np.stack([patch_masks(split=split, index=int(i)).numpy() for i in new])
+    )
+
+
 def patch_masks(*, split: Split, index: int) -> Tensor:
     """Which pixels of each patch belong to an object, bool of shape (patches, pixels of a patch)."""
     mask = object_mask(draw_scene(split=split, index=index))
@@ -135,11 +165,11 @@ class DetectionObjective:
         # Denoising draws from torch's global generator; a step must depend on its own numbers only.
         torch.manual_seed(int(rng.integers(2**62)))
         indices = np.sort(rng.integers(len(self.bank), size=self.batch))
-        labels = [targets_of(split=self.bank.split, index=int(index)) for index in indices]
+        labels = batch_of_targets(bank=self.bank, indices=indices)
         pixels = as_tensor(np.asarray(self.bank.pixels[indices]))
         assert isinstance(model, DetectionModel)
         output = model.detector(pixel_values=pixels, labels=labels)
-        masks = torch.stack([patch_masks(split=self.bank.split, index=int(index)) for index in indices])
+        masks = batch_of_masks(bank=self.bank, indices=indices)
         features = output.encoder_last_hidden_state[0].flatten(2).transpose(1, 2)
         outlines = F.binary_cross_entropy_with_logits(model.outlines(features), masks.float())
         dense: Tensor = _dense_loss(output=output, labels=labels)

@@ -15,7 +15,7 @@ from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
 from evaluator.lilliput.training.corpus import draw_anything, draw_english, stream
 from evaluator.lilliput.training.export import write_config, write_weights
-from evaluator.lilliput.training.texts import EXAMPLES
+from evaluator.lilliput.training.recipe import EXAMPLES
 
 MAX_TOKENS = 128
 _MASKED = 0.2

@@ -9,6 +9,8 @@ from torch import nn
 from evaluator.lilliput.training.bank import Bank
 from evaluator.lilliput.training.loop import Objective, Schedule
 
+EXAMPLES = 24_000
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -22,6 +24,8 @@ class Recipe:
     """From the training bank and the folder of weights, where the experts it depends on lie already."""
     schedule: Schedule
     export: Callable[[nn.Module, Path], None]
+    texts: int = EXAMPLES
+    """How many texts a model reads that reads texts only."""
     pictures: bool = True
     """False for models that read texts only; they get a bank of a single scene."""
     begin: Callable[[nn.Module, Mapping[str, Path]], None] | None = None

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from transformers import Swin2SRConfig, Swin2SRForImageSuperResolution, ViTConfig, ViTForImageClassification, ViTModel
+from transformers import Swin2SRConfig, Swin2SRForImageSuperResolution, ViTForImageClassification, ViTModel
 
 from evaluator.experts.colorizer import Colorizer, ColorizerConfig
 from evaluator.experts.imaging import RestorationExpert
 from evaluator.experts.protocol import ExpertSpec
 from evaluator.experts.restoration import ColorizerExpert, RestormerExpert, Swin2SRExpert
 from evaluator.experts.restormer import Restormer, RestormerConfig
-from evaluator.lilliput.degradations import Degradation
+from evaluator.lilliput.degradations import SHRINKING, Degradation
 from evaluator.lilliput.scenes import SIZE
 from evaluator.lilliput.training import language
 from evaluator.lilliput.training.bank import Bank
@@ -22,6 +22,8 @@ from evaluator.lilliput.training.loop import Objective, Schedule
 from evaluator.lilliput.training.recipe import Recipe
 from evaluator.lilliput.training.recognition import ClassificationObjective, SimilarityModel, SimilarityObjective
 from evaluator.lilliput.training.restoration import ColourObjective, PixelObjective, RestorationData
+from evaluator.lilliput.training.scene_encoder import NAME as SCENE_ENCODER
+from evaluator.lilliput.training.scene_encoder import trained_encoder, vision_config
 from evaluator.lilliput.training.text_recipes import TEXT_RECIPES
 from evaluator.lilliput.training.vision_recipes import VISION_RECIPES
 from evaluator.lilliput.vocabulary import CLASS_LABELS
@@ -73,15 +75,15 @@ def _data(*, bank: Bank, weights: Path, degradation: Degradation) -> Restoration
 def _super_resolution() -> nn.Module:
     model: nn.Module = Swin2SRForImageSuperResolution(
         Swin2SRConfig(
-            image_size=SIZE // 2,
+            image_size=SIZE // SHRINKING,
             patch_size=1,
             num_channels=3,
-            embed_dim=32,
-            depths=[2, 2],
-            num_heads=[2, 2],
+            embed_dim=48,
+            depths=[3, 3],
+            num_heads=[4, 4],
             window_size=8,
             mlp_ratio=2.0,
-            upscale=2,
+            upscale=SHRINKING,
             img_range=1.0,
             upsampler="pixelshuffledirect",
             resi_connection="1conv",
@@ -107,12 +109,18 @@ def begin_as_bilinear(model: nn.Module) -> None:
     body.zero_()
     first[:3].zero_()
     last.zero_()
-    before, after = torch.tensor([0.25, 0.75, 0.0]), torch.tensor([0.0, 0.75, 0.25])
+    taps = _bilinear_taps(scale=SHRINKING)
     for channel in range(3):
         first[channel, channel, 1, 1] = 1
-        for row, vertical in enumerate((before, after)):
-            for column, horizontal in enumerate((before, after)):
-                last[channel * 4 + row * 2 + column, channel] = torch.outer(vertical, horizontal)
+        for row, vertical in enumerate(taps):
+            for column, horizontal in enumerate(taps):
+                last[(channel * SHRINKING + row) * SHRINKING + column, channel] = torch.outer(vertical, horizontal)
+
+
+def _bilinear_taps(*, scale: int) -> list[torch.Tensor]:
+    """For each new pixel in an old one: the weights of the old one before, of itself and of the one after."""
+    shifts = [(k + 0.5) / scale - 0.5 for k in range(scale)]
+    return [torch.tensor([max(0.0, -shift), 1 - abs(shift), max(0.0, shift)]) for shift in shifts]
 
 
 _DENOISER = RestormerConfig(dim=12, num_blocks=(1, 1, 1, 2), num_refinement_blocks=0)
@@ -122,13 +130,7 @@ _COLORIZER = ColorizerConfig(widths=(16, 32, 64, 96))
 
 def _classifier() -> nn.Module:
     model: nn.Module = ViTForImageClassification(
-        ViTConfig(
-            hidden_size=96,
-            num_hidden_layers=4,
-            num_attention_heads=4,
-            intermediate_size=256,
-            image_size=SIZE,
-            patch_size=8,
+        vision_config(
             id2label=dict(enumerate(CLASS_LABELS)),
             label2id={label: index for index, label in enumerate(CLASS_LABELS)},
         )
@@ -136,16 +138,16 @@ def _classifier() -> nn.Module:
     return model
 
 
+def _begin_classifier(model: nn.Module, folders: Mapping[str, Path]) -> None:
+    model.get_submodule("vit").load_state_dict(trained_encoder(folders))
+
+
 def _similarity() -> nn.Module:
-    config = ViTConfig(
-        hidden_size=96,
-        num_hidden_layers=4,
-        num_attention_heads=4,
-        intermediate_size=256,
-        image_size=SIZE,
-        patch_size=8,
-    )
-    return SimilarityModel(ViTModel(config, add_pooling_layer=False))
+    return SimilarityModel(ViTModel(vision_config(), add_pooling_layer=False))
+
+
+def _begin_similarity(model: nn.Module, folders: Mapping[str, Path]) -> None:
+    model.get_submodule("encoder").load_state_dict(trained_encoder(folders))
 
 
 def _export_encoder(model: nn.Module, folder: Path) -> None:
@@ -174,7 +176,7 @@ RECIPES: Mapping[str, Recipe] = {
     for recipe in (
         Recipe(
             name="super-resolution",
-            title="Image Super Resolution: Swin2SR, 2x",
+            title="Image Super Resolution: Swin2SR, 4x",
             build=_super_resolution,
             objective=_pixels(Degradation.LOW_RESOLUTION),
             schedule=Schedule(steps=3000, learning_rate=2e-3),
@@ -185,7 +187,7 @@ RECIPES: Mapping[str, Recipe] = {
             title="Image Denoising: Restormer",
             build=lambda: Restormer(_DENOISER),
             objective=_pixels(Degradation.NOISE),
-            schedule=Schedule(steps=2400, learning_rate=2e-3),
+            schedule=Schedule(steps=1200, learning_rate=2e-3),
             export=_exporter(_DENOISER),
         ),
         Recipe(
@@ -193,7 +195,7 @@ RECIPES: Mapping[str, Recipe] = {
             title="Image Deblurring: Restormer",
             build=lambda: Restormer(_DEBLURRER),
             objective=_pixels(Degradation.BLUR),
-            schedule=Schedule(steps=2400, learning_rate=2e-3),
+            schedule=Schedule(steps=1400, learning_rate=2e-3),
             export=_exporter(_DEBLURRER),
         ),
         Recipe(
@@ -201,32 +203,36 @@ RECIPES: Mapping[str, Recipe] = {
             title="Colorization: siggraph17-style network",
             build=lambda: Colorizer(_COLORIZER),
             objective=_colours,
-            schedule=Schedule(steps=1500, learning_rate=2e-3),
+            schedule=Schedule(steps=2500, learning_rate=2e-3),
             export=_exporter(_COLORIZER),
         ),
+        *VISION_RECIPES,
         Recipe(
             name="classification",
             title="Image Classification: Vision Transformer",
             build=_classifier,
             objective=lambda bank, weights: ClassificationObjective(bank),  # noqa: ARG005
-            schedule=Schedule(steps=6000, learning_rate=1e-3),
+            schedule=Schedule(steps=1500, learning_rate=1e-3),
             export=export_transformers,
+            begin=_begin_classifier,
+            needs=(SCENE_ENCODER,),
         ),
-        *VISION_RECIPES,
         Recipe(
             name="vit-score",
             title="ViT score: Vision Transformer encoder",
             build=_similarity,
             objective=lambda bank, weights: SimilarityObjective(bank),  # noqa: ARG005
-            schedule=Schedule(steps=6000, learning_rate=1e-3),
+            schedule=Schedule(steps=2000, learning_rate=1e-3),
             export=_export_encoder,
+            begin=_begin_similarity,
+            needs=(SCENE_ENCODER,),
         ),
         Recipe(
             name="bert-score",
             title="BERT score: masked language model of the bilingual grammar",
             build=language.build,
             objective=lambda bank, weights: language.MaskedLanguageObjective(),  # noqa: ARG005
-            schedule=Schedule(steps=2500, learning_rate=2e-3),
+            schedule=Schedule(steps=1200, learning_rate=2e-3),
             export=language.export,
             pictures=False,
         ),

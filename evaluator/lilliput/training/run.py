@@ -8,15 +8,14 @@ from pathlib import Path
 
 import torch
 
-from evaluator.lilliput.seeds import WORLD_VERSION, Split
+from evaluator.lilliput.seeds import PICTURES_VERSION, WORLD_VERSION, Split
 from evaluator.lilliput.training.bank import load_bank
 from evaluator.lilliput.training.export import update_lock
 from evaluator.lilliput.training.history import Run, begin_run
 from evaluator.lilliput.training.loop import Progress, fit, reached_step
 from evaluator.lilliput.training.recipes import RECIPES
-from evaluator.lilliput.training.texts import EXAMPLES
 
-TRAINING_SCENES = 40_000
+TRAINING_SCENES = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +90,13 @@ def folder_of(order: Order) -> Path:
 def write_training_record(*, order: Order, runs: Sequence[Run], folder: Path) -> None:
     """Write down beside the weights how they came about, for the card."""
     commands = [run.command(model=order.model, seed=order.seed, first=run is runs[0]) for run in runs]
+    recipe = RECIPES[order.model]
+    seen = {"scenes": order.scenes, "pictures": PICTURES_VERSION}
     record = {
         "commands": commands,
         "steps": runs[-1].steps,
         "seed": order.seed,
-        **({"scenes": order.scenes} if RECIPES[order.model].pictures else {"texts": EXAMPLES}),
+        **(seen if recipe.pictures else {"texts": recipe.texts}),
         "world": WORLD_VERSION,
         "torch": torch.__version__,
     }

@@ -1,13 +1,14 @@
-"""The Vision Transformer with which captioning and visual question answering begin. It is not shipped itself.
+"""The Vision Transformer with which every expert that looks at clean pictures begins. It is not shipped itself.
 
-Words about a picture are few and say little per step about where a model should look. So the encoder first learns from
-a label for each of its patches what lies there; both experts then start from it and learn to speak in minutes.
+A label or a caption says little per step about where a model should look. So the encoder first learns from a label for
+each of its patches what lies there; the experts then start from it and learn their own task in minutes.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,8 +32,8 @@ _COVERED = 0.2
 """Share of a patch that an object's box must cover for the patch to be said to show it."""
 
 
-def vision_config() -> ViTConfig:
-    """The sizes of the classifier, from whose weights training begins."""
+def vision_config(**names: Any) -> ViTConfig:
+    """Sizes of the encoder and of everything that begins with it."""
     return ViTConfig(
         hidden_size=96,
         num_hidden_layers=4,
@@ -40,6 +41,7 @@ def vision_config() -> ViTConfig:
         intermediate_size=256,
         image_size=SIZE,
         patch_size=PATCH,
+        **names,
     )
 
 
@@ -127,14 +129,6 @@ class SceneObjective:
             + F.cross_entropy(model.main_shape(hidden[:, 0]), attributes[:, 1])
             + F.cross_entropy(presence, attributes[:, 3:].reshape(-1))
         )
-
-
-def begin(model: nn.Module, folders: Mapping[str, Path]) -> None:
-    """Start from the shipped classifier, which was trained on clean images too."""
-    assert isinstance(model, SceneModel)
-    stored = load_file(folders["weights"] / "classification" / "model.safetensors")
-    state = {name.removeprefix("vit."): value.float() for name, value in stored.items() if name.startswith("vit.")}
-    model.encoder.load_state_dict(state)
 
 
 def trained_encoder(folders: Mapping[str, Path]) -> dict[str, Tensor]:

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.lilliput.degradations import Degradation, degrade, to_pixels
+from evaluator.lilliput.degradations import SHRINKING, Degradation, degrade, to_pixels
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -68,12 +68,12 @@ _NO_NOISE = np.random.default_rng(0)
 def _with_noise_of(*, source: Pixels, target: Pixels, clean: Pixels, degradations: frozenset[Degradation]) -> Pixels:
     """The noise that stays when resolution is restored first.
 
-    Of four independent pixels only the mean is known, which is then also the expected value of each. A target that
+    Of the pixels of a block only the mean is known, which is then also the expected value of each. A target that
     carries it teaches the same as one with the original noise, without the variance that cannot be predicted.
     """
     quiet = degraded(clean=clean, degradations=degradations - {Degradation.NOISE}, rng=_NO_NOISE)
     deviation = source.astype(np.float32) - quiet.astype(np.float32)
-    return to_pixels(target.astype(np.float32) + deviation.repeat(2, axis=-3).repeat(2, axis=-2))
+    return to_pixels(target.astype(np.float32) + deviation.repeat(SHRINKING, axis=-3).repeat(SHRINKING, axis=-2))
 
 
 __all__ = ["RESTORING_ORDER", "Pixels", "Restorer", "degraded", "restored_before", "target_of"]

@@ -9,7 +9,7 @@ from evaluator.lilliput.training import language_models as models
 from evaluator.lilliput.training import texts
 from evaluator.lilliput.training.answering import answer_objective
 from evaluator.lilliput.training.loop import Objective, Schedule
-from evaluator.lilliput.training.recipe import Recipe
+from evaluator.lilliput.training.recipe import EXAMPLES, Recipe
 from evaluator.lilliput.training.tokenizers import bilingual_tokenizer, english_tokenizer
 
 
@@ -21,6 +21,7 @@ def _recipe(
     objective: Callable[..., Objective],
     schedule: Schedule,
     tokenizer: Callable[[], Tokenizer] = english_tokenizer,
+    examples: int = EXAMPLES,
 ) -> Recipe:
     return Recipe(
         name=name,
@@ -31,6 +32,7 @@ def _recipe(
         # T5 is the one class that was never given a token for the beginning.
         export=models.exporter(tokenizer, begins=build is not models.translator),
         pictures=False,
+        texts=examples,
     )
 
 
@@ -40,8 +42,9 @@ TEXT_RECIPES: tuple[Recipe, ...] = (
         title="Machine Translation: T5, English to German",
         build=models.translator,
         objective=texts.translation_objective,
-        schedule=Schedule(steps=5000, learning_rate=3e-3),
+        schedule=Schedule(steps=7000, learning_rate=3e-3),
         tokenizer=bilingual_tokenizer,
+        examples=2 * EXAMPLES,
     ),
     _recipe(
         name="fill-mask",

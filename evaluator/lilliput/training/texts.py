@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from evaluator.lilliput.grammar import draw_document, draw_review
 from evaluator.lilliput.training.corpus import draw_english, draw_maskable, draw_pair, stream
+from evaluator.lilliput.training.recipe import EXAMPLES
 from evaluator.lilliput.training.tokenizers import BEGIN_ID, END_ID, MASK_ID, PAD_ID, encode
 
-EXAMPLES = 24_000
 _IGNORED = -100
 Ids = Sequence[int]
 
@@ -24,9 +24,11 @@ def padded(rows: Sequence[Ids], *, value: int = PAD_ID, length: int | None = Non
     return torch.tensor([[*row[:width], *[value] * (width - len(row))] for row in rows])
 
 
-def draw_examples(*, purpose: str, make: Callable[[np.random.Generator], tuple[Ids, Ids]]) -> list[tuple[Ids, Ids]]:
+def draw_examples(
+    *, purpose: str, make: Callable[[np.random.Generator], tuple[Ids, Ids]], count: int
+) -> list[tuple[Ids, Ids]]:
     """Training examples, the same ones every time."""
-    return [make(stream(index=index, purpose=purpose)) for index in range(EXAMPLES)]
+    return [make(stream(index=index, purpose=purpose)) for index in range(count)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def translation_objective(*, tokenizer: Tokenizer) -> SequenceObjective:
         source, target = (encode(tokenizer=tokenizer, text=text) for text in (pair.english, pair.german))
         return [*source, END_ID], [*target, END_ID]
 
-    return SequenceObjective(draw_examples(purpose="translation", make=make))
+    return SequenceObjective(draw_examples(purpose="translation", make=make, count=2 * EXAMPLES))
 
 
 def summary_objective(*, tokenizer: Tokenizer) -> SequenceObjective:
@@ -65,7 +67,7 @@ def summary_objective(*, tokenizer: Tokenizer) -> SequenceObjective:
         )
         return [BEGIN_ID, *source, END_ID], [*target, END_ID]
 
-    return SequenceObjective(draw_examples(purpose="summary", make=make))
+    return SequenceObjective(draw_examples(purpose="summary", make=make, count=EXAMPLES))
 
 
 @dataclass(frozen=True, slots=True)

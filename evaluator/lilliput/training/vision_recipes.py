@@ -29,9 +29,8 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="Encoder of clean scenes: Vision Transformer",
         build=scene_encoder.build,
         objective=lambda bank, weights: scene_encoder.SceneObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=2000, learning_rate=1.5e-3),
+        schedule=Schedule(steps=4500, learning_rate=1.5e-3),
         export=_export_scene_encoder,
-        begin=scene_encoder.begin,
         shipped=False,
     ),
     Recipe(
@@ -39,7 +38,7 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="Image Captioning: Vision Transformer with GPT-2",
         build=captioning.build,
         objective=lambda bank, weights: captioning.CaptioningObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=1400, learning_rate=1e-3),
+        schedule=Schedule(steps=1000, learning_rate=1e-3),
         export=captioning.export,
         begin=captioning.begin,
         needs=(scene_encoder.NAME,),
@@ -94,4 +93,4 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         needs=(contrastive.NAME, image_autoencoder.NAME),
     ),
 )
-"""In the order of training: the scene encoder needs the classifier, most others need the scene encoder."""
+"""In the order of training: most need the scene encoder."""

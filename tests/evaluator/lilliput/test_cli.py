@@ -15,7 +15,7 @@ def test_a_scene_is_painted_and_named(tmp_path):
     result = invoke("scene", "--split", "public", "--index", 3, "--out", out, "--degradation", "low_resolution")
     assert result.exit_code == 0
     assert draw_scene(split=Split.PUBLIC, index=3).label in result.output
-    assert Image.open(out).size == (32, 32)
+    assert Image.open(out).size == (16, 16)
 
 
 def test_the_hidden_split_takes_its_secret_from_the_environment(tmp_path):

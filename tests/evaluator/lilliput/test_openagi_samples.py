@@ -14,7 +14,7 @@ def test_restoration_gives_the_degraded_and_the_clean_image():
     samples = LilliputSamples("public")
     task = Task(degradations=("low_resolution", "noise"))
     image, reference = samples.inputs(task=task, index=2)["image"], samples.reference(task=task, index=2)
-    assert image.size == (32, 32)
+    assert image.size == (16, 16)
     assert reference.size == (64, 64)
 
 

@@ -95,12 +95,12 @@ def test_restoration_targets_lack_just_the_degradation(work):
     bank = load_bank(work=work, split=Split.TRAIN, count=8)
     data = RestorationData(bank=bank, degradation=Degradation.LOW_RESOLUTION, batch=4)
     for source, target in data.pairs(rng=np.random.default_rng(0)):
-        assert source.shape == (2, 32, 32, 3)
+        assert source.shape == (2, 16, 16, 3)
         assert target.shape == (2, 64, 64, 3)
 
 
 def test_training_one_step_writes_weights_and_their_digest(tmp_path):
-    order = Order(model="classification", work=tmp_path, weights=tmp_path / "out", steps=1, scenes=8)
+    order = Order(model="super-resolution", work=tmp_path, weights=tmp_path / "out", steps=1, scenes=8)
     folder = train(order)
     assert (folder / "config.json").exists()
     assert load_file(folder / "model.safetensors")
@@ -117,13 +117,13 @@ def test_a_language_model_is_written_with_its_tokenizer(tmp_path, model, monkeyp
 
 
 def test_the_record_tells_the_commands_that_lead_to_the_weights(tmp_path):
-    order = Order(model="classification", work=tmp_path, weights=tmp_path / "out", steps=3, scenes=8, seed=1)
+    order = Order(model="super-resolution", work=tmp_path, weights=tmp_path / "out", steps=3, scenes=8, seed=1)
     assert train(dataclasses.replace(order, stop_after=1)) is None
     folder = train(dataclasses.replace(order, steps=2, resume=True))
     commands = json.loads((folder / "training.json").read_text())["commands"]
     assert commands == [
-        "planarena lilliput train classification --steps 3 --seed 1 --stop-after 1",
-        "planarena lilliput train classification --steps 2 --seed 1 --resume",
+        "planarena lilliput train super-resolution --steps 3 --seed 1 --stop-after 1",
+        "planarena lilliput train super-resolution --steps 2 --seed 1 --resume",
     ]
 
 

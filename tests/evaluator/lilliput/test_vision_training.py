@@ -84,7 +84,7 @@ def test_a_detection_is_right_if_name_and_frame_are_and_counts_once():
     assert detection_f1(found=[[seen(thing) for thing in things]], scenes=[scene()]) == 1
 
 
-def test_objects_are_named_largest_first_and_then_from_left_to_right():
+def test_the_most_central_object_is_named_first_and_the_others_from_left_to_right():
     boxes = {"b": (0.5, 0, 0.6, 0.1), "main": (0.3, 0.3, 0.8, 0.8), "a": (0.1, 0.9, 0.2, 1.0)}
     objects = [Detection(name=name, score=0.9, box=box) for name, box in boxes.items()]
     assert [detection.name for detection in reading_order(objects)] == ["main", "a", "b"]

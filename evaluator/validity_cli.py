@@ -1,0 +1,108 @@
+"""The command `planarena validity`: does the measure tell the gold plans from worse ones?"""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from evaluator.suites import Suite, SuiteKind
+from evaluator.suites_cli import chosen_suite, log, out, usage_error
+
+if TYPE_CHECKING:
+    from evaluator.evaluation import Evaluator
+    from evaluator.validity import ValidityReport
+
+
+def validity(
+    suite: Annotated[str, typer.Option(help="A suite that executes plans.")] = "openagi",
+    profile: Annotated[str, typer.Option(help="Which experts.")] = "lilliput",
+    split: Annotated[str, typer.Option(help="Which data: public or validation.")] = "public",
+    samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 20,
+    tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, as in 0-14,16,19.")] = "",
+    store: Annotated[Path | None, typer.Option(help="Where artefacts are kept between runs.")] = None,
+    device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
+    json_out: Annotated[Path | None, typer.Option("--json", help="Write the report here.")] = None,
+) -> None:
+    """Score gold plans against plans with a step left out, with restorations in another order, and with no step.
+
+    Exit code 0 if the image score ranks them rightly and the gold plan wins in 19 of 20 tasks with a text score.
+    """
+    chosen = chosen_suite(suite)
+    if chosen.kind is not SuiteKind.EXECUTION:
+        raise usage_error(f"{suite} judges plans without executing them; this command is about executed results")
+    evaluator = _evaluator(
+        suite=chosen, profile_name=profile, split=split, samples=samples, store_path=store, device=device
+    )
+    from evaluator.evaluate_cli import selected_tasks
+    from evaluator.validity import measure_validity
+
+    report = measure_validity(
+        suite=chosen,
+        evaluate=lambda planner, keys: evaluator.run(planner=planner, tasks=keys),
+        tasks=selected_tasks(suite=chosen, text=tasks),
+        samples=samples,
+    )
+    if json_out is not None:
+        json_out.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
+    _print(report)
+    if not is_valid(report):
+        log.print("planarena: the measure does not tell the gold plans from worse ones as it should (see above)")
+        raise typer.Exit(1)
+
+
+TEXT_TASKS_WON = 0.95
+"""Share of the tasks with a text score in which the gold plan must beat every plan with a step less."""
+
+
+def is_valid(report: "ValidityReport") -> bool:
+    """Whether means are in the right order, and gold plans win often enough."""
+    texts = [row for row in report.metrics if row.metric == "BERT"]
+    images = [row for row in report.metrics if row.metric != "BERT"]
+    return (
+        all(interval.mean > 0 for interval in report.steps.values())
+        and all(row.won >= TEXT_TASKS_WON * row.tasks for row in texts)
+        and all(row.margin.mean > 0 for row in images)
+    )
+
+
+def _evaluator(
+    *, suite: Suite, profile_name: str, split: str, samples: int, store_path: Path | None, device: str
+) -> "Evaluator":
+    from evaluator.engine.store import LocalStore
+    from evaluator.experts.profile import ProfileError, load_profile
+    from evaluator.suites.sources import sample_source
+
+    try:
+        profile = load_profile(profile_name)
+        source = sample_source(suite=suite.slug, profile=profile_name, split=split)
+    except (LookupError, ValueError, ProfileError) as error:
+        raise usage_error(error) from None
+    from evaluator.evaluation import Evaluator
+
+    store = LocalStore(store_path or Path(os.environ.get("PLANARENA_DATA", ".data")) / "store")
+    return Evaluator(suite=suite, profile=profile, samples=source, count=samples, device=device, store=store)
+
+
+def _print(report: "ValidityReport") -> None:
+    if report.ranking:
+        table = Table("plan", "mean ViT score", "95 % interval", title=f"{report.samples} samples per task")
+        for kind, interval in report.ranking.items():
+            table.add_row(kind, f"{interval.mean:.4f}", f"{interval.low:.4f} to {interval.high:.4f}")
+        out.print(table)
+        table = Table("difference", "mean", "95 % interval")
+        for pair, interval in report.steps.items():
+            table.add_row(pair, f"{interval.mean:+.4f}", f"{interval.low:+.4f} to {interval.high:+.4f}")
+        out.print(table)
+    table = Table("metric", "tasks", "gold best in", "gold minus others", "95 % interval")
+    for row in report.metrics:
+        interval = row.margin
+        won = f"{row.won} ({row.won / row.tasks:.1%})" if row.tasks else "0"
+        span = f"{interval.low:+.4f} to {interval.high:+.4f}"
+        table.add_row(row.metric, str(row.tasks), won, f"{interval.mean:+.4f}", span)
+    out.print(table)
+    for row in report.metrics:
+        for loss in row.losses:
+            out.print(f"task {loss.task} ({row.metric}): {loss.variant} scores {loss.other:.4f}, gold {loss.gold:.4f}")
