@@ -12,18 +12,16 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import CLIPTextModel
 
-from evaluator.lilliput.scenes import SIZE
 from evaluator.lilliput.training import contrastive, image_autoencoder
 from evaluator.lilliput.training.bank import Bank
 from evaluator.lilliput.training.recognition import normalised
 from evaluator.lilliput.training.rows import Rows
 
 NAME = "text-to-image"
-_WIDTH = 88
+_WIDTHS = (48, 88)
 _DROPPED = 0.1
 """Share of the pictures without their caption, so that drawing can be guided away from what has none."""
 _STEPS = 1000
-_SIDE = SIZE // 8
 _VERSIONS = frozenset({"_diffusers_version", "transformers_version", "_name_or_path"})
 """Entries of configurations that are no part of the model: the digest must not change with them."""
 
@@ -43,14 +41,14 @@ def noise_schedule() -> DDIMScheduler:
 
 
 def unet() -> UNet2DConditionModel:
-    """One level of 8x8: the text reaches every block by attention, and summed up also together with the time."""
+    """Two levels, 16x16 and 8x8: the text comes by attention on the lower one, and summed up with the time on both."""
     return UNet2DConditionModel(
-        sample_size=_SIDE,
+        sample_size=image_autoencoder.SIDE,
         in_channels=image_autoencoder.CHANNELS,
         out_channels=image_autoencoder.CHANNELS,
-        down_block_types=("CrossAttnDownBlock2D",),
-        up_block_types=("CrossAttnUpBlock2D",),
-        block_out_channels=(_WIDTH,),
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+        block_out_channels=_WIDTHS,
         layers_per_block=1,
         cross_attention_dim=contrastive.WIDTH,
         attention_head_dim=4,
@@ -99,7 +97,7 @@ class DrawingObjective:
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         assert isinstance(model, DrawingModel)
         indices = np.sort(rng.integers(len(self._bank), size=self._batch))
-        clean = torch.from_numpy(self._rows(model).take(indices))
+        clean = torch.from_numpy(self._rows(model).take(indices).astype(np.float32))
         noise = torch.from_numpy(rng.standard_normal(clean.shape, dtype=np.float32))
         # One time from each of as many equal intervals: less chance than drawing them all from the whole.
         shares = (rng.permutation(self._batch) + rng.random(self._batch)) / self._batch
@@ -118,7 +116,7 @@ class DrawingObjective:
             @torch.no_grad()
             def compute(new: np.ndarray) -> np.ndarray:
                 values = normalised(np.asarray(self._bank.pixels[new]))
-                return np.asarray(model.vae.encode(values).latent_dist.mean.numpy())
+                return np.asarray(model.vae.encode(values).latent_dist.mean.numpy().astype(np.float16))
 
             self._latents = Rows(count=len(self._bank), compute=compute)
         return self._latents

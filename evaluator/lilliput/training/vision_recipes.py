@@ -68,7 +68,7 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="CLIP score: CLIP",
         build=contrastive.build,
         objective=lambda bank, weights: contrastive.ContrastiveObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=2600, learning_rate=1e-3),
+        schedule=Schedule(steps=1500, learning_rate=1e-3),
         export=contrastive.export,
         begin=contrastive.begin,
         needs=(scene_encoder.NAME,),
@@ -78,7 +78,7 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="Autoencoder of clean scenes: AutoencoderKL",
         build=image_autoencoder.build,
         objective=lambda bank, weights: image_autoencoder.AutoencoderObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=3600, learning_rate=2e-3, weight_decay=0.0),
+        schedule=Schedule(steps=3000, learning_rate=2e-3, weight_decay=0.0),
         export=image_autoencoder.export,
         shipped=False,
     ),
@@ -87,7 +87,7 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="Text to Image Generation: Stable Diffusion",
         build=text_to_image.build,
         objective=lambda bank, weights: text_to_image.DrawingObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=5800, learning_rate=1e-3),
+        schedule=Schedule(steps=5000, learning_rate=1e-3),
         export=text_to_image.export,
         begin=text_to_image.begin,
         needs=(contrastive.NAME, image_autoencoder.NAME),

@@ -245,7 +245,7 @@ def test_what_a_model_begins_from_is_trained_first(tmp_path, monkeypatch):
 
 def test_drawing_arrives_where_a_perfect_network_points():
     torch.manual_seed(0)
-    clean, picture = torch.randn(1, 12, 8, 8), torch.randn(1, 12, 8, 8)
+    clean, picture = torch.randn(1, 6, 16, 16), torch.randn(1, 6, 16, 16)
     schedule = text_to_image.noise_schedule()
     schedule.set_timesteps(8)
     for time in schedule.timesteps:
