@@ -65,9 +65,14 @@ def autoencoder() -> AutoencoderKL:
     )
 
 
+@torch.no_grad()
 def build() -> nn.Module:
-    """The model before training."""
-    return AutoencoderModel(autoencoder())
+    """The model before training. Its blocks begin by passing on what they get, so that learning begins with colours."""
+    model = autoencoder()
+    for name, parameter in model.named_parameters():
+        if ".conv2." in name:
+            parameter.zero_()
+    return AutoencoderModel(model)
 
 
 @dataclass(frozen=True, slots=True)
