@@ -3,6 +3,7 @@
 This is the whole pipeline without a server; the worker runs the same code.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +12,7 @@ from evaluator.asking import ask_all, faulty, new_record, not_run
 from evaluator.coverage import not_run_reasons
 from evaluator.engine.jobs import FailureKind, Job, JobResult
 from evaluator.engine.pool import ExpertPool, Experts
+from evaluator.engine.progress import Listener
 from evaluator.engine.run import Engine
 from evaluator.engine.store import ObjectDamagedError, Store
 from evaluator.experts.profile import Profile
@@ -19,6 +21,7 @@ from evaluator.metrics.similarity import Scorer, load_scorer
 from evaluator.planners.protocol import Planner, PlannerReply
 from evaluator.plans import ParsedPlan, PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
 from evaluator.records import ArtefactReference, Outcome, Reason, ResultRecord, SampleResult
+from evaluator.sample_artefacts import KeptSamples
 from evaluator.suites.model import Suite, Task
 from evaluator.suites.samples import SampleSource
 
@@ -46,6 +49,8 @@ class Evaluator:
         device: str = "cpu",
         experts: Experts | None = None,
         scorers: Callable[[str], Scorer] | None = None,
+        memory_budget: int | None = None,
+        listener: Listener | None = None,
     ) -> None:
         """Args:
         suite: the suite whose tasks are evaluated.
@@ -56,13 +61,18 @@ class Evaluator:
         device: torch device of experts and scorers.
         experts: where experts come from; by default the profile's, loaded when first needed.
         scorers: makes the scorer of a metric; by default the profile's.
+        memory_budget: bytes that loaded experts may occupy together; None: no limit.
+        listener: is told how far the execution of plans is.
         """
         if count < 1:
             raise ValueError(f"an evaluation needs at least one sample per task, not {count}")
         self.suite = suite
         self.profile = profile
-        self.engine = Engine(pool=experts or ExpertPool(profile=profile, device=device), store=store)
-        self._samples = samples
+        pool = experts or ExpertPool(profile=profile, device=device, budget=memory_budget)
+        self.engine = Engine(pool=pool, store=store, salt=suite.slug, listener=listener)
+        self.scoring_seconds = 0.0
+        """Time that scorers took, loading them included."""
+        self._samples = KeptSamples(source=samples, engine=self.engine)
         self._count = count
         self._make_scorer = scorers or partial(_profile_scorer, profile=profile, device=device)
         self._scorers: dict[str, Scorer] = {}
@@ -102,14 +112,11 @@ class Evaluator:
                 yield self._score(item=item, results=[results[index] for index in range(self._count)])
 
     def _job(self, *, item: _Planned, index: int) -> Job:
-        inputs = self._samples.inputs(task=item.task, index=index)
-        resources = {name: self.engine.keep(value) for name, value in inputs.items()}
+        resources = self._samples.inputs(task=item.task, index=index)
         return Job(task=item.task.key, sample=index, plan=item.plan.plan, resources=resources)
 
     def _score(self, *, item: _Planned, results: Sequence[JobResult]) -> ResultRecord:
-        references = [
-            self.engine.keep(self._samples.reference(task=item.task, index=result.job.sample)) for result in results
-        ]
+        references = [self._samples.reference(task=item.task, index=result.job.sample) for result in results]
         failures = [result.failure for result in results if result.failure is not None]
         if failures:
             record = item.record.model_copy(update={"samples": _sample_results(results, references, None)})
@@ -134,12 +141,15 @@ class Evaluator:
     def _scores(
         self, *, metric: str, results: Sequence[JobResult], references: Sequence[ArtefactReference]
     ) -> list[float]:
-        if metric not in self._scorers:
-            self._scorers[metric] = self._make_scorer(metric)
         outputs = [self.engine.value(result.answer) for result in results if result.answer is not None]
-        return self._scorers[metric].score(
-            outputs=outputs, references=[self.engine.value(reference) for reference in references]
-        )
+        wanted = [self.engine.value(reference) for reference in references]
+        started = time.perf_counter()
+        try:
+            if metric not in self._scorers:
+                self._scorers[metric] = self._make_scorer(metric)
+            return self._scorers[metric].score(outputs=outputs, references=wanted)
+        finally:
+            self.scoring_seconds += time.perf_counter() - started
 
     def _not_run_record(self, task: Task) -> ResultRecord:
         reason, message = self._not_run[task.key]

@@ -13,6 +13,8 @@ class Implementation:
     """Imported when the first expert of it is loaded."""
     code_version: str
     """Raised by hand whenever the code around the model changes what it returns; part of store keys and digests."""
+    samples: bool = False
+    """Whether it draws random numbers and therefore gets a seed for each item (`SamplingExpert`)."""
 
 
 IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
