@@ -12,7 +12,8 @@ logger = logging.getLogger(__name__)
 KEEP_SECONDS = 3600.0
 _TARGET = 0.9
 """Share of the limit that an eviction goes down to, so that not every further object needs another one."""
-_WRITING = ".writing-"
+WRITING = ".writing-"
+"""How names of files begin that are not complete."""
 
 
 class _Object(NamedTuple):
@@ -75,5 +76,5 @@ class Evictor:
                 status = path.stat()
             except FileNotFoundError:
                 continue
-            if not path.name.startswith(_WRITING):
+            if not path.name.startswith(WRITING):
                 yield _Object(used=status.st_mtime, path=path, size=status.st_size)

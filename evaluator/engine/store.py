@@ -6,19 +6,23 @@ is never taken for an artefact.
 """
 
 import hashlib
+import itertools
 import json
 import os
 import re
-import tempfile
+import secrets
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Protocol
 
-from evaluator.engine.eviction import KEEP_SECONDS, Evictor
+from evaluator.engine.eviction import KEEP_SECONDS, WRITING, Evictor
 from evaluator.records import ArtefactReference
 from evaluator.values import Artefact, MediaType
 
+_PROCESS = secrets.token_hex(4)
+"""Machines may share a folder, so that the number of a process does not tell who writes."""
+_NUMBERS = itertools.count()
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -80,6 +84,7 @@ class LocalStore:
         keep_seconds: objects used within so many seconds stay: another process may be about to need them.
         """
         self.path = path
+        self._root = str(path)
         self._evictor = None if max_bytes is None else Evictor(folder=path, limit=max_bytes, keep_seconds=keep_seconds)
 
     def has(self, digest: str) -> bool:
@@ -145,10 +150,10 @@ class LocalStore:
         return None
 
     def _object_path(self, digest: str, media_type: MediaType) -> Path:
-        return self.path / "objects" / digest[:2] / f"{digest[2:]}{self._ENDINGS[media_type]}"
+        return Path(f"{self._root}/objects/{digest[:2]}/{digest[2:]}{self._ENDINGS[media_type]}")
 
     def _step_path(self, key: str) -> Path:
-        return self.path / "steps" / key[:2] / f"{key[2:]}.json"
+        return Path(f"{self._root}/steps/{key[:2]}/{key[2:]}.json")
 
 
 class MemoryStore:
@@ -212,12 +217,15 @@ def _touch(path: Path) -> None:
 
 
 def _write_atomically(*, path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    """Write beside the target, then rename: whoever reads finds all of it or nothing."""
+    temporary = path.with_name(f"{WRITING}{os.getpid()}-{_PROCESS}-{next(_NUMBERS)}")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).replace(path)
+        try:
+            temporary.write_bytes(data)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(data)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
