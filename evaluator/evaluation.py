@@ -3,13 +3,13 @@
 This is the whole pipeline without a server; the worker runs the same code.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from evaluator.asking import ask_all, faulty, new_record, not_run
 from evaluator.coverage import not_run_reasons
+from evaluator.engine.clock import Stopwatch
 from evaluator.engine.jobs import FailureKind, Job, JobResult
 from evaluator.engine.pool import ExpertPool, Experts
 from evaluator.engine.progress import Listener
@@ -24,6 +24,9 @@ from evaluator.records import ArtefactReference, Outcome, Reason, ResultRecord, 
 from evaluator.sample_artefacts import KeptSamples
 from evaluator.suites.model import Suite, Task
 from evaluator.suites.samples import SampleSource
+
+_SCORES_KEPT = 200_000
+"""Some hundred bytes each."""
 
 
 @dataclass(slots=True)
@@ -70,13 +73,16 @@ class Evaluator:
         self.profile = profile
         pool = experts or ExpertPool(profile=profile, device=device, budget=memory_budget)
         self.engine = Engine(pool=pool, store=store, salt=suite.slug, listener=listener)
-        self.scoring_seconds = 0.0
+        self.scoring = Stopwatch()
         """Time that scorers took, loading them included."""
         self._samples = KeptSamples(source=samples, engine=self.engine)
         self._count = count
         self._make_scorer = scorers or partial(_profile_scorer, profile=profile, device=device)
         self._scorers: dict[str, Scorer] = {}
-        self._not_run = not_run_reasons(suite=suite, profile=profile, samples=samples)
+        self._known_scores: dict[tuple[str, str, str], float] = {}
+        """By metric and the digests of output and reference. A score depends on nothing else (`metrics.similarity`)."""
+        self.not_run = not_run_reasons(suite=suite, profile=profile, samples=samples)
+        """The tasks that cannot run, with reason and sentence."""
 
     def run(self, *, planner: Planner, tasks: Sequence[str]) -> Iterator[ResultRecord]:
         """Evaluate a planner on the named tasks and yield each task's record as soon as it is complete.
@@ -85,9 +91,9 @@ class Evaluator:
             LookupError: a key names no task of the suite.
         """
         wanted = [self.suite.task(key) for key in tasks]
-        yield from (self._not_run_record(task) for task in wanted if task.key in self._not_run)
+        yield from (self._not_run_record(task) for task in wanted if task.key in self.not_run)
         planned: list[_Planned] = []
-        for found in self._plan_all(planner=planner, tasks=[task for task in wanted if task.key not in self._not_run]):
+        for found in self._plan_all(planner=planner, tasks=[task for task in wanted if task.key not in self.not_run]):
             if isinstance(found, ResultRecord):
                 yield found
             else:
@@ -141,18 +147,24 @@ class Evaluator:
     def _scores(
         self, *, metric: str, results: Sequence[JobResult], references: Sequence[ArtefactReference]
     ) -> list[float]:
-        outputs = [self.engine.value(result.answer) for result in results if result.answer is not None]
-        wanted = [self.engine.value(reference) for reference in references]
-        started = time.perf_counter()
-        try:
-            if metric not in self._scorers:
-                self._scorers[metric] = self._make_scorer(metric)
-            return self._scorers[metric].score(outputs=outputs, references=wanted)
-        finally:
-            self.scoring_seconds += time.perf_counter() - started
+        asked = [(result.answer, wanted) for result, wanted in zip(results, references, strict=True) if result.answer]
+        keys = [(metric, answer.digest, wanted.digest) for answer, wanted in asked]
+        new = {key: pair for key, pair in zip(keys, asked, strict=True) if key not in self._known_scores}
+        if new:
+            outputs = [self.engine.value(answer) for answer, _ in new.values()]
+            right = [self.engine.value(wanted) for _, wanted in new.values()]
+            with self.scoring.running():
+                if metric not in self._scorers:
+                    self._scorers[metric] = self._make_scorer(metric)
+                found = self._scorers[metric].score(outputs=outputs, references=right)
+            self._known_scores.update(zip(new, found, strict=True))
+        scores = [self._known_scores[key] for key in keys]
+        if len(self._known_scores) > _SCORES_KEPT:
+            self._known_scores.clear()
+        return scores
 
     def _not_run_record(self, task: Task) -> ResultRecord:
-        reason, message = self._not_run[task.key]
+        reason, message = self.not_run[task.key]
         return not_run(new_record(suite=self.suite, task=task), reason=reason, message=message)
 
 

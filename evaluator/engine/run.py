@@ -12,11 +12,12 @@ under a key that says so: between batch shapes they may differ in the last bit, 
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from evaluator.engine.artefacts import CACHE_BYTES, Artefacts
 from evaluator.engine.batches import CRASHES, BatchSizes, Shape, Sized, buckets, run_padded
+from evaluator.engine.clock import Stopwatch
 from evaluator.engine.devices import is_out_of_memory
 from evaluator.engine.frontier import Frontier, Node
 from evaluator.engine.jobs import FailureKind, Job, JobResult, JobState, StepFailure
@@ -33,13 +34,13 @@ MAX_PIXELS = 512 * 512
 """An expert is not given an image with more pixels; a plan that makes one is at fault."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Spent:
-    """Where an engine's time went, in seconds."""
+    """Where an engine's time went."""
 
-    loading: float = 0.0
+    loading: Stopwatch = field(default_factory=Stopwatch)
     """Making experts from their weights."""
-    experts: float = 0.0
+    experts: Stopwatch = field(default_factory=Stopwatch)
     """Experts at work on batches."""
 
 
@@ -252,9 +253,10 @@ class _Run:
             return _Fate.SETTLED
         try:
             items = [self._values(node) for node in nodes]
-            started = time.perf_counter()
             seeds = [node.seed for node in nodes]
-            outputs = run_padded(expert=expert, spec=spec, size=size, items=items, seeds=seeds)
+            started = time.perf_counter()
+            with self._engine.spent.experts.running():
+                outputs = run_padded(expert=expert, spec=spec, size=size, items=items, seeds=seeds)
             seconds = time.perf_counter() - started
         except (*CRASHES, ObjectDamagedError) as error:
             if is_out_of_memory(error):
@@ -263,7 +265,6 @@ class _Run:
                 return _Fate.CRASHED
             self._give_up(node=nodes[0], kind=FailureKind.EXPERT, message=f"{spec.tool} failed: {error}")
             return _Fate.SETTLED
-        self._engine.spent.experts += seconds
         self._tracker.executed(tool=spec.tool, calls=len(nodes), seconds=seconds)
         self._engine.calls[spec.tool] += len(nodes)
         for node, values in zip(nodes, outputs, strict=True):
@@ -274,16 +275,14 @@ class _Run:
         """The expert, or None if it cannot be loaded; the run asks only once."""
         if spec.tool in self._unloadable:
             return None
-        started = time.perf_counter()
         try:
-            return self._engine.pool.expert(spec.tool, batch_size=size)
+            with self._engine.spent.loading.running():
+                return self._engine.pool.expert(spec.tool, batch_size=size)
         except CRASHES as error:
             kind = FailureKind.MEMORY if is_out_of_memory(error) else FailureKind.EXPERT
             message = f"{spec.id} could not be loaded: {error}"
             self._unloadable[spec.tool] = StepFailure(kind=kind, step="", message=message)
             return None
-        finally:
-            self._engine.spent.loading += time.perf_counter() - started
 
     def _values(self, node: Node) -> dict[str, Value]:
         return {name: self._engine.value(reference) for name, reference in node.inputs.items()}

@@ -141,7 +141,7 @@ class LocalStore:
             return None
 
     def _find(self, digest: str) -> tuple[Path, MediaType] | None:
-        if not _DIGEST.fullmatch(digest):
+        if not is_digest(digest):
             return None
         for media_type in self._ENDINGS:
             path = self._object_path(digest, media_type)
@@ -185,6 +185,11 @@ class MemoryStore:
 
     def held(self) -> AbstractContextManager[None]:
         return nullcontext()
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text is a lower-case hexadecimal SHA-256; nothing else may become part of a path."""
+    return _DIGEST.fullmatch(text) is not None
 
 
 def digest_of(data: bytes) -> str:
