@@ -2,6 +2,7 @@
 
 import logging
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -49,17 +50,26 @@ class ExpertPool:
     expert that was not used for the longest time leaves first; one that is larger than the budget is loaded alone.
     """
 
-    def __init__(self, *, profile: Profile, device: str = "cpu", budget: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        profile: Profile,
+        device: str = "cpu",
+        budget: int | None = None,
+        load: Callable[..., Expert] = load_expert,
+    ) -> None:
         """Args:
         profile: the experts.
         device: torch device.
         budget: bytes that loaded experts may occupy together; None: no limit.
+        load: makes an expert from `spec` and `device`.
         """
         self.profile = profile
         self.device = device
         self.loads: Counter[str] = Counter()
         """How often the expert of each tool was loaded."""
         self._budget = budget
+        self._load_expert = load
         self._loaded: OrderedDict[str, _Resident] = OrderedDict()
         """By tool, the one used last at the end."""
         self._sizes: dict[str, int] = {}
@@ -104,7 +114,7 @@ class ExpertPool:
         self._make_room(size=self._sizes.get(spec.tool) or _weights_size(spec))
         before = allocated_bytes(self.device)
         try:
-            expert = load_expert(spec=spec, device=self.device)
+            expert = self._load_expert(spec=spec, device=self.device)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error) or not self._loaded:
                 raise
@@ -114,7 +124,7 @@ class ExpertPool:
             logger.warning("no memory for %s: all other experts are unloaded", spec.id)
             self._make_room(size=None)
             before = allocated_bytes(self.device)
-            expert = load_expert(spec=spec, device=self.device)
+            expert = self._load_expert(spec=spec, device=self.device)
         self.loads[spec.tool] += 1
         size = self._sizes[spec.tool] = _measured(expert=expert, spec=spec, before=before, device=self.device)
         self._make_room(size=size)
