@@ -29,6 +29,9 @@ def execution(
     samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 20,
     tasks: Annotated[str, typer.Option(help="Only these tasks, as in 0-14,16; all if empty.")] = "",
     limit_tasks: Annotated[int, typer.Option(min=0, help="Only so many of them, evenly spread; 0: all.")] = 0,
+    baseline_tasks: Annotated[
+        int, typer.Option(min=0, help="Measure the baseline on so many of the tasks only, evenly spread; 0: all.")
+    ] = 0,
     only: Annotated[str, typer.Option(help="Phases: cold, second, again, released.")] = ",".join(_PHASES),
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
     json_out: Annotated[Path | None, typer.Option("--out", help="Write the report as JSON here.")] = None,
@@ -48,19 +51,25 @@ def execution(
         suite=chosen, settings=ExecutionSettings(profile=profile, split="public", samples=samples, device=device)
     )
     keys = selected_tasks(suite=chosen, text=tasks)
-    if limit_tasks and limit_tasks < len(keys):
-        keys = [keys[position * len(keys) // limit_tasks] for position in range(limit_tasks)]
-    from evaluator.benchmarks import measure_execution
+    from evaluator.benchmarks.execution import evenly, measure_execution
 
-    report = measure_execution(prepared=prepared, tasks=keys, only=phases, say=log.print)
-    if json_out is not None:
-        json_out.parent.mkdir(parents=True, exist_ok=True)
-        json_out.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
-    _print(report)
+    def save(report: "ExecutionReport") -> None:
+        if json_out is not None:
+            json_out.parent.mkdir(parents=True, exist_ok=True)
+            json_out.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
+
+    keys = evenly(keys, count=limit_tasks)
+    _print(
+        measure_execution(
+            prepared=prepared, tasks=keys, only=phases, baseline_tasks=baseline_tasks, say=log.print, save=save
+        )
+    )
 
 
 def _print(report: "ExecutionReport") -> None:
-    ratios = Table("faster than the released structure", "by wall time", "by CPU time", title="Execution, ratios")
+    ratios = Table(
+        "faster than the released structure", "by wall time", "by CPU time", title="Execution, ratios per task"
+    )
     for name in ("cold", "second", "again"):
         wall, cpu = report.ratio(name), report.ratio(name, clock="cpu")
         if wall is not None and cpu is not None:
@@ -68,10 +77,11 @@ def _print(report: "ExecutionReport") -> None:
     out.print(ratios)
     columns = ("wall s", "CPU s", "loading", "experts", "scoring", "overhead", "by CPU", "loads", "calls", "GB")
     title = f"{report.conditions['tasks']} tasks: seconds, share of overhead, peak memory"
-    seconds = Table("phase", *columns, title=title)
+    seconds = Table("phase", "tasks", *columns, title=title)
     for name, phase in report.phases.items():
         seconds.add_row(
             name,
+            str(phase.tasks),
             *(f"{value:.1f}" for value in (phase.wall, phase.cpu, phase.loading, phase.experts, phase.scoring)),
             f"{100 * phase.overhead_share:.1f}%",
             f"{100 * phase.overhead_cpu_share:.1f}%",

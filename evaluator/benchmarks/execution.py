@@ -57,6 +57,8 @@ class Phase:
     loading: float = 0.0
     experts: float = 0.0
     scoring: float = 0.0
+    tasks: int = 0
+    """The baseline may be measured on some of the tasks only; ratios are per task."""
     measured_cpu: float = 0.0
     """CPU time of loading, experts and scoring together."""
     loads: int = 0
@@ -90,10 +92,15 @@ class ExecutionReport:
     """Whether running again gave byte-equal results, timings aside."""
 
     def ratio(self, phase: str, *, clock: str = "wall") -> float | None:
-        """How many times faster than the baseline a phase is, by `wall` or by `cpu`."""
+        """How many times faster per task than the baseline a phase is, by `wall` or by `cpu`.
+
+        The baseline shares nothing between tasks, so that what it takes for some tells what it takes for all.
+        """
         if phase not in self.phases or "released" not in self.phases:
             return None
-        return float(getattr(self.phases["released"], clock) / max(getattr(self.phases[phase], clock), 1e-9))
+        baseline, measured = self.phases["released"], self.phases[phase]
+        per_task = float(getattr(baseline, clock)) / max(baseline.tasks, 1)
+        return per_task * measured.tasks / max(float(getattr(measured, clock)), 1e-9)
 
     @property
     def calls_are_distinct_nodes(self) -> bool | None:
@@ -127,7 +134,9 @@ def measure_execution(
     prepared: Prepared,
     tasks: Sequence[str],
     only: Sequence[str] = PHASES,
+    baseline_tasks: int = 0,
     say: Callable[[str], None] = lambda _: None,
+    save: Callable[[ExecutionReport], None] = lambda _: None,
     folder: Path | None = None,
 ) -> ExecutionReport:
     """Run the phases in the order of `PHASES`.
@@ -136,7 +145,9 @@ def measure_execution(
         prepared: suite, profile, samples; its store is not used.
         tasks: their keys; those that cannot run are left out of every phase.
         only: the phases wanted; all but `released` need `cold`.
+        baseline_tasks: the baseline is measured on so many of the tasks, evenly spread; 0: on all.
         say: is told what happens.
+        save: is given the report after every phase.
         folder: where the engine's store is made; a temporary one by default.
     """
     report = ExecutionReport(conditions=_conditions(prepared))
@@ -144,12 +155,16 @@ def measure_execution(
         bench = _Bench(prepared=replace(prepared, store=LocalStore(Path(store))), tasks=tasks, report=report, say=say)
         if "cold" in only:
             bench.cold()
+            save(report)
         if "second" in only:
             bench.second()
+            save(report)
         if "again" in only:
             bench.again()
+            save(report)
         if "released" in only:
-            bench.released()
+            bench.released(count=baseline_tasks)
+            save(report)
     return report
 
 
@@ -185,8 +200,9 @@ class _Bench:
         found = self._run(phase=phase, planner=GoldPlanner(self._prepared.suite), evaluator=self._prepared.evaluator())
         self._report.same_results = _comparable(found) == _comparable(self._cold)
 
-    def released(self) -> None:
+    def released(self, *, count: int) -> None:
         """The baseline."""
+        tasks = evenly(self._tasks, count=count)
         phase = Phase(name="released", what="the released structure: task by task, nothing shared, nothing kept")
         prepared = self._prepared
         baseline = ReleasedStructure(
@@ -195,19 +211,19 @@ class _Bench:
         )  # fmt: skip
         scores: dict[str, float] = {}
         watch = Stopwatch()
-        for number, key in enumerate(self._tasks, start=1):
+        for number, key in enumerate(tasks, start=1):
             with watch.running():
                 scores[key] = baseline.score(task=prepared.suite.task(key), plan=self._plan(key))
-            if number % 10 == 0 or number == len(self._tasks):
-                self._say(f"released: {number}/{len(self._tasks)} tasks, {watch.wall:.0f} s")
+            if number % 10 == 0 or number == len(tasks):
+                self._say(f"released: {number}/{len(tasks)} tasks, {watch.wall:.0f} s")
         phase.wall, phase.cpu = watch.wall, watch.cpu
         parts = (baseline.loading, baseline.experts, baseline.scoring)
         phase.loading, phase.experts, phase.scoring = (part.wall for part in parts)
         phase.measured_cpu = sum(part.cpu for part in parts)
-        phase.loads, phase.scored = baseline.loads, len(scores)
+        phase.loads, phase.scored, phase.tasks = baseline.loads, len(scores), len(tasks)
         self._close(phase=phase, calls=baseline.calls)
         if self._cold:
-            self._report.same_scores = scores == {key: record.score for key, record in self._cold.items()}
+            self._report.same_scores = scores == {key: self._cold[key].score for key in tasks}
 
     def _run(self, *, phase: Phase, planner: Planner, evaluator: Evaluator) -> dict[str, ResultRecord]:
         self._say(f"{phase.name}: {phase.what}")
@@ -224,7 +240,7 @@ class _Bench:
             part.wall - earlier.wall for part, earlier in zip(spent, before, strict=True)
         )
         phase.measured_cpu = sum(part.cpu - earlier.cpu for part, earlier in zip(spent, before, strict=True))
-        phase.loads = loads.total() - loaded
+        phase.loads, phase.tasks = loads.total() - loaded, len(self._tasks)
         phase.scored = sum(record.outcome is Outcome.SCORED for record in found.values())
         self._close(phase=phase, calls=evaluator.engine.calls - calls)
         return found
@@ -240,6 +256,13 @@ class _Bench:
         if gold is None:
             raise LookupError(f"no right plan is known for task {key}")
         return gold
+
+
+def evenly(items: Sequence[str], *, count: int) -> list[str]:
+    """So many of the items, evenly spread; all for 0."""
+    if not 0 < count < len(items):
+        return list(items)
+    return [items[position * len(items) // count] for position in range(count)]
 
 
 def _comparable(records: dict[str, ResultRecord]) -> list[str]:

