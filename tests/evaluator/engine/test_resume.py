@@ -44,7 +44,7 @@ def start(store):
 
 def kill_when(process, *, steps, store):
     """Kill a process as soon as it has stored so many steps. False if it was over before."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 400
     while time.monotonic() < deadline:
         if len(list(store.glob("steps/*/*.json"))) >= steps:
             process.send_signal(signal.SIGKILL)
@@ -57,19 +57,19 @@ def kill_when(process, *, steps, store):
 
 @pytest.mark.parametrize("steps", [1, 9, 23])
 def test_an_engine_killed_at_any_point_does_only_what_is_missing(tmp_path, steps):
-    whole = json.loads(start(tmp_path / "whole").communicate(timeout=120)[0])
+    whole = json.loads(start(tmp_path / "whole").communicate(timeout=200)[0])
     assert whole["calls"] == 40
     store = tmp_path / "killed"
     assert kill_when(start(store), steps=steps, store=store)
     stored = len(list(store.glob("steps/*/*.json")))
-    resumed = json.loads(start(store).communicate(timeout=120)[0])
+    resumed = json.loads(start(store).communicate(timeout=200)[0])
     assert resumed["results"] == whole["results"]
     assert resumed["calls"] == 40 - stored
 
 
 def evaluate(folder, name):
     return [
-        sys.executable, "-m", "evaluator", "evaluate", "--tasks", "7,61", "--samples", "2",
+        sys.executable, "-m", "evaluator", "evaluate", "--tasks", "7", "--samples", "1",
         "--store", str(folder / f"{name}-store"), "--json", str(folder / f"{name}.json"),
     ]  # fmt: skip
 
@@ -81,15 +81,16 @@ def results(path):
     return document["summary"], [record.model_dump_json() for record in records]
 
 
+@pytest.mark.timeout(1000)  # three processes that load torch, on machines that may be busy
 def test_an_evaluation_that_was_killed_gives_the_same_file_when_it_is_started_again(tmp_path):
-    subprocess.run(evaluate(tmp_path, "whole"), cwd=ROOT, check=True, capture_output=True, timeout=240)
+    subprocess.run(evaluate(tmp_path, "whole"), cwd=ROOT, check=True, capture_output=True, timeout=400)
     store = tmp_path / "killed-store"
     process = subprocess.Popen(
         evaluate(tmp_path, "killed"), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     assert kill_when(process, steps=1, store=store)
     assert not (tmp_path / "killed.json").exists()
-    subprocess.run(evaluate(tmp_path, "killed"), cwd=ROOT, check=True, capture_output=True, timeout=240)
+    subprocess.run(evaluate(tmp_path, "killed"), cwd=ROOT, check=True, capture_output=True, timeout=400)
     assert results(tmp_path / "killed.json") == results(tmp_path / "whole.json")
     steps = [step for record in json.loads((tmp_path / "killed.json").read_text())["results"]
              for sample in record["samples"] for step in sample["steps"]]  # fmt: skip
