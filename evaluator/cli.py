@@ -1,4 +1,4 @@
-"""The command line of the library: `planarena suites|planners|profiles|evaluate|lilliput`."""
+"""The command line of the library: `planarena suites|planners|profiles|evaluate|bench|lilliput`."""
 
 import sys
 from typing import Annotated
@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from evaluator.bench_cli import app as bench_app
 from evaluator.evaluate_cli import evaluate
 from evaluator.judging_cli import judge_plans, score_decompositions
 from evaluator.lilliput.cli import app as lilliput_app
@@ -32,6 +33,7 @@ app.add_typer(planners_app, name="planners")
 app.add_typer(profiles_app, name="profiles")
 app.add_typer(tools_app, name="tools")
 app.add_typer(lilliput_app, name="lilliput")
+app.add_typer(bench_app, name="bench")
 app.command()(evaluate)
 app.command("score-plans")(score_plans)
 app.command("score-decompositions")(score_decompositions)

@@ -1,16 +1,16 @@
 """The command `planarena evaluate`: a whole evaluation without any server."""
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
 from evaluator.planners.bundled import bundled_planner
+from evaluator.progress_view import ProgressView
 from evaluator.suites import Suite, SuiteKind
 from evaluator.suites_cli import chosen_suite, log, out, usage_error
 
@@ -40,8 +40,14 @@ def evaluate(
     samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 8,
     tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, as in 0-14,16,19.")] = "",
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds an endpoint has for one answer.")] = 30.0,
-    store: Annotated[Path | None, typer.Option(help="Where artefacts are kept between runs.")] = None,
+    store: Annotated[
+        str, typer.Option(help="Where artefacts are kept between runs: a folder, or s3://bucket/prefix.")
+    ] = "",
+    store_limit: Annotated[str, typer.Option(help="Size of the store's folder, as in 20GB; no limit if empty.")] = "",
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
+    memory_budget: Annotated[
+        str, typer.Option(help="Memory that loaded experts may occupy together, as in 6GB; no limit if empty.")
+    ] = "",
     json_out: Annotated[
         Path | None, typer.Option("--json", help="Write summary, provenance and all records here.")
     ] = None,
@@ -54,13 +60,16 @@ def evaluate(
     chosen = chosen_suite(suite)
     keys = selected_tasks(suite=chosen, text=tasks)
     asked = _planner(name=planner, suite=chosen, timeout=timeout)
+    view = ProgressView(title=f"{asked.name} on {chosen.slug}", tasks=len(keys), console=log)
     if chosen.kind is SuiteKind.PLANNING:
         run, conditions = _judging(chosen)
     else:
-        run, conditions = _executing(
-            suite=chosen, profile_name=profile, split=split, samples=samples, store_path=store, device=device
-        )
-    document = _document(suite=chosen, planner=asked, keys=keys, run=run, conditions=conditions)
+        settings = ExecutionSettings(
+            profile=profile, split=split, samples=samples, device=device,
+            store=store, store_limit=store_limit, memory_budget=memory_budget,
+        )  # fmt: skip
+        run, conditions = _executing(suite=chosen, settings=settings, view=view)
+    document = _document(suite=chosen, planner=asked, keys=keys, run=run, conditions=conditions, view=view)
     if json_out is not None:
         json_out.parent.mkdir(parents=True, exist_ok=True)
         json_out.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
@@ -69,34 +78,20 @@ def evaluate(
         raise typer.Exit(EXIT_INFRASTRUCTURE)
 
 
-def _executing(
-    *, suite: Suite, profile_name: str, split: str, samples: int, store_path: Path | None, device: str
-) -> tuple[Run, Conditions]:
+def _executing(*, suite: Suite, settings: ExecutionSettings, view: ProgressView) -> tuple[Run, Conditions]:
     """How plans of a suite are executed and scored."""
-    from evaluator.engine.store import LocalStore
-    from evaluator.experts.profile import ProfileError, load_profile
     from evaluator.provenance import provenance
-    from evaluator.suites.sources import sample_source
 
-    try:
-        profile = load_profile(profile_name)
-        source = sample_source(
-            suite=suite.slug, profile=profile_name, split=split, hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED")
-        )
-    except (LookupError, ValueError, ProfileError) as error:
-        raise usage_error(error) from None
-    # Imported here: it loads torch, and whoever mistyped an option should not wait for that.
-    from evaluator.evaluation import Evaluator
-
-    store = LocalStore(store_path or Path(os.environ.get("PLANARENA_DATA", ".data")) / "store")
-    evaluator = Evaluator(suite=suite, profile=profile, samples=source, count=samples, device=device, store=store)
+    # Before the evaluator, which loads torch: whoever mistyped an option should not wait for that.
+    prepared = prepare(suite=suite, settings=settings)
+    evaluator = prepared.evaluator(listener=view.executed)
 
     def conditions() -> dict[str, Any]:
         return {
-            "profile": {"name": profile.name, "digest": profile.digest},
-            "data": {"split": split, "samples": samples, "digest": source.digest},
+            "profile": {"name": prepared.profile.name, "digest": prepared.profile.digest},
+            "data": {"split": settings.split, "samples": settings.samples, "digest": prepared.samples.digest},
             "expert_calls": dict(sorted(evaluator.engine.calls.items())),
-            "provenance": provenance(device=device),
+            "provenance": provenance(device=settings.device),
         }
 
     return evaluator.run, conditions
@@ -115,17 +110,16 @@ def _judging(suite: Suite) -> tuple[Run, Conditions]:
 
 
 def _document(
-    *, suite: Suite, planner: "Planner", keys: Sequence[str], run: Run, conditions: Conditions
+    *, suite: Suite, planner: "Planner", keys: Sequence[str], run: Run, conditions: Conditions, view: ProgressView
 ) -> dict[str, Any]:
-    """Run the evaluation with a progress bar, and everything about it as one JSON object."""
+    """Run the evaluation, showing how far it is, and everything about it as one JSON object."""
     from evaluator.metrics.aggregate import TaskScore, summarise
 
     records: list[ResultRecord] = []
-    with _progress() as progress:
-        bar = progress.add_task(f"{planner.name} on {suite.slug}", total=len(keys))
+    with view:
         for record in run(planner=planner, tasks=keys):
             records.append(record)
-            progress.advance(bar)
+            view.task_over()
     order = {key: position for position, key in enumerate(keys)}
     records.sort(key=lambda record: order[record.task])
     return {
@@ -136,18 +130,6 @@ def _document(
         **conditions(),
         "results": [record.model_dump(mode="json") for record in records],
     }
-
-
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=log,
-        disable=not log.is_terminal,
-    )
 
 
 def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
@@ -179,18 +161,3 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
         return bundled_planner(name=name, suite=suite)
     except LookupError as error:
         raise usage_error(error) from None
-
-
-def selected_tasks(*, suite: Suite, text: str) -> list[str]:
-    """Task keys from `0-14,16`; all of them if the text is empty."""
-    keys = [task.key for task in suite.tasks]
-    if not text:
-        return keys
-    chosen: list[str] = []
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        for key in (first, last or first):
-            if key not in keys:
-                raise usage_error(f"--tasks: {suite.slug} has no task {key!r}; its tasks are {keys[0]} to {keys[-1]}")
-        chosen += keys[keys.index(first) : keys.index(last or first) + 1]
-    return list(dict.fromkeys(chosen))

@@ -9,8 +9,10 @@ from functools import partial
 
 from evaluator.asking import ask_all, faulty, new_record, not_run
 from evaluator.coverage import not_run_reasons
+from evaluator.engine.clock import Stopwatch
 from evaluator.engine.jobs import FailureKind, Job, JobResult
 from evaluator.engine.pool import ExpertPool, Experts
+from evaluator.engine.progress import Listener
 from evaluator.engine.run import Engine
 from evaluator.engine.store import ObjectDamagedError, Store
 from evaluator.experts.profile import Profile
@@ -19,8 +21,12 @@ from evaluator.metrics.similarity import Scorer, load_scorer
 from evaluator.planners.protocol import Planner, PlannerReply
 from evaluator.plans import ParsedPlan, PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
 from evaluator.records import ArtefactReference, Outcome, Reason, ResultRecord, SampleResult
+from evaluator.sample_artefacts import KeptSamples
 from evaluator.suites.model import Suite, Task
 from evaluator.suites.samples import SampleSource
+
+_SCORES_KEPT = 200_000
+"""Some hundred bytes each."""
 
 
 @dataclass(slots=True)
@@ -46,6 +52,8 @@ class Evaluator:
         device: str = "cpu",
         experts: Experts | None = None,
         scorers: Callable[[str], Scorer] | None = None,
+        memory_budget: int | None = None,
+        listener: Listener | None = None,
     ) -> None:
         """Args:
         suite: the suite whose tasks are evaluated.
@@ -56,17 +64,25 @@ class Evaluator:
         device: torch device of experts and scorers.
         experts: where experts come from; by default the profile's, loaded when first needed.
         scorers: makes the scorer of a metric; by default the profile's.
+        memory_budget: bytes that loaded experts may occupy together; None: no limit.
+        listener: is told how far the execution of plans is.
         """
         if count < 1:
             raise ValueError(f"an evaluation needs at least one sample per task, not {count}")
         self.suite = suite
         self.profile = profile
-        self.engine = Engine(pool=experts or ExpertPool(profile=profile, device=device), store=store)
-        self._samples = samples
+        pool = experts or ExpertPool(profile=profile, device=device, budget=memory_budget)
+        self.engine = Engine(pool=pool, store=store, salt=suite.slug, listener=listener)
+        self.scoring = Stopwatch()
+        """Time that scorers took, loading them included."""
+        self._samples = KeptSamples(source=samples, engine=self.engine)
         self._count = count
         self._make_scorer = scorers or partial(_profile_scorer, profile=profile, device=device)
         self._scorers: dict[str, Scorer] = {}
-        self._not_run = not_run_reasons(suite=suite, profile=profile, samples=samples)
+        self._known_scores: dict[tuple[str, str, str], float] = {}
+        """By metric and the digests of output and reference. A score depends on nothing else (`metrics.similarity`)."""
+        self.not_run = not_run_reasons(suite=suite, profile=profile, samples=samples)
+        """The tasks that cannot run, with reason and sentence."""
 
     def run(self, *, planner: Planner, tasks: Sequence[str]) -> Iterator[ResultRecord]:
         """Evaluate a planner on the named tasks and yield each task's record as soon as it is complete.
@@ -75,9 +91,9 @@ class Evaluator:
             LookupError: a key names no task of the suite.
         """
         wanted = [self.suite.task(key) for key in tasks]
-        yield from (self._not_run_record(task) for task in wanted if task.key in self._not_run)
+        yield from (self._not_run_record(task) for task in wanted if task.key in self.not_run)
         planned: list[_Planned] = []
-        for found in self._plan_all(planner=planner, tasks=[task for task in wanted if task.key not in self._not_run]):
+        for found in self._plan_all(planner=planner, tasks=[task for task in wanted if task.key not in self.not_run]):
             if isinstance(found, ResultRecord):
                 yield found
             else:
@@ -102,14 +118,11 @@ class Evaluator:
                 yield self._score(item=item, results=[results[index] for index in range(self._count)])
 
     def _job(self, *, item: _Planned, index: int) -> Job:
-        inputs = self._samples.inputs(task=item.task, index=index)
-        resources = {name: self.engine.keep(value) for name, value in inputs.items()}
+        resources = self._samples.inputs(task=item.task, index=index)
         return Job(task=item.task.key, sample=index, plan=item.plan.plan, resources=resources)
 
     def _score(self, *, item: _Planned, results: Sequence[JobResult]) -> ResultRecord:
-        references = [
-            self.engine.keep(self._samples.reference(task=item.task, index=result.job.sample)) for result in results
-        ]
+        references = [self._samples.reference(task=item.task, index=result.job.sample) for result in results]
         failures = [result.failure for result in results if result.failure is not None]
         if failures:
             record = item.record.model_copy(update={"samples": _sample_results(results, references, None)})
@@ -134,15 +147,24 @@ class Evaluator:
     def _scores(
         self, *, metric: str, results: Sequence[JobResult], references: Sequence[ArtefactReference]
     ) -> list[float]:
-        if metric not in self._scorers:
-            self._scorers[metric] = self._make_scorer(metric)
-        outputs = [self.engine.value(result.answer) for result in results if result.answer is not None]
-        return self._scorers[metric].score(
-            outputs=outputs, references=[self.engine.value(reference) for reference in references]
-        )
+        asked = [(result.answer, wanted) for result, wanted in zip(results, references, strict=True) if result.answer]
+        keys = [(metric, answer.digest, wanted.digest) for answer, wanted in asked]
+        new = {key: pair for key, pair in zip(keys, asked, strict=True) if key not in self._known_scores}
+        if new:
+            outputs = [self.engine.value(answer) for answer, _ in new.values()]
+            right = [self.engine.value(wanted) for _, wanted in new.values()]
+            with self.scoring.running():
+                if metric not in self._scorers:
+                    self._scorers[metric] = self._make_scorer(metric)
+                found = self._scorers[metric].score(outputs=outputs, references=right)
+            self._known_scores.update(zip(new, found, strict=True))
+        scores = [self._known_scores[key] for key in keys]
+        if len(self._known_scores) > _SCORES_KEPT:
+            self._known_scores.clear()
+        return scores
 
     def _not_run_record(self, task: Task) -> ResultRecord:
-        reason, message = self._not_run[task.key]
+        reason, message = self.not_run[task.key]
         return not_run(new_record(suite=self.suite, task=task), reason=reason, message=message)
 
 

@@ -1,18 +1,17 @@
 """The command `planarena validity`: does the measure tell the gold plans from worse ones?"""
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from evaluator.suites import Suite, SuiteKind
+from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.suites import SuiteKind
 from evaluator.suites_cli import chosen_suite, log, out, usage_error
 
 if TYPE_CHECKING:
-    from evaluator.evaluation import Evaluator
     from evaluator.validity import ValidityReport
 
 
@@ -22,7 +21,7 @@ def validity(
     split: Annotated[str, typer.Option(help="Which data: public or validation.")] = "public",
     samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 20,
     tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, as in 0-14,16,19.")] = "",
-    store: Annotated[Path | None, typer.Option(help="Where artefacts are kept between runs.")] = None,
+    store: Annotated[str, typer.Option(help="Where artefacts are kept: a folder, or s3://bucket/prefix.")] = "",
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
     json_out: Annotated[Path | None, typer.Option("--json", help="Write the report here.")] = None,
 ) -> None:
@@ -33,10 +32,8 @@ def validity(
     chosen = chosen_suite(suite)
     if chosen.kind is not SuiteKind.EXECUTION:
         raise usage_error(f"{suite} judges plans without executing them; this command is about executed results")
-    evaluator = _evaluator(
-        suite=chosen, profile_name=profile, split=split, samples=samples, store_path=store, device=device
-    )
-    from evaluator.evaluate_cli import selected_tasks
+    settings = ExecutionSettings(profile=profile, split=split, samples=samples, device=device, store=store)
+    evaluator = prepare(suite=chosen, settings=settings).evaluator()
     from evaluator.validity import measure_validity
 
     report = measure_validity(
@@ -66,24 +63,6 @@ def is_valid(report: "ValidityReport") -> bool:
         and all(row.won >= TEXT_TASKS_WON * row.tasks for row in texts)
         and all(row.margin.mean > 0 for row in images)
     )
-
-
-def _evaluator(
-    *, suite: Suite, profile_name: str, split: str, samples: int, store_path: Path | None, device: str
-) -> "Evaluator":
-    from evaluator.engine.store import LocalStore
-    from evaluator.experts.profile import ProfileError, load_profile
-    from evaluator.suites.sources import sample_source
-
-    try:
-        profile = load_profile(profile_name)
-        source = sample_source(suite=suite.slug, profile=profile_name, split=split)
-    except (LookupError, ValueError, ProfileError) as error:
-        raise usage_error(error) from None
-    from evaluator.evaluation import Evaluator
-
-    store = LocalStore(store_path or Path(os.environ.get("PLANARENA_DATA", ".data")) / "store")
-    return Evaluator(suite=suite, profile=profile, samples=source, count=samples, device=device, store=store)
 
 
 def _print(report: "ValidityReport") -> None:

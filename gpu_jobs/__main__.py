@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from evaluator.engine.store import LocalStore
+from evaluator.engine.opening import open_store, parse_size
 from gpu_jobs.client import ApiClient
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import EXIT_REFUSED, Worker, stop_on_sigterm
@@ -26,12 +26,20 @@ def parser() -> argparse.ArgumentParser:
     add("--url", default=os.environ.get("PLANARENA_API_URL", "http://127.0.0.1:8000"), help="where the site is")
     add("--token-env", default=TOKEN, help="environment variable with the worker token (default: %(default)s)")
     add("--name", default=f"{socket.gethostname()}-{secrets.token_hex(4)}", help="how the worker is called")
-    add("--store", type=Path, default=Path(data) / "worker-store", help="folder for artefacts and executed steps")
+    add("--store", default=str(Path(data) / "worker-store"), help="folder or s3://bucket/prefix for what is executed")
+    add("--store-limit", type=parse_size, default=_size("PLANARENA_STORE_LIMIT"), help="size of the folder, as in 20GB")
     add("--device", default=os.environ.get("PLANARENA_DEVICE", "cpu"), help="torch device (default: %(default)s)")
+    add("--memory-budget", type=parse_size, default=_size("PLANARENA_MEMORY_BUDGET"),
+        help="memory that loaded experts may occupy together, as in 6GB (default: no limit)")  # fmt: skip
     add("--suite", action="append", dest="suites", help="take only tasks of this suite; may be repeated")
     add("--evaluation", help="take only tasks of this evaluation")
     add("--idle-seconds", type=float, help="end after so long without work (default: never)")
     return top
+
+
+def _size(variable: str) -> int | None:
+    text = os.environ.get(variable)
+    return parse_size(text) if text else None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,8 +52,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not token:
         sys.stderr.write(f"{options.token_env} is not set: it must hold the worker token of {options.url}.\n")
         return EXIT_REFUSED
+    data = Path(os.environ.get("PLANARENA_DATA") or ".data")
+    try:
+        store = open_store(where=options.store, data=data, max_bytes=options.store_limit)
+    except ValueError as error:
+        sys.stderr.write(f"--store: {error}.\n")
+        return EXIT_REFUSED
     runner = EvaluatorRunner(
-        store=LocalStore(options.store), device=options.device, hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED")
+        store=store,
+        device=options.device,
+        hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED"),
+        memory_budget=options.memory_budget,
     )
     worker = Worker(
         client=ApiClient(url=options.url, token=token),

@@ -41,15 +41,19 @@ class ShardRunner(Protocol):
 class EvaluatorRunner:
     """Runs tasks with the `evaluator` package."""
 
-    def __init__(self, *, store: Store, device: str, hidden_seed: str | None = None) -> None:
+    def __init__(
+        self, *, store: Store, device: str, hidden_seed: str | None = None, memory_budget: int | None = None
+    ) -> None:
         """Args:
         store: where artefacts and executed steps are kept.
         device: torch device of the experts.
         hidden_seed: the server's secret, for the hidden split only.
+        memory_budget: bytes that loaded experts may occupy together; None: no limit.
         """
         self.store = store
         self._device = device
         self._hidden_seed = hidden_seed
+        self._memory_budget = memory_budget
         self._evaluators: dict[tuple[str, str, str, int], Evaluator] = {}
 
     def run(self, lease: Lease) -> Iterator[ResultRecord]:
@@ -96,7 +100,7 @@ class EvaluatorRunner:
             self._evaluators.clear()
             self._evaluators[key] = Evaluator(
                 suite=suite, profile=profile, samples=samples, count=lease.samples, store=self.store,
-                device=self._device,
+                device=self._device, memory_budget=self._memory_budget,
             )  # fmt: skip
         found = self._evaluators[key]
         _refuse_difference(what=f"profile {lease.profile}", here=found.profile.digest, wanted=lease.profile_digest)

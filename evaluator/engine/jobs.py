@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from evaluator.plans.checks import execution_order
 from evaluator.plans.model import Plan, Step
 from evaluator.records import ArtefactReference, StepRun
 
@@ -21,10 +20,13 @@ class Job:
 
 
 class FailureKind(StrEnum):
-    """Whose fault a failed step is."""
+    """Why a step failed, and so whose fault it is."""
 
     EXPERT = "expert"
+    MEMORY = "memory"
+    """The device's memory does not even hold a batch of one."""
     LIMIT = "limit"
+    """The plan made an image larger than the engine works on: the only kind that is the plan's fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,52 +51,64 @@ class JobResult:
 
 @dataclass(slots=True)
 class JobState:
-    """How far a job has come; owned by the engine's run."""
+    """How far a job has come; owned by the engine's run. Every change costs only the steps that it concerns."""
 
     job: Job
     values: dict[str, ArtefactReference]
-    waiting: dict[str, Step]
-    """Steps that have not been started, in execution order."""
-    running: set[str] = field(default_factory=set)
+    ready: list[Step] = field(default_factory=list)
+    """Steps whose inputs are there and that have not been started, in the order in which they became ready."""
+    lacking: dict[str, int] = field(default_factory=dict)
+    """Step id to the number of its inputs that are still to be made; given up and started steps are not in it."""
+    users: dict[str, list[Step]] = field(default_factory=dict)
+    """Reference to the steps that need it, until it is made."""
+    running: dict[str, Step] = field(default_factory=dict)
     done: dict[str, StepRun] = field(default_factory=dict)
     failures: list[StepFailure] = field(default_factory=list)
-    lost: set[str] = field(default_factory=set)
-    """References that will never be made."""
 
     @classmethod
     def begin(cls, job: Job) -> "JobState":
         """The state before the first step."""
-        values = {f"${name}": reference for name, reference in job.resources.items()}
-        return cls(job=job, values=values, waiting={step.id: step for step in execution_order(job.plan)})
+        state = cls(job=job, values={f"${name}": reference for name, reference in job.resources.items()})
+        made = {reference for step in job.plan.steps for reference in step.outputs.values()}
+        for step in job.plan.steps:
+            # What no step makes is a resource or a literal.
+            needed = {value for value in step.inputs.values() if value in made}
+            state.lacking[step.id] = len(needed)
+            for reference in needed:
+                state.users.setdefault(reference, []).append(step)
+            if not needed:
+                state.ready.append(step)
+        return state
 
     def take_ready(self) -> Iterator[Step]:
-        """Move each step whose inputs are all there from `waiting` to `running`, and yield it."""
-        self._drop_lost()
-        to_come = {ref for step in self.waiting.values() for ref in step.outputs.values()}
-        to_come |= {ref for step_id in self.running for ref in self._step(step_id).outputs.values()}
-        for step in [step for step in self.waiting.values() if to_come.isdisjoint(step.inputs.values())]:
-            del self.waiting[step.id]
-            self.running.add(step.id)
+        """Start each step whose inputs are all there, also those that become ready meanwhile, and yield it."""
+        while self.ready:
+            step = self.ready.pop(0)
+            del self.lacking[step.id]
+            self.running[step.id] = step
             yield step
 
     def finish_step(self, *, run: StepRun) -> None:
         """Record an executed step and make its outputs available."""
-        step = self._step(run.step)
-        self.running.discard(run.step)
+        step = self.running.pop(run.step)
         self.done[run.step] = run
         for name, reference in step.outputs.items():
             self.values[reference] = run.outputs[name]
+            for user in self.users.pop(reference, ()):
+                self.lacking[user.id] -= 1
+                if self.lacking[user.id] == 0:
+                    self.ready.append(user)
 
-    def fail_step(self, *, failure: StepFailure, run: StepRun) -> None:
-        """Record a failed step; the steps that need it are given up, the others go on."""
-        self.running.discard(failure.step)
+    def fail_step(self, *, failure: StepFailure, run: StepRun) -> list[Step]:
+        """Record a failed step; return the steps that are given up because they need it, directly or not."""
+        step = self.running.pop(failure.step)
         self.done[failure.step] = run
         self.failures.append(failure)
-        self.lost.update(self._step(failure.step).outputs.values())
+        return self._give_up_users(step)
 
     @property
     def is_over(self) -> bool:
-        return not self.waiting and not self.running
+        return not self.lacking and not self.running
 
     def result(self) -> JobResult:
         """The result once the job is over."""
@@ -107,12 +121,13 @@ class JobState:
             failure=None if answer is not None else self.failures[0],
         )
 
-    def _drop_lost(self) -> None:
-        """Give up the steps that need, directly or not, what a failed step did not make."""
-        for step in list(self.waiting.values()):
-            if not self.lost.isdisjoint(step.inputs.values()):
-                del self.waiting[step.id]
-                self.lost.update(step.outputs.values())
-
-    def _step(self, step_id: str) -> Step:
-        return next(step for step in self.job.plan.steps if step.id == step_id)
+    def _give_up_users(self, step: Step) -> list[Step]:
+        given_up: list[Step] = []
+        lost = list(step.outputs.values())
+        while lost:
+            for user in self.users.pop(lost.pop(), ()):
+                # A step that lacks two lost inputs is given up once.
+                if self.lacking.pop(user.id, None) is not None:
+                    given_up.append(user)
+                    lost += user.outputs.values()
+        return given_up

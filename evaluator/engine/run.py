@@ -2,226 +2,348 @@
 
 All jobs given form one graph. Steps whose inputs are there are looked up in the store by their key; what is not there
 is collected per tool, once per key however many jobs ask for it. Then the tool that is most complete (fewest steps
-still to come for it) runs everything it has, in batches of equal image sizes.
+still to come for it) runs everything it has, in batches of equal image sizes. After every batch the jobs that it
+concerns go on: what is over is handed out, and what became ready joins the frontier.
+
+Where a batch does not fit into memory its size is halved, which is remembered. Results of the smaller batch are kept
+under a key that says so: between batch shapes they may differ in the last bit, and one key always means the same bytes.
 """
 
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from enum import Enum, auto
 
+from evaluator.engine.artefacts import CACHE_BYTES, Artefacts
+from evaluator.engine.batches import CRASHES, BatchSizes, Shape, Sized, buckets, run_padded
+from evaluator.engine.clock import Stopwatch
+from evaluator.engine.devices import is_out_of_memory
+from evaluator.engine.frontier import Frontier, Node
 from evaluator.engine.jobs import FailureKind, Job, JobResult, JobState, StepFailure
-from evaluator.engine.keys import step_key
+from evaluator.engine.keys import step_key, step_seed
 from evaluator.engine.pool import Experts
+from evaluator.engine.progress import Listener, Tracker
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.experts.protocol import Expert, ExpertError, ExpertSpec
 from evaluator.plans.model import Step
 from evaluator.records import ArtefactReference, StepRun
-from evaluator.values import Value, decode, encode
+from evaluator.values import Value
 
 MAX_PIXELS = 512 * 512
 """An expert is not given an image with more pixels; a plan that makes one is at fault."""
 
 
-@dataclass(slots=True)
-class _Node:
-    """One distinct call, with everybody who waits for it."""
-
-    key: str
-    inputs: dict[str, ArtefactReference]
-    waiters: list[tuple[JobState, Step]] = field(default_factory=list)
-
-
 @dataclass(frozen=True, slots=True)
-class _Item:
-    """A node with its decoded inputs."""
+class Spent:
+    """Where an engine's time went."""
 
-    node: _Node
-    values: Mapping[str, Value]
-
-    @property
-    def sizes(self) -> tuple[tuple[int, int], ...]:
-        return tuple(value.size for value in self.values.values() if not isinstance(value, str))
+    loading: Stopwatch = field(default_factory=Stopwatch)
+    """Making experts from their weights."""
+    experts: Stopwatch = field(default_factory=Stopwatch)
+    """Experts at work on batches."""
 
 
 class Engine:
-    """Executes jobs with the experts of one pool through one store."""
+    """Executes jobs with the experts of one pool through one store. What it learns about memory it keeps."""
 
-    def __init__(self, *, pool: Experts, store: Store) -> None:
-        self._pool = pool
-        self._store = store
+    def __init__(
+        self,
+        *,
+        pool: Experts,
+        store: Store,
+        salt: str = "",
+        listener: Listener | None = None,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
+        """Args:
+        pool: where experts come from.
+        store: where artefacts and executed steps are kept.
+        salt: the suite's; the seeds of sampling experts depend on it.
+        listener: is told how far a run is, after every batch.
+        cache_bytes: how much of decoded values is kept in memory.
+        """
+        self.pool = pool
+        self.store = store
+        self.salt = salt
+        self.listener = listener
+        self.artefacts = Artefacts(store=store, cache_bytes=cache_bytes)
+        self.batch_sizes = BatchSizes()
         self.calls: Counter[str] = Counter()
         """Items that experts really worked on, by tool, since the engine was made."""
+        self.spent = Spent()
 
     def keep(self, value: Value) -> ArtefactReference:
         """Put a value into the store and return its reference."""
-        artefact = encode(value)
-        return ArtefactReference(digest=self._store.put(artefact), media_type=artefact.media_type)
+        return self.artefacts.keep(value)
 
     def value(self, reference: ArtefactReference) -> Value:
-        """The value that a reference names, read from the store."""
-        return decode(self._store.get(reference.digest))
+        """The value that a reference names. It is shared: do not change it in place."""
+        return self.artefacts.value(reference)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[JobResult]:
-        """Execute the jobs and yield each as soon as it is over. One failing call never stops the others."""
-        states = {id(state): state for state in map(JobState.begin, jobs)}
-        pending: dict[str, dict[str, _Node]] = {}
-        failed: dict[str, StepFailure] = {}
-        touched: Iterable[JobState] = list(states.values())
-        while states:
-            for state in touched:
-                self._advance(state=state, pending=pending, failed=failed)
-            for state in [state for state in states.values() if state.is_over]:
-                del states[id(state)]
+        """Execute the jobs and yield each as soon as it is over. One failing call never stops the others.
+
+        May be left at any point: what was executed is in the store, and the next run goes on from there.
+
+        Raises:
+            ValueError: a plan has a cycle, which `check_plan` would have told.
+        """
+        with self.store.held():
+            yield from _Run(engine=self, jobs=jobs).results()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A step's outputs and the key under which they are stored."""
+
+    key: str
+    outputs: Mapping[str, ArtefactReference]
+
+
+class _Fate(Enum):
+    """What became of a batch."""
+
+    SETTLED = auto()
+    CRASHED = auto()
+    """Some item crashes the expert; nothing is settled."""
+    OUT_OF_MEMORY = auto()
+    """Nothing is settled."""
+
+
+class _Run:
+    """One run of an engine."""
+
+    def __init__(self, *, engine: Engine, jobs: Iterable[Job]) -> None:
+        self._engine = engine
+        self._states = [JobState.begin(job) for job in jobs]
+        self._open = len(self._states)
+        self._frontier = Frontier()
+        self._known: dict[str, _Found] = {}
+        """By node key, what this run looked up or made: most steps are asked for by several jobs."""
+        self._failed: dict[str, StepFailure] = {}
+        """By node key. A failure is kept for this run only."""
+        self._unloadable: dict[str, StepFailure] = {}
+        """By tool."""
+        for state in self._states:
+            self._frontier.expect(state.job.plan.steps)
+        steps = sum(len(state.job.plan.steps) for state in self._states)
+        self._tracker = Tracker(frontier=self._frontier, steps=steps, jobs=self._open, listener=engine.listener)
+
+    def results(self) -> Iterator[JobResult]:
+        """See `Engine.run`."""
+        states, self._states = self._states, []
+        yield from self._advance(states)
+        del states
+        while self._frontier:
+            loaded = [tool for tool in self._frontier.pending_tools if self._engine.pool.is_loaded(tool)]
+            tool = self._frontier.next_tool(loaded=loaded)
+            self._tracker.tell(tool)
+            for nodes in self._run_tool(tool=tool, nodes=self._frontier.take(tool)):
+                touched = {id(state): state for node in nodes for state, _ in node.waiters}
+                yield from self._advance(list(touched.values()))
+                self._tracker.tell(tool)
+        if self._open:
+            raise ValueError("a plan with a cycle was given to the engine")
+
+    def _advance(self, states: Sequence[JobState]) -> Iterator[JobResult]:
+        """Start what can be started, and yield the jobs that are over."""
+        for state in states:
+            for step in state.take_ready():
+                self._start(state=state, step=step)
+            if state.is_over:
+                self._open -= 1
+                self._tracker.job_over()
                 yield state.result()
-            if pending:
-                tool = _next_tool(pending=pending, states=states.values())
-                touched = self._run_tool(tool=tool, nodes=list(pending.pop(tool).values()), failed=failed)
 
-    def _advance(
-        self, *, state: JobState, pending: dict[str, dict[str, _Node]], failed: Mapping[str, StepFailure]
-    ) -> None:
-        """Resolve what the store has; queue what must be executed."""
-        progressed = True
-        while progressed:
-            progressed = False
-            for step in list(state.take_ready()):
-                inputs = {name: self._resolve(state, value) for name, value in step.inputs.items()}
-                spec = self._pool.spec(step.tool)
-                key = step_key(spec=spec, inputs={name: item.digest for name, item in inputs.items()})
-                outputs = self._store.get_step(key)
-                if outputs is not None:
-                    state.finish_step(run=_step_run(step, spec, key, inputs, outputs, cached=True, seconds=0.0))
-                    progressed = True
-                elif key in failed:
-                    _fail(state=state, step=step, spec=spec, node=_Node(key, inputs), failure=failed[key])
-                    progressed = True
-                else:
-                    node = pending.setdefault(step.tool, {}).setdefault(key, _Node(key, inputs))
-                    node.waiters.append((state, step))
+    def _start(self, *, state: JobState, step: Step) -> None:
+        """Resolve a step from what is known or stored; else queue it."""
+        self._frontier.forget([step])
+        self._tracker.step_ready(step.tool)
+        inputs = {name: state.values.get(value) or self._engine.keep(value) for name, value in step.inputs.items()}
+        node = self._node(spec=self._engine.pool.spec(step.tool), inputs=inputs, sample=state.job.sample)
+        found = self._known.get(node.key) or self._stored(node=node, size=node.spec.batch_size)
+        if found is not None:
+            self._resolve(state=state, step=step, node=node, found=found)
+        elif node.key in self._failed:
+            self._fail(state=state, step=step, node=node)
+        else:
+            self._frontier.add(node=node, state=state, step=step)
 
-    def _resolve(self, state: JobState, value: str) -> ArtefactReference:
-        return state.values.get(value) or self.keep(value)
+    def _node(self, *, spec: ExpertSpec, inputs: Mapping[str, ArtefactReference], sample: int) -> Node:
+        digests = {name: reference.digest for name, reference in inputs.items()}
+        seed = step_seed(spec=spec, inputs=digests, salt=self._engine.salt, sample=sample)
+        key = step_key(spec=spec, inputs=digests, batch_size=spec.batch_size, seed=seed)
+        return Node(spec=spec, key=key, inputs=inputs, seed=seed)
 
-    def _run_tool(self, *, tool: str, nodes: list[_Node], failed: dict[str, StepFailure]) -> list[JobState]:
-        """Run everything a tool has to do; return the jobs that may go on."""
-        spec = self._pool.spec(tool)
-        ready = []
+    def _stored(self, *, node: Node, size: int) -> _Found | None:
+        """What the store has for a node at a batch size."""
+        key = _key(node=node, size=size)
+        outputs = self._engine.store.get_step(key)
+        if outputs is None:
+            return None
+        found = self._known[node.key] = _Found(key=key, outputs=outputs)
+        return found
+
+    def _run_tool(self, *, tool: str, nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
+        """Run everything a tool has to do; after each batch yield the nodes that are settled."""
+        sized: list[Sized] = []
         for node in nodes:
             try:
-                item = self._decode(node)
+                found = self._sized(node)
             except (ObjectMissingError, ObjectDamagedError) as error:
-                self._give_up(node=node, spec=spec, kind=FailureKind.EXPERT, message=str(error), failed=failed)
-                continue
-            too_large = next((size for size in item.sizes if size[0] * size[1] > MAX_PIXELS), None)
-            if too_large is None:
-                ready.append(item)
-                continue
-            width, height = too_large
-            message = f"{tool} was given {width}x{height} pixels; the engine works on at most {MAX_PIXELS} pixels"
-            self._give_up(node=node, spec=spec, kind=FailureKind.LIMIT, message=message, failed=failed)
-        try:
-            expert = self._pool.expert(tool)
-        except (ExpertError, OSError, RuntimeError, ValueError, LookupError) as error:
-            for item in ready:
-                message = f"{spec.id} could not be loaded: {error}"
-                self._give_up(node=item.node, spec=spec, kind=FailureKind.EXPERT, message=message, failed=failed)
-            ready = []
-        for batch in _batches(items=ready, size=spec.batch_size):
-            self._run_batch(expert=expert, spec=spec, batch=batch, failed=failed)
-        return list({id(state): state for node in nodes for state, _ in node.waiters}.values())
+                self._give_up(node=node, kind=FailureKind.EXPERT, message=str(error))
+            else:
+                too_large = next((size for size in found.shape if size[0] * size[1] > MAX_PIXELS), None)
+                if too_large is None:
+                    sized.append(found)
+                    continue
+                width, height = too_large
+                message = f"{tool} was given {width}x{height} pixels; the engine works on at most {MAX_PIXELS} pixels"
+                self._give_up(node=node, kind=FailureKind.LIMIT, message=message)
+            yield [node]
+        for shape, bucket in buckets(sized):
+            yield from self._run_bucket(shape=shape, nodes=bucket)
 
-    def _decode(self, node: _Node) -> _Item:
-        return _Item(node, {name: decode(self._store.get(ref.digest)) for name, ref in node.inputs.items()})
+    def _sized(self, node: Node) -> Sized:
+        extents = [self._engine.artefacts.extent(reference) for reference in node.inputs.values()]
+        shape = tuple(extent for extent in extents if isinstance(extent, tuple))
+        return Sized(node, shape, characters=sum(extent for extent in extents if isinstance(extent, int)))
 
-    def _run_batch(
-        self, *, expert: Expert, spec: ExpertSpec, batch: Sequence[_Item], failed: dict[str, StepFailure]
-    ) -> None:
-        started = time.perf_counter()
+    def _run_bucket(self, *, shape: Shape, nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
+        """Run nodes of one tool and one shape, in batches as large as memory allows."""
+        spec = nodes[0].spec
+        todo = [list(nodes)]
+        while todo:
+            size = self._engine.batch_sizes.size(spec=spec, shape=shape)
+            batch, rest = todo[0][:size], todo[0][size:]
+            todo[:1] = [rest] if rest else []
+            asked = batch if size == spec.batch_size else [node for node in batch if not self._found_at(node, size)]
+            fate = self._run_batch(nodes=asked, size=size) if asked else _Fate.SETTLED
+            if fate is _Fate.SETTLED:
+                yield batch
+            elif fate is _Fate.CRASHED:
+                # One bad item must not cost the others of its batch: find it.
+                todo[:0] = [[node] for node in asked]
+                yield [node for node in batch if node not in asked]
+            elif self._engine.batch_sizes.halve(spec=spec, shape=shape):
+                todo[:0] = [asked]
+                yield [node for node in batch if node not in asked]
+            else:
+                message = f"{spec.tool} failed: the device's memory does not hold a batch of one item"
+                self._give_up(node=batch[0], kind=FailureKind.MEMORY, message=message)
+                yield batch
+
+    def _found_at(self, node: Node, size: int) -> bool:
+        """Whether an earlier run made this node at a reduced batch size. If so it is settled."""
+        found = self._stored(node=node, size=size)
+        if found is not None:
+            for state, step in node.waiters:
+                self._resolve(state=state, step=step, node=node, found=found)
+        return found is not None
+
+    def _run_batch(self, *, nodes: Sequence[Node], size: int) -> _Fate:
+        """Settle the nodes of a batch, unless memory does not suffice or one of several crashes it."""
+        spec = nodes[0].spec
+        expert = self._loaded(spec=spec, size=size)
+        if expert is None:
+            for node in nodes:
+                failure = self._unloadable[spec.tool]
+                self._give_up(node=node, kind=failure.kind, message=failure.message)
+            return _Fate.SETTLED
         try:
-            outputs = _run_padded(expert=expert, size=spec.batch_size, batch=batch)
-        except (ExpertError, RuntimeError, ValueError, MemoryError) as error:
-            if len(batch) == 1:
-                message = f"{spec.tool} failed: {error}"
-                self._give_up(node=batch[0].node, spec=spec, kind=FailureKind.EXPERT, message=message, failed=failed)
-                return
-            # One bad item must not cost the others of its batch: find it.
-            for item in batch:
-                self._run_batch(expert=expert, spec=spec, batch=[item], failed=failed)
+            items = [self._values(node) for node in nodes]
+            seeds = [node.seed for node in nodes]
+            started = time.perf_counter()
+            with self._engine.spent.experts.running():
+                outputs = run_padded(expert=expert, spec=spec, size=size, items=items, seeds=seeds)
+            seconds = time.perf_counter() - started
+        except (*CRASHES, ObjectDamagedError) as error:
+            if is_out_of_memory(error):
+                return _Fate.OUT_OF_MEMORY
+            if len(nodes) > 1:
+                return _Fate.CRASHED
+            self._give_up(node=nodes[0], kind=FailureKind.EXPERT, message=f"{spec.tool} failed: {error}")
+            return _Fate.SETTLED
+        self._tracker.executed(tool=spec.tool, calls=len(nodes), seconds=seconds)
+        self._engine.calls[spec.tool] += len(nodes)
+        for node, values in zip(nodes, outputs, strict=True):
+            self._finish(node=node, values=values, size=size, seconds=seconds / len(nodes))
+        return _Fate.SETTLED
+
+    def _loaded(self, *, spec: ExpertSpec, size: int) -> Expert | None:
+        """The expert, or None if it cannot be loaded; the run asks only once."""
+        if spec.tool in self._unloadable:
+            return None
+        try:
+            with self._engine.spent.loading.running():
+                return self._engine.pool.expert(spec.tool, batch_size=size)
+        except CRASHES as error:
+            kind = FailureKind.MEMORY if is_out_of_memory(error) else FailureKind.EXPERT
+            message = f"{spec.id} could not be loaded: {error}"
+            self._unloadable[spec.tool] = StepFailure(kind=kind, step="", message=message)
+            return None
+
+    def _values(self, node: Node) -> dict[str, Value]:
+        return {name: self._engine.value(reference) for name, reference in node.inputs.items()}
+
+    def _finish(self, *, node: Node, values: Mapping[str, Value], size: int, seconds: float) -> None:
+        """Store what an expert made, and hand it to the first who asked as executed, to the others as cached."""
+        wanted = {name for _, step in node.waiters for name in step.outputs}
+        try:
+            if not wanted <= values.keys():
+                raise ExpertError(f"{node.spec.id} gave no {', '.join(sorted(wanted - values.keys()))}")
+            outputs = {name: self._engine.keep(value) for name, value in values.items()}
+        except (ExpertError, TypeError) as error:
+            self._give_up(node=node, kind=FailureKind.EXPERT, message=f"{node.spec.tool} failed: {error}")
             return
-        seconds = (time.perf_counter() - started) / len(batch)
-        self.calls[spec.tool] += len(batch)
-        for item, values in zip(batch, outputs, strict=True):
-            self._finish(node=item.node, spec=spec, values=values, seconds=seconds)
+        key = _key(node=node, size=size)
+        self._engine.store.put_step(key=key, outputs=outputs)
+        found = self._known[node.key] = _Found(key=key, outputs=outputs)
+        for position, (state, step) in enumerate(node.waiters):
+            share = None if position else seconds
+            self._resolve(state=state, step=step, node=node, found=found, seconds=share)
 
-    def _finish(self, *, node: _Node, spec: ExpertSpec, values: Mapping[str, Value], seconds: float) -> None:
-        kept = {name: self.keep(value) for name, value in values.items()}
-        self._store.put_step(key=node.key, outputs=kept)
-        (first_state, first_step), *others = node.waiters
-        first = _step_run(first_step, spec, node.key, node.inputs, kept, cached=False, seconds=seconds)
-        first_state.finish_step(run=first)
-        for state, step in others:
-            state.finish_step(run=_step_run(step, spec, node.key, node.inputs, kept, cached=True, seconds=0.0))
+    def _resolve(self, *, state: JobState, step: Step, node: Node, found: _Found, seconds: float | None = None) -> None:
+        """Give a job the outputs of a step; without seconds they were there already."""
+        self._tracker.steps_over(1)
+        run = _step_run(step=step, node=node, key=found.key)
+        run.outputs = dict(found.outputs)
+        run.cached = seconds is None
+        run.seconds = round(seconds or 0.0, 6)
+        state.finish_step(run=run)
 
-    def _give_up(
-        self, *, node: _Node, spec: ExpertSpec, kind: FailureKind, message: str, failed: dict[str, StepFailure]
-    ) -> None:
+    def _give_up(self, *, node: Node, kind: FailureKind, message: str) -> None:
+        """Fail a node for everybody who waits for it."""
+        self._failed[node.key] = StepFailure(kind=kind, step="", message=message)
         for state, step in node.waiters:
-            failure = StepFailure(kind=kind, step=step.id, message=message)
-            failed[node.key] = failure
-            _fail(state=state, step=step, spec=spec, node=node, failure=failure)
+            self._fail(state=state, step=step, node=node)
+
+    def _fail(self, *, state: JobState, step: Step, node: Node) -> None:
+        known = self._failed[node.key]
+        run = _step_run(step=step, node=node, key=node.key)
+        run.error = known.message
+        failure = StepFailure(kind=known.kind, step=step.id, message=known.message)
+        given_up = state.fail_step(failure=failure, run=run)
+        self._frontier.forget(given_up)
+        self._tracker.steps_over(1 + len(given_up))
 
 
-def _next_tool(*, pending: Mapping[str, Mapping[str, _Node]], states: Iterable[JobState]) -> str:
-    """The tool for which the smallest share of its calls is still to come; then the one with most to do."""
-    coming = Counter(step.tool for state in states for step in state.waiting.values())
-
-    def completeness(tool: str) -> tuple[float, int]:
-        there = sum(len(node.waiters) for node in pending[tool].values())
-        return there / (there + coming[tool]), there
-
-    return max(pending, key=completeness)
+def _key(*, node: Node, size: int) -> str:
+    if size == node.spec.batch_size:
+        return node.key
+    digests = {name: reference.digest for name, reference in node.inputs.items()}
+    return step_key(spec=node.spec, inputs=digests, batch_size=size, seed=node.seed)
 
 
-def _batches(*, items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
-    by_sizes = sorted(items, key=lambda item: item.sizes)
-    for _, group in groupby(by_sizes, key=lambda item: item.sizes):
-        same = list(group)
-        for start in range(0, len(same), size):
-            yield same[start : start + size]
-
-
-def _run_padded(*, expert: Expert, size: int, batch: Sequence[_Item]) -> list[Mapping[str, Value]]:
-    """Run at the one batch size of the expert, so that results do not depend on who shares the batch."""
-    values = [item.values for item in batch]
-    padded = values + [values[-1]] * (size - len(values))
-    return expert.run(padded)[: len(values)]
-
-
-def _fail(*, state: JobState, step: Step, spec: ExpertSpec, node: _Node, failure: StepFailure) -> None:
-    own = StepFailure(kind=failure.kind, step=step.id, message=failure.message)
-    run = _step_run(step, spec, node.key, node.inputs, {}, cached=False, seconds=0.0)
-    state.fail_step(failure=own, run=run.model_copy(update={"error": failure.message}))
-
-
-def _step_run(
-    step: Step,
-    spec: ExpertSpec,
-    key: str,
-    inputs: Mapping[str, ArtefactReference],
-    outputs: Mapping[str, ArtefactReference],
-    *,
-    cached: bool,
-    seconds: float,
-) -> StepRun:
+def _step_run(*, step: Step, node: Node, key: str) -> StepRun:
     return StepRun(
         step=step.id,
         tool=step.tool,
-        expert=spec.id,
+        expert=node.spec.id,
         key=key,
-        inputs=dict(inputs),
-        outputs={name: outputs[name] for name in outputs},
-        cached=cached,
-        seconds=round(seconds, 6),
+        inputs=dict(node.inputs),
+        outputs={},
+        cached=False,
+        seconds=0.0,
     )

@@ -1,21 +1,28 @@
 """The content-addressed store: artefacts by the digest of their bytes, executed steps by their store key.
 
 Writes are atomic (a temporary file beside the target, then a rename), so that a process killed at any instruction
-leaves either the whole object or none. Reads verify the digest.
+leaves either the whole object or none. Reads verify the digest, so that also what a dying disk or a power cut leaves
+is never taken for an artefact.
 """
 
 import hashlib
+import itertools
 import json
 import os
 import re
-import tempfile
+import secrets
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Protocol
 
+from evaluator.engine.eviction import KEEP_SECONDS, WRITING, Evictor
 from evaluator.records import ArtefactReference
 from evaluator.values import Artefact, MediaType
 
+_PROCESS = secrets.token_hex(4)
+"""Machines may share a folder, so that the number of a process does not tell who writes."""
+_NUMBERS = itertools.count()
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -55,51 +62,86 @@ class Store(Protocol):
         """Keep the outputs of an executed step; the objects must be in the store already."""
         ...
 
+    def held(self) -> AbstractContextManager[None]:
+        """A context in which nothing that this process puts, gets or asks for is evicted."""
+        ...
+
 
 class LocalStore:
-    """A store in a local folder: `objects/ab/cdef....png`, `steps/ab/cdef....json`. Safe for several processes."""
+    """A store in a local folder: `objects/ab/cdef....png`, `steps/ab/cdef....json`. Safe for several processes.
+
+    With `max_bytes` the objects that were not used for the longest time are removed when there are more bytes than
+    that. A step whose object is gone counts as never executed. Objects used within the last hour, or since the
+    beginning of a run of this process, stay, even if that means more bytes than wanted.
+    """
 
     _ENDINGS = {MediaType.PNG: ".png", MediaType.TEXT: ".txt"}
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, max_bytes: int | None = None, keep_seconds: float = KEEP_SECONDS) -> None:
+        """Args:
+        path: the folder; made when first needed.
+        max_bytes: of all objects together; None: no limit.
+        keep_seconds: objects used within so many seconds stay: another process may be about to need them.
+        """
         self.path = path
+        self._root = str(path)
+        self._evictor = None if max_bytes is None else Evictor(folder=path, limit=max_bytes, keep_seconds=keep_seconds)
 
     def has(self, digest: str) -> bool:
-        return self._find(digest) is not None
+        found = self._find(digest)
+        if found is None:
+            return False
+        _touch(found[0])
+        return True
 
     def get(self, digest: str) -> Artefact:
         found = self._find(digest)
         if found is None:
             raise ObjectMissingError(f"the store has no object {digest}")
         path, media_type = found
-        artefact = Artefact(data=path.read_bytes(), media_type=media_type)
+        try:
+            artefact = Artefact(data=path.read_bytes(), media_type=media_type)
+        except FileNotFoundError:
+            raise ObjectMissingError(f"the store has no object {digest} any more") from None
         if artefact.digest != digest:
             path.unlink(missing_ok=True)
             raise ObjectDamagedError(f"object {digest} had the digest {artefact.digest} on disk; it was removed")
+        _touch(path)
         return artefact
 
     def put(self, artefact: Artefact) -> str:
         digest = artefact.digest
-        if self._find(digest) is None:
+        if not self.has(digest):
             _write_atomically(path=self._object_path(digest, artefact.media_type), data=artefact.data)
+            if self._evictor is not None:
+                self._evictor.added(len(artefact.data))
         return digest
 
     def get_step(self, key: str) -> dict[str, ArtefactReference] | None:
+        outputs = self._read_step(key)
         try:
-            raw = json.loads(self._step_path(key).read_text(encoding="utf-8"))
-        except (FileNotFoundError, json.JSONDecodeError):
+            for output in (outputs or {}).values():
+                # Read and not only found: a damaged object must be made anew, not fail whoever needs it.
+                self.get(output.digest)
+        except (ObjectMissingError, ObjectDamagedError):
+            self._step_path(key).unlink(missing_ok=True)
             return None
-        outputs = {name: ArtefactReference.model_validate(value) for name, value in raw.items()}
-        if all(self.has(output.digest) for output in outputs.values()):
-            return outputs
-        return None
+        return outputs
 
     def put_step(self, *, key: str, outputs: Mapping[str, ArtefactReference]) -> None:
-        raw = {name: output.model_dump() for name, output in outputs.items()}
-        _write_atomically(path=self._step_path(key), data=json.dumps(raw, sort_keys=True).encode("utf-8"))
+        _write_atomically(path=self._step_path(key), data=step_to_bytes(outputs))
+
+    def held(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._evictor is None else self._evictor.held()
+
+    def _read_step(self, key: str) -> dict[str, ArtefactReference] | None:
+        try:
+            return step_from_bytes(self._step_path(key).read_bytes())
+        except (FileNotFoundError, ValueError):
+            return None
 
     def _find(self, digest: str) -> tuple[Path, MediaType] | None:
-        if not _DIGEST.fullmatch(digest):
+        if not is_digest(digest):
             return None
         for media_type in self._ENDINGS:
             path = self._object_path(digest, media_type)
@@ -108,10 +150,10 @@ class LocalStore:
         return None
 
     def _object_path(self, digest: str, media_type: MediaType) -> Path:
-        return self.path / "objects" / digest[:2] / f"{digest[2:]}{self._ENDINGS[media_type]}"
+        return Path(f"{self._root}/objects/{digest[:2]}/{digest[2:]}{self._ENDINGS[media_type]}")
 
     def _step_path(self, key: str) -> Path:
-        return self.path / "steps" / key[:2] / f"{key[2:]}.json"
+        return Path(f"{self._root}/steps/{key[:2]}/{key[2:]}.json")
 
 
 class MemoryStore:
@@ -141,19 +183,54 @@ class MemoryStore:
     def put_step(self, *, key: str, outputs: Mapping[str, ArtefactReference]) -> None:
         self._steps[key] = dict(outputs)
 
+    def held(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text is a lower-case hexadecimal SHA-256; nothing else may become part of a path."""
+    return _DIGEST.fullmatch(text) is not None
+
 
 def digest_of(data: bytes) -> str:
     """Lower-case hexadecimal SHA-256."""
     return hashlib.sha256(data).hexdigest()
 
 
+def step_to_bytes(outputs: Mapping[str, ArtefactReference]) -> bytes:
+    """The stored form of a step's outputs."""
+    raw = {name: output.model_dump() for name, output in outputs.items()}
+    return json.dumps(raw, sort_keys=True).encode("utf-8")
+
+
+def step_from_bytes(data: bytes) -> dict[str, ArtefactReference]:
+    """The inverse of `step_to_bytes`.
+
+    Raises:
+        ValueError: the bytes are not the stored form of a step's outputs.
+    """
+    raw = json.loads(data)
+    if not isinstance(raw, dict):
+        raise ValueError("a stored step must be a JSON object")
+    return {name: ArtefactReference.model_validate(value) for name, value in raw.items()}
+
+
+def _touch(path: Path) -> None:
+    """Note that an object was used; the time of its last reading is not kept on all file systems."""
+    with suppress(OSError):
+        os.utime(path)
+
+
 def _write_atomically(*, path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    """Write beside the target, then rename: whoever reads finds all of it or nothing."""
+    temporary = path.with_name(f"{WRITING}{os.getpid()}-{_PROCESS}-{next(_NUMBERS)}")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).replace(path)
+        try:
+            temporary.write_bytes(data)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(data)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

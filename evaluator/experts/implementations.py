@@ -14,7 +14,7 @@ class Implementation:
     code_version: str
     """Raised by hand whenever the code around the model changes what it returns; part of store keys and digests."""
     samples: bool = False
-    """Whether it draws random numbers: such an expert has `run_seeded`, which takes a seed for each item."""
+    """Whether it draws random numbers and therefore gets a seed for each item (`SamplingExpert`)."""
 
 
 IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(

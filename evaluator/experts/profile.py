@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from evaluator import canonical_json
 from evaluator.experts.implementations import SCORER_CODE_VERSIONS, implementation_of
@@ -98,7 +98,7 @@ def load_profile(name: str, *, folder: Path = PROFILES) -> Profile:
 
 
 def load_expert(*, spec: ExpertSpec, device: str = "cpu") -> Expert:
-    """Load the model of a profile's line; this is where torch is imported.
+    """Load the model of a profile's line; this is where torch is imported. If `spec.samples`, a `SamplingExpert`.
 
     Raises:
         WeightsError: the weights are missing or are not those that the profile names.
@@ -106,7 +106,7 @@ def load_expert(*, spec: ExpertSpec, device: str = "cpu") -> Expert:
     """
     verify_weights(folder=spec.path, expected=spec.weights_digest)
     importlib.import_module(implementation_of(spec.implementation).module)
-    return factory_of(spec.implementation)(spec=spec, device=device)
+    return cast(Expert, factory_of(spec.implementation)(spec=spec, device=device))
 
 
 def _read_lock(weights: Path) -> Mapping[str, str]:
@@ -136,6 +136,7 @@ def _expert(*, tool: str, entry: Mapping[str, Any], weights: Path, lock: Mapping
         precision=entry.get("precision", "float32"),
         batch_size=entry.get("batch_size", 16),
         parameters=MappingProxyType(dict(entry.get("parameters", {}))),
+        samples=implementation_of(entry["implementation"]).samples,
     )
 
 

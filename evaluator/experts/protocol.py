@@ -27,6 +27,8 @@ class ExpertSpec:
     precision: str = "float32"
     batch_size: int = 16
     parameters: Mapping[str, object] = field(default_factory=dict)
+    samples: bool = False
+    """Whether the model draws random numbers: then it is a `SamplingExpert`, and gets a seed for each item."""
 
 
 class Expert(Protocol):
@@ -43,6 +45,24 @@ class Expert(Protocol):
         ...
 
 
+class SamplingExpert(Protocol):
+    """A loaded model that draws random numbers, all of them from the seed of the item. Otherwise as `Expert`."""
+
+    def run_seeded(self, *, batch: Sequence[Mapping[str, Value]], seeds: Sequence[int]) -> list[Mapping[str, Value]]:
+        """Run the model on a batch and return one mapping of named outputs for each item.
+
+        Equal inputs with an equal seed give an equal result, whatever else is in the batch.
+
+        Args:
+            batch: the inputs of each item.
+            seeds: one for each item, in [0, 2**63).
+
+        Raises:
+            ExpertError: the model cannot work on an item; the message says why.
+        """
+        ...
+
+
 class ExpertError(Exception):
     """An expert failed on valid input: an `infra_fault`, never the planner's."""
 
@@ -50,4 +70,4 @@ class ExpertError(Exception):
 class ExpertFactory(Protocol):
     """Builds a loaded expert from its line in a profile."""
 
-    def __call__(self, *, spec: ExpertSpec, device: str) -> Expert: ...
+    def __call__(self, *, spec: ExpertSpec, device: str) -> Expert | SamplingExpert: ...

@@ -1,7 +1,7 @@
 """Where a suite's data come from: the source of samples of a profile and split."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from evaluator.suites.model import Task
 from evaluator.values import Value
@@ -25,4 +25,17 @@ class SampleSource(Protocol):
 
     def reference(self, *, task: Task, index: int) -> Value:
         """What a right answer looks like. No planner and no expert ever sees it."""
+        ...
+
+
+@runtime_checkable
+class SharingSource(SampleSource, Protocol):
+    """A source that gives many tasks the same data, and says so: what is shared is then made once."""
+
+    def inputs_key(self, *, task: Task) -> str:
+        """Tasks with equal keys have equal inputs at every index."""
+        ...
+
+    def reference_key(self, *, task: Task) -> str:
+        """Tasks with equal keys have equal references at every index."""
         ...

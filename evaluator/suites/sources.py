@@ -2,7 +2,8 @@
 
 from typing import cast
 
-from evaluator.lilliput.openagi_samples import LilliputSamples
+from evaluator import canonical_json
+from evaluator.lilliput.openagi_samples import LilliputSamples, SampleTask
 from evaluator.suites.samples import SampleSource
 
 SPLITS = ("public", "validation", "hidden")
@@ -26,4 +27,19 @@ def sample_source(*, suite: str, profile: str, split: str, hidden_seed: str | No
     if (suite, profile) != ("openagi", "lilliput"):
         raise LookupError(f"there are no data for suite {suite} under profile {profile}")
     # The tasks of this suite have what the miniature world reads off a task (`SampleTask`).
-    return cast(SampleSource, LilliputSamples(split=split, hidden_seed=hidden_seed if split == "hidden" else None))
+    return cast(SampleSource, _SharingSamples(split=split, hidden_seed=hidden_seed if split == "hidden" else None))
+
+
+class _SharingSamples(LilliputSamples):
+    """Says which tasks have the same data: the samples depend on nothing but what `SampleTask` names."""
+
+    def inputs_key(self, *, task: SampleTask) -> str:
+        """See `SharingSource`."""
+        names = list(task.resources)
+        # A picture is the same whatever is asked about it; texts are written for the domain task.
+        base = None if names == ["image"] else task.base
+        return canonical_json.digest([base, sorted(task.degradations), names, sorted(task.clozed)])
+
+    def reference_key(self, *, task: SampleTask) -> str:
+        """See `SharingSource`."""
+        return canonical_json.digest([task.base, task.language])

@@ -72,6 +72,10 @@ class FakePool:
             batch_size=self._batch_size,
         )  # fmt: skip
 
-    def expert(self, tool: str) -> Expert:
-        self.loaded.append(tool)
+    def expert(self, tool: str, *, batch_size: int | None = None) -> Expert:
+        if not self.is_loaded(tool):
+            self.loaded.append(tool)
         return self.experts[tool]
+
+    def is_loaded(self, tool: str) -> bool:
+        return tool in self.loaded

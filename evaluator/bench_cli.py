@@ -1,0 +1,99 @@
+"""The commands `planarena bench ...`: speed as ratios against a baseline in the same process."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.suites_cli import chosen_suite, log, out, usage_error
+
+if TYPE_CHECKING:
+    from evaluator.benchmarks import ExecutionReport
+
+app = typer.Typer(help="How fast it is, against a baseline in the same run.", no_args_is_help=True)
+_PHASES = ("cold", "second", "again", "released")
+
+
+@app.callback()
+def bench() -> None:
+    """How fast it is, against a baseline in the same run."""
+
+
+@app.command()
+def execution(
+    suite: Annotated[str, typer.Option(help="Slug of a suite whose plans are executed.")] = "openagi",
+    profile: Annotated[str, typer.Option(help="Which experts.")] = "lilliput",
+    samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 20,
+    tasks: Annotated[str, typer.Option(help="Only these tasks, as in 0-14,16; all if empty.")] = "",
+    limit_tasks: Annotated[int, typer.Option(min=0, help="Only so many of them, evenly spread; 0: all.")] = 0,
+    baseline_tasks: Annotated[
+        int, typer.Option(min=0, help="Measure the baseline on so many of the tasks only, evenly spread; 0: all.")
+    ] = 0,
+    only: Annotated[str, typer.Option(help="Phases: cold, second, again, released.")] = ",".join(_PHASES),
+    device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
+    json_out: Annotated[Path | None, typer.Option("--out", help="Write the report as JSON here.")] = None,
+) -> None:
+    """Measure the execution of the gold plans.
+
+    `released` is the structure of OpenAGI's released code: task by task, experts loaded anew for each, nothing shared,
+    nothing kept. `cold` is this engine with nothing in its store; `second` another planner after it, which shares nine
+    of ten plans; `again` the first planner in a fresh evaluator on the same store.
+    """
+    phases = [part.strip() for part in only.split(",") if part.strip()]
+    unknown = [part for part in phases if part not in _PHASES]
+    if unknown or ({"second", "again"} & set(phases) and "cold" not in phases):
+        raise usage_error(f"--only: the phases are {', '.join(_PHASES)}; second and again need cold")
+    chosen = chosen_suite(suite)
+    prepared = prepare(
+        suite=chosen, settings=ExecutionSettings(profile=profile, split="public", samples=samples, device=device)
+    )
+    keys = selected_tasks(suite=chosen, text=tasks)
+    from evaluator.benchmarks.execution import evenly, measure_execution
+
+    def save(report: "ExecutionReport") -> None:
+        if json_out is not None:
+            json_out.parent.mkdir(parents=True, exist_ok=True)
+            json_out.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
+
+    keys = evenly(keys, count=limit_tasks)
+    _print(
+        measure_execution(
+            prepared=prepared, tasks=keys, only=phases, baseline_tasks=baseline_tasks, say=log.print, save=save
+        )
+    )
+
+
+def _print(report: "ExecutionReport") -> None:
+    ratios = Table(
+        "faster than the released structure", "by wall time", "by CPU time", title="Execution, ratios per task"
+    )
+    for name in ("cold", "second", "again"):
+        wall, cpu = report.ratio(name), report.ratio(name, clock="cpu")
+        if wall is not None and cpu is not None:
+            ratios.add_row(report.phases[name].what, f"{wall:.1f}x", f"{cpu:.1f}x")
+    out.print(ratios)
+    columns = ("wall s", "CPU s", "loading", "experts", "scoring", "overhead", "by CPU", "loads", "calls", "GB")
+    title = f"{report.conditions['tasks']} tasks: seconds, share of overhead, peak memory"
+    seconds = Table("phase", "tasks", *columns, title=title)
+    for name, phase in report.phases.items():
+        seconds.add_row(
+            name,
+            str(phase.tasks),
+            *(f"{value:.1f}" for value in (phase.wall, phase.cpu, phase.loading, phase.experts, phase.scoring)),
+            f"{100 * phase.overhead_share:.1f}%",
+            f"{100 * phase.overhead_cpu_share:.1f}%",
+            str(phase.loads),
+            str(sum(phase.calls.values())),
+            f"{phase.peak_rss_bytes / 1e9:.2f}",
+        )
+    out.print(seconds)
+    calls = Table("tool", "distinct nodes", *report.phases, title="Expert calls")
+    for tool in sorted({tool for phase in report.phases.values() for tool in phase.calls}):
+        made = (str(phase.calls.get(tool, 0)) for phase in report.phases.values())
+        calls.add_row(tool, str(report.distinct.get(tool, 0)), *made)
+    out.print(calls)
+    out.print(f"cold calls = distinct nodes: {report.calls_are_distinct_nodes}; same scores as the released structure: "
+              f"{report.same_scores}; byte-equal again: {report.same_results}")  # fmt: skip

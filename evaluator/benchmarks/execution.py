@@ -1,0 +1,290 @@
+"""Measuring the execution of plans: the released structure, this engine cold, and a second planner.
+
+All in one process, with the same experts, samples and machine. The engine runs first, so that the baseline has the
+warmer caches and the peak memory after the cold run is the engine's own.
+"""
+
+import os
+import resource
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from evaluator.benchmarks.counting import distinct_calls
+from evaluator.benchmarks.released import ReleasedStructure
+from evaluator.engine.clock import Stopwatch
+from evaluator.engine.pool import ExpertPool
+from evaluator.engine.store import LocalStore
+from evaluator.evaluation import Evaluator, without_timings
+from evaluator.execution_settings import Prepared
+from evaluator.planners.bundled import GoldPlanner, RandomValidPlanner
+from evaluator.planners.protocol import Planner, PlannerReply, PlannerRequest
+from evaluator.plans import Plan
+from evaluator.records import Outcome, ResultRecord
+from evaluator.suites.model import Suite
+
+PHASES = ("cold", "second", "again", "released")
+CHANGED = 10
+"""The second planner answers every so manieth task differently."""
+
+
+class SecondPlanner:
+    """The gold plans, but for every tenth task a random chain of tools whose types agree."""
+
+    name = f"gold, every {CHANGED}th plan random-valid"
+
+    def __init__(self, suite: Suite) -> None:
+        self._gold = GoldPlanner(suite)
+        self._random = RandomValidPlanner(suite)
+        self._changed = {task.key for task in suite.tasks[::CHANGED]}
+
+    def plan(self, request: PlannerRequest) -> PlannerReply:
+        return (self._random if request.task.id in self._changed else self._gold).plan(request)
+
+
+@dataclass(slots=True)
+class Phase:
+    """One way to evaluate all tasks. Seconds; `cpu` is of all threads of the process."""
+
+    name: str
+    what: str
+    wall: float = 0.0
+    cpu: float = 0.0
+    loading: float = 0.0
+    experts: float = 0.0
+    scoring: float = 0.0
+    tasks: int = 0
+    """The baseline may be measured on some of the tasks only; ratios are per task."""
+    measured_cpu: float = 0.0
+    """CPU time of loading, experts and scoring together."""
+    loads: int = 0
+    calls: dict[str, int] = field(default_factory=dict)
+    peak_rss_bytes: int = 0
+    """Of the process so far."""
+    scored: int = 0
+
+    @property
+    def overhead_share(self) -> float:
+        """What is neither loading, experts nor scoring, as a share of the wall time: (wall - those) / wall."""
+        return (self.wall - self.loading - self.experts - self.scoring) / self.wall if self.wall else 0.0
+
+    @property
+    def overhead_cpu_share(self) -> float:
+        """The same by CPU time, for machines that others use too."""
+        return (self.cpu - self.measured_cpu) / self.cpu if self.cpu else 0.0
+
+
+@dataclass(slots=True)
+class ExecutionReport:
+    """What was measured, with what it was measured on."""
+
+    conditions: dict[str, Any]
+    phases: dict[str, Phase] = field(default_factory=dict)
+    distinct: dict[str, int] = field(default_factory=dict)
+    """Distinct calls that the cold run needs, counted without the engine."""
+    same_scores: bool | None = None
+    """Whether baseline and engine gave every task the same score."""
+    same_results: bool | None = None
+    """Whether running again gave byte-equal results, timings aside."""
+
+    def ratio(self, phase: str, *, clock: str = "wall") -> float | None:
+        """How many times faster per task than the baseline a phase is, by `wall` or by `cpu`.
+
+        The baseline shares nothing between tasks, so that what it takes for some tells what it takes for all.
+        """
+        if phase not in self.phases or "released" not in self.phases:
+            return None
+        baseline, measured = self.phases["released"], self.phases[phase]
+        per_task = float(getattr(baseline, clock)) / max(baseline.tasks, 1)
+        return per_task * measured.tasks / max(float(getattr(measured, clock)), 1e-9)
+
+    @property
+    def calls_are_distinct_nodes(self) -> bool | None:
+        """Whether the cold run made exactly the calls that are needed."""
+        return self.phases["cold"].calls == self.distinct if "cold" in self.phases else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Ratios first."""
+        return {
+            "version": "bench-execution/1",
+            "ratios": {
+                f"{phase}_{clock}": self.ratio(phase, clock=clock)
+                for phase in ("cold", "second", "again")
+                for clock in ("wall", "cpu")
+            },
+            "calls_are_distinct_nodes": self.calls_are_distinct_nodes,
+            "same_scores": self.same_scores,
+            "same_results": self.same_results,
+            "phases": {
+                name: asdict(phase)
+                | {"overhead_share": phase.overhead_share, "overhead_cpu_share": phase.overhead_cpu_share}
+                for name, phase in self.phases.items()
+            },
+            "distinct_calls": self.distinct,
+            "conditions": self.conditions,
+        }
+
+
+def measure_execution(
+    *,
+    prepared: Prepared,
+    tasks: Sequence[str],
+    only: Sequence[str] = PHASES,
+    baseline_tasks: int = 0,
+    say: Callable[[str], None] = lambda _: None,
+    save: Callable[[ExecutionReport], None] = lambda _: None,
+    folder: Path | None = None,
+) -> ExecutionReport:
+    """Run the phases in the order of `PHASES`.
+
+    Args:
+        prepared: suite, profile, samples; its store is not used.
+        tasks: their keys; those that cannot run are left out of every phase.
+        only: the phases wanted; all but `released` need `cold`.
+        baseline_tasks: the baseline is measured on so many of the tasks, evenly spread; 0: on all.
+        say: is told what happens.
+        save: is given the report after every phase.
+        folder: where the engine's store is made; a temporary one by default.
+    """
+    report = ExecutionReport(conditions=_conditions(prepared))
+    with tempfile.TemporaryDirectory(prefix="planarena-bench-", dir=folder) as store:
+        bench = _Bench(prepared=replace(prepared, store=LocalStore(Path(store))), tasks=tasks, report=report, say=say)
+        if "cold" in only:
+            bench.cold()
+            save(report)
+        if "second" in only:
+            bench.second()
+            save(report)
+        if "again" in only:
+            bench.again()
+            save(report)
+        if "released" in only:
+            bench.released(count=baseline_tasks)
+            save(report)
+    return report
+
+
+class _Bench:
+    def __init__(
+        self, *, prepared: Prepared, tasks: Sequence[str], report: ExecutionReport, say: Callable[[str], None]
+    ) -> None:
+        self._prepared = prepared
+        self._report = report
+        self._say = say
+        self._evaluator = prepared.evaluator()
+        self._tasks = [key for key in tasks if key not in self._evaluator.not_run]
+        self._cold: dict[str, ResultRecord] = {}
+        report.conditions["tasks"] = len(self._tasks)
+
+    def cold(self) -> None:
+        """The engine with an empty store and no expert loaded."""
+        phase = Phase(name="cold", what="this engine, empty store, no expert loaded")
+        self._cold = self._run(phase=phase, planner=GoldPlanner(self._prepared.suite), evaluator=self._evaluator)
+        complete = [record for record in self._cold.values() if record.outcome is Outcome.SCORED]
+        sampling = {tool for tool, spec in self._prepared.profile.experts.items() if spec.samples}
+        plans = {record.task: self._plan(record.task) for record in complete}
+        self._report.distinct = dict(sorted(distinct_calls(records=complete, plans=plans, sampling=sampling).items()))
+
+    def second(self) -> None:
+        """Another planner on the same evaluator, as a worker runs it."""
+        phase = Phase(name="second", what=f"this engine, store and experts as they are now: {SecondPlanner.name}")
+        self._run(phase=phase, planner=SecondPlanner(self._prepared.suite), evaluator=self._evaluator)
+
+    def again(self) -> None:
+        """The first planner once more, with experts and scores forgotten: everything comes from the store."""
+        phase = Phase(name="again", what="this engine, full store, nothing loaded: the same planner once more")
+        found = self._run(phase=phase, planner=GoldPlanner(self._prepared.suite), evaluator=self._prepared.evaluator())
+        self._report.same_results = _comparable(found) == _comparable(self._cold)
+
+    def released(self, *, count: int) -> None:
+        """The baseline."""
+        tasks = evenly(self._tasks, count=count)
+        phase = Phase(name="released", what="the released structure: task by task, nothing shared, nothing kept")
+        prepared = self._prepared
+        baseline = ReleasedStructure(
+            suite=prepared.suite, profile=prepared.profile, samples=prepared.samples, count=prepared.count,
+            device=prepared.device,
+        )  # fmt: skip
+        scores: dict[str, float] = {}
+        watch = Stopwatch()
+        for number, key in enumerate(tasks, start=1):
+            with watch.running():
+                scores[key] = baseline.score(task=prepared.suite.task(key), plan=self._plan(key))
+            if number % 10 == 0 or number == len(tasks):
+                self._say(f"released: {number}/{len(tasks)} tasks, {watch.wall:.0f} s")
+        phase.wall, phase.cpu = watch.wall, watch.cpu
+        parts = (baseline.loading, baseline.experts, baseline.scoring)
+        phase.loading, phase.experts, phase.scoring = (part.wall for part in parts)
+        phase.measured_cpu = sum(part.cpu for part in parts)
+        phase.loads, phase.scored, phase.tasks = baseline.loads, len(scores), len(tasks)
+        self._close(phase=phase, calls=baseline.calls)
+        if self._cold:
+            self._report.same_scores = scores == {key: self._cold[key].score for key in tasks}
+
+    def _run(self, *, phase: Phase, planner: Planner, evaluator: Evaluator) -> dict[str, ResultRecord]:
+        self._say(f"{phase.name}: {phase.what}")
+        pool = evaluator.engine.pool
+        loads = pool.loads if isinstance(pool, ExpertPool) else Counter[str]()
+        calls, loaded = evaluator.engine.calls.copy(), loads.total()
+        spent = (evaluator.engine.spent.loading, evaluator.engine.spent.experts, evaluator.scoring)
+        before = [replace(watch) for watch in spent]
+        watch = Stopwatch()
+        with watch.running():
+            found = {record.task: record for record in evaluator.run(planner=planner, tasks=self._tasks)}
+        phase.wall, phase.cpu = watch.wall, watch.cpu
+        phase.loading, phase.experts, phase.scoring = (
+            part.wall - earlier.wall for part, earlier in zip(spent, before, strict=True)
+        )
+        phase.measured_cpu = sum(part.cpu - earlier.cpu for part, earlier in zip(spent, before, strict=True))
+        phase.loads, phase.tasks = loads.total() - loaded, len(self._tasks)
+        phase.scored = sum(record.outcome is Outcome.SCORED for record in found.values())
+        self._close(phase=phase, calls=evaluator.engine.calls - calls)
+        return found
+
+    def _close(self, *, phase: Phase, calls: Counter[str]) -> None:
+        phase.calls = dict(sorted(calls.items()))
+        phase.peak_rss_bytes = _peak_rss_bytes()
+        self._report.phases[phase.name] = phase
+        self._say(f"{phase.name}: {phase.wall:.1f} s")
+
+    def _plan(self, key: str) -> Plan:
+        gold = self._prepared.suite.task(key).gold
+        if gold is None:
+            raise LookupError(f"no right plan is known for task {key}")
+        return gold
+
+
+def evenly(items: Sequence[str], *, count: int) -> list[str]:
+    """So many of the items, evenly spread; all for 0."""
+    if not 0 < count < len(items):
+        return list(items)
+    return [items[position * len(items) // count] for position in range(count)]
+
+
+def _comparable(records: dict[str, ResultRecord]) -> list[str]:
+    return sorted(without_timings(record).model_dump_json() for record in records.values())
+
+
+def _peak_rss_bytes() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _conditions(prepared: Prepared) -> dict[str, Any]:
+    import torch
+
+    from evaluator.provenance import provenance
+
+    return {
+        "suite": prepared.suite.slug,
+        "profile": {"name": prepared.profile.name, "digest": prepared.profile.digest},
+        "samples": prepared.count,
+        "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "load_average": os.getloadavg()[0],
+        "torch_threads": torch.get_num_threads(),
+        "provenance": provenance(device=prepared.device),
+    }

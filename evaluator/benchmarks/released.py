@@ -1,0 +1,93 @@
+"""The structure of OpenAGI's released code, as a baseline: task by task, nothing shared and nothing kept.
+
+For each task the experts of its plan are made from their weights, the samples go through them batch by batch and step
+after step, the answers are scored, and the experts are dropped. Experts, samples and scorers are those of the profile,
+so that only the structure differs. Two things favour the baseline: scorers are loaded once for all tasks, and weights
+come from the page cache.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import cast
+
+from evaluator.engine.clock import Stopwatch
+from evaluator.engine.devices import release_memory
+from evaluator.engine.keys import step_seed
+from evaluator.experts.profile import Profile, load_expert
+from evaluator.experts.protocol import Expert, SamplingExpert
+from evaluator.metrics.similarity import Scorer, load_scorer
+from evaluator.plans import Plan, Step
+from evaluator.plans.checks import execution_order
+from evaluator.suites.model import Suite, Task
+from evaluator.suites.samples import SampleSource
+from evaluator.values import Value, encode
+
+
+class ReleasedStructure:
+    """Evaluates tasks one after the other."""
+
+    def __init__(self, *, suite: Suite, profile: Profile, samples: SampleSource, count: int, device: str) -> None:
+        self._suite = suite
+        self._profile = profile
+        self._samples = samples
+        self._count = count
+        self._device = device
+        self._make_scorer = partial(load_scorer, profile=profile, device=device)
+        self._scorers: dict[str, Scorer] = {}
+        self.calls: Counter[str] = Counter()
+        """Items that experts worked on, by tool."""
+        self.loads = 0
+        self.loading, self.experts, self.scoring = Stopwatch(), Stopwatch(), Stopwatch()
+
+    def score(self, *, task: Task, plan: Plan) -> float:
+        """Mean score of a plan."""
+        with self.loading.running():
+            experts = {tool: load_expert(spec=self._profile.experts[tool], device=self._device)
+                       for tool in dict.fromkeys(plan.tools())}  # fmt: skip
+        self.loads += len(experts)
+        size = min((self._profile.experts[tool].batch_size for tool in experts), default=self._count)
+        answers: list[Value] = []
+        for start in range(0, self._count, size):
+            indices = range(start, min(start + size, self._count))
+            answers += self._batch(task=task, plan=plan, experts=experts, indices=indices)
+        references = [self._samples.reference(task=task, index=index) for index in range(self._count)]
+        del experts
+        release_memory(self._device)
+        with self.scoring.running():
+            if task.metric not in self._scorers:
+                self._scorers[task.metric] = self._make_scorer(name=task.metric)
+            scores = self._scorers[task.metric].score(outputs=answers, references=references)
+        return sum(scores) / len(scores)
+
+    def _batch(
+        self, *, task: Task, plan: Plan, experts: Mapping[str, Expert], indices: Sequence[int]
+    ) -> Iterable[Value]:
+        """The answers for some samples."""
+        inputs = [self._samples.inputs(task=task, index=index) for index in indices]
+        values = [{f"${name}": value for name, value in item.items()} for item in inputs]
+        for step in execution_order(plan):
+            batch = [{name: have.get(value, value) for name, value in step.inputs.items()} for have in values]
+            with self.experts.running():
+                outputs = self._call(step=step, expert=experts[step.tool], batch=batch, indices=indices)
+            self.calls[step.tool] += len(batch)
+            for have, output in zip(values, outputs, strict=True):
+                have.update({reference: output[name] for name, reference in step.outputs.items()})
+        return [have[plan.answers[0]] for have in values]
+
+    def _call(
+        self, *, step: Step, expert: Expert, batch: Sequence[Mapping[str, Value]], indices: Sequence[int]
+    ) -> list[Mapping[str, Value]]:
+        spec = self._profile.experts[step.tool]
+        if not spec.samples:
+            return expert.run(batch)
+        seeds = [
+            step_seed(
+                spec=spec,
+                inputs={name: encode(value).digest for name, value in item.items()},
+                salt=self._suite.slug,
+                sample=index,
+            )
+            for item, index in zip(batch, indices, strict=True)
+        ]
+        return cast(SamplingExpert, expert).run_seeded(batch=batch, seeds=[seed or 0 for seed in seeds])

@@ -1,0 +1,71 @@
+"""Values and their artefacts, with the values used last kept in memory, so that the store is read once for each."""
+
+from collections import OrderedDict
+
+from evaluator.engine.store import Store
+from evaluator.records import ArtefactReference
+from evaluator.values import Value, decode, encode
+
+CACHE_BYTES = 256 * 2**20
+
+
+class Artefacts:
+    """Turns values into references and back. Everybody gets the same object, so nobody may change one in place."""
+
+    def __init__(self, *, store: Store, cache_bytes: int = CACHE_BYTES) -> None:
+        """Args:
+        store: where artefacts are.
+        cache_bytes: how much of decoded values is kept in memory.
+        """
+        self._store = store
+        self._limit = cache_bytes
+        self._values: OrderedDict[str, tuple[Value, int]] = OrderedDict()
+        self._bytes = 0
+        self._sizes: dict[str, tuple[int, int]] = {}
+
+    def keep(self, value: Value) -> ArtefactReference:
+        """Put a value into the store and return its reference.
+
+        Raises:
+            TypeError: the value is neither an image nor a text.
+        """
+        artefact = encode(value)
+        reference = ArtefactReference(digest=self._store.put(artefact), media_type=artefact.media_type)
+        # The same as decoding what was stored: PNG keeps every pixel of an RGB image.
+        self._remember(digest=reference.digest, value=value if isinstance(value, str) else value.convert("RGB"))
+        return reference
+
+    def value(self, reference: ArtefactReference) -> Value:
+        """The value that a reference names.
+
+        Raises:
+            ObjectMissingError: it is not in the store.
+            ObjectDamagedError: what is there is something else.
+        """
+        found = self._values.get(reference.digest)
+        if found is not None:
+            self._values.move_to_end(reference.digest)
+            return found[0]
+        value = decode(self._store.get(reference.digest))
+        self._remember(digest=reference.digest, value=value)
+        return value
+
+    def extent(self, reference: ArtefactReference) -> tuple[int, int] | int:
+        """Width and height of an image in pixels, or the number of characters of a text. Raises as `value` does."""
+        size = self._sizes.get(reference.digest)
+        if size is not None:
+            return size
+        value = self.value(reference)
+        return len(value) if isinstance(value, str) else value.size
+
+    def _remember(self, *, digest: str, value: Value) -> None:
+        if digest in self._values:
+            return
+        if not isinstance(value, str):
+            self._sizes[digest] = value.size
+        weight = 4 * len(value) if isinstance(value, str) else 3 * value.width * value.height
+        self._values[digest] = (value, weight)
+        self._bytes += weight
+        while self._bytes > self._limit and len(self._values) > 1:
+            _, (_, freed) = self._values.popitem(last=False)
+            self._bytes -= freed

@@ -1,0 +1,62 @@
+"""Opening the store that a setting names: a folder, or `s3://bucket/prefix` with a folder in front of it."""
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from evaluator import canonical_json
+from evaluator.engine.store import LocalStore, Store
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
+
+
+def parse_size(text: str) -> int:
+    """Bytes from `6GB`, `512 MiB` or a plain number.
+
+    Raises:
+        ValueError: the text is no size.
+    """
+    found = _SIZE.fullmatch(text)
+    unit = found[2].upper() if found else None
+    if found is None or unit not in _UNITS:
+        raise ValueError(f"{text!r} is no size; write for example 6GB, 512MB or 2GiB")
+    return int(float(found[1]) * _UNITS[unit])
+
+
+def open_store(*, where: str, data: Path, max_bytes: int | None = None) -> Store:
+    """The store that a setting names.
+
+    Args:
+        where: a folder, or `s3://bucket/prefix`. The endpoint of another service than Amazon's is taken from
+            `PLANARENA_S3_ENDPOINT`, credentials and region from the usual AWS variables and files.
+        data: folder in which the local copy of a bucket is kept.
+        max_bytes: size of the folder, or of the local copy; a bucket has no limit here.
+
+    Raises:
+        ValueError: the URL names no bucket, or has another scheme than `s3`.
+    """
+    if "://" not in where:
+        return LocalStore(Path(where), max_bytes=max_bytes)
+    url = urlsplit(where)
+    if url.scheme != "s3" or not url.netloc:
+        raise ValueError(f"{where!r} names no store; give a folder or s3://bucket/prefix")
+    # Imported here: whoever uses a folder should not wait for it.
+    import boto3
+    from botocore.config import Config
+
+    from evaluator.engine.s3_store import CachedStore, S3Store
+
+    endpoint = os.environ.get("PLANARENA_S3_ENDPOINT") or None
+    config = Config(
+        retries={"mode": "standard", "max_attempts": 5}, s3={"addressing_style": "path" if endpoint else "auto"}
+    )
+    far = S3Store(
+        bucket=url.netloc,
+        prefix=url.path.strip("/"),
+        client=boto3.client("s3", endpoint_url=endpoint, config=config),
+    )
+    near = data / "s3-copies" / canonical_json.digest([endpoint, where.rstrip("/")])[:16]
+    return CachedStore(near=LocalStore(near, max_bytes=max_bytes), far=far)

@@ -1,0 +1,71 @@
+"""Showing how far an evaluation is: a bar on a terminal, a line every few seconds elsewhere."""
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+if TYPE_CHECKING:
+    from evaluator.engine.progress import Progress
+
+LINE_SECONDS = 5.0
+
+
+class ProgressView:
+    """Counts tasks, and says of the execution how many calls are left, at which rate, and until when."""
+
+    def __init__(self, *, title: str, tasks: int, console: Console) -> None:
+        self._tasks = tasks
+        self._over = 0
+        self._title = title
+        self._console = console
+        self._text = ""
+        self._last_line = time.monotonic()
+        self._bars = Bars(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[execution]}"),
+            TimeElapsedColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._bar = self._bars.add_task(title, total=tasks, execution="")
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def task_over(self) -> None:
+        """A record is complete."""
+        self._over += 1
+        self._show()
+
+    def executed(self, progress: "Progress") -> None:
+        """The engine's listener."""
+        self._text = describe(progress)
+        self._show()
+
+    def _show(self) -> None:
+        self._bars.update(self._bar, completed=self._over, execution=self._text)
+        now = time.monotonic()
+        if not self._console.is_terminal and now - self._last_line >= LINE_SECONDS:
+            self._last_line = now
+            line = f"{self._title}: {self._over}/{self._tasks} tasks; {self._text}"
+            self._console.print(line, highlight=False, soft_wrap=True)
+
+
+def describe(progress: "Progress") -> str:
+    """One line: `Image Captioning; 240 calls, about 360 left, 41.5/s, about 9 s`."""
+    left = f"{progress.calls} calls, about {progress.calls_left:.0f} left"
+    speed = f"{progress.rate:.1f}/s"
+    until = "" if progress.eta_seconds is None else f", about {progress.eta_seconds:.0f} s"
+    return f"{progress.tool}; {left}, {speed}{until}"

@@ -1,0 +1,41 @@
+"""The benchmark measures what it says: the same scores, exactly the distinct calls, equal results again. No seconds."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.timeout(900)  # loads every expert and scorer several times, on machines that may be busy
+def test_the_engine_makes_exactly_the_distinct_calls_and_scores_as_the_baseline(tmp_path):
+    out = tmp_path / "report.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "evaluator", "bench", "execution", "--tasks", "7,61", "--samples", "1",
+         "--out", str(out)],
+        cwd=ROOT, capture_output=True, text=True, timeout=800, check=True,
+    )  # fmt: skip
+    report = json.loads(out.read_text())
+    phases = report["phases"]
+    assert report["calls_are_distinct_nodes"] is True
+    assert report["same_scores"] is True
+    assert report["same_results"] is True
+    assert phases["cold"]["calls"] == report["distinct_calls"]
+    assert sum(phases["released"]["calls"].values()) >= sum(phases["cold"]["calls"].values())
+    assert phases["again"]["calls"] == {}
+    assert phases["cold"]["loads"] == len(report["distinct_calls"])
+    assert {phase["scored"] for phase in phases.values()} == {2}
+    assert set(report["ratios"]) == {f"{name}_{by}" for name in ("cold", "second", "again") for by in ("wall", "cpu")}
+    assert "Expert calls" in done.stdout
+
+
+def test_phases_that_cannot_be_are_refused():
+    done = subprocess.run(
+        [sys.executable, "-m", "evaluator", "bench", "execution", "--only", "second"],
+        cwd=ROOT, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "second and again need cold" in " ".join(done.stderr.split())

@@ -1,0 +1,199 @@
+"""Order and independence: branches go on, results leave early, results do not depend on who shares a batch."""
+
+import random
+
+import pytest
+from PIL import Image
+
+from evaluator.engine import Engine, Job, MemoryStore
+from evaluator.plans import Plan, Step
+from tests.fakes.experts import FakeExpert, FakePool, describe, invert, mirror
+
+
+def picture(level):
+    return Image.new("RGB", (4, 4), (level, 0, 0))
+
+
+def one_step(tool):
+    return Plan(steps=(Step("s1", tool, {"image": "$image"}, {"image": "s1.image"}),), answers=("s1.image",))
+
+
+def job(engine, plan, *, level=1, sample=0, task="t"):
+    return Job(task=task, sample=sample, plan=plan, resources={"image": engine.keep(picture(level))})
+
+
+def pool(batch_size=4, **functions):
+    return FakePool({name: FakeExpert(function) for name, function in functions.items()}, batch_size=batch_size)
+
+
+DIAMOND = Plan(
+    steps=(
+        Step("last", "join", {"image": "left.image", "other": "right.image"}, {"text": "last.text"}),
+        Step("left", "invert", {"image": "$image"}, {"image": "left.image"}),
+        Step("right", "mirror", {"image": "left.image"}, {"image": "right.image"}),
+        Step("alone", "describe", {"image": "$image"}, {"text": "alone.text"}),
+    ),
+    answers=("last.text",),
+)
+
+
+def test_a_nonlinear_plan_runs_each_step_when_its_inputs_are_there():
+    order = []
+
+    def noting(name, function):
+        def act(item):
+            order.append(name)
+            return function(item)
+
+        return act
+
+    def join(item):
+        return {"text": f"{item['image'].getpixel((0, 0))} {item['other'].getpixel((0, 0))}"}
+
+    experts = pool(1, invert=noting("invert", invert), mirror=noting("mirror", mirror),
+                   describe=noting("describe", describe), join=noting("join", join))  # fmt: skip
+    engine = Engine(pool=experts, store=MemoryStore())
+    (result,) = engine.run([job(engine, DIAMOND)])
+    assert engine.value(result.answer) == "(254, 255, 255) (254, 255, 255)"
+    assert sorted(order) == ["describe", "invert", "join", "mirror"]
+    assert order.index("invert") < order.index("mirror") < order.index("join")
+    assert [run.step for run in result.steps] == ["last", "left", "right", "alone"]
+
+
+def test_results_leave_after_the_batch_that_completes_them():
+    expert = FakeExpert(invert)
+    engine = Engine(pool=FakePool({"invert": expert}, batch_size=2), store=MemoryStore())
+    results = engine.run([job(engine, one_step("invert"), level=n, sample=n) for n in range(6)])
+    next(results)
+    assert len(expert.batches) == 1
+    assert len(list(results)) == 5
+
+
+def test_a_run_that_is_left_early_has_kept_what_it_did():
+    store = MemoryStore()
+    first = Engine(pool=pool(2, invert=invert), store=store)
+    results = first.run([job(first, one_step("invert"), level=n, sample=n) for n in range(6)])
+    next(results)
+    results.close()
+    second = Engine(pool=pool(2, invert=invert), store=store)
+    assert len(list(second.run([job(second, one_step("invert"), level=n, sample=n) for n in range(6)]))) == 6
+    assert second.calls == {"invert": 4}
+
+
+def test_a_plan_with_a_cycle_is_refused_and_not_waited_for():
+    plan = Plan(
+        steps=(
+            Step("a", "invert", {"image": "b.image"}, {"image": "a.image"}),
+            Step("b", "invert", {"image": "a.image"}, {"image": "b.image"}),
+        ),
+        answers=("b.image",),
+    )
+    engine = Engine(pool=pool(invert=invert), store=MemoryStore())
+    with pytest.raises(ValueError, match="cycle"):
+        list(engine.run([job(engine, plan)]))
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (lambda item: {}, "fake/invert gave no image"),
+        (lambda item: {"image": 7}, "a value must be a PIL image or a text"),
+        (lambda item: item["nothing"], "nothing"),
+        (lambda item: 1 / 0, "division by zero"),
+    ],
+)
+def test_whatever_an_expert_does_wrong_fails_its_step_only(function, says):
+    engine = Engine(pool=pool(invert=function, mirror=mirror), store=MemoryStore())
+    results = list(engine.run([job(engine, one_step("invert")), job(engine, one_step("mirror"), task="u")]))
+    answers = {result.job.task: result for result in results}
+    assert says in answers["t"].failure.message
+    assert answers["u"].answer is not None
+
+
+def test_an_expert_that_gives_too_few_results_fails():
+    class Short(FakeExpert):
+        def run(self, batch):
+            return super().run(batch)[:-1]
+
+    engine = Engine(pool=FakePool({"invert": Short(invert)}), store=MemoryStore())
+    (result,) = engine.run([job(engine, one_step("invert"))])
+    assert "gave 3 results for 4 items" in result.failure.message
+
+
+def sensitive(batch_size):
+    """An expert whose results would differ with the size of a batch, as a GPU's do in the last bit."""
+
+    class Sensitive(FakeExpert):
+        def run(self, batch):
+            return [{"text": f"{item['text']}/{len(batch)}"} for item in batch]
+
+    return FakePool({"write": Sensitive(describe)}, batch_size=batch_size)
+
+
+def test_answers_are_equal_whatever_else_is_in_the_batch():
+    texts = ["a", "a much longer text " * 9, "b", "middling text", "ü" * 300, ""]
+
+    def answers(chosen):
+        engine = Engine(pool=sensitive(4), store=MemoryStore())
+        plan = Plan(steps=(Step("s1", "write", {"text": "$text"}, {"text": "s1.text"}),), answers=("s1.text",))
+        made = [Job(task=text, sample=0, plan=plan, resources={"text": engine.keep(text)}) for text in chosen]
+        return {result.job.task: engine.value(result.answer) for result in engine.run(made)}
+
+    together = answers(texts)
+    for seed in range(5):
+        some = random.Random(seed).sample(texts, 3)
+        assert answers(some) == {text: together[text] for text in some}
+
+
+def test_texts_of_like_length_share_a_batch():
+    seen = []
+
+    def note(item):
+        seen.append(len(item["text"]))
+        return {"text": ""}
+
+    engine = Engine(pool=FakePool({"write": FakeExpert(note)}, batch_size=2), store=MemoryStore())
+    plan = Plan(steps=(Step("s1", "write", {"text": "$text"}, {"text": "s1.text"}),), answers=("s1.text",))
+    list(engine.run([
+        Job(task="t", sample=n, plan=plan, resources={"text": engine.keep("x" * length)})
+        for n, length in enumerate([90, 1, 80, 2])
+    ]))  # fmt: skip
+    assert seen == [1, 2, 80, 90]
+
+
+def test_each_expert_is_loaded_once_where_plans_agree_in_their_order():
+    experts = pool(invert=invert, mirror=mirror, describe=describe)
+    engine = Engine(pool=experts, store=MemoryStore())
+    chain = (
+        Step("a", "invert", {"image": "$image"}, {"image": "a.image"}),
+        Step("b", "mirror", {"image": "a.image"}, {"image": "b.image"}),
+        Step("c", "describe", {"image": "b.image"}, {"text": "c.text"}),
+    )
+    answers = ["a.image", "b.image", "c.text"]
+    plans = [Plan(steps=chain[: number + 1], answers=(answer,)) for number, answer in enumerate(answers)]
+    list(engine.run([job(engine, plan, level=n, sample=n) for plan in plans for n in range(3)]))
+    assert [len(expert.batches) for expert in experts.experts.values()] == [1, 1, 1]
+
+
+def test_progress_tells_counts_rate_and_time_left():
+    told = []
+    experts = pool(2, invert=invert, mirror=mirror)
+    engine = Engine(pool=experts, store=MemoryStore(), listener=told.append)
+    plan = Plan(
+        steps=(
+            Step("a", "invert", {"image": "$image"}, {"image": "a.image"}),
+            Step("b", "mirror", {"image": "a.image"}, {"image": "b.image"}),
+        ),
+        answers=("b.image",),
+    )
+    list(engine.run([job(engine, plan, level=n % 4, sample=n) for n in range(8)]))
+    first, last = told[0], told[-1]
+    assert (first.steps, first.steps_total, first.jobs, first.jobs_total) == (0, 16, 0, 8)
+    assert first.eta_seconds is None
+    # Four distinct calls can be made now; half of the eight to come will be new if sharing goes on as it began.
+    assert first.calls_left == 8
+    assert (last.steps, last.jobs, last.calls, last.calls_left) == (16, 8, 8, 0)
+    assert last.eta_seconds == 0
+    assert last.rate > 0
+    assert [progress.steps for progress in told] == sorted(progress.steps for progress in told)
+    assert {progress.tool for progress in told} == {"invert", "mirror"}
