@@ -21,6 +21,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "restormer": Implementation(module="evaluator.experts.restoration", code_version="1"),
         "siggraph17": Implementation(module="evaluator.experts.restoration", code_version="1"),
         "rt-detr": Implementation(module="evaluator.experts.detection", code_version="1"),
+        "detr": Implementation(module="evaluator.experts.detection", code_version="1"),
         "vit-gpt2-captioner": Implementation(module="evaluator.experts.captioning", code_version="1"),
         "vit-classifier": Implementation(module="evaluator.experts.classification", code_version="1"),
         "t5": Implementation(module="evaluator.experts.generation", code_version="1"),
@@ -29,10 +30,13 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "roberta-fill-mask": Implementation(module="evaluator.experts.reading", code_version="1"),
         "distilbert-qa": Implementation(module="evaluator.experts.reading", code_version="1"),
         "bert-sentiment": Implementation(module="evaluator.experts.reading", code_version="1"),
+        "vilt-vqa": Implementation(module="evaluator.experts.visual_questions", code_version="1"),
+        "git-vqa": Implementation(module="evaluator.experts.visual_questions", code_version="1"),
+        "stable-diffusion": Implementation(module="evaluator.experts.text_to_image", code_version="1"),
     }
 )
 
-SCORER_CODE_VERSIONS: Mapping[str, str] = MappingProxyType({"ViT": "1", "BERT": "1"})
+SCORER_CODE_VERSIONS: Mapping[str, str] = MappingProxyType({"ViT": "1", "BERT": "1", "CLIP": "1"})
 """The same for the scorers of `evaluator.metrics.similarity`."""
 
 
