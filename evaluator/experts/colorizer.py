@@ -68,7 +68,7 @@ class Colorizer(nn.Module):
         self.model_out = nn.Sequential(nn.Conv2d(half, 2, 1), nn.Tanh())
 
     def forward(self, lightness: Tensor) -> Tensor:
-        scaled = ((lightness - _L_CENTRE) / _L_SCALE).to(self.model10up[0].weight.dtype)
+        scaled = ((lightness - _L_CENTRE) / _L_SCALE).to(next(self.parameters()).dtype)
         hints = scaled.new_zeros((scaled.shape[0], 3, *scaled.shape[2:]))
         first = self.model1(torch.cat([scaled, hints], dim=1))
         second = self.model2(first[:, :, ::2, ::2])

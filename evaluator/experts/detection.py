@@ -51,7 +51,7 @@ def reading_order(objects: Iterable[Detection]) -> list[Detection]:
 
 
 class DetectionExpert(ImageExpert):
-    """Any image in, the names of the objects in it out: the largest first, then the others from left to right.
+    """Any image in, the names of the objects in it out, in `reading_order`.
 
     A comma and a space lie between the names. Objects count from the score `threshold` of the profile's parameters
     on, 0.5 if it says nothing. If there are none the text is empty.

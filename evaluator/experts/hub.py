@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import httpx2  # what the hub's client speaks through, and whose errors it lets pass
 from huggingface_hub import HfApi, constants, snapshot_download
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
 from evaluator.experts.checkpoints import Checkpoint, FetchError
 
 _TIMEOUT = httpx.Timeout(60.0, connect=15.0)
+_HUB_ERRORS = (HfHubHTTPError, httpx2.HTTPError, OSError, RuntimeError, ValueError)
 _SMALL = re.compile(
     r"(config|generation_config|preprocessor_config|processor_config|tokenizer|tokenizer_config|special_tokens_map|"
     r"added_tokens|vocab|model_index|scheduler_config)\.json|vocab\.txt|merges\.txt|.*\.model"
@@ -62,9 +64,7 @@ def resolve(*, item: Checkpoint, revision: str) -> Resolved:
     """
     try:
         info = HfApi().model_info(str(item.repo), revision=revision)
-    except (HfHubHTTPError, OSError, RuntimeError, ValueError) as error:
-        raise _explained(item=item, error=error) from None
-    except _network_errors() as error:
+    except _HUB_ERRORS as error:
         raise _explained(item=item, error=error) from None
     card = info.card_data
     licence = str(card.license) if card is not None and card.license else None
@@ -83,9 +83,7 @@ def download_repository(*, item: Checkpoint, resolved: Resolved, folder: Path) -
         snapshot_download(
             str(item.repo), revision=resolved.commit, local_dir=folder, allow_patterns=list(resolved.files)
         )
-    except (HfHubHTTPError, OSError, RuntimeError, ValueError) as error:
-        raise _explained(item=item, error=error) from None
-    except _network_errors() as error:
+    except _HUB_ERRORS as error:
         raise _explained(item=item, error=error) from None
 
 
@@ -110,20 +108,12 @@ def download_file(*, item: Checkpoint, target: Path) -> str:
     return digest.hexdigest()
 
 
-def _network_errors() -> tuple[type[BaseException], ...]:
-    """What the hub's client raises when there is no network: the errors of the HTTP library that it happens to use."""
-    import huggingface_hub.utils._http as client
-
-    library = getattr(client, "httpx2", None) or getattr(client, "httpx", httpx)
-    return (library.HTTPError, httpx.HTTPError)
-
-
 def _advice(item: Checkpoint) -> str:
     where = f"{item.repo}/" if item.repo is not None else str(item.url).rpartition("/")[2]
     return f"with --from DIR it is taken from DIR/{where}"
 
 
-def _explained(*, item: Checkpoint, error: BaseException) -> FetchError:
+def _explained(*, item: Checkpoint, error: Exception) -> FetchError:
     hub, source = constants.ENDPOINT, item.source
     if isinstance(error, GatedRepoError):
         reason = f"{source} wants its licence accepted at {hub}/{item.repo}; then set HF_TOKEN"
@@ -134,7 +124,6 @@ def _explained(*, item: Checkpoint, error: BaseException) -> FetchError:
     elif isinstance(error, HfHubHTTPError):
         reason = f"{hub} did not give {source}: {str(error).splitlines()[0]}"
     else:
-        reason = (
-            f"the hub {hub} cannot be reached for {source} ({str(error).splitlines()[0] if str(error) else error!r})"
-        )
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = f"the hub {hub} cannot be reached for {source} ({why})"
     return FetchError(f"{reason}; {_advice(item)}")
