@@ -148,6 +148,21 @@ def build(
     staging = target.with_name(f".{target.name}-building")
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(parents=True)
+    try:
+        texts = _gather(staging=staging, samples=samples, copies=copies, origins=origins, report=report)
+        if translate is not None:
+            report("translating the references")
+            german = {base: translate([item["reference"] for item in items]) for base, items in texts.items()}
+            _write_json(path=staging / GERMAN, value=german)
+        _finish(staging=staging, target=target, samples=samples, origins=origins)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _gather(
+    *, staging: Path, samples: int, copies: Path | None, origins: Iterable[Origin], report: Callable[[str], None]
+) -> dict[str, list[Mapping[str, str]]]:
+    """Write images and texts of all data sets; return the texts by base task."""
     texts: dict[str, list[Mapping[str, str]]] = {}
     for origin in origins:
         report(f"{origin.key}: reading {samples} samples of {origin.repo}")
@@ -155,11 +170,7 @@ def build(
             for base, values in found.items():
                 texts.setdefault(str(base), []).append(values)
     _write_json(path=staging / TEXTS, value=texts)
-    if translate is not None:
-        report("translating the references")
-        german = {base: translate([item["reference"] for item in items]) for base, items in texts.items()}
-        _write_json(path=staging / GERMAN, value=german)
-    _finish(staging=staging, target=target, samples=samples, origins=origins)
+    return texts
 
 
 def _samples(

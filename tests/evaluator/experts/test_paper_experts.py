@@ -108,13 +108,14 @@ def test_blank_long_and_strange_texts_give_a_text(experts, tool, text):
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 def test_low_precision_is_what_the_model_computes_in(folders, tool, precision):
     expert = load_expert(spec=spec_of(tool, folders, precision=precision))
-    values = {value.dtype for value in expert._model.parameters()}
-    assert values == {getattr(torch, precision)}
+    # T5's own code keeps one layer of each block in float32 when the rest is float16, which would overflow there.
+    kept = {torch.float32} if (tool, precision) == ("Machine Translation", "float16") else set()
+    assert {value.dtype for value in expert._model.parameters()} == {getattr(torch, precision)} | kept
     (result,) = expert.run(items_of(tool, count=1))
     assert set(result) == set(OPENAGI[tool].outputs)
 
 
-@pytest.mark.parametrize("tool", ["Image Denoising", "Colorization"])
+@pytest.mark.parametrize("tool", ["Image Denoising", "Image Deblurring"])
 def test_in_low_precision_the_image_keeps_its_own_bits(experts, folders, tool):
     """Only what the network adds is rounded: no pixel moves by more than a few of 255 levels."""
     (exact,) = experts[tool].run(items_of(tool, count=1))
@@ -149,10 +150,13 @@ def test_nothing_found_is_an_empty_text(folders):
     assert expert.run(items_of("Object Detection", count=1)) == [{"text": ""}]
 
 
-def test_the_prefix_changes_what_a_t5_reads_but_not_blank_texts(experts, folders):
-    expert = load_expert(spec=spec_of("Machine Translation", folders, prefix="summarize: "))
-    items = items_of("Machine Translation")
-    assert artefacts(expert, items) != artefacts(experts["Machine Translation"], items)
+def test_a_t5_reads_the_prefix_before_every_text(folders, monkeypatch):
+    expert = load_expert(spec=spec_of("Machine Translation", folders))
+    read = []
+    encode_texts = expert.encode
+    monkeypatch.setattr(expert, "encode", lambda texts: read.extend(texts) or encode_texts(texts))
+    expert.run([{"text": "A bear."}])
+    assert set(read) == {("translate English to German: A bear.",)}
     assert expert.run([{"text": " "}]) == [{"text": ""}]
 
 
