@@ -30,9 +30,8 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "roberta-fill-mask": Implementation(module="evaluator.experts.reading", code_version="1"),
         "distilbert-qa": Implementation(module="evaluator.experts.reading", code_version="1"),
         "bert-sentiment": Implementation(module="evaluator.experts.reading", code_version="1"),
-        "vilt-vqa": Implementation(module="evaluator.experts.visual_questions", code_version="1"),
-        "git-vqa": Implementation(module="evaluator.experts.visual_questions", code_version="1"),
-        "stable-diffusion": Implementation(module="evaluator.experts.text_to_image", code_version="1"),
+        "git-vqa": Implementation(module="evaluator.experts.git_questions", code_version="1"),
+        "stable-diffusion": Implementation(module="evaluator.experts.drawing", code_version="1"),
     }
 )
 

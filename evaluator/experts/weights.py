@@ -22,6 +22,13 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def has_weights(folder: Path) -> bool:
+    """Whether there is a model in the layout of `transformers`, whole or in parts, or a pipeline of `diffusers`."""
+    if any((folder / name).is_file() for name in ("model.safetensors", "model.safetensors.index.json")):
+        return True
+    return (folder / "model_index.json").is_file() and any(folder.glob("*/*.safetensors"))
+
+
 def weights_files(folder: Path) -> dict[str, str]:
     """SHA-256 of each file that changes a model's output, by its path in the folder, with `/` between folders.
 
@@ -34,8 +41,8 @@ def weights_files(folder: Path) -> dict[str, str]:
         for name, path in files.items()
         if path.name not in _NOT_COUNTED and not any(part.startswith(".") for part in name.parts)
     }
-    if not any(name.endswith(".safetensors") for name in counted):
-        raise WeightsError(f"there are no weights (model.safetensors) in {folder}")
+    if not has_weights(folder):
+        raise WeightsError(f"there are no weights (model.safetensors, or model_index.json and its parts) in {folder}")
     return {name: file_digest(path) for name, path in counted.items()}
 
 

@@ -125,7 +125,7 @@ class TestFromAFolder:
         assert fetched(CHECKPOINTS["fill-mask"], cache=cache, mirror=mirror) == before
 
     def test_the_digest_of_a_released_file_is_checked(self, mirror, cache):
-        with pytest.raises(FetchError, match="is not the released real_denoising.pth"):
+        with pytest.raises(FetchError, match=r"is not the released real_denoising\.pth"):
             fetched(small_denoiser(sha256="0" * 64), cache=cache, mirror=mirror)
         assert not (cache / "denoising").exists()
 

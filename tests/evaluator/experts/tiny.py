@@ -11,11 +11,14 @@ from transformers import (
     BartForConditionalGeneration,
     BertConfig,
     BertForSequenceClassification,
+    CLIPImageProcessorPil,
     DetrConfig,
     DetrForObjectDetection,
     DetrImageProcessorPil,
     DistilBertConfig,
     DistilBertForQuestionAnswering,
+    GitConfig,
+    GitForCausalLM,
     GPT2Config,
     GPT2LMHeadModel,
     PreTrainedTokenizerFast,
@@ -176,6 +179,17 @@ def save_finbert(folder: Path) -> None:
     save_tokenizer(folder)
 
 
+def save_git(folder: Path) -> None:
+    config = GitConfig(
+        vocab_size=VOCABULARY, max_position_embeddings=LONGEST, **SIZES, **IDS,
+        vision_config={"image_size": 32, "patch_size": 8, **SIZES},
+    )  # fmt: skip
+    _saved(GitForCausalLM(config), folder)
+    square = {"height": 32, "width": 32}
+    CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size=square).save_pretrained(folder)
+    save_tokenizer(folder)
+
+
 SAVERS = {
     "Image Super Resolution": save_swin2sr,
     "Image Denoising": lambda folder: save_restormer(folder, norm_bias=False),
@@ -184,6 +198,7 @@ SAVERS = {
     "Image Classification": save_vit,
     "Object Detection": save_detr,
     "Image Captioning": save_captioner,
+    "Visual Question Answering": save_git,
     "Machine Translation": save_t5,
     "Text Summarization": save_bart,
     "Text Generation": save_gpt2,
@@ -192,7 +207,7 @@ SAVERS = {
     "Sentiment Analysis": save_finbert,
 }
 """By tool, what writes a checkpoint of the class that the profile `paper` names for it."""
-LANGUAGE = tuple(SAVERS)[7:]
+LANGUAGE = tuple(SAVERS)[8:]
 
 
 def save_checkpoint(*, tool: str, folder: Path) -> Path:
