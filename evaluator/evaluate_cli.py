@@ -35,8 +35,9 @@ def evaluate(
     planner: Annotated[
         str, typer.Option(help="A bundled planner's name, or the URL of a planner/1 endpoint.")
     ] = "gold",
-    profile: Annotated[str, typer.Option(help="Which experts: lilliput.")] = "lilliput",
+    profile: Annotated[str, typer.Option(help="Which experts: lilliput or paper.")] = "lilliput",
     split: Annotated[str, typer.Option(help="Which data: public, validation or hidden.")] = "public",
+    data: Annotated[str, typer.Option(help="The papers' data, for the profile paper: folder:PATH or hub[:PATH].")] = "",
     samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 8,
     tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, as in 0-14,16,19.")] = "",
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds an endpoint has for one answer.")] = 30.0,
@@ -65,7 +66,7 @@ def evaluate(
         run, conditions = _judging(chosen)
     else:
         settings = ExecutionSettings(
-            profile=profile, split=split, samples=samples, device=device,
+            profile=profile, split=split, data=data, samples=samples, device=device,
             store=store, store_limit=store_limit, memory_budget=memory_budget,
         )  # fmt: skip
         run, conditions = _executing(suite=chosen, settings=settings, view=view)

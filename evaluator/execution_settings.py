@@ -25,6 +25,8 @@ class ExecutionSettings:
     split: str
     samples: int
     device: str = "cpu"
+    data: str = ""
+    """Where the papers' data are: `folder:PATH` or `hub[:PATH]`; empty for profiles that bring their own."""
     store: str = ""
     """A folder, or `s3://bucket/prefix`; empty: `store` in the data folder."""
     store_limit: str = ""
@@ -71,6 +73,7 @@ def prepare(*, suite: Suite, settings: ExecutionSettings) -> Prepared:
             profile=settings.profile,
             split=settings.split,
             hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED"),
+            data=settings.data or None,
         )
         limit = parse_size(settings.store_limit) if settings.store_limit else None
         budget = parse_size(settings.memory_budget) if settings.memory_budget else None

@@ -19,6 +19,7 @@ def validity(
     suite: Annotated[str, typer.Option(help="A suite that executes plans.")] = "openagi",
     profile: Annotated[str, typer.Option(help="Which experts.")] = "lilliput",
     split: Annotated[str, typer.Option(help="Which data: public or validation.")] = "public",
+    data: Annotated[str, typer.Option(help="The papers' data, for the profile paper: folder:PATH or hub[:PATH].")] = "",
     samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 20,
     tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, as in 0-14,16,19.")] = "",
     store: Annotated[str, typer.Option(help="Where artefacts are kept: a folder, or s3://bucket/prefix.")] = "",
@@ -32,7 +33,7 @@ def validity(
     chosen = chosen_suite(suite)
     if chosen.kind is not SuiteKind.EXECUTION:
         raise usage_error(f"{suite} judges plans without executing them; this command is about executed results")
-    settings = ExecutionSettings(profile=profile, split=split, samples=samples, device=device, store=store)
+    settings = ExecutionSettings(profile=profile, split=split, data=data, samples=samples, device=device, store=store)
     evaluator = prepare(suite=chosen, settings=settings).evaluator()
     from evaluator.validity import measure_validity
 

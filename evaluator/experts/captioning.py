@@ -3,13 +3,14 @@
 from typing import ClassVar
 
 import torch
-from transformers import AutoTokenizer, VisionEncoderDecoderModel
+from transformers import VisionEncoderDecoderModel, ViTImageProcessorPil
 
-from evaluator.experts.classification import resized
 from evaluator.experts.imaging import ImageExpert, Pixels, to_tensor
+from evaluator.experts.preparation import Preparation
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.protocol import ExpertSpec
 from evaluator.experts.registry import expert
+from evaluator.experts.texts import load_tokenizer, whole_number
 from evaluator.values import Image, Value
 
 _LONGEST = 40
@@ -17,7 +18,7 @@ _LONGEST = 40
 
 @expert("vit-gpt2-captioner")
 class CaptioningExpert(ImageExpert):
-    """Any image in, an English sentence out, always the likeliest next word.
+    """Any image in, an English sentence out: the likeliest that `num_beams` beams find, one unless a profile says more.
 
     A sentence ends with its end token or after `max_new_tokens` of the profile's parameters.
     """
@@ -26,22 +27,26 @@ class CaptioningExpert(ImageExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(VisionEncoderDecoderModel, folder=spec.path, device=device)
-        self._words = AutoTokenizer.from_pretrained(spec.path, local_files_only=True, trust_remote_code=False)
-        self._size = int(self._model.config.encoder.image_size)
-        self._longest = int(spec.parameters.get("max_new_tokens", _LONGEST))  # type: ignore[call-overload]
+        self._model = load_pretrained(
+            VisionEncoderDecoderModel, folder=spec.path, device=device, precision=spec.precision
+        )
+        self._words = load_tokenizer(spec)
+        self._preparation = Preparation(
+            ViTImageProcessorPil, folder=spec.path, size=int(self._model.config.encoder.image_size)
+        )
+        self._longest = whole_number(spec=spec, name="max_new_tokens", default=_LONGEST)
+        self._beams = whole_number(spec=spec, name="num_beams", default=1)
 
     def prepare(self, image: Image) -> Image:
-        return resized(image, size=self._size)
+        return self._preparation.resized(image)
 
     def transform(self, pixels: Pixels) -> list[Value]:
-        # Mean and deviation 0.5, as in nlpconnect/vit-gpt2-image-captioning.
-        values = to_tensor(pixels=pixels, device=self._device) * 2 - 1
+        values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
         with torch.inference_mode():
             tokens = self._model.generate(
-                pixel_values=values,
+                pixel_values=values.to(self._model.dtype),
                 do_sample=False,
-                num_beams=1,
+                num_beams=self._beams,
                 max_new_tokens=self._longest,
                 pad_token_id=self._words.pad_token_id,
                 eos_token_id=self._words.eos_token_id,

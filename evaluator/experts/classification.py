@@ -3,21 +3,14 @@
 from typing import ClassVar
 
 import torch
-from PIL import Image as PillowImage
-from transformers import ViTForImageClassification
+from transformers import ViTForImageClassification, ViTImageProcessorPil
 
 from evaluator.experts.imaging import ImageExpert, Pixels, to_tensor
+from evaluator.experts.preparation import Preparation
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.protocol import ExpertSpec
 from evaluator.experts.registry import expert
 from evaluator.values import Image, Value
-
-
-def resized(image: Image, *, size: int) -> Image:
-    """The image at `size` x `size` pixels, bilinear as ViT's own processor does it."""
-    if image.size == (size, size):
-        return image
-    return image.resize((size, size), PillowImage.Resampling.BILINEAR)
 
 
 @expert("vit-classifier")
@@ -28,16 +21,17 @@ class ViTClassifierExpert(ImageExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(ViTForImageClassification, folder=spec.path, device=device)
-        self._size = int(self._model.config.image_size)
+        self._model = load_pretrained(
+            ViTForImageClassification, folder=spec.path, device=device, precision=spec.precision
+        )
+        self._preparation = Preparation(ViTImageProcessorPil, folder=spec.path, size=int(self._model.config.image_size))
         self._names: dict[int, str] = {int(k): str(v) for k, v in self._model.config.id2label.items()}
 
     def prepare(self, image: Image) -> Image:
-        return resized(image, size=self._size)
+        return self._preparation.resized(image)
 
     def transform(self, pixels: Pixels) -> list[Value]:
         with torch.inference_mode():
-            # Mean and deviation 0.5, as in google/vit-base-patch16-224.
-            values = to_tensor(pixels=pixels, device=self._device) * 2 - 1
-            best = self._model(pixel_values=values).logits.argmax(dim=-1).tolist()
+            values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
+            best = self._model(pixel_values=values.to(self._model.dtype)).logits.argmax(dim=-1).tolist()
         return [self._names[index] for index in best]

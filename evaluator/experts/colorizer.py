@@ -68,15 +68,16 @@ class Colorizer(nn.Module):
         self.model_out = nn.Sequential(nn.Conv2d(half, 2, 1), nn.Tanh())
 
     def forward(self, lightness: Tensor) -> Tensor:
-        hints = lightness.new_zeros((lightness.shape[0], 3, *lightness.shape[2:]))
-        first = self.model1(torch.cat([(lightness - _L_CENTRE) / _L_SCALE, hints], dim=1))
+        scaled = ((lightness - _L_CENTRE) / _L_SCALE).to(next(self.parameters()).dtype)
+        hints = scaled.new_zeros((scaled.shape[0], 3, *scaled.shape[2:]))
+        first = self.model1(torch.cat([scaled, hints], dim=1))
         second = self.model2(first[:, :, ::2, ::2])
         third = self.model3(second[:, :, ::2, ::2])
         deep = self.model7(self.model6(self.model5(self.model4(third[:, :, ::2, ::2]))))
         x = self.model8(self.model8up(deep) + self.model3short8(third))
         x = self.model9(self.model9up(x) + self.model2short9(second))
         x = self.model10(self.model10up(x) + self.model1short10(first))
-        return self.model_out(x) * _AB_SCALE  # type: ignore[no-any-return]
+        return self.model_out(x).to(lightness.dtype) * _AB_SCALE  # type: ignore[no-any-return]
 
 
 def rgb_to_lab(rgb: Tensor) -> Tensor:

@@ -1,15 +1,21 @@
-"""Object detection with an RT-DETR."""
+"""Object detection with a DETR or an RT-DETR."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
-from transformers import RTDetrForObjectDetection
+from torch import Tensor
+from transformers import (
+    DetrForObjectDetection,
+    DetrImageProcessorPil,
+    RTDetrForObjectDetection,
+    RTDetrImageProcessorPil,
+)
 
-from evaluator.experts.classification import resized
 from evaluator.experts.imaging import ImageExpert, Pixels, to_tensor
+from evaluator.experts.preparation import Preparation
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.protocol import ExpertSpec
 from evaluator.experts.registry import expert
@@ -45,36 +51,47 @@ def reading_order(objects: Iterable[Detection]) -> list[Detection]:
     return ordered[:1] + sorted(ordered[1:], key=lambda detection: detection.centre)
 
 
-@expert("rt-detr")
-class RTDetrExpert(ImageExpert):
-    """Any image in, the names of the objects in it out: the most central first, then the others from left to right.
+class DetectionExpert(ImageExpert):
+    """Any image in, the names of the objects in it out, in `reading_order`.
 
     A comma and a space lie between the names. Objects count from the score `threshold` of the profile's parameters
     on, 0.5 if it says nothing. If there are none the text is empty.
     """
 
     output: ClassVar[str] = "text"
+    model_class: ClassVar[Any]
+    processor_class: ClassVar[Any]
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(RTDetrForObjectDetection, folder=spec.path, device=device)
-        self._size = int(spec.parameters.get("size", 640))  # type: ignore[call-overload]
+        self._model = load_pretrained(self.model_class, folder=spec.path, device=device, precision=spec.precision)
+        # Without settings of its own a model gets values in [0, 1], as RT-DETR's processor makes them.
+        self._preparation = Preparation(
+            self.processor_class,
+            folder=spec.path,
+            size=int(spec.parameters.get("size", 640)),  # type: ignore[call-overload]
+            normalises=False,
+        )
         self._threshold = float(spec.parameters.get("threshold", _THRESHOLD))  # type: ignore[arg-type]
         self._names: dict[int, str] = {int(k): str(v) for k, v in self._model.config.id2label.items()}
 
     def prepare(self, image: Image) -> Image:
-        return resized(image, size=self._size)
+        return self._preparation.resized(image)
 
     def transform(self, pixels: Pixels) -> list[Value]:
         return [", ".join(found.name for found in objects) for objects in self.detect(pixels)]
 
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """Scores in [0, 1] of shape (batch, queries, classes) from what the model returns."""
+        raise NotImplementedError
+
     def detect(self, pixels: Pixels) -> list[list[Detection]]:
         """The objects in each of a batch of 8-bit images of the model's size, in reading order."""
         with torch.inference_mode():
-            # RT-DETR's own processor only divides by 255, too.
-            output = self._model(pixel_values=to_tensor(pixels=pixels, device=self._device))
-        scores, classes = output.logits.sigmoid().max(dim=-1)
-        x, y, width, height = output.pred_boxes.unbind(dim=-1)
+            values = self._preparation.normalised(to_tensor(pixels=pixels, device=self._device))
+            output = self._model(pixel_values=values.to(self._model.dtype))
+        scores, classes = self.probabilities(output.logits.float()).max(dim=-1)
+        x, y, width, height = output.pred_boxes.float().unbind(dim=-1)
         boxes = torch.stack([x - width / 2, y - height / 2, x + width / 2, y + height / 2], dim=-1)
         return [
             self._objects(scores=row[0], classes=row[1], boxes=row[2])
@@ -88,3 +105,25 @@ class RTDetrExpert(ImageExpert):
             if score >= self._threshold
         ]
         return reading_order(found)
+
+
+@expert("rt-detr")
+class RTDetrExpert(DetectionExpert):
+    """Every class of a query is a yes or no of its own."""
+
+    model_class: ClassVar[Any] = RTDetrForObjectDetection
+    processor_class: ClassVar[Any] = RTDetrImageProcessorPil
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        return logits.sigmoid()
+
+
+@expert("detr")
+class DetrExpert(DetectionExpert):
+    """A query is one of the classes or, the last of them, no object. The backbone is a ResNet of `transformers`."""
+
+    model_class: ClassVar[Any] = DetrForObjectDetection
+    processor_class: ClassVar[Any] = DetrImageProcessorPil
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        return logits.softmax(dim=-1)[..., :-1]

@@ -9,6 +9,7 @@ from diffusers.utils import logging
 from PIL import Image as PillowImage
 
 from evaluator.experts.imaging import to_pixels
+from evaluator.experts.pretrained import dtype_of
 from evaluator.experts.protocol import ExpertError, ExpertSpec
 from evaluator.experts.registry import expert
 from evaluator.experts.texts import text_of, whole_number
@@ -63,7 +64,7 @@ class DrawingExpert:
                 guidance_scale=self._guidance,
                 output_type="pt",
             ).images
-        return [PillowImage.fromarray(pixels) for pixels in to_pixels(drawn)]
+        return [PillowImage.fromarray(pixels) for pixels in to_pixels(drawn.float())]
 
 
 def seed_of(text: str) -> int:
@@ -72,7 +73,7 @@ def seed_of(text: str) -> int:
 
 
 def _load(*, spec: ExpertSpec) -> StableDiffusionPipeline:
-    """The pipeline of a folder in the layout of `diffusers`, in float32.
+    """The pipeline of a folder in the layout of `diffusers`, in the profile's precision.
 
     Raises:
         WeightsError: something is missing.
@@ -85,7 +86,7 @@ def _load(*, spec: ExpertSpec) -> StableDiffusionPipeline:
             spec.path,
             local_files_only=True,
             use_safetensors=True,
-            dtype=torch.float32,
+            dtype=dtype_of(spec.precision),
             low_cpu_mem_usage=False,
             safety_checker=None,
             requires_safety_checker=False,

@@ -1,4 +1,4 @@
-"""Experts that write: translation with a T5, summaries with a BART, continuations with a GPT-2. Always greedily."""
+"""Experts that write: translation with a T5, summaries with a BART, continuations with a GPT-2. Never by sampling."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -13,14 +13,19 @@ from evaluator.experts.texts import TextExpert, whole_number
 
 
 class SequenceExpert(TextExpert):
-    """Reads a text and writes another; a blank text stays blank."""
+    """Reads a text and writes another; a blank text stays blank.
+
+    With the parameter `num_beams` it searches with beams, in the way that the checkpoint's own generation settings say
+    (length penalty, least length, forbidden repetitions); without it greedily.
+    """
 
     model_class: ClassVar[Any]
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(self.model_class, folder=spec.path, device=device)
+        self._model = load_pretrained(self.model_class, folder=spec.path, device=device, precision=spec.precision)
         self._new = whole_number(spec=spec, name="max_new_tokens", default=64)
+        self._beams = whole_number(spec=spec, name="num_beams", default=1)
         self._prefix = str(spec.parameters.get("prefix", ""))
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
@@ -30,8 +35,8 @@ class SequenceExpert(TextExpert):
         return [self.decode(ids) if text.strip() else "" for (text,), ids in pairs]
 
     def write(self, *, ids: Tensor, mask: Tensor) -> Tensor:
-        """Token ids after greedy search, (batch, tokens)."""
-        settings = {"do_sample": False, "num_beams": 1, "max_new_tokens": self._new}
+        """Token ids after the search, (batch, tokens)."""
+        settings = {"do_sample": False, "num_beams": self._beams, "max_new_tokens": self._new}
         written: Tensor = self._model.generate(input_ids=ids, attention_mask=mask, **settings)
         return written
 
@@ -60,7 +65,9 @@ class GPT2Expert(SequenceExpert):
         super().__init__(spec=spec, device=device)
         # The continuation must follow the text directly, and of a long text the end matters.
         self._tokenizer.padding_side = self._tokenizer.truncation_side = "left"
-        self._length = int(self._model.config.n_positions) - self._new
+        self._length = min(self._length, int(self._model.config.n_positions) - self._new)
+        # Released checkpoints have no padding of their own; the mask hides what stands there.
+        self._model.generation_config.pad_token_id = self._tokenizer.pad_token_id
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
         encoded = self.encode(texts, add_special_tokens=False)

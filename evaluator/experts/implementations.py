@@ -23,6 +23,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "restormer": Implementation(module="evaluator.experts.restoration", code_version="1"),
         "siggraph17": Implementation(module="evaluator.experts.restoration", code_version="1"),
         "rt-detr": Implementation(module="evaluator.experts.detection", code_version="1"),
+        "detr": Implementation(module="evaluator.experts.detection", code_version="1"),
         "vit-gpt2-captioner": Implementation(module="evaluator.experts.captioning", code_version="1"),
         "vilt-vqa": Implementation(module="evaluator.experts.visual_questions", code_version="1"),
         "stable-diffusion": Implementation(module="evaluator.experts.drawing", code_version="1", samples=True),
@@ -33,6 +34,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "roberta-fill-mask": Implementation(module="evaluator.experts.reading", code_version="1"),
         "distilbert-qa": Implementation(module="evaluator.experts.reading", code_version="1"),
         "bert-sentiment": Implementation(module="evaluator.experts.reading", code_version="1"),
+        "git-vqa": Implementation(module="evaluator.experts.git_questions", code_version="1"),
     }
 )
 

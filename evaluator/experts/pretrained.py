@@ -10,9 +10,24 @@ from transformers.utils import logging
 
 from evaluator.experts.weights import WeightsError
 
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
-def load_pretrained(model_class: Any, *, folder: Path, device: str, **settings: object) -> Any:
-    """A `transformers` model with the weights of a folder, in float32, ready for inference.
+
+def dtype_of(precision: str) -> torch.dtype:
+    """What a profile's `precision` means.
+
+    Raises:
+        WeightsError: there is no such precision.
+    """
+    if precision not in _DTYPES:
+        raise WeightsError(f"there is no precision {precision!r}; there are: {', '.join(_DTYPES)}")
+    return _DTYPES[precision]
+
+
+def load_pretrained(
+    model_class: Any, *, folder: Path, device: str, precision: str = "float32", **settings: object
+) -> Any:
+    """A `transformers` model with the weights of a folder, in the precision given, ready for inference.
 
     Raises:
         WeightsError: weights and configuration do not belong together, so that part of the model would be random.
@@ -26,7 +41,7 @@ def load_pretrained(model_class: Any, *, folder: Path, device: str, **settings: 
             local_files_only=True,
             use_safetensors=True,
             trust_remote_code=False,
-            dtype=torch.float32,
+            dtype=dtype_of(precision),
             output_loading_info=True,
             **settings,
         )
@@ -39,8 +54,10 @@ def load_pretrained(model_class: Any, *, folder: Path, device: str, **settings: 
     return model.to(device).eval()
 
 
-def load_state(model: nn.Module, *, folder: Path, device: str, unused: tuple[str, ...] = ()) -> None:
-    """Fill any other model with `model.safetensors` of a folder, in float32, ready for inference.
+def load_state(
+    model: nn.Module, *, folder: Path, device: str, precision: str = "float32", unused: tuple[str, ...] = ()
+) -> None:
+    """Fill any other model with `model.safetensors` of a folder, in the precision given, ready for inference.
 
     Args:
         unused: beginnings of the names of parameters that released weights have and this model does without.
@@ -54,4 +71,4 @@ def load_state(model: nn.Module, *, folder: Path, device: str, unused: tuple[str
         model.load_state_dict(state)
     except RuntimeError as error:
         raise WeightsError(f"the weights in {folder} do not fit the model: {error}") from error
-    model.to(device).eval()
+    model.to(device=device, dtype=dtype_of(precision)).eval()

@@ -14,6 +14,9 @@ A profile is a TOML file beside the weights' lock file, which the training comma
     [scorers.ViT]
     id = "lilliput/vit-score"
     weights = "vit-score"
+
+A profile with `[checkpoints.NAME]` tables (see `checkpoints.py`) instead of `weights` uses released models, which
+`planarena profiles fetch` puts into the data folder. It can be read before that: then its digests say so.
 """
 
 import importlib
@@ -26,12 +29,14 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from evaluator import canonical_json
+from evaluator.experts.checkpoints import Checkpoint, FetchError, checkpoint, digest_of, read_lock, weights_folder
 from evaluator.experts.implementations import SCORER_CODE_VERSIONS, implementation_of
 from evaluator.experts.protocol import Expert, ExpertSpec
 from evaluator.experts.registry import factory_of
 from evaluator.experts.weights import verify_weights
 
 PROFILES = Path(__file__).parent / "profiles"
+PRECISIONS = ("float32", "bfloat16", "float16")
 
 
 class ProfileError(Exception):
@@ -63,37 +68,57 @@ class Profile:
     """By tool name."""
     scorers: Mapping[str, ScorerSpec]
     """By score name."""
+    checkpoints: Mapping[str, Checkpoint] = field(default_factory=dict)
+    """Released models by the name of their weights; none if the profile's weights are shipped."""
+    reference_experts: Mapping[str, ExpertSpec] = field(default_factory=dict)
+    """By tool name, what makes references when data are built; no planner's plan runs them."""
 
 
-def load_profile(name: str, *, folder: Path = PROFILES) -> Profile:
+def profile_names(*, folder: Path = PROFILES) -> tuple[str, ...]:
+    """The profiles there are."""
+    return tuple(sorted(path.stem for path in folder.glob("*.toml")))
+
+
+def load_profile(
+    name: str, *, folder: Path = PROFILES, weights: Path | None = None, precision: str | None = None
+) -> Profile:
     """Read a profile by name.
+
+    Args:
+        name: the file's name without its ending.
+        folder: where profiles are.
+        weights: where the checkpoints of a profile are that are fetched; the data folder if not given.
+        precision: compute in this instead of what the profile says, for example `float32` where there is no GPU. It
+            is part of the digest: the figures are those of another profile.
 
     Raises:
         ProfileError: there is no such profile, or an entry of it is wrong.
     """
     path = folder / f"{name}.toml"
     if not path.is_file():
-        there = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
-        raise ProfileError(f"no profile {name!r}; there are: {there}")
+        raise ProfileError(f"no profile {name!r}; there are: {', '.join(profile_names(folder=folder))}")
     content = tomllib.loads(path.read_text(encoding="utf-8"))
-    weights = (path.parent / content["weights"]).resolve()
-    lock = _read_lock(weights)
     try:
-        experts = {
-            tool: _expert(tool=tool, entry=entry, weights=weights, lock=lock)
-            for tool, entry in content["experts"].items()
+        found = _weights(content=content, path=path, chosen=weights)
+        read = {
+            table: {
+                tool: _expert(tool=tool, entry=entry, weights=found, precision=precision)
+                for tool, entry in content.get(table, {}).items()
+            }
+            for table in ("experts", "reference_experts")
         }
         scorers = {
-            score: _scorer(name=score, entry=entry, weights=weights, lock=lock)
-            for score, entry in content["scorers"].items()
+            score: _scorer(name=score, entry=entry, weights=found) for score, entry in content["scorers"].items()
         }
-    except (LookupError, TypeError) as error:
+    except (LookupError, TypeError, FetchError) as error:
         raise ProfileError(f"profile {name!r} ({path.name}): {error}") from error
     return Profile(
         name=content["name"],
-        digest=_digest(name=content["name"], experts=experts, scorers=scorers),
-        experts=MappingProxyType(experts),
+        digest=_digest(name=content["name"], experts=read["experts"], scorers=scorers),
+        experts=MappingProxyType(read["experts"]),
         scorers=MappingProxyType(scorers),
+        checkpoints=MappingProxyType(dict(found.checkpoints)),
+        reference_experts=MappingProxyType(read["reference_experts"]),
     )
 
 
@@ -109,6 +134,34 @@ def load_expert(*, spec: ExpertSpec, device: str = "cpu") -> Expert:
     return cast(Expert, factory_of(spec.implementation)(spec=spec, device=device))
 
 
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """The folder of a profile's weights and what is known of its models."""
+
+    folder: Path
+    digests: Mapping[str, str]
+    checkpoints: Mapping[str, Checkpoint] = field(default_factory=dict)
+
+    def digest(self, model: str) -> str:
+        if model not in self.digests:
+            raise LookupError(
+                f'there is no checkpoint "{model}"' if self.checkpoints else f'the lock file knows no weights "{model}"'
+            )
+        return self.digests[model]
+
+
+def _weights(*, content: Mapping[str, Any], path: Path, chosen: Path | None) -> _Weights:
+    if "checkpoints" not in content:
+        folder = (path.parent / content["weights"]).resolve()
+        return _Weights(folder=folder, digests=_read_lock(folder))
+    profile = str(content["name"])
+    folder = (chosen or weights_folder(profile)).resolve()
+    items = {name: checkpoint(name=name, entry=entry) for name, entry in content["checkpoints"].items()}
+    locked = read_lock(folder)
+    digests = {name: digest_of(item=item, locked=locked, profile=profile) for name, item in items.items()}
+    return _Weights(folder=folder, digests=digests, checkpoints=items)
+
+
 def _read_lock(weights: Path) -> Mapping[str, str]:
     path = weights / "lock.json"
     if not path.is_file():
@@ -117,38 +170,35 @@ def _read_lock(weights: Path) -> Mapping[str, str]:
     return lock
 
 
-def _locked(*, folder: str, lock: Mapping[str, str]) -> str:
-    if folder not in lock:
-        raise LookupError(f'the lock file knows no weights "{folder}"')
-    return lock[folder]
-
-
-def _expert(*, tool: str, entry: Mapping[str, Any], weights: Path, lock: Mapping[str, str]) -> ExpertSpec:
+def _expert(*, tool: str, entry: Mapping[str, Any], weights: _Weights, precision: str | None) -> ExpertSpec:
     known = {"id", "implementation", "weights", "batch_size", "precision", "parameters"}
     _reject_unknown(entry=entry, known=known, where=f'expert "{tool}"')
+    chosen = precision or entry.get("precision", "float32")
+    if chosen not in PRECISIONS:
+        raise LookupError(f'expert "{tool}": there is no precision {chosen!r}; there are: {", ".join(PRECISIONS)}')
     return ExpertSpec(
         tool=tool,
         id=entry["id"],
         implementation=entry["implementation"],
-        path=weights / entry["weights"],
-        weights_digest=_locked(folder=entry["weights"], lock=lock),
+        path=weights.folder / entry["weights"],
+        weights_digest=weights.digest(entry["weights"]),
         code_version=implementation_of(entry["implementation"]).code_version,
-        precision=entry.get("precision", "float32"),
+        precision=chosen,
         batch_size=entry.get("batch_size", 16),
         parameters=MappingProxyType(dict(entry.get("parameters", {}))),
         samples=implementation_of(entry["implementation"]).samples,
     )
 
 
-def _scorer(*, name: str, entry: Mapping[str, Any], weights: Path, lock: Mapping[str, str]) -> ScorerSpec:
+def _scorer(*, name: str, entry: Mapping[str, Any], weights: _Weights) -> ScorerSpec:
     _reject_unknown(entry=entry, known={"id", "weights", "batch_size", "parameters"}, where=f'scorer "{name}"')
     if name not in SCORER_CODE_VERSIONS:
         raise LookupError(f"no scorer {name!r}; there are: {', '.join(SCORER_CODE_VERSIONS)}")
     return ScorerSpec(
         name=name,
         id=entry["id"],
-        path=weights / entry["weights"],
-        weights_digest=_locked(folder=entry["weights"], lock=lock),
+        path=weights.folder / entry["weights"],
+        weights_digest=weights.digest(entry["weights"]),
         code_version=SCORER_CODE_VERSIONS[name],
         batch_size=entry.get("batch_size", 16),
         parameters=MappingProxyType(dict(entry.get("parameters", {}))),

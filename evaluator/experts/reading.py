@@ -22,7 +22,7 @@ class FillMaskExpert(TextExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(RobertaForMaskedLM, folder=spec.path, device=device)
+        self._model = load_pretrained(RobertaForMaskedLM, folder=spec.path, device=device, precision=spec.precision)
         self._mask: str = self._tokenizer.mask_token
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
@@ -55,7 +55,9 @@ class AnswerExpert(TextExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(DistilBertForQuestionAnswering, folder=spec.path, device=device)
+        self._model = load_pretrained(
+            DistilBertForQuestionAnswering, folder=spec.path, device=device, precision=spec.precision
+        )
         self._longest = whole_number(spec=spec, name="max_answer_tokens", default=12)
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
@@ -68,7 +70,7 @@ class AnswerExpert(TextExpert):
                 answers.append("")
                 continue
             start, end = self._span(
-                starts=found.start_logits[row].cpu(), ends=found.end_logits[row].cpu(), inside=inside
+                starts=found.start_logits[row].float().cpu(), ends=found.end_logits[row].float().cpu(), inside=inside
             )
             offsets = encoded["offset_mapping"][row]
             answers.append(document[int(offsets[start, 0]) : int(offsets[end, 1])])
@@ -84,12 +86,14 @@ class AnswerExpert(TextExpert):
 
 @expert("bert-sentiment")
 class SentimentExpert(TextExpert):
-    """Says `positive` or `negative`."""
+    """Says `positive` or `negative`, or what else the checkpoint's labels are, in small letters."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(BertForSequenceClassification, folder=spec.path, device=device)
-        self._names: dict[int, str] = {int(k): str(v) for k, v in self._model.config.id2label.items()}
+        self._model = load_pretrained(
+            BertForSequenceClassification, folder=spec.path, device=device, precision=spec.precision
+        )
+        self._names: dict[int, str] = {int(k): str(v).lower() for k, v in self._model.config.id2label.items()}
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
         encoded = self.encode(texts)

@@ -24,17 +24,17 @@ def _settings(*, folder: Path, known: type) -> dict[str, Any]:
     return {k: tuple(v) if isinstance(v, list) else v for k, v in stored.items() if k in names}
 
 
-def load_restormer(*, folder: Path, device: str) -> Restormer:
+def load_restormer(*, folder: Path, device: str, precision: str = "float32") -> Restormer:
     """A Restormer with its weights."""
     model = Restormer(RestormerConfig(**_settings(folder=folder, known=RestormerConfig)))
-    load_state(model, folder=folder, device=device)
+    load_state(model, folder=folder, device=device, precision=precision)
     return model
 
 
-def load_colorizer(*, folder: Path, device: str) -> Colorizer:
+def load_colorizer(*, folder: Path, device: str, precision: str = "float32") -> Colorizer:
     """A colorizer with its weights."""
     model = Colorizer(ColorizerConfig(**_settings(folder=folder, known=ColorizerConfig)))
-    load_state(model, folder=folder, device=device, unused=("model_class.",))
+    load_state(model, folder=folder, device=device, precision=precision, unused=("model_class.",))
     return model
 
 
@@ -44,15 +44,17 @@ class Swin2SRExpert(RestorationExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_pretrained(Swin2SRForImageSuperResolution, folder=spec.path, device=device)
+        self._model = load_pretrained(
+            Swin2SRForImageSuperResolution, folder=spec.path, device=device, precision=spec.precision
+        )
         self._window = int(self._model.config.window_size)
         self._scale = int(self._model.config.upscale)
 
     def forward(self, images: Tensor) -> Tensor:
         height, width = images.shape[-2:]
         padded = pad_to_multiple(images, multiple=self._window)
-        enlarged: Tensor = self._model(pixel_values=padded).reconstruction
-        return enlarged[..., : height * self._scale, : width * self._scale]
+        enlarged: Tensor = self._model(pixel_values=padded.to(self._model.dtype)).reconstruction
+        return enlarged.float()[..., : height * self._scale, : width * self._scale]
 
 
 @expert("restormer")
@@ -61,7 +63,7 @@ class RestormerExpert(RestorationExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_restormer(folder=spec.path, device=device)
+        self._model = load_restormer(folder=spec.path, device=device, precision=spec.precision)
 
     def forward(self, images: Tensor) -> Tensor:
         restored: Tensor = self._model(images)
@@ -74,7 +76,7 @@ class ColorizerExpert(RestorationExpert):
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
-        self._model = load_colorizer(folder=spec.path, device=device)
+        self._model = load_colorizer(folder=spec.path, device=device, precision=spec.precision)
 
     def forward(self, images: Tensor) -> Tensor:
         return colorize(self._model, images)

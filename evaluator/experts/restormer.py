@@ -165,7 +165,9 @@ class Restormer(nn.Module):
     def forward(self, image: Tensor) -> Tensor:
         height, width = image.shape[-2:]
         padded = pad_to_multiple(image, multiple=8)
-        return (padded + self._residual(padded))[..., :height, :width]
+        # Only the residual has the precision of the weights: adding it keeps the image's own 8 bits.
+        residual = self._residual(padded.to(self.output.weight.dtype)).to(padded.dtype)
+        return (padded + residual)[..., :height, :width]
 
     def _residual(self, image: Tensor) -> Tensor:
         first = self.encoder_level1(self.patch_embed(image))

@@ -10,6 +10,9 @@ from transformers import AutoTokenizer
 from evaluator.experts.protocol import ExpertError, ExpertSpec
 from evaluator.values import Value
 
+_LONGEST = 1_000_000
+"""Tokens. A tokenizer that knows no limit says something far above."""
+
 
 def text_of(item: Mapping[str, Value], *, name: str) -> str:
     """A text among the inputs.
@@ -25,8 +28,11 @@ def text_of(item: Mapping[str, Value], *, name: str) -> str:
 
 
 def load_tokenizer(spec: ExpertSpec) -> Any:
-    """The tokenizer that lies beside a model's weights."""
-    return AutoTokenizer.from_pretrained(spec.path, local_files_only=True, trust_remote_code=False)
+    """The tokenizer that lies beside a model's weights; it pads with its end token if it has nothing else."""
+    tokenizer = AutoTokenizer.from_pretrained(spec.path, local_files_only=True, trust_remote_code=False)
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
 
 
 def whole_number(*, spec: ExpertSpec, name: str, default: int) -> int:
@@ -56,6 +62,11 @@ class TextExpert:
         self._device = device
         self._tokenizer = load_tokenizer(spec)
         self._length = whole_number(spec=spec, name="length", default=self._tokenizer.model_max_length)
+        if self._length > _LONGEST:
+            raise ExpertError(
+                f'the tokenizer of {spec.id} sets no limit to texts; give the parameter "length" in the profile, the '
+                "most tokens that its model reads"
+            )
 
     def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
         """The answers for a full batch."""

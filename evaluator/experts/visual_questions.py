@@ -40,7 +40,9 @@ class VisualQuestionExpert:
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        self._model = load_pretrained(ViltForQuestionAnswering, folder=spec.path, device=device)
+        self._model = load_pretrained(
+            ViltForQuestionAnswering, folder=spec.path, device=device, precision=spec.precision
+        )
         self._processor = ViltImageProcessorPil.from_pretrained(spec.path, local_files_only=True)
         self._tokenizer = load_tokenizer(spec)
         self._length = min(self._tokenizer.model_max_length, self._model.config.max_position_embeddings)
@@ -67,6 +69,7 @@ class VisualQuestionExpert:
 
     def _answer(self, rows: Sequence[tuple[np.ndarray, str]]) -> list[str]:
         pixels = torch.from_numpy(np.stack([pixels for pixels, _ in rows])).to(self._device)
+        pixels = pixels.to(self._model.dtype)
         words = self._tokenizer(
             [question for _, question in rows],
             padding="max_length",

@@ -1,6 +1,7 @@
 """Folders of weights: which files count, their digest, and the check before they are loaded. No torch here."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from evaluator import canonical_json
@@ -8,32 +9,65 @@ from evaluator.experts.protocol import ExpertError
 
 _NOT_COUNTED = frozenset({"card.md", "training.json"})
 """Files that say something about a model but do not change what it returns."""
+_UNFETCHED = "unfetched:"
 
 
 class WeightsError(ExpertError):
     """A folder of weights is missing, incomplete or not what the profile expects."""
 
 
-def weights_digest(folder: Path) -> str:
-    """SHA-256 over the names and contents of the files that change a model's output, in hexadecimal.
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes in hexadecimal, read piece by piece: checkpoints may be larger than the memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
-    Files of subfolders count under their path from the folder on, with slashes.
+
+def has_weights(folder: Path) -> bool:
+    """Whether there is a model in the layout of `transformers`, whole or in parts, or a pipeline of `diffusers`."""
+    if any((folder / name).is_file() for name in ("model.safetensors", "model.safetensors.index.json")):
+        return True
+    return (folder / "model_index.json").is_file() and any(folder.glob("*/*.safetensors"))
+
+
+def weights_files(folder: Path) -> dict[str, str]:
+    """SHA-256 of each file that changes a model's output, by its path in the folder, with `/` between folders.
 
     Raises:
         WeightsError: the folder does not exist or has no weights.
     """
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in _NOT_COUNTED)
+    files = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    counted = {
+        name.as_posix(): path
+        for name, path in files.items()
+        if path.name not in _NOT_COUNTED and not any(part.startswith(".") for part in name.parts)
+    }
     if not has_weights(folder):
         raise WeightsError(f"there are no weights (model.safetensors, or model_index.json and its parts) in {folder}")
-    digests = {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-    return canonical_json.digest(digests)
+    return {name: file_digest(path) for name, path in counted.items()}
 
 
-def has_weights(folder: Path) -> bool:
-    """Whether there is a model in the layout of `transformers`, or a pipeline in that of `diffusers`."""
-    if (folder / "model.safetensors").is_file():
-        return True
-    return (folder / "model_index.json").is_file() and any(folder.glob("*/*.safetensors"))
+def digest_of_files(files: Mapping[str, str]) -> str:
+    """SHA-256 over names and digests of the files of a folder, in hexadecimal."""
+    return canonical_json.digest(dict(files))
+
+
+def weights_digest(folder: Path) -> str:
+    """SHA-256 over the names and contents of the files that change a model's output, in hexadecimal.
+
+    Raises:
+        WeightsError: the folder does not exist or has no weights.
+    """
+    return digest_of_files(weights_files(folder))
+
+
+def unfetched_digest(*, profile: str, source: str) -> str:
+    """What stands in the place of a digest while nobody knows it: the profile, and where the weights come from."""
+    return f"{_UNFETCHED}{profile}:{source}"
+
+
+def is_unfetched(digest: str) -> bool:
+    """Whether this stands for weights that were not fetched yet."""
+    return digest.startswith(_UNFETCHED)
 
 
 def verify_weights(*, folder: Path, expected: str) -> None:
@@ -42,6 +76,9 @@ def verify_weights(*, folder: Path, expected: str) -> None:
     Raises:
         WeightsError: it does not; the message says how to mend it.
     """
+    if is_unfetched(expected):
+        profile, source = expected.removeprefix(_UNFETCHED).split(":", 1)
+        raise WeightsError(f"{source} was not fetched yet; run `planarena profiles fetch {profile}`")
     found = weights_digest(folder)
     if found != expected:
         raise WeightsError(

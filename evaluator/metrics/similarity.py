@@ -104,7 +104,7 @@ class BERTScore:
         # Not bert-score's own `get_model`: it takes any path with "t5" in it for a T5.
         self._model = load_pretrained(AutoModel, folder=spec.path, device=device)
         self._model.encoder.layer = self._model.encoder.layer[:layers]
-        self._tokenizer = AutoTokenizer.from_pretrained(spec.path, local_files_only=True, trust_remote_code=False)
+        self._tokenizer = _limited(spec=spec, longest=int(self._model.config.max_position_embeddings))
         self._device = device
         self._kept: Kept[tuple[Tensor, Tensor, Tensor]] = Kept()
 
@@ -150,6 +150,13 @@ def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
     verify_weights(folder=spec.path, expected=spec.weights_digest)
     scorer: Scorer = _SCORERS[name](spec=spec, device=device)
     return scorer
+
+
+def _limited(*, spec: ScorerSpec, longest: int) -> Any:
+    """The tokenizer beside the weights. Some released ones know no limit, and `bert-score` asks them for it."""
+    tokenizer = AutoTokenizer.from_pretrained(spec.path, local_files_only=True, trust_remote_code=False)
+    tokenizer.model_max_length = min(tokenizer.model_max_length, longest)
+    return tokenizer
 
 
 def _require_pairs(*, outputs: Sequence[Value], references: Sequence[Value]) -> None:

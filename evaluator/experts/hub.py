@@ -1,0 +1,129 @@
+"""Getting files from a model hub or an address. The only place here that speaks to the network.
+
+The hub's address, its access token and being offline are set as its own client documents: `HF_ENDPOINT`, `HF_TOKEN`,
+`HF_HUB_OFFLINE`.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import httpx2  # what the hub's client speaks through, and whose errors it lets pass
+from huggingface_hub import HfApi, constants, snapshot_download
+from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
+
+from evaluator.experts.checkpoints import Checkpoint, FetchError
+
+_TIMEOUT = httpx.Timeout(60.0, connect=15.0)
+_HUB_ERRORS = (HfHubHTTPError, httpx2.HTTPError, OSError, RuntimeError, ValueError)
+_SMALL = re.compile(
+    r"(config|generation_config|preprocessor_config|processor_config|tokenizer|tokenizer_config|special_tokens_map|"
+    r"added_tokens|vocab|model_index|scheduler_config)\.json|vocab\.txt|merges\.txt|.*\.model"
+)
+"""Settings and vocabularies."""
+_SAFE = re.compile(r"(diffusion_pytorch_)?model(-\d+-of-\d+)?\.safetensors(\.index\.json)?")
+_UNSAFE = re.compile(r"(diffusion_)?pytorch_model\.bin")
+"""Converted after fetching; only taken where there is nothing better."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """A repository at one commit."""
+
+    commit: str
+    files: tuple[str, ...]
+    """Those that are needed."""
+    licence: str | None
+    """What its card says."""
+
+
+def needed_files(*, names: Sequence[str], folders: Sequence[str]) -> tuple[str, ...]:
+    """Which files of a repository a checkpoint needs: settings, vocabularies, and weights in one form.
+
+    Args:
+        names: all paths in the repository.
+        folders: those that are needed besides the top.
+    """
+    chosen: list[str] = []
+    for folder in ("", *folders):
+        inside = {name.rpartition("/")[2]: name for name in names if name.rpartition("/")[0] == folder}
+        safe = [file for file in inside if _SAFE.fullmatch(file)]
+        weights = safe or [file for file in inside if _UNSAFE.fullmatch(file)]
+        chosen += [inside[file] for file in inside if _SMALL.fullmatch(file) or file in weights]
+    return tuple(sorted(chosen))
+
+
+def resolve(*, item: Checkpoint, revision: str) -> Resolved:
+    """Ask the hub for the commit behind a revision and its files.
+
+    Raises:
+        FetchError: the hub cannot be reached or does not give it.
+    """
+    try:
+        info = HfApi().model_info(str(item.repo), revision=revision)
+    except _HUB_ERRORS as error:
+        raise _explained(item=item, error=error) from None
+    card = info.card_data
+    licence = str(card.license) if card is not None and card.license else None
+    names = [file.rfilename for file in info.siblings or ()]
+    files = needed_files(names=names, folders=item.folders)
+    return Resolved(commit=str(info.sha), files=files, licence=licence)
+
+
+def download_repository(*, item: Checkpoint, resolved: Resolved, folder: Path) -> None:
+    """Download the needed files into a folder. What an interrupted call left there is continued.
+
+    Raises:
+        FetchError: the hub cannot be reached or does not give them.
+    """
+    try:
+        snapshot_download(
+            str(item.repo), revision=resolved.commit, local_dir=folder, allow_patterns=list(resolved.files)
+        )
+    except _HUB_ERRORS as error:
+        raise _explained(item=item, error=error) from None
+
+
+def download_file(*, item: Checkpoint, target: Path) -> str:
+    """Download a checkpoint's single file and return its SHA-256; redirects are followed.
+
+    Raises:
+        FetchError: the address cannot be reached or does not give it.
+    """
+    url, digest = str(item.url), hashlib.sha256()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with httpx.stream("GET", url, timeout=_TIMEOUT, follow_redirects=True) as response:
+            if response.status_code != httpx.codes.OK:
+                raise FetchError(f"{url} answered {response.status_code} {response.reason_phrase}; {_advice(item)}")
+            with target.open("wb") as file:
+                for chunk in response.iter_bytes():
+                    digest.update(chunk)
+                    file.write(chunk)
+    except (httpx.HTTPError, OSError) as error:
+        raise FetchError(f"{url} could not be downloaded ({error or type(error).__name__}); {_advice(item)}") from None
+    return digest.hexdigest()
+
+
+def _advice(item: Checkpoint) -> str:
+    where = f"{item.repo}/" if item.repo is not None else str(item.url).rpartition("/")[2]
+    return f"with --from DIR it is taken from DIR/{where}"
+
+
+def _explained(*, item: Checkpoint, error: Exception) -> FetchError:
+    hub, source = constants.ENDPOINT, item.source
+    if isinstance(error, GatedRepoError):
+        reason = f"{source} wants its licence accepted at {hub}/{item.repo}; then set HF_TOKEN"
+    elif isinstance(error, RevisionNotFoundError):
+        reason = f"{hub} has no revision {item.revision!r} of {item.repo}"
+    elif isinstance(error, RepositoryNotFoundError):
+        reason = f"{hub} has no model {item.repo}, or not for you; HF_TOKEN gives access"
+    elif isinstance(error, HfHubHTTPError):
+        reason = f"{hub} did not give {source}: {str(error).splitlines()[0]}"
+    else:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = f"the hub {hub} cannot be reached for {source} ({why})"
+    return FetchError(f"{reason}; {_advice(item)}")

@@ -1,0 +1,222 @@
+"""The commands `planarena profiles ...`: which expert implements each tool, and getting the papers' checkpoints."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from evaluator.suites_cli import log, out, usage_error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evaluator.experts.profile import Profile, ScorerSpec
+    from evaluator.experts.protocol import ExpertSpec
+    from evaluator.suites.openagi.building import Translate
+
+EXIT_DAMAGED = 3
+_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+
+app = typer.Typer(help="Which expert implements each tool, and its weights.", no_args_is_help=True)
+
+ProfileArgument = Annotated[str, typer.Argument(help="Name of the profile, for example paper.")]
+CacheOption = Annotated[
+    Path | None,
+    typer.Option("--cache", help="Folder of this profile's weights; otherwise PLANARENA_WEIGHTS or the data folder."),
+]
+OnlyOption = Annotated[str, typer.Option(help="Only these checkpoints, as in denoising,deblurring.")]
+
+
+@app.command("list")
+def list_profiles() -> None:
+    """List the profiles with their experts."""
+    from evaluator.experts.profile import profile_names
+
+    table = Table("profile", "tool", "expert", "weights")
+    for name in profile_names():
+        for tool, spec in _profile(name).experts.items():
+            table.add_row(name, tool, spec.id, _short(spec.weights_digest))
+    out.print(table)
+
+
+@app.command("show")
+def show_profile(
+    profile: ProfileArgument,
+    cache: CacheOption = None,
+    precision: Annotated[str | None, typer.Option(help="As if everything computed in this: float32.")] = None,
+) -> None:
+    """Print a profile's models: licence, where they come from, precision, and the memory their weights take."""
+    found = _profile(profile, cache=cache, precision=precision)
+    roles: list[tuple[str, ExpertSpec | ScorerSpec, str]] = []
+    roles += [(tool, spec, spec.precision) for tool, spec in found.experts.items()]
+    roles += [(f"{name} score", spec, "float32") for name, spec in found.scorers.items()]
+    table = Table("for", "model", "revision", "licence", "precision", "MB", "weights")
+    for role, spec, chosen in roles:
+        item = found.checkpoints.get(spec.path.name)
+        weights = _short(spec.weights_digest)
+        if item is None:
+            table.add_row(role, spec.id, "", "", chosen, "", weights)
+            continue
+        memory = f"{item.values * _BYTES[chosen] / 1e6:.0f}"
+        revision = (item.revision or "file") + ("" if item.is_pinned else " (lock)")
+        table.add_row(role, spec.id, revision, item.licence, chosen, memory, weights)
+    out.print(table)
+    out.print(f"digest {found.digest}", highlight=False, soft_wrap=True)
+
+
+@app.command("fetch")
+def fetch_profile(
+    profile: ProfileArgument,
+    cache: CacheOption = None,
+    mirror: Annotated[
+        Path | None, typer.Option("--from", help="Take the files from this folder instead of the network.")
+    ] = None,
+    only: OnlyOption = "",
+    update: Annotated[bool, typer.Option("--update", help="Accept other files than those locked before.")] = False,
+) -> None:
+    """Get the released checkpoints of a profile, convert what is no safetensors yet, verify and lock them."""
+    from evaluator.experts.checkpoints import FetchError, weights_folder
+    from evaluator.experts.fetching import Fetcher
+
+    found = _profile(profile, cache=cache)
+    names = _chosen(profile=found, only=only)
+    folder = cache or weights_folder(profile)
+    fetcher = Fetcher(folder=folder, mirror=mirror, update=update, report=_report)
+    for name in names:
+        item = found.checkpoints[name]
+        try:
+            locked = fetcher.fetch(item)
+        except FetchError as error:
+            raise usage_error(error) from None
+        said = f", its card says {locked.licence}" if locked.licence else ""
+        _report(f"{name}: licence {item.licence}{said}")
+    out.print(f"{len(names)} checkpoints are in {folder}", markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command("convert")
+def convert_file(
+    source: Annotated[Path, typer.Argument(help="A .pth, .pt or .bin file with parameters.")],
+    target: Annotated[Path, typer.Argument(help="The safetensors file to write.")],
+) -> None:
+    """Convert a PyTorch checkpoint to safetensors. Files that hold more than numbers are refused."""
+    from evaluator.experts.checkpoints import FetchError
+    from evaluator.experts.conversion import convert
+
+    try:
+        count = convert(source=source, target=target)
+    except FetchError as error:
+        raise usage_error(error) from None
+    out.print(f"{target}: {count} tensors", markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command("verify")
+def verify_profile(
+    profile: ProfileArgument,
+    cache: CacheOption = None,
+    only: OnlyOption = "",
+    load: Annotated[bool, typer.Option("--load", help="Also load every expert, one after the other.")] = False,
+    device: Annotated[str, typer.Option(help="Torch device to load on.")] = "cpu",
+) -> None:
+    """Check the fetched files against the lock file. Exit code 3 if something is missing or damaged."""
+    from evaluator.experts.checkpoints import FetchError, weights_folder
+    from evaluator.experts.fetching import problem_of
+
+    found = _profile(profile, cache=cache)
+    names = _chosen(profile=found, only=only)
+    folder, damaged = cache or weights_folder(profile), False
+    for name in names:
+        try:
+            problem = problem_of(item=found.checkpoints[name], folder=folder)
+        except FetchError as error:
+            raise usage_error(error) from None
+        if problem is None and load:
+            problem = _load_problem(profile=found, weights=name, device=device)
+        damaged |= problem is not None
+        out.print(f"{name}: {problem or 'as locked'}", markup=False, highlight=False, soft_wrap=True)
+    if damaged:
+        raise typer.Exit(EXIT_DAMAGED)
+
+
+@app.command("build-data")
+def build_data(
+    samples: Annotated[int, typer.Option(min=1, help="How many of each data set; the release has 100.")] = 100,
+    copies: Annotated[
+        Path | None, typer.Option("--from", help="Take saved data sets from this folder instead of the hub.")
+    ] = None,
+    target: Annotated[Path | None, typer.Option("--to", help="Where to; otherwise the data folder.")] = None,
+    german: Annotated[bool, typer.Option(help="Translate the references with the profile's model.")] = True,
+    profile: Annotated[str, typer.Option(help="Whose model translates.")] = "paper",
+    cache: CacheOption = None,
+    device: Annotated[str, typer.Option(help="Torch device of that model.")] = "cpu",
+) -> None:
+    """Build OpenAGI's data from the public data sets, for `evaluate --profile paper --data hub`."""
+    from evaluator.experts.protocol import ExpertError
+    from evaluator.suites.openagi.building import DataError, build
+    from evaluator.suites.sources import built_data_folder
+
+    folder = target or built_data_folder()
+    try:
+        translate = _translator(profile=_profile(profile, cache=cache), device=device) if german else None
+        build(target=folder, samples=samples, copies=copies, translate=translate, report=_report)
+    except (DataError, ExpertError) as error:
+        raise usage_error(error) from None
+    out.print(f"{samples} samples of each data set are in {folder}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _translator(*, profile: "Profile", device: str) -> "Translate":
+    """What makes German references: the model of the profile that is only for this."""
+    from evaluator.experts.profile import load_expert
+
+    tool = "Machine Translation"
+    if tool not in profile.reference_experts:
+        raise usage_error(f"profile {profile.name} has no model for German references; --no-german builds without them")
+    expert = load_expert(spec=profile.reference_experts[tool], device=device)
+
+    def translate(texts: "Sequence[str]") -> list[str]:
+        return [str(result["text"]) for result in expert.run([{"text": text} for text in texts])]
+
+    return translate
+
+
+def _load_problem(*, profile: "Profile", weights: str, device: str) -> str | None:
+    """Why an expert with these weights cannot be loaded, or None."""
+    from evaluator.experts.profile import load_expert
+    from evaluator.experts.protocol import ExpertError
+
+    for spec in profile.experts.values():
+        if spec.path.name == weights:
+            try:
+                load_expert(spec=spec, device=device)
+            except (ExpertError, OSError, RuntimeError, ValueError, LookupError, ImportError) as error:
+                return f"cannot be loaded: {error}"
+    return None
+
+
+def _profile(name: str, *, cache: Path | None = None, precision: str | None = None) -> "Profile":
+    from evaluator.experts.profile import ProfileError, load_profile
+
+    try:
+        return load_profile(name, weights=cache, precision=precision)
+    except ProfileError as error:
+        raise usage_error(error) from None
+
+
+def _chosen(*, profile: "Profile", only: str) -> list[str]:
+    """Names of checkpoints, all of them if nothing is asked for."""
+    if not profile.checkpoints:
+        raise usage_error(f"profile {profile.name} has its weights with it; there is nothing to fetch or to verify")
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    unknown = [name for name in names if name not in profile.checkpoints]
+    if unknown:
+        there = ", ".join(profile.checkpoints)
+        raise usage_error(f"--only: profile {profile.name} has no checkpoint {unknown[0]!r}; there are: {there}")
+    return names or list(profile.checkpoints)
+
+
+def _short(digest: str) -> str:
+    return "not fetched" if digest.startswith("unfetched:") else digest[:12]
+
+
+def _report(line: str) -> None:
+    log.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,313 @@
+"""Fetching the checkpoints of the profile `paper`: from a hub, from a folder; converted, locked, verified."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from evaluator.experts.checkpoints import Checkpoint, FetchError, checkpoint, read_lock
+from evaluator.experts.conversion import convert
+from evaluator.experts.fetching import Fetcher, problem_of
+from evaluator.experts.hub import needed_files
+from evaluator.experts.profile import ProfileError, load_expert, load_profile
+from evaluator.experts.weights import WeightsError
+from tests.evaluator.experts.hub_server import serving
+from tests.evaluator.experts.tiny import restormer, save_checkpoint
+
+ROOT = Path(__file__).resolve().parents[3]
+COMMIT = "fb53ab8" + "0" * 33
+REPO = "distilbert/distilroberta-base"
+CHECKPOINTS = load_profile("paper").checkpoints
+SIZES = {"dim": 8, "num_blocks": [1, 1, 1, 1], "num_refinement_blocks": 1, "heads": [1, 2, 2, 4], "norm_bias": False}
+
+
+def quiet(line):
+    pass
+
+
+def small_denoiser(**settings):
+    return Checkpoint(
+        name="denoising",
+        licence="mine",
+        values=1,
+        url="https://example.org/real_denoising.pth",
+        config=SIZES,
+        **settings,
+    )
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    """A folder like a hub: one repository with safetensors, and a released file with parameters."""
+    folder = tmp_path / "mirror"
+    save_checkpoint(tool="Fill Mask", folder=folder / REPO)
+    (folder / REPO / "README.md").write_text("not needed")
+    (folder / REPO / "tf_model.h5").write_bytes(b"not needed either")
+    torch.manual_seed(0)
+    torch.save({"params": restormer(norm_bias=False).state_dict()}, folder / "real_denoising.pth")
+    return folder
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return tmp_path / "cache"
+
+
+def fetched(item, *, cache, mirror, **settings):
+    return Fetcher(folder=cache, mirror=mirror, report=quiet, **settings).fetch(item)
+
+
+class TestFromAFolder:
+    def test_what_was_fetched_is_locked_and_can_be_loaded(self, mirror, cache):
+        locked = fetched(CHECKPOINTS["fill-mask"], cache=cache, mirror=mirror)
+        assert "model.safetensors" in locked.files
+        assert not {"README.md", "tf_model.h5"} & set(locked.files)
+        assert problem_of(item=CHECKPOINTS["fill-mask"], folder=cache) is None
+        spec = load_profile("paper", weights=cache).experts["Fill Mask"]
+        assert spec.weights_digest == locked.digest
+        load_expert(spec=spec)
+
+    def test_a_file_with_parameters_is_converted(self, mirror, cache):
+        fetched(small_denoiser(), cache=cache, mirror=mirror)
+        state = load_file(cache / "denoising" / "model.safetensors")
+        assert set(state) == set(restormer(norm_bias=False).state_dict())
+        assert json.loads((cache / "denoising" / "config.json").read_text()) == SIZES
+
+    def test_a_repository_without_safetensors_is_converted(self, mirror, cache):
+        folder = mirror / REPO
+        state = load_file(folder / "model.safetensors")
+        (folder / "model.safetensors").unlink()
+        torch.save(state, folder / "pytorch_model.bin")
+        locked = fetched(CHECKPOINTS["fill-mask"], cache=cache, mirror=mirror)
+        assert "pytorch_model.bin" not in locked.files
+        assert set(load_file(cache / "fill-mask" / "model.safetensors")) == set(state)
+
+    def test_folders_of_a_pipeline_are_kept(self, tmp_path, cache):
+        repo = tmp_path / "mirror" / "some" / "pipeline"
+        for name in ("unet", "vae", "safety_checker"):
+            (repo / name).mkdir(parents=True)
+            (repo / name / "config.json").write_text("{}")
+            torch.save({"weight": torch.ones(2)}, repo / name / "diffusion_pytorch_model.bin")
+        (repo / "model_index.json").write_text("{}")
+        item = Checkpoint(
+            name="pictures", licence="x", values=1, repo="some/pipeline", revision="main", folders=("unet", "vae")
+        )
+        locked = fetched(item, cache=cache, mirror=tmp_path / "mirror")
+        weights = {f"{name}/diffusion_pytorch_model.safetensors" for name in ("unet", "vae")}
+        assert set(locked.files) == {"model_index.json", "unet/config.json", "vae/config.json"} | weights
+
+    def test_fetching_again_changes_nothing(self, mirror, cache):
+        first = fetched(small_denoiser(), cache=cache, mirror=mirror)
+        said = []
+        again = Fetcher(folder=cache, mirror=None, report=said.append).fetch(small_denoiser())
+        assert again == first
+        assert said == ["denoising: https://example.org/real_denoising.pth is there"]
+
+    def test_other_bytes_than_the_locked_ones_are_refused_unless_wanted(self, mirror, cache):
+        before = fetched(small_denoiser(), cache=cache, mirror=mirror)
+        torch.manual_seed(1)
+        torch.save(restormer(norm_bias=False).state_dict(), mirror / "real_denoising.pth")
+        (cache / "denoising" / "model.safetensors").unlink()
+        with pytest.raises(FetchError, match=r"model\.safetensors has SHA-256 .* but the lock file says"):
+            fetched(small_denoiser(), cache=cache, mirror=mirror)
+        assert read_lock(cache)["denoising"] == before
+        assert fetched(small_denoiser(), cache=cache, mirror=mirror, update=True) != before
+
+    def test_a_lost_file_is_fetched_again(self, mirror, cache):
+        before = fetched(CHECKPOINTS["fill-mask"], cache=cache, mirror=mirror)
+        (cache / "fill-mask" / "config.json").unlink()
+        assert "config.json is not the file" in problem_of(item=CHECKPOINTS["fill-mask"], folder=cache)
+        assert fetched(CHECKPOINTS["fill-mask"], cache=cache, mirror=mirror) == before
+
+    def test_the_digest_of_a_released_file_is_checked(self, mirror, cache):
+        with pytest.raises(FetchError, match=r"is not the released real_denoising\.pth"):
+            fetched(small_denoiser(sha256="0" * 64), cache=cache, mirror=mirror)
+        assert not (cache / "denoising").exists()
+
+    @pytest.mark.parametrize(("name", "says"), [("sentiment", "there is no folder"), ("deblurring", "there is no ")])
+    def test_what_the_folder_lacks_is_named(self, mirror, cache, name, says):
+        with pytest.raises(FetchError, match=says):
+            fetched(CHECKPOINTS[name], cache=cache, mirror=mirror)
+
+
+class _Harmful:
+    def __reduce__(self):
+        return (print, ("this must not run",))
+
+
+class TestConversion:
+    def test_a_file_that_would_run_code_is_refused(self, tmp_path, capsys):
+        torch.save({"weight": torch.ones(2), "extra": _Harmful()}, tmp_path / "bad.pth")
+        with pytest.raises(FetchError, match="not a checkpoint of numbers only"):
+            convert(source=tmp_path / "bad.pth", target=tmp_path / "model.safetensors")
+        assert "this must not run" not in capsys.readouterr().out
+        assert not (tmp_path / "model.safetensors").exists()
+
+    def test_tied_parameters_are_written_under_both_names(self, tmp_path):
+        weight = torch.ones(2, 2)
+        torch.save({"a": weight, "b": weight}, tmp_path / "tied.bin")
+        assert convert(source=tmp_path / "tied.bin", target=tmp_path / "model.safetensors") == 2
+
+    @pytest.mark.parametrize(
+        ("content", "says"), [([1, 2], "no parameters by name"), ({"epoch": 3}, "more than parameters: epoch")]
+    )
+    def test_anything_else_is_explained(self, tmp_path, content, says):
+        torch.save(content, tmp_path / "odd.pth")
+        with pytest.raises(FetchError, match=says):
+            convert(source=tmp_path / "odd.pth", target=tmp_path / "model.safetensors")
+
+    def test_a_file_of_something_else_is_explained(self, tmp_path):
+        (tmp_path / "text.pth").write_text("hello")
+        with pytest.raises(FetchError, match=r"text\.pth"):
+            convert(source=tmp_path / "text.pth", target=tmp_path / "model.safetensors")
+
+
+def test_only_what_is_needed_is_chosen():
+    names = [
+        "config.json", "model.safetensors", "pytorch_model.bin", "flax_model.msgpack", "README.md", "vocab.json",
+        "merges.txt", "spiece.model", "unet/config.json", "unet/diffusion_pytorch_model.bin",
+        "unet/diffusion_pytorch_model.fp16.bin", "safety_checker/model.safetensors", "onnx/model.onnx",
+    ]  # fmt: skip
+    assert needed_files(names=names, folders=["unet"]) == (
+        "config.json", "merges.txt", "model.safetensors", "spiece.model", "unet/config.json",
+        "unet/diffusion_pytorch_model.bin", "vocab.json",
+    )  # fmt: skip
+
+
+class TestProfile:
+    def test_every_tool_has_an_expert_before_anything_is_fetched(self, tmp_path):
+        from evaluator.tools.openagi import OPENAGI
+
+        profile = load_profile("paper", weights=tmp_path)
+        assert set(profile.experts) == set(OPENAGI.tools)
+        assert set(profile.scorers) == {"ViT", "BERT", "CLIP"}
+        with pytest.raises(WeightsError, match="run `planarena profiles fetch paper`"):
+            load_expert(spec=profile.experts["Image Denoising"])
+
+    def test_every_checkpoint_is_used_and_says_where_it_comes_from(self):
+        profile = load_profile("paper")
+        specs = [*profile.experts.values(), *profile.scorers.values(), *profile.reference_experts.values()]
+        assert {spec.path.name for spec in specs} == set(profile.checkpoints)
+        for item in profile.checkpoints.values():
+            assert item.licence
+            assert item.values > 0
+            assert item.is_pinned or item.revision in {"main", "no_timm"} or item.url is not None
+
+    def test_listing_loads_no_torch(self):
+        code = "import sys; from evaluator.experts.profile import load_profile; load_profile('paper'); "
+        done = subprocess.run([sys.executable, "-c", code + "sys.exit('torch' in sys.modules)"], cwd=ROOT, check=False)
+        assert done.returncode == 0
+
+    def test_another_precision_is_another_profile(self):
+        plain, changed = load_profile("paper"), load_profile("paper", precision="float32")
+        assert {spec.precision for spec in changed.experts.values()} == {"float32"}
+        assert plain.digest != changed.digest
+        with pytest.raises(ProfileError, match="no precision 'int8'"):
+            load_profile("paper", precision="int8")
+
+    def test_fetching_changes_the_digest(self, mirror, cache):
+        before = load_profile("paper", weights=cache).digest
+        fetched(CHECKPOINTS["fill-mask"], cache=cache, mirror=mirror)
+        assert load_profile("paper", weights=cache).digest != before
+
+    def test_a_damaged_lock_file_is_said(self, cache):
+        cache.mkdir()
+        (cache / "lock.json").write_text("{")
+        with pytest.raises(ProfileError, match="is damaged"):
+            load_profile("paper", weights=cache)
+
+    @pytest.mark.parametrize(
+        ("entry", "says"),
+        [
+            ({"licence": "x", "values": 1}, "either repo and revision, or url"),
+            ({"licence": "x", "values": 1, "repo": "a/b"}, "either repo and revision, or url"),
+            ({"repo": "a/b", "revision": "main", "values": 1}, "lacks licence"),
+            ({"repo": "a/b", "revision": "main", "values": 1, "licence": "x", "hash": 1}, "unknown settings: hash"),
+        ],
+    )
+    def test_a_wrong_checkpoint_is_explained(self, entry, says):
+        with pytest.raises(LookupError, match=says):
+            checkpoint(name="x", entry=entry)
+
+    def test_the_sizes_are_those_of_the_networks(self):
+        from evaluator.experts.colorizer import Colorizer, ColorizerConfig
+        from evaluator.experts.restormer import Restormer, RestormerConfig
+
+        def settings(name):
+            return {k: tuple(v) if isinstance(v, list) else v for k, v in CHECKPOINTS[name].config.items()}
+
+        with torch.device("meta"):
+            models = {name: Restormer(RestormerConfig(**settings(name))) for name in ("denoising", "deblurring")}
+            models["colorization"] = Colorizer(ColorizerConfig(**settings("colorization")))
+        for name, model in models.items():
+            assert sum(value.numel() for value in model.parameters()) == CHECKPOINTS[name].values
+
+
+def planarena(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "evaluator", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120,
+        env={**os.environ, "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1", **environment},
+    )  # fmt: skip
+
+
+class TestCommands:
+    def test_a_hub_is_asked_for_the_pinned_revision_and_the_files_are_verified(self, mirror, cache):
+        with serving(mirror, commits={REPO: COMMIT}) as address:
+            done = planarena(
+                "profiles", "fetch", "paper", "--only", "fill-mask", "--cache", str(cache), HF_ENDPOINT=address
+            )
+        assert done.returncode == 0, done.stderr
+        assert "its card says mit" in done.stderr
+        assert read_lock(cache)["fill-mask"].revision == COMMIT
+        assert not (cache / ".incoming" / "fill-mask").exists()
+        checked = planarena("profiles", "verify", "paper", "--only", "fill-mask", "--load", "--cache", str(cache))
+        assert (checked.returncode, checked.stdout) == (0, "fill-mask: as locked\n")
+        (cache / "fill-mask" / "config.json").write_text("{}")
+        checked = planarena("profiles", "verify", "paper", "--only", "fill-mask,sentiment", "--cache", str(cache))
+        assert checked.returncode == 3
+        assert "config.json is not the file that was fetched" in checked.stdout
+        assert "sentiment: was not fetched" in checked.stdout
+
+    def test_another_commit_than_the_pinned_one_is_refused(self, mirror, cache):
+        with serving(mirror, commits={REPO: "1" * 40}) as address:
+            done = planarena(
+                "profiles", "fetch", "paper", "--only", "fill-mask", "--cache", str(cache), HF_ENDPOINT=address
+            )
+        assert done.returncode == 2
+        assert "the hub answered commit 1111" in done.stderr
+
+    def test_a_hub_that_cannot_be_reached_is_named_with_the_way_out(self, cache):
+        done = planarena(
+            "profiles", "fetch", "paper", "--only", "fill-mask", "--cache", str(cache),
+            HF_ENDPOINT="http://127.0.0.1:9",
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert "http://127.0.0.1:9 cannot be reached" in done.stderr
+        assert f"--from DIR is taken from DIR/{REPO}/" in " ".join(done.stderr.split()).replace("it is", "is")
+
+    def test_show_and_convert(self, mirror, tmp_path):
+        shown = planarena("profiles", "show", "paper", COLUMNS="250", PLANARENA_WEIGHTS=str(tmp_path))
+        assert "CreativeML OpenRAIL-M" in shown.stdout
+        assert "not fetched" in shown.stdout
+        done = planarena("profiles", "convert", str(mirror / "real_denoising.pth"), str(tmp_path / "m.safetensors"))
+        assert done.returncode == 0
+        assert "tensors" in done.stdout
+
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            (("fetch", "lilliput"), "there is nothing to fetch"),
+            (("fetch", "paper", "--only", "magic"), "no checkpoint 'magic'; there are: super-resolution"),
+            (("show", "nope"), "no profile 'nope'"),
+            (("convert", "nowhere.pth", "x.safetensors"), "nowhere.pth"),
+        ],
+    )
+    def test_wrong_use_is_exit_code_2_with_a_sentence(self, arguments, says):
+        done = planarena("profiles", *arguments)
+        assert done.returncode == 2
+        assert says in done.stderr
