@@ -87,6 +87,16 @@ class BuiltSamples:
             return self._german[task.base][index]
         return self._text(base=task.base, index=index)["reference"]
 
+    def inputs_key(self, *, task: OpenAGITask) -> str:
+        """Equal for tasks that have the same inputs, sample by sample, under the same names."""
+        names = sorted(task.resources)
+        source = IMAGES[task.base] if names == ["image"] else _source_of(task.base)
+        return canonical_json.digest([source, sorted(task.degradations), names, sorted(task.clozed)])
+
+    def reference_key(self, *, task: OpenAGITask) -> str:
+        """Equal for tasks that have the same references, sample by sample."""
+        return canonical_json.digest([str(task.base), task.language])
+
     def _input(self, *, task: OpenAGITask, name: str, index: int) -> Value:
         if name == "image":
             image = self._photograph(base=task.base, index=index)

@@ -213,6 +213,15 @@ class TestBuiltData:
         alike = [task for task in SUITE.tasks if task.base == "vqa" and task.clozed]
         assert len({samples.inputs(task=task, index=1)["query"] for task in alike}) == 1
 
+    def test_tasks_with_equal_keys_have_equal_data(self, built):
+        samples, inputs, references = BuiltSamples(built), {}, {}
+        for task in SUITE.tasks:
+            given = {name: encode(value).digest for name, value in samples.inputs(task=task, index=0).items()}
+            right = encode(samples.reference(task=task, index=0)).digest
+            assert inputs.setdefault(samples.inputs_key(task=task), given) == given
+            assert references.setdefault(samples.reference_key(task=task), right) == right
+        assert len(inputs) < len(SUITE.tasks)
+
     def test_building_again_gives_the_same_data(self, built, copies, tmp_path):
         build(target=tmp_path / "again", samples=3, copies=copies, translate=in_german, report=lambda line: None)
         assert BuiltSamples(tmp_path / "again").digest == BuiltSamples(built).digest
