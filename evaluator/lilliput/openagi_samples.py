@@ -1,13 +1,14 @@
 """OpenAGI's samples in the miniature world: the inputs and the reference of every task that has data."""
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 from PIL import Image as PillowImage
 
 from evaluator import canonical_json
-from evaluator.lilliput.degradations import degrade
+from evaluator.lilliput.degradations import Pixels, degrade
 from evaluator.lilliput.grammar import mask_word
 from evaluator.lilliput.rendering import render
 from evaluator.lilliput.scenes import Scene, draw_scene
@@ -17,6 +18,9 @@ from evaluator.values import Image, Value
 
 SAMPLES_VERSION = "3"
 """Raised by hand whenever inputs or references change although the world does not."""
+
+_KEPT = 256
+"""How many scenes and pictures are kept for the next task."""
 
 _WITHOUT_EXPERT = frozenset({"object_detection", "vqa", "text_to_image"})
 """Domain tasks whose samples are defined but have no expert in the miniature world yet."""
@@ -51,14 +55,27 @@ class SampleTask(Protocol):
         ...
 
 
+@lru_cache(maxsize=_KEPT)
+def _scene(*, split: Split, index: int, hidden_seed: str | None) -> Scene:
+    return draw_scene(split=split, index=index, hidden_seed=hidden_seed)
+
+
+@lru_cache(maxsize=_KEPT)
+def _pixels(*, split: Split, index: int, hidden_seed: str | None) -> Pixels:
+    """The clean picture; every set of degradations begins with it. Read-only, for it is shared."""
+    pixels = render(_scene(split=split, index=index, hidden_seed=hidden_seed))
+    pixels.setflags(write=False)
+    return pixels
+
+
 def clean_image(*, split: Split, index: int, hidden_seed: str | None = None) -> Image:
     """The picture of a scene, 64x64 RGB."""
-    return PillowImage.fromarray(render(draw_scene(split=split, index=index, hidden_seed=hidden_seed)))
+    return PillowImage.fromarray(_pixels(split=split, index=index, hidden_seed=hidden_seed))
 
 
 def degraded_image(*, split: Split, index: int, degradations: Collection[str], hidden_seed: str | None = None) -> Image:
     """The same picture degraded; equal for all tasks that name the same degradations."""
-    pixels = render(draw_scene(split=split, index=index, hidden_seed=hidden_seed))
+    pixels = _pixels(split=split, index=index, hidden_seed=hidden_seed)
     spoilt = degrade(
         pixels,
         degradations=degradations,
@@ -122,7 +139,7 @@ class LilliputSamples:
 
     def scene(self, *, index: int) -> Scene:
         """What sample `index` shows."""
-        return draw_scene(split=self.split, index=index, hidden_seed=self._hidden_seed)
+        return _scene(split=self.split, index=index, hidden_seed=self._hidden_seed)
 
     def _sample(self, *, base: str, index: int) -> TextSample:
         return TEXT_SAMPLES[base](self.scene(index=index), lambda purpose: self._stream(index=index, purpose=purpose))

@@ -12,6 +12,7 @@ Scores do not depend on what else is scored in the same call: images go through 
 shape, texts one by one. Embeddings of references are computed once and kept. The CLIP score has a module of its own.
 """
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -28,7 +29,7 @@ from evaluator.experts.profile import Profile, ScorerSpec
 from evaluator.experts.weights import verify_weights
 from evaluator.metrics.clip import CLIPScore
 from evaluator.metrics.kept import Kept
-from evaluator.values import Image, Value, encode
+from evaluator.values import Image, Value
 
 
 class Scorer(Protocol):
@@ -177,7 +178,9 @@ def _text(value: Value) -> str:
 
 
 def _digest(value: Value) -> str:
-    return encode(value).digest
+    if isinstance(value, str):
+        return hashlib.sha256(value.encode()).hexdigest()
+    return hashlib.sha256(f"{value.mode} {value.size}".encode() + value.tobytes()).hexdigest()
 
 
 def _cosine(first: Tensor, second: Tensor) -> float:
