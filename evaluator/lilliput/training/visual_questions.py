@@ -220,6 +220,9 @@ def encoded(questions: Sequence[str]) -> Mapping[str, Tensor]:
 def pointed_at(question: Question, *, labels: Tensor) -> Tensor:
     """Which patches show what a question names, and which its answer: from (patches, 2) to floats of that shape.
 
+    Where the answer is no, no patch shows it.
+
+
     Args:
         labels: for each patch 0 or 1 + colour and 0 or 1 + shape of what lies there.
     """
@@ -231,6 +234,10 @@ def pointed_at(question: Question, *, labels: Tensor) -> Tensor:
     if question.answer.english in CLASS_LABELS:
         colour, shape = divmod(CLASS_LABELS.index(question.answer.english), len(_SHAPES))
         answering = (labels == torch.tensor([1 + colour, 1 + shape])).all(dim=-1)
+    elif question.text.startswith("Is the "):
+        # Whether a thing lies where it is asked for can be told from where it is: its patches are to say yes or no.
+        subject = labels[:, 1] == 1 + _SHAPES.index(Shape(words[2]))
+        answering = subject & (question.answer.english == "yes")
     return torch.stack([named, answering], dim=-1).float()
 
 

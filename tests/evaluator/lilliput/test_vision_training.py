@@ -178,6 +178,9 @@ def test_a_question_points_at_what_it_names_and_at_what_answers_it():
     assert pointed("What colour is the star?", "red") == [[1, 0, 0], [1, 0, 0]]
     assert pointed("What shape is the blue thing?", "ring") == [[0, 1, 0], [0, 1, 0]]
     assert pointed("What is above the star?", "blue ring") == [[1, 0, 0], [0, 1, 0]]
+    assert pointed("Is the ring above the star?", "yes") == [[1, 1, 0], [0, 1, 0]]
+    assert pointed("Is the ring to the left of the star?", "no") == [[1, 1, 0], [0, 0, 0]]
+    assert pointed("Is there a heart?", "no") == [[0, 0, 0], [0, 0, 0]]
     assert pointed("How many things are there?", "two") == [[0, 0, 0], [0, 0, 0]]
 
 
