@@ -22,7 +22,7 @@ SAMPLES_VERSION = "3"
 _KEPT = 256
 """How many scenes and pictures are kept for the next task."""
 
-_WITHOUT_EXPERT = frozenset({"object_detection", "vqa", "text_to_image"})
+_WITHOUT_EXPERT = frozenset({"vqa", "text_to_image"})
 """Domain tasks whose samples are defined but have no expert in the miniature world yet."""
 
 
