@@ -163,8 +163,10 @@ def _exporter(config: RestormerConfig | ColorizerConfig) -> Callable[[nn.Module,
     return export
 
 
-def _pixels(degradation: Degradation) -> Callable[[Bank, Path], Objective]:
-    return lambda bank, weights: PixelObjective(_data(bank=bank, weights=weights, degradation=degradation))
+def _pixels(degradation: Degradation, *, softness: float = 0.01) -> Callable[[Bank, Path], Objective]:
+    return lambda bank, weights: PixelObjective(
+        _data(bank=bank, weights=weights, degradation=degradation), softness=softness
+    )
 
 
 def _colours(bank: Bank, weights: Path) -> Objective:
@@ -178,8 +180,8 @@ RECIPES: Mapping[str, Recipe] = {
             name="super-resolution",
             title="Image Super Resolution: Swin2SR, 4x",
             build=_super_resolution,
-            objective=_pixels(Degradation.LOW_RESOLUTION),
-            schedule=Schedule(steps=3000, learning_rate=2e-3),
+            objective=_pixels(Degradation.LOW_RESOLUTION, softness=0.04),
+            schedule=Schedule(steps=5000, learning_rate=2e-3),
             export=export_transformers,
         ),
         Recipe(

@@ -64,6 +64,8 @@ class PixelObjective:
     """Mean absolute error with a squared part: sharp where possible, PSNR where not."""
 
     data: RestorationData
+    softness: float = 0.01
+    """Errors smaller than this, as a share of the full range, count by their square."""
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         losses = []
@@ -71,7 +73,7 @@ class PixelObjective:
             output = model(as_tensor(source))
             output = getattr(output, "reconstruction", output)
             error = output - as_tensor(target)
-            losses.append(torch.sqrt(error.square() + 1e-4).mean())
+            losses.append(torch.sqrt(error.square() + self.softness**2).mean())
         return torch.stack(losses).mean()
 
 
