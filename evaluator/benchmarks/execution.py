@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from evaluator.ablations import without_step
 from evaluator.benchmarks.counting import distinct_calls
 from evaluator.benchmarks.released import ReleasedStructure
 from evaluator.engine.clock import Stopwatch
@@ -21,11 +22,11 @@ from evaluator.engine.pool import ExpertPool
 from evaluator.engine.store import LocalStore
 from evaluator.evaluation import Evaluator, without_timings
 from evaluator.execution_settings import Prepared
-from evaluator.planners.bundled import GoldPlanner, RandomValidPlanner
+from evaluator.planners.bundled import GoldPlanner
 from evaluator.planners.protocol import Planner, PlannerReply, PlannerRequest
-from evaluator.plans import Plan
-from evaluator.records import Outcome, ResultRecord
-from evaluator.suites.model import Suite
+from evaluator.plans import Plan, plan_to_json
+from evaluator.records import Outcome, PlannerCall, ResultRecord
+from evaluator.suites.model import Suite, Task
 
 PHASES = ("cold", "second", "again", "released")
 CHANGED = 10
@@ -33,17 +34,31 @@ CHANGED = 10
 
 
 class SecondPlanner:
-    """The gold plans, but for every tenth task a random chain of tools whose types agree."""
+    """A planner with a mistake in every tenth plan: the gold plans, these without a step that can be left out."""
 
-    name = f"gold, every {CHANGED}th plan random-valid"
+    name = f"gold, every {CHANGED}th plan without one of its steps"
 
     def __init__(self, suite: Suite) -> None:
         self._gold = GoldPlanner(suite)
-        self._random = RandomValidPlanner(suite)
-        self._changed = {task.key for task in suite.tasks[::CHANGED]}
+        self._changed = {
+            task.key: shorter for task in suite.tasks[::CHANGED] if (shorter := _shorter(suite=suite, task=task))
+        }
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
-        return (self._random if request.task.id in self._changed else self._gold).plan(request)
+        shorter = self._changed.get(request.task.id)
+        if shorter is None:
+            return self._gold.plan(request)
+        return PlannerReply(plan=plan_to_json(shorter), call=PlannerCall(seconds=0.0))
+
+
+def _shorter(*, suite: Suite, task: Task) -> Plan | None:
+    """The gold plan without the first step that can be left out, so that most of what follows is new."""
+    gold = task.gold or Plan(steps=(), answers=())
+    found = (
+        without_step(plan=gold, step=step.id, catalogue=suite.catalogue, resources=task.resources)
+        for step in gold.steps
+    )
+    return next((plan for plan in found if plan is not None), None)
 
 
 @dataclass(slots=True)
