@@ -29,7 +29,8 @@ def change(folder: Path, *, old: str, new: str) -> None:
 def test_the_shipped_profile_names_tools_of_the_catalogue_and_existing_weights():
     profile = load_profile("lilliput")
     assert profile.name == "lilliput"
-    assert set(profile.scorers) == {"ViT", "BERT"}
+    assert set(profile.scorers) == {"ViT", "BERT", "CLIP"}
+    assert set(profile.experts) == set(OPENAGI.tools)
     for tool, spec in profile.experts.items():
         assert tool in OPENAGI
         assert spec.tool == tool

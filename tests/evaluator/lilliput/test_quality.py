@@ -68,11 +68,6 @@ def test_what_lies_between_pictures_and_words_reaches_its_bar(vision, model, mea
     assert vision[model][measure] >= least
 
 
-def test_all_weights_together_are_small():
-    folder = load_profile("lilliput").experts["Image Captioning"].path.parent
-    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) <= 30 * 10**6
-
-
 @pytest.mark.parametrize("degradation", RESTORING_ORDER)
 def test_restoring_one_degradation_raises_the_vit_score(bench, degradation):
     present = frozenset({degradation})
