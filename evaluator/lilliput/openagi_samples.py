@@ -22,9 +22,6 @@ SAMPLES_VERSION = "3"
 _KEPT = 256
 """How many scenes and pictures are kept for the next task."""
 
-_WITHOUT_EXPERT = frozenset({"vqa", "text_to_image"})
-"""Domain tasks whose samples are defined but have no expert in the miniature world yet."""
-
 
 class SampleTask(Protocol):
     """What the samples need to know of a task."""
@@ -104,9 +101,9 @@ class LilliputSamples:
 
     def missing(self, *, task: SampleTask) -> str | None:
         """Why there is no data for a task, or None if there is."""
-        if task.base == "restoration" or (task.base in TEXT_SAMPLES and task.base not in _WITHOUT_EXPERT):
+        if task.base == "restoration" or task.base in TEXT_SAMPLES:
             return None
-        return f'the miniature world has no data for "{task.base}" yet'
+        return f'the miniature world has no data for "{task.base}"'
 
     def inputs(self, *, task: SampleTask, index: int) -> Mapping[str, Value]:
         """The named inputs of a sample.

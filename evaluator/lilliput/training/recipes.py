@@ -224,7 +224,7 @@ RECIPES: Mapping[str, Recipe] = {
             title="ViT score: Vision Transformer encoder",
             build=_similarity,
             objective=lambda bank, weights: SimilarityObjective(bank),  # noqa: ARG005
-            schedule=Schedule(steps=2000, learning_rate=1e-3),
+            schedule=Schedule(steps=1500, learning_rate=1e-3),
             export=_export_encoder,
             begin=_begin_similarity,
             needs=(SCENE_ENCODER,),
