@@ -1,7 +1,7 @@
 """The thin edge to the API server: the official client's connection and credentials, JSON in and out.
 
-Every call has a time limit, and is tried again with jitter where that may help: 429, 5xx, dropped connections. A create
-whose answer was lost may have happened: tried again it meets 409, which says `AlreadyThereError`, and the caller adopts.
+Every call has a time limit, and is tried again with jitter where that may help: 429, 5xx, dropped connections. A
+create whose answer was lost may have happened: tried again it meets 409, `AlreadyThereError`, and the caller adopts.
 """
 
 import json
@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any
 
 import urllib3
 from kubernetes.client import ApiClient, Configuration
@@ -197,7 +197,7 @@ class ClusterClient:
                 for line in _lines(response):
                     event = _parsed(line)
                     if event.get("type") == "ERROR":
-                        _raise(status=int(event.get("object", {}).get("code", 500)), body=event.get("object", {}))
+                        raise _error(status=int(event.get("object", {}).get("code", 500)), body=event.get("object", {}))
                     yield event
         finally:
             response.close()
@@ -297,18 +297,18 @@ def _checked(*, status: int, data: bytes) -> Json:
     except ClusterError:
         # A proxy in between speaks HTML; the status says enough.
         body = {}
-    _raise(status=status, body=body)
+    raise _error(status=status, body=body)
 
 
-def _raise(*, status: int, body: Json) -> NoReturn:
+def _error(*, status: int, body: Json) -> ClusterError:
     message = str(body.get("message", "")).strip() or "no message"
     if status == 409:
-        raise AlreadyThereError(message)
+        return AlreadyThereError(message)
     if status == 410:
-        raise ExpiredError(message)
+        return ExpiredError(message)
     if status in _TRANSIENT:
-        raise ClusterUnreachableError(f"the cluster's API does not answer ({status}: {message})")
-    raise ClusterRefusedError(status=status, message=message)
+        return ClusterUnreachableError(f"the cluster's API does not answer ({status}: {message})")
+    return ClusterRefusedError(status=status, message=message)
 
 
 def _parsed(data: bytes) -> Json:

@@ -108,7 +108,8 @@ def _active(*, job: Json, pods: Sequence[Json]) -> Assessment:
         if waiting:
             # The one that has waited for longest decides when patience ends.
             return min(waiting, key=lambda one: one.since or _EPOCH)
-    created = moment(job.get("status", {}).get("startTime")) or moment(job["metadata"].get("creationTimestamp"))
+    # Not since it was created: a queue may have held it for hours before.
+    started = moment(job.get("status", {}).get("startTime"))
     gone = [one for one in found if one.state in {State.FAILED, State.GONE}]
     if gone:
         # The cluster is about to replace it.
@@ -116,4 +117,4 @@ def _active(*, job: Json, pods: Sequence[Json]) -> Assessment:
         return Assessment(state=State.WAITING, reason=last.reason, since=last.since, detail=last.detail)
     if any(one.state is State.SUCCEEDED for one in found):
         return Assessment(state=State.SUCCEEDED, reason=Reason.FINISHED)
-    return Assessment(state=State.WAITING, reason=Reason.NO_PODS, since=created)
+    return Assessment(state=State.WAITING, reason=Reason.NO_PODS, since=started)

@@ -1,7 +1,7 @@
 """Workers as pods of one Job per evaluation. The cluster, not the memory of a process, says what runs.
 
-Whoever looks finds the same Jobs by their labels, also after a restart at any instruction: a Job's name follows from its
-evaluation, so that creating it twice makes one Job. Ended Jobs stay for a while and are the memory of failed launches.
+Whoever looks finds the same Jobs by their labels, also after a restart at any instruction: a Job's name follows from
+its evaluation, so that creating it twice makes one Job. Ended Jobs stay for a while: the memory of failed launches.
 """
 
 import logging
@@ -26,7 +26,7 @@ _FIRST_WAIT_SECONDS = 30
 
 
 def _now() -> datetime:
-    return datetime.now(tz=UTC)
+    return datetime.now(tz=UTC)  # noqa: TID251 - with its time zone, as the ban asks
 
 
 class KubernetesLauncher:
@@ -71,7 +71,7 @@ class KubernetesLauncher:
             raise LaunchError("The cluster could not be asked for a worker.") from error
 
     def alive(self, *, handle: str) -> Liveness:
-        """How a Job or one of its pods is; unknown for all that was not started here, or while the cluster is silent."""
+        """How a Job or one of its pods is; unknown for all that was not started here, and while the cluster is away."""
         named = names.parse_handle(instance=self._settings.instance, handle=handle)
         if named is None:
             return Liveness(alive=None)
@@ -166,7 +166,7 @@ class KubernetesLauncher:
             return _name(job)
         if self._patience_is_over(found):
             self._end(job=job, because=found)
-        elif found.reason is Reason.STARTING:
+        elif found.reason is Reason.STARTING or self._is_fresh(found):
             return _name(job)
         logger.warning("%s: %s (%s)", _name(job), found.reason, found.detail)
         raise LaunchError(found.sentence)
@@ -180,6 +180,12 @@ class KubernetesLauncher:
         if seconds is None or found.since is None:
             return False
         return self._now() - found.since > timedelta(seconds=seconds)
+
+    def _is_fresh(self, found: Assessment) -> bool:
+        """Whether the cluster has only just taken note of the Job, so that it is no wonder that there is no pod."""
+        if found.reason is not Reason.NO_PODS:
+            return False
+        return found.since is None or self._now() - found.since < timedelta(seconds=_FIRST_WAIT_SECONDS)
 
     def _end(self, *, job: Json, because: Assessment) -> None:
         """Let the cluster fail the Job now. Deleting it would also delete the memory that this launch has failed."""
