@@ -22,6 +22,7 @@ from kubernetes.client import Configuration
 
 from gpu_jobs.launchers.kubernetes.client import ClusterClient, api_client
 from gpu_jobs.launchers.kubernetes.job import merge_patch
+from tests.fakes.kubernetes_schemas import validate
 
 Json = dict[str, Any]
 NAMESPACE = "planarena-jobs"
@@ -129,7 +130,7 @@ class FakeKubernetesApi:
     def client(self, **options: Any) -> ClusterClient:
         """The real client, pointed here."""
         api = api_client(Configuration(host=self.url, api_key={"BearerToken": "bearer of-the-tests"}))
-        given = {"timeout": (1.0, 0.5), "patience_seconds": 3.0, "sleep": lambda seconds: time.sleep(seconds / 50)}
+        given = {"timeout": (1.0, 1.0), "patience_seconds": 3.0, "sleep": lambda seconds: time.sleep(seconds / 50)}
         return ClusterClient(api=api, namespace=NAMESPACE, **{**given, **options})
 
     def take_fault(self, *, method: str, path: str) -> Fault | None:
@@ -253,7 +254,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.fake.get(kind, body["metadata"]["name"]) is not None:
             return 409, _status(409, f'{kind} "{body["metadata"]["name"]}" already exists')
         try:
-            kubernetes_validate.validate(body, self.fake.schema_version, strict=True)
+            validate(body, version=self.fake.schema_version)
         except kubernetes_validate.ValidationError as error:
             return 422, _status(422, error.message)
         return 201, self.fake.put(kind, body)

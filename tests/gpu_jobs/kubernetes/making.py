@@ -9,7 +9,6 @@ from tests.fakes.kubernetes_cluster import FakeCluster
 EVALUATION = "0b9a3c52-51a7-4c66-9a77-4a8d6e4b1c11"
 OTHER = "7d1f6c1e-0000-4c66-9a77-4a8d6e4b1c22"
 IMAGE = f"registry.example/planarena-worker@sha256:{'ab' * 32}"
-VERSIONS = ("1.34", "1.35", "1.36", "1.37")
 
 
 def make_settings(**changes: Any) -> KubernetesSettings:

@@ -48,12 +48,12 @@ def test_what_is_created_is_read_changed_and_deleted(api):
         Fault(status=500),
         Fault(status=503, body=b"<html>no backend</html>"),
         Fault(drop="before"),
-        Fault(delay=0.7),
+        Fault(delay=1.5),
     ],
 )
 def test_what_may_succeed_later_is_tried_again(api, fault):
     api.faults.extend([fault, fault])
-    assert api.client().jobs(ALL)[0] == []
+    assert api.client(patience_seconds=10.0).jobs(ALL)[0] == []
     assert len(api.requests) == 3
 
 
@@ -88,7 +88,7 @@ def test_an_answer_that_is_not_json_is_an_error(api):
         api.client().jobs(ALL)
 
 
-@pytest.mark.parametrize("fault", [Fault(drop="after"), Fault(delay=0.7)])
+@pytest.mark.parametrize("fault", [Fault(drop="after"), Fault(delay=1.5)])
 def test_a_create_whose_answer_is_lost_meets_409_and_makes_one_job(api, fault):
     api.faults.append(fault)
     with pytest.raises(AlreadyThereError):

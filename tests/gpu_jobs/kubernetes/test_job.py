@@ -1,12 +1,12 @@
 """The Job's manifest: what the schemas of four releases and a careful operator ask of it."""
 
-import kubernetes_validate
 import pytest
 
 from gpu_jobs.__main__ import parser
 from gpu_jobs.launchers.kubernetes import Overrides, build_job
 from gpu_jobs.launchers.kubernetes.job import merge_patch
-from tests.gpu_jobs.kubernetes.making import EVALUATION, IMAGE, VERSIONS, make_facts, make_settings
+from tests.fakes.kubernetes_schemas import VERSIONS, validate
+from tests.gpu_jobs.kubernetes.making import EVALUATION, IMAGE, make_facts, make_settings
 
 EVERYTHING = {
     "node_selector": {"gpu": "h200"}, "tolerations": ({"key": "gpu", "operator": "Exists"},), "priority_class": "low",
@@ -38,7 +38,7 @@ def pod_of(job):
 @pytest.mark.parametrize("facts", [{}, {"open_shards": 1, "calls_endpoint": True, "needs_gpu": False}])
 def test_every_job_is_valid_in_every_supported_release(version, variant, facts):
     job = job_of(make_facts(**facts), **VARIANTS[variant])
-    kubernetes_validate.validate(job, version, strict=True)
+    validate(job, version=version)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -68,7 +68,7 @@ def test_it_is_a_work_queue_whose_pods_fail_for_good_only_by_their_own_fault():
     assert spec["template"]["spec"]["restartPolicy"] == "Never"
 
 
-def test_the_worker_understands_its_command(monkeypatch):
+def test_the_worker_understands_its_command():
     command = pod_of(job_of(**EVERYTHING))["containers"][0]["command"]
     assert command[:3] == ["python", "-m", "gpu_jobs"]
     options = parser().parse_args(command[3:])

@@ -134,7 +134,7 @@ def test_something_that_is_no_id_never_reaches_the_cluster(api, launcher):
     assert api.requests == []
 
 
-CRASH_POINTS = [Fault(drop=when) for when in ("before", "after")] + [Fault(status=500), Fault(delay=0.7)]
+CRASH_POINTS = [Fault(drop=when) for when in ("before", "after")] + [Fault(status=500), Fault(delay=1.5)]
 
 
 @pytest.mark.parametrize("fault", CRASH_POINTS)
