@@ -130,7 +130,12 @@ class FakeKubernetesApi:
     def client(self, **options: Any) -> ClusterClient:
         """The real client, pointed here."""
         api = api_client(Configuration(host=self.url, api_key={"BearerToken": "bearer of-the-tests"}))
-        given = {"timeout": (1.0, 1.0), "patience_seconds": 3.0, "sleep": lambda seconds: time.sleep(seconds / 50)}
+        given = {
+            "timeout": (1.0, 1.0),
+            "patience_seconds": 3.0,
+            "rest_seconds": 0.0,
+            "sleep": lambda seconds: time.sleep(seconds / 50),
+        }
         return ClusterClient(api=api, namespace=NAMESPACE, **{**given, **options})
 
     def take_fault(self, *, method: str, path: str) -> Fault | None:

@@ -88,6 +88,7 @@ class ClusterClient:
         namespace: str,
         timeout: tuple[float, float] = (5.0, 20.0),
         patience_seconds: float = 20.0,
+        rest_seconds: float = 15.0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Args:
@@ -95,13 +96,17 @@ class ClusterClient:
         namespace: where everything is.
         timeout: seconds to connect, and between two bytes.
         patience_seconds: how long a call is tried again until it fails; less than a Celery task may take.
+        rest_seconds: how long calls fail at once after one has failed for so long. A sweep asks for many evaluations,
+            and must not wait for each of them when the server is away.
         sleep: how to wait.
         """
         self._api = api
         self._namespace = namespace
         self._timeout = timeout
         self._patience = patience_seconds
+        self._rest = rest_seconds
         self._sleep = sleep
+        self._silent_until = 0.0
 
     def create_job(self, manifest: Json) -> Json:
         """Create a Job.
@@ -242,6 +247,8 @@ class ClusterClient:
         headers: Mapping[str, str] | None = None,
     ) -> Json:
         """One request, tried again while that may help."""
+        if time.monotonic() < self._silent_until:
+            raise ClusterUnreachableError("the cluster's API did not answer a moment ago")
         until = time.monotonic() + self._patience
         wait = 0.2
         while True:
@@ -257,6 +264,7 @@ class ClusterClient:
                 problem = type(error).__name__
             pause = max(retry_after, wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
             if time.monotonic() + pause > until:
+                self._silent_until = time.monotonic() + self._rest
                 raise ClusterUnreachableError(f"the cluster's API does not answer ({method}: {problem})")
             self._sleep(pause)
             wait = min(wait * 2, _LONGEST_WAIT_SECONDS)

@@ -63,6 +63,19 @@ def test_a_server_that_stays_away_is_an_error_within_the_time_for_it(api):
         api.client(patience_seconds=0.2).jobs(ALL)
 
 
+def test_a_sweep_over_many_does_not_wait_for_each_when_the_server_is_away(api):
+    api.faults.extend([Fault(status=503)] * 1000)
+    client = api.client(patience_seconds=0.2, rest_seconds=1000.0)
+    for _ in range(20):
+        with pytest.raises(ClusterUnreachableError):
+            client.jobs(ALL)
+    asked = len(api.requests)
+    client._silent_until = 0.0
+    api.faults.clear()
+    assert client.jobs(ALL)[0] == []
+    assert len(api.requests) == asked + 1
+
+
 def test_a_server_that_is_not_there_is_an_error(api):
     client = api.client(patience_seconds=0.1)
     client._api.configuration.host = "http://127.0.0.1:1"
