@@ -213,7 +213,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._hang_up()
         if fault and fault.status:
             return self._answer(fault.status, fault.body or _status(fault.status, "told to fail"), fault.retry_after)
-        if self.headers.get("Authorization") != "bearer of-the-tests":
+        if self.headers.get("Authorization", "").lower() != "bearer of-the-tests":
             return self._answer(401, _status(401, "Unauthorized"))
         query = {key: values[-1] for key, values in parse_qs(urlsplit(self.path).query).items()}
         if query.get("watch"):

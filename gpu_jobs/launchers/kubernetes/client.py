@@ -5,6 +5,7 @@ create whose answer was lost may have happened: tried again it meets 409, `Alrea
 """
 
 import json
+import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -61,7 +62,9 @@ def connect(settings: KubernetesSettings) -> ApiClient:
     configuration = Configuration()
     try:
         if settings.context:
-            load_kube_config(context=settings.context, client_configuration=configuration)
+            # Said anew: the client reads the variable only when it is imported.
+            file = os.environ.get("KUBECONFIG") or None
+            load_kube_config(config_file=file, context=settings.context, client_configuration=configuration)
         else:
             load_incluster_config(client_configuration=configuration)
     except ConfigException as error:

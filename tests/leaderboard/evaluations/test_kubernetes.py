@@ -1,14 +1,22 @@
 """The site with workers on Kubernetes: reconciler, database and launcher, against an API server over HTTP."""
 
+import json
+import os
+import signal
+import threading
+
 import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
 
 from gpu_jobs.launchers.kubernetes import KubernetesLauncher, build_job
 from leaderboard.evaluations import orphans, reconcile, services
-from leaderboard.evaluations.launching import evaluation_facts
+from leaderboard.evaluations.launching import evaluation_facts, kubernetes_launcher
+from leaderboard.evaluations.management.commands import watch_kubernetes
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from tests.fakes.kubernetes_api import FakeKubernetesApi
 from tests.fakes.kubernetes_cluster import FakeCluster, disrupted, starts, unschedulable
-from tests.gpu_jobs.kubernetes.making import make_settings
+from tests.gpu_jobs.kubernetes.making import EVALUATION, IMAGE, make_facts, make_settings
 from tests.leaderboard.factories import make_evaluation, make_lease, make_submission
 
 pytestmark = pytest.mark.django_db
@@ -113,3 +121,69 @@ def test_the_job_follows_from_the_evaluation():
     assert facts.open_shards == endpoint.shards.count()
     job = build_job(facts=facts, generation=1, settings=make_settings())
     assert job["spec"]["template"]["metadata"]["labels"]["planarena.io/egress"] == "endpoint"
+
+
+@pytest.fixture
+def environment(cluster, tmp_path, monkeypatch):
+    """The variables of an installation outside the cluster, and its kubeconfig."""
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "tests",
+        "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": "tests"}}],
+        "clusters": [{"name": "tests", "cluster": {"server": cluster.api.url}}],
+        "users": [{"name": "tests", "user": {"token": "of-the-tests"}}],
+    }
+    (tmp_path / "config").write_text(json.dumps(config))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    monkeypatch.setenv("PLANARENA_KUBERNETES_IMAGE", IMAGE)
+    monkeypatch.setenv("PLANARENA_KUBERNETES_CONTEXT", "tests")
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    kubernetes_launcher.cache_clear()
+    yield monkeypatch
+    kubernetes_launcher.cache_clear()
+
+
+def test_the_environment_makes_the_launcher(cluster, environment, settings):
+    settings.LAUNCHER = "leaderboard.evaluations.launching.kubernetes_launcher"
+    evaluation = settle(make_evaluation())
+    assert [job["metadata"]["name"] for job in cluster.api.all("jobs")] == [evaluation.launch_handle]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("PLANARENA_KUBERNETES_IMAGE", "", "PLANARENA_KUBERNETES_IMAGE is not set"),
+        ("PLANARENA_KUBERNETES_CONTEXT", "", "there are no credentials for a cluster"),
+        ("PLANARENA_KUBERNETES_CONTEXT", "another", "there are no credentials for a cluster"),
+    ],
+)
+def test_a_launcher_that_cannot_be_made_says_why(environment, name, value, said):
+    environment.setenv(name, value)
+    with pytest.raises(ImproperlyConfigured, match=said):
+        kubernetes_launcher()
+    with pytest.raises(CommandError, match=said):
+        call_command("watch_kubernetes")
+
+
+def test_what_changes_in_the_cluster_is_reconciled_soon(cluster, environment):
+    noticed = []
+
+    def reconcile_soon(evaluation_id):
+        noticed.append(evaluation_id)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    environment.setattr(watch_kubernetes, "reconcile_soon", reconcile_soon)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    later = threading.Timer(0.5, lambda: cluster.api.put("jobs", a_job()))
+    later.start()
+    try:
+        call_command("watch_kubernetes")
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert set(noticed) == {EVALUATION}
+
+
+def a_job():
+    return build_job(facts=make_facts(), generation=1, settings=make_settings())
