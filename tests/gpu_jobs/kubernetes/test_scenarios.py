@@ -66,12 +66,13 @@ def status(api, cluster):
         (waits("CreateContainerConfigError"), Reason.CONTAINER_NOT_CREATED, "a secret, is missing", 45 * MINUTE),
         (exits(137, reason="OOMKilled"), Reason.OUT_OF_MEMORY, "more memory than it may use", 15 * MINUTE),
         (exits(1), Reason.UNREACHABLE, "could not reach the site", 15 * MINUTE),
-        (unschedulable, Reason.UNSCHEDULABLE, "No machine of the cluster has room", 24 * HOUR),
+        (unschedulable, Reason.UNSCHEDULABLE, "No machine of the cluster has room", 5 * HOUR),
     ],
 )
 def test_what_does_not_heal_is_said_retried_and_given_up_in_time(api, cluster, fate, reason, sentence, within):
     cluster.fate = fate
-    seen = drive(api, cluster, seconds=within, step=within // 40, ttl_seconds=24 * HOUR)
+    patience = {"ttl_seconds": 24 * HOUR, "schedule_patience_seconds": HOUR}
+    seen = drive(api, cluster, seconds=within, step=within // 40, **patience)
     assert sentence in seen.sentences[0]
     assert sentence in seen.given_up
     assert "ended 3 times" in seen.given_up
