@@ -3,11 +3,14 @@
 import os
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from django.db import DatabaseError, connection
 from django.test import Client
 
+from leaderboard.config import healthcheck
 from leaderboard.config.health import ALIVE_FILE, alive_file
 from leaderboard.config.urls import urlpatterns
 
@@ -55,3 +58,28 @@ def test_the_celery_worker_gives_it(monkeypatch, tmp_path):
 def test_nobody_loads_the_kubernetes_client_who_does_not_use_it():
     code = "import gpu_jobs.launchers, gpu_jobs.__main__, sys; raise SystemExit('kubernetes' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1), (None, 1)])
+def test_the_images_healthcheck_asks_by_a_name_of_the_site(status, code, monkeypatch):
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append((self.path, self.headers["Host"]))
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *arguments):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    monkeypatch.setenv("PORT", str(server.server_port))
+    monkeypatch.setenv("PLANARENA_ALLOWED_HOSTS", "arena.example, other.example")
+    if status is None:
+        server.server_close()
+    else:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+    assert healthcheck.main() == code
+    assert asked == ([("/health/live", "arena.example")] if status else [])
+    server.server_close()
