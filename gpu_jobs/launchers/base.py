@@ -1,11 +1,16 @@
 """What a launcher is: it sees that workers run."""
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class LaunchError(Exception):
     """No worker could be started; the message is a sentence that says why."""
+
+
+class LaunchGivenUpError(LaunchError):
+    """No worker could be started, and trying again would change nothing: somebody has to change something first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,20 @@ class Launcher(Protocol):
 
     def stop(self, *, handle: str) -> None:
         """Stop a worker: it gives its tasks back. Nothing happens if it does not run."""
+        ...
+
+
+@runtime_checkable
+class FindsOrphans(Protocol):
+    """A launcher whose workers belong to one evaluation each, and may outlive it."""
+
+    def stop_orphans(self, *, wanted: Callable[[Collection[str]], Collection[str]]) -> Sequence[str]:
+        """Stop what runs for evaluations that nobody wants any more, and return the handles.
+
+        Args:
+            wanted: which of these evaluations still want workers. It is asked after the launcher has looked at what
+                runs: the other way round, an evaluation that was submitted in between would lose its worker.
+        """
         ...
 
 

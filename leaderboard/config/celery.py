@@ -9,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from celery import Celery, Task
+from celery import Celery, Task, bootsteps
 from celery import shared_task as _shared_task  # noqa: TID251 - the one place where it may be used
 from django.conf import settings
+
+from leaderboard.config.health import alive_file
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.config.settings")
 
@@ -22,6 +24,20 @@ app = Celery("planarena")
 # The namespace matters: without it Celery ignores every new-style name silently.
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+class SignOfLife(bootsteps.StartStopStep):
+    """Touches a file from the worker's main loop, which a probe looks at: remote control, by which one could ask, is
+    off."""
+
+    requires = {"celery.worker.components:Timer"}
+
+    def start(self, parent: Any) -> None:
+        """Begin with it when the worker starts."""
+        parent.timer.call_repeatedly(10, alive_file())
+
+
+app.steps["worker"].add(SignOfLife)
 
 for _folder in ("data_folder_in", "control_folder"):
     if _path := settings.CELERY_BROKER_TRANSPORT_OPTIONS.get(_folder):

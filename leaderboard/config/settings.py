@@ -236,7 +236,12 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": timedelta(seconds=SWEEP_SECONDS),
         # A sweep that waited for longer than the next one takes is superseded by it.
         "options": {"expires": SWEEP_SECONDS * 5},
-    }
+    },
+    "stop-orphans": {
+        "task": "leaderboard.evaluations.tasks.stop_orphans",
+        "schedule": timedelta(minutes=1),
+        "options": {"expires": 300},
+    },
 }
 
 # --- Evaluations ------------------------------------------------------------------------------------------------------
@@ -244,8 +249,8 @@ CELERY_BEAT_SCHEDULE = {
 EVALUATOR = env.text("PLANARENA_EVALUATOR", "leaderboard.evaluations.library.Library")
 """Class that gives access to the `evaluator` package; tests name a fake."""
 LAUNCHER = env.text("PLANARENA_LAUNCHER", "leaderboard.evaluations.launching.local_launcher")
-"""Function that returns the launcher of workers; `leaderboard.evaluations.launching.no_launcher` if the operator starts
-workers."""
+"""Function that returns the launcher of workers; beside it are `kubernetes_launcher`, and `no_launcher` if the operator
+starts workers."""
 API_URL = env.text("PLANARENA_API_URL", "http://127.0.0.1:8000")
 """Where workers that this installation starts reach the API."""
 LOCAL_WORKERS = env.integer("PLANARENA_LOCAL_WORKERS", default=1, least=1)

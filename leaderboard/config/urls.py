@@ -2,12 +2,15 @@
 
 from django.urls import include, path
 
+from leaderboard.config.health import live, ready
 from leaderboard.evaluations.objects import artefact, hidden_artefact
 
 urlpatterns = [
     path("api/v1/", include("leaderboard.api.urls")),
     path("objects/<slug:digest>", artefact, name="object"),
     path("hidden-objects/<slug:digest>", hidden_artefact, name="hidden-object"),
+    path("health/live", live, name="live"),
+    path("health/ready", ready, name="ready"),
     path("accounts/", include("allauth.urls")),
     path("", include("leaderboard.accounts.urls")),
     path("", include("leaderboard.planners.urls")),

@@ -2,11 +2,19 @@
 
 import os
 from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from gpu_jobs.launchers import Launcher, LocalLauncher, NoLauncher
+from leaderboard.evaluations.models import Evaluation, ShardState
+from leaderboard.planners.models import PlannerKind
+
+if TYPE_CHECKING:
+    from gpu_jobs.launchers.kubernetes import EvaluationFacts, KubernetesLauncher
 
 _NOT_FOR_WORKERS = ("PLANARENA_SECRET_KEY", "DATABASE_URL", "BROKER_URL", "EMAIL_HOST_PASSWORD")
 
@@ -35,3 +43,41 @@ def local_launcher() -> LocalLauncher:
 def no_launcher() -> NoLauncher:
     """Nothing is started: the operator runs workers."""
     return NoLauncher()
+
+
+@cache  # one connection to the cluster per process
+def kubernetes_launcher() -> "KubernetesLauncher":
+    """Workers as pods of one Job per evaluation.
+
+    Raises:
+        ImproperlyConfigured: a setting is wrong, or there are no credentials for a cluster.
+    """
+    # Only those who use it load the client.
+    from gpu_jobs.launchers.kubernetes import (
+        ClusterClient,
+        ClusterError,
+        KubernetesLauncher,
+        SettingsError,
+        connect,
+        settings_from,
+    )
+
+    try:
+        chosen = settings_from(environment=os.environ, api_url=settings.API_URL)
+        client = ClusterClient(api=connect(chosen), namespace=chosen.namespace)
+    except (SettingsError, ClusterError) as error:
+        raise ImproperlyConfigured(str(error)) from error
+    return KubernetesLauncher(client=client, settings=chosen, facts=evaluation_facts)
+
+
+def evaluation_facts(evaluation_id: str) -> "EvaluationFacts":
+    """What the Job of an evaluation depends on."""
+    from gpu_jobs.launchers.kubernetes import EvaluationFacts
+
+    evaluation = Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation_id)
+    return EvaluationFacts(
+        evaluation_id=evaluation_id,
+        open_shards=evaluation.shards.exclude(state=ShardState.DONE).count(),
+        calls_endpoint=evaluation.submission.planner.kind == PlannerKind.ENDPOINT,
+        needs_gpu=not evaluation.suite.judges_plans,
+    )

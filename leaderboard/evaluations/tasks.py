@@ -3,7 +3,8 @@
 from uuid import UUID
 
 from leaderboard.config.celery import task
-from leaderboard.evaluations import reconcile
+from leaderboard.evaluations import orphans, reconcile
+from leaderboard.evaluations.launching import launcher
 
 
 @task
@@ -26,3 +27,13 @@ def sweep() -> None:
     left behind has moved on.
     """
     reconcile.sweep()
+
+
+@task
+def stop_orphans() -> None:
+    """Stop workers whose evaluation wants none any more.
+
+    Before: nothing; it may run twice at once.
+    After: no worker that the launcher started runs for an evaluation that was over before this task began.
+    """
+    orphans.stop_orphans(launcher())

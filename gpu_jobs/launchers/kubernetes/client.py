@@ -1,0 +1,342 @@
+"""The thin edge to the API server: the official client's connection and credentials, JSON in and out.
+
+Every call has a time limit, and is tried again with jitter where that may help: 429, 5xx, dropped connections. A
+create whose answer was lost may have happened: tried again it meets 409, `AlreadyThereError`, and the caller adopts.
+"""
+
+import json
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+import urllib3
+from kubernetes.client import ApiClient, Configuration
+from kubernetes.client.exceptions import ApiException
+from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
+
+from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
+
+Json = dict[str, Any]
+
+_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+_PAGE = 500
+_LONGEST_WAIT_SECONDS = 5.0
+_KUEUE_VERSIONS = ("v1beta2", "v1beta1")
+JOBS = "/apis/batch/v1"
+PODS = "/api/v1"
+
+
+class ClusterError(Exception):
+    """The API server could not be asked, or refused; the message is part of a sentence."""
+
+
+class ClusterUnreachableError(ClusterError):
+    """No usable answer within the time for it."""
+
+
+class ClusterRefusedError(ClusterError):
+    """It refuses, and would again."""
+
+    def __init__(self, *, status: int, message: str) -> None:
+        self.status = status
+        super().__init__(f"the cluster answered {status}: {message}")
+
+
+class AlreadyThereError(ClusterError):
+    """Something of this name exists."""
+
+
+class ExpiredError(ClusterError):
+    """The server has forgotten what this list or watch would go on from: begin again."""
+
+
+def connect(settings: KubernetesSettings) -> ApiClient:
+    """A connection with the credentials of the pod, or of a kubeconfig outside a cluster.
+
+    Raises:
+        ClusterError: there are none.
+    """
+    configuration = Configuration()
+    try:
+        if settings.context:
+            # Said anew: the client reads the variable only when it is imported.
+            file = os.environ.get("KUBECONFIG") or None
+            load_kube_config(config_file=file, context=settings.context, client_configuration=configuration)
+        else:
+            load_incluster_config(client_configuration=configuration)
+    except ConfigException as error:
+        raise ClusterError(
+            f"there are no credentials for a cluster ({error}); run in a pod with a service account, or set "
+            "PLANARENA_KUBERNETES_CONTEXT to a context of the kubeconfig"
+        ) from error
+    return api_client(configuration)
+
+
+def api_client(configuration: Configuration) -> ApiClient:
+    """A client that tries nothing again by itself: one place decides, and knows what may be repeated."""
+    configuration.retries = False
+    return ApiClient(configuration)
+
+
+class ClusterClient:
+    """Jobs and pods of one namespace."""
+
+    def __init__(
+        self,
+        *,
+        api: ApiClient,
+        namespace: str,
+        timeout: tuple[float, float] = (5.0, 20.0),
+        patience_seconds: float = 20.0,
+        rest_seconds: float = 15.0,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Args:
+        api: the official client.
+        namespace: where everything is.
+        timeout: seconds to connect, and between two bytes.
+        patience_seconds: how long a call is tried again until it fails; less than a Celery task may take.
+        rest_seconds: how long calls fail at once after one has failed for so long. A sweep asks for many evaluations,
+            and must not wait for each of them when the server is away.
+        sleep: how to wait.
+        """
+        self._api = api
+        self._namespace = namespace
+        self._timeout = timeout
+        self._patience = patience_seconds
+        self._rest = rest_seconds
+        self._sleep = sleep
+        self._silent_until = 0.0
+
+    def create_job(self, manifest: Json) -> Json:
+        """Create a Job.
+
+        Raises:
+            AlreadyThereError: there is one of its name, perhaps from a try whose answer was lost.
+            ClusterError: it could not be created, or nobody knows.
+        """
+        return self._call("POST", self._path(JOBS, "jobs"), body=manifest)
+
+    def job(self, name: str) -> Json | None:
+        """A Job, or None if there is none of this name."""
+        return self._found(self._path(JOBS, "jobs", name))
+
+    def pod(self, name: str) -> Json | None:
+        """A pod, or None if there is none of this name."""
+        return self._found(self._path(PODS, "pods", name))
+
+    def jobs(self, selector: str) -> tuple[list[Json], str]:
+        """All Jobs with these labels, and the version of the list."""
+        return self._list(self._path(JOBS, "jobs"), selector)
+
+    def pods(self, selector: str) -> tuple[list[Json], str]:
+        """All pods with these labels, and the version of the list."""
+        return self._list(self._path(PODS, "pods"), selector)
+
+    def patch_job(self, *, name: str, patch: Json) -> bool:
+        """Change a Job by a JSON merge patch. False if it is not there."""
+        headers = {"Content-Type": "application/merge-patch+json"}
+        try:
+            self._call("PATCH", self._path(JOBS, "jobs", name), body=patch, headers=headers)
+        except ClusterRefusedError as error:
+            if error.status == 404:
+                return False
+            raise
+        return True
+
+    def delete_job(self, *, name: str, uid: str = "") -> bool:
+        """Delete a Job with its pods, which get SIGTERM. False if it is not there, or is another one by now.
+
+        Args:
+            name: its name.
+            uid: delete only this one, not a later one of the same name.
+        """
+        body: Json = {"propagationPolicy": "Background"}
+        if uid:
+            body["preconditions"] = {"uid": uid}
+        try:
+            self._call("DELETE", self._path(JOBS, "jobs", name), body=body)
+        except AlreadyThereError:
+            # 409 here says that the precondition does not hold.
+            return False
+        except ClusterRefusedError as error:
+            if error.status == 404:
+                return False
+            raise
+        return True
+
+    def workload(self, *, job_uid: str) -> Json | None:
+        """Kueue's Workload of a Job; None without Kueue, without the right to ask, or if there is none yet."""
+        query = {"labelSelector": f"kueue.x-k8s.io/job-uid={job_uid}"}
+        for version in _KUEUE_VERSIONS:
+            try:
+                found = self._call("GET", self._path(f"/apis/kueue.x-k8s.io/{version}", "workloads"), query=query)
+            except ClusterRefusedError as error:
+                if error.status in {403, 404}:
+                    continue
+                raise
+            items = found.get("items") or []
+            return items[0] if items else None
+        return None
+
+    def watch(self, *, api: str, kind: str, selector: str, version: str, seconds: int = 60) -> Iterator[Json]:
+        """The events after `version`, for at most so many seconds; then, or if the connection drops, it just ends.
+
+        Raises:
+            ExpiredError: the server does not remember that version any more.
+            ClusterError: the watch could not be started.
+        """
+        query = {
+            "labelSelector": selector, "watch": "true", "resourceVersion": version, "timeoutSeconds": str(seconds),
+            "allowWatchBookmarks": "true",
+        }  # fmt: skip
+        # A peer that died without a word would hold the watch for ever: silence has an end.
+        try:
+            response = self._send("GET", self._path(api, kind), query=query, timeout=(self._timeout[0], seconds + 10.0))
+        except urllib3.exceptions.HTTPError as error:
+            raise ClusterUnreachableError(f"the cluster's API does not answer ({type(error).__name__})") from error
+        try:
+            if response.status != 200:
+                _checked(status=response.status, data=response.data)
+            with suppress(urllib3.exceptions.HTTPError):
+                for line in _lines(response):
+                    event = _parsed(line)
+                    if event.get("type") == "ERROR":
+                        raise _error(status=int(event.get("object", {}).get("code", 500)), body=event.get("object", {}))
+                    yield event
+        finally:
+            response.close()
+
+    def _path(self, api: str, kind: str, name: str = "") -> str:
+        path = f"{api}/namespaces/{self._namespace}/{kind}"
+        return f"{path}/{name}" if name else path
+
+    def _found(self, path: str) -> Json | None:
+        try:
+            return self._call("GET", path)
+        except ClusterRefusedError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def _list(self, path: str, selector: str) -> tuple[list[Json], str]:
+        query = {"labelSelector": selector, "limit": str(_PAGE)}
+        items: list[Json] = []
+        while True:
+            try:
+                page = self._call("GET", path, query=query)
+            except ExpiredError:
+                if "continue" not in query:
+                    raise
+                # The list grew too old between two pages.
+                items, query = [], {"labelSelector": selector}
+                continue
+            items += page.get("items") or []
+            metadata = page.get("metadata", {})
+            if not metadata.get("continue"):
+                return items, str(metadata.get("resourceVersion", ""))
+            query = {**query, "continue": str(metadata["continue"])}
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Json | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Json:
+        """One request, tried again while that may help."""
+        if time.monotonic() < self._silent_until:
+            raise ClusterUnreachableError("the cluster's API did not answer a moment ago")
+        until = time.monotonic() + self._patience
+        wait = 0.2
+        while True:
+            retry_after = 0.0
+            try:
+                response = self._send(method, path, query=query, body=body, headers=headers, timeout=self._timeout)
+                data = response.data
+                if response.status not in _TRANSIENT:
+                    return _checked(status=response.status, data=data)
+                problem = f"HTTP {response.status}"
+                retry_after = _seconds(response.headers.get("Retry-After", ""))
+            except urllib3.exceptions.HTTPError as error:
+                problem = type(error).__name__
+            pause = max(retry_after, wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
+            if time.monotonic() + pause > until:
+                self._silent_until = time.monotonic() + self._rest
+                raise ClusterUnreachableError(f"the cluster's API does not answer ({method}: {problem})")
+            self._sleep(pause)
+            wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        timeout: tuple[float, float],
+        query: Mapping[str, str] | None = None,
+        body: Json | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """One try, over the official client. The response is not read yet."""
+        given = {"Accept": "application/json", "Content-Type": "application/json", **(headers or {})}
+        request = self._api.param_serialize(
+            method=method,
+            resource_path=path,
+            query_params=list((query or {}).items()),
+            header_params=given,
+            body=body,
+            auth_settings=["BearerToken"],
+        )
+        try:
+            # Unread, and without the client's models: a newer server may say what they do not know.
+            return self._api.call_api(*request, _request_timeout=timeout).response
+        except ApiException as error:
+            # The client's own errors are about TLS: trying again would not help.
+            raise ClusterError(f"the cluster's API cannot be spoken to ({error.reason})") from error
+
+
+def _checked(*, status: int, data: bytes) -> Json:
+    if 200 <= status < 300:
+        return _parsed(data)
+    try:
+        body = _parsed(data)
+    except ClusterError:
+        # A proxy in between speaks HTML; the status says enough.
+        body = {}
+    raise _error(status=status, body=body)
+
+
+def _error(*, status: int, body: Json) -> ClusterError:
+    message = str(body.get("message", "")).strip() or "no message"
+    if status == 409:
+        return AlreadyThereError(message)
+    if status == 410:
+        return ExpiredError(message)
+    if status in _TRANSIENT:
+        return ClusterUnreachableError(f"the cluster's API does not answer ({status}: {message})")
+    return ClusterRefusedError(status=status, message=message)
+
+
+def _parsed(data: bytes) -> Json:
+    try:
+        found = json.loads(data or b"{}")
+    except ValueError as error:
+        raise ClusterError("the cluster's API answered with something that is not JSON") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _lines(response: Any) -> Iterator[bytes]:
+    buffer = b""
+    for chunk in response.stream(amt=None):
+        buffer += chunk
+        *whole, buffer = buffer.split(b"\n")
+        yield from (line for line in whole if line.strip())
+
+
+def _seconds(text: str) -> float:
+    return min(float(text), 30.0) if text.isdecimal() else 0.0

@@ -1,0 +1,238 @@
+"""The Job of an evaluation, from its facts and the operator's settings. Pure: plain JSON, no client.
+
+A work queue: `completions` is unset, every pod leases shards until none is left and then ends with 0.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpu_jobs.launchers.kubernetes import names
+from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
+from gpu_jobs.worker import EXIT_REFUSED
+
+Json = dict[str, Any]
+
+BAD_SUBMISSION_EXITS = tuple(range(10, 20))
+"""Reserved for workers that find the submission itself unusable: another pod would find the same."""
+FAIL_AT_ONCE_EXITS = (EXIT_REFUSED, *BAD_SUBMISSION_EXITS)
+_USER = 65532
+_GRACE_SECONDS = 45
+"""The worker's last words take up to 20 seconds, and loading an expert may delay the signal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationFacts:
+    """What a Job depends on."""
+
+    evaluation_id: str
+    open_shards: int | None = None
+    """More pods than shards would only wait; None if it is not known."""
+    calls_endpoint: bool = False
+    """Whether the planner is behind HTTP, so that pods need a way out."""
+    needs_gpu: bool = True
+    """False for suites whose plans are judged and not executed."""
+
+
+def build_job(*, facts: EvaluationFacts, generation: int, settings: KubernetesSettings) -> Json:
+    """The manifest of the evaluation's Job."""
+    identity = names.labels_of(
+        instance=settings.instance, evaluation_id=facts.evaluation_id, generation=generation
+    )  # fmt: skip
+    name = names.job_name(instance=settings.instance, evaluation_id=facts.evaluation_id, generation=generation)
+    overrides = settings.overrides
+    annotations = dict(overrides.annotations)
+    pod_labels = {**overrides.labels, **identity}
+    if facts.calls_endpoint:
+        pod_labels[names.EGRESS] = "endpoint"
+    template = {
+        "metadata": {"labels": pod_labels, "annotations": annotations},
+        "spec": _pod(facts=facts, settings=settings),
+    }
+    spec = merge_patch(_job_spec(facts=facts, settings=settings), _without(overrides.job, "template"))
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": name,
+            "namespace": settings.namespace,
+            "labels": {**overrides.labels, **identity, **_queue_labels(settings)},
+            "annotations": {**annotations, **_queue_annotations(settings)},
+        },
+        "spec": {**spec, "template": template},
+    }
+
+
+def merge_patch(target: Mapping[str, Any], patch: Mapping[str, Any]) -> Json:
+    """RFC 7386: objects merge, null removes, everything else replaces."""
+    merged = dict(target)
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, Mapping):
+            before = merged.get(key)
+            merged[key] = merge_patch(before if isinstance(before, Mapping) else {}, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _job_spec(*, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:
+    shards = settings.parallelism if facts.open_shards is None else facts.open_shards
+    spec: Json = {
+        "parallelism": max(1, min(settings.parallelism, shards)),
+        "backoffLimit": settings.backoff_limit,
+        "activeDeadlineSeconds": settings.active_deadline_seconds,
+        "ttlSecondsAfterFinished": settings.ttl_seconds,
+        # Never two pods for one place: the second would wait for the first one's GPU.
+        "podReplacementPolicy": "Failed",
+        "podFailurePolicy": {"rules": _failure_rules()},
+    }
+    if settings.suspend:
+        spec["suspend"] = True
+    return spec
+
+
+def _failure_rules() -> list[Json]:
+    return [
+        # Preempted, drained or lost with its node: not the pod's fault, so it does not count towards backoffLimit.
+        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+        {
+            "action": "FailJob",
+            "onExitCodes": {
+                "containerName": names.CONTAINER,
+                "operator": "In",
+                "values": sorted(FAIL_AT_ONCE_EXITS),
+            },
+        },
+    ]
+
+
+def _queue_labels(settings: KubernetesSettings) -> dict[str, str]:
+    labels = {}
+    if settings.queue:
+        labels["kueue.x-k8s.io/queue-name"] = settings.queue
+        # activeDeadlineSeconds begins anew whenever a Job is suspended and resumed; this does not.
+        labels["kueue.x-k8s.io/max-exec-time-seconds"] = str(settings.active_deadline_seconds)
+    if settings.queue and settings.queue_priority:
+        labels["kueue.x-k8s.io/priority-class"] = settings.queue_priority
+    return labels
+
+
+def _queue_annotations(settings: KubernetesSettings) -> dict[str, str]:
+    # One free GPU is enough to begin.
+    return {"kueue.x-k8s.io/job-min-parallelism": "1"} if settings.queue else {}
+
+
+def _pod(*, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:
+    pod: Json = {
+        "restartPolicy": "Never",
+        "serviceAccountName": settings.service_account,
+        "automountServiceAccountToken": False,
+        # Or the addresses of all Services of the namespace would stand in the environment.
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": _GRACE_SECONDS,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "fsGroup": _USER,
+            "fsGroupChangePolicy": "OnRootMismatch",
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "volumes": _volumes(settings),
+    }
+    if settings.node_selector and facts.needs_gpu:
+        pod["nodeSelector"] = dict(settings.node_selector)
+    if settings.tolerations and facts.needs_gpu:
+        pod["tolerations"] = [dict(toleration) for toleration in settings.tolerations]
+    for key, value in (("priorityClassName", settings.priority_class), ("runtimeClassName", settings.runtime_class)):
+        if value:
+            pod[key] = value
+    if settings.image_pull_secret:
+        pod["imagePullSecrets"] = [{"name": settings.image_pull_secret}]
+    # What makes a Job a work queue of this worker is not the operator's to change.
+    pod = merge_patch(pod, _without(settings.overrides.pod, "containers", "restartPolicy"))
+    return {**pod, "containers": [_container(facts=facts, settings=settings)]}
+
+
+def _container(*, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:
+    command = ["python", "-m", "gpu_jobs", "worker", "--name", "$(POD_NAME)"]
+    command += ["--evaluation", facts.evaluation_id, "--idle-seconds", str(settings.idle_seconds)]
+    if settings.store:
+        command += ["--store", settings.store]
+    container: Json = {
+        "name": names.CONTAINER,
+        "image": settings.image,
+        "command": command,
+        "env": _environment(facts=facts, settings=settings),
+        "resources": _resources(facts=facts, settings=settings),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        # The last lines of the log stay with the pod's status when it fails.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": _mounts(settings),
+    }
+    return merge_patch(container, _without(settings.overrides.container, "name", "env"))
+
+
+def _environment(*, facts: EvaluationFacts, settings: KubernetesSettings) -> list[Json]:
+    on_gpu = facts.needs_gpu and settings.gpus > 0
+    values = {
+        "PLANARENA_API_URL": settings.api_url,
+        "PLANARENA_DATA": "/data",
+        "PLANARENA_DEVICE": "cuda" if on_gpu else "cpu",
+        # Libraries write caches into the home folder, and the root file system is read-only.
+        "HOME": "/data",
+    }
+    if settings.weights_claim:
+        values["PLANARENA_WEIGHTS"] = "/weights"
+    if settings.model_mirror:
+        values["HF_ENDPOINT"] = settings.model_mirror
+    if settings.memory_budget:
+        values["PLANARENA_MEMORY_BUDGET"] = settings.memory_budget
+    secret = settings.token_secret
+    return [
+        {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        _from_secret("PLANARENA_WORKER_TOKEN", secret=secret, key=settings.token_key),
+        _from_secret("PLANARENA_HIDDEN_SEED", secret=secret, key=settings.hidden_seed_key, optional=True),
+        *({"name": name, "value": value} for name, value in {**values, **settings.overrides.env}.items()),
+    ]
+
+
+def _from_secret(name: str, *, secret: str, key: str, optional: bool = False) -> Json:
+    return {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": key, "optional": optional}}}
+
+
+def _resources(*, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:
+    requests = {"cpu": settings.cpu, "memory": settings.memory, "ephemeral-storage": settings.ephemeral_storage}
+    # No limit on the CPU: throttled threads would only hold the GPU for longer.
+    limits = {"memory": settings.memory, "ephemeral-storage": settings.ephemeral_storage}
+    if facts.needs_gpu and settings.gpus:
+        limits[settings.gpu_resource] = requests[settings.gpu_resource] = str(settings.gpus)
+    return {"requests": requests, "limits": limits}
+
+
+def _volumes(settings: KubernetesSettings) -> list[Json]:
+    volumes: list[Json] = [
+        {"name": "data", "emptyDir": {"sizeLimit": settings.ephemeral_storage}},
+        {"name": "tmp", "emptyDir": {"sizeLimit": "1Gi"}},
+    ]
+    if settings.weights_claim:
+        claim = {"claimName": settings.weights_claim, "readOnly": True}
+        volumes.append({"name": "weights", "persistentVolumeClaim": claim})
+    return volumes
+
+
+def _mounts(settings: KubernetesSettings) -> list[Json]:
+    mounts: list[Json] = [{"name": "data", "mountPath": "/data"}, {"name": "tmp", "mountPath": "/tmp"}]  # noqa: S108
+    if settings.weights_claim:
+        mounts.append({"name": "weights", "mountPath": "/weights", "readOnly": True})
+    return mounts
+
+
+def _without(patch: Mapping[str, Any], *keys: str) -> Json:
+    return {key: value for key, value in patch.items() if key not in keys}

@@ -1,0 +1,162 @@
+"""What a pod's status means. Pure: JSON in, `Assessment` out."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from gpu_jobs.launchers.kubernetes.job import BAD_SUBMISSION_EXITS
+from gpu_jobs.launchers.kubernetes.reasons import Assessment, Reason, State
+from gpu_jobs.worker import EXIT_IDLE, EXIT_REFUSED, EXIT_TERMINATED, EXIT_UNREACHABLE
+
+Json = dict[str, Any]
+
+_DISRUPTIONS = {
+    "PreemptionByScheduler": Reason.PREEMPTED,
+    "DeletionByTaintManager": Reason.NODE_LOST,
+    "DeletionByPodGC": Reason.NODE_LOST,
+    "EvictionByEvictionAPI": Reason.EVICTED,
+    "TerminationByKubelet": Reason.EVICTED,
+}
+_POD_REASONS = {
+    "Evicted": Reason.EVICTED,
+    "Preempting": Reason.PREEMPTED,
+    "NodeLost": Reason.NODE_LOST,
+    "NodeShutdown": Reason.NODE_SHUTDOWN,
+    "Shutdown": Reason.NODE_SHUTDOWN,
+    "Terminated": Reason.NODE_SHUTDOWN,
+    "DeadlineExceeded": Reason.DEADLINE,
+    "UnexpectedAdmissionError": Reason.NODE_REFUSED,
+    "NodeAffinity": Reason.NODE_REFUSED,
+    "TopologyAffinityError": Reason.NODE_REFUSED,
+}
+_IMAGE = frozenset({
+    "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
+    "RegistryUnavailable", "SignatureValidationFailed",
+})  # fmt: skip
+_CONTAINER = frozenset({
+    "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreCreateHookError",
+    "StartError", "ContainerCannotRun",
+})  # fmt: skip
+_KILLED_EXIT = 137
+
+
+def assess_pod(pod: Json) -> Assessment:
+    """How one pod stands."""
+    phase = str(pod.get("status", {}).get("phase", "Pending"))
+    if phase == "Succeeded":
+        return Assessment(state=State.SUCCEEDED, reason=Reason.FINISHED)
+    if disrupted := _disruption(pod):
+        # Before the phase: a pod of a lost node says "Running" for ever.
+        return disrupted
+    if phase == "Failed":
+        return _failure(pod)
+    if phase == "Unknown":
+        return Assessment(state=State.WAITING, reason=Reason.NODE_LOST, detail=_message(pod))
+    if pod.get("metadata", {}).get("deletionTimestamp"):
+        return Assessment(state=State.GONE, reason=Reason.STOPPING, since=moment(pod["metadata"]["deletionTimestamp"]))
+    return _running(pod) if phase == "Running" else _pending(pod)
+
+
+def exit_reason(code: int) -> Reason:
+    """What the worker says by its exit code."""
+    if code in BAD_SUBMISSION_EXITS:
+        return Reason.BAD_SUBMISSION
+    return {
+        EXIT_IDLE: Reason.FINISHED,
+        EXIT_UNREACHABLE: Reason.UNREACHABLE,
+        EXIT_REFUSED: Reason.REFUSED,
+        EXIT_TERMINATED: Reason.STOPPED,
+        _KILLED_EXIT: Reason.KILLED,
+    }.get(code, Reason.CRASHED)
+
+
+def moment(text: object) -> datetime | None:
+    """A time as Kubernetes writes it."""
+    if not isinstance(text, str):
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def condition(resource: Json, kind: str) -> Json | None:
+    """The condition of this type, whatever its status."""
+    conditions = resource.get("status", {}).get("conditions") or []
+    return next((item for item in conditions if item.get("type") == kind), None)
+
+
+def holds(found: Json | None) -> bool:
+    """Whether a condition is there and true."""
+    return found is not None and found.get("status") == "True"
+
+
+def _disruption(pod: Json) -> Assessment | None:
+    found = condition(pod, "DisruptionTarget")
+    if found is None or not holds(found):
+        return None
+    reason = _DISRUPTIONS.get(str(found.get("reason")), Reason.EVICTED)
+    state = State.FAILED if pod.get("status", {}).get("phase") == "Failed" else State.GONE
+    since = moment(found.get("lastTransitionTime"))
+    return Assessment(state=state, reason=reason, since=since, detail=str(found.get("message", "")))
+
+
+def _failure(pod: Json) -> Assessment:
+    """Why a pod has failed: the container's own words before the pod's."""
+    said = str(pod.get("status", {}).get("reason", ""))
+    if said in _POD_REASONS or said.startswith("OutOf"):
+        reason = _POD_REASONS.get(said, Reason.NODE_REFUSED)
+        return Assessment(state=State.FAILED, reason=reason, detail=_message(pod))
+    for ended in _states(pod, "terminated"):
+        if ended.get("exitCode", 0) == 0 and ended.get("reason") != "OOMKilled":
+            continue
+        return Assessment(
+            state=State.FAILED,
+            reason=_ended_because(ended),
+            since=moment(ended.get("finishedAt")),
+            detail=f"exit code {ended.get('exitCode')}: {str(ended.get('message', '')).strip()[-500:]}",
+        )
+    return Assessment(state=State.FAILED, reason=Reason.CRASHED, detail=f"{said}: {_message(pod)}")
+
+
+def _ended_because(ended: Json) -> Reason:
+    if ended.get("reason") == "OOMKilled":
+        return Reason.OUT_OF_MEMORY
+    if ended.get("reason") in _CONTAINER:
+        return Reason.CONTAINER_NOT_CREATED
+    return exit_reason(int(ended.get("exitCode", 1)))
+
+
+def _running(pod: Json) -> Assessment:
+    if pod.get("status", {}).get("reason") == "NodeLost":
+        return Assessment(state=State.WAITING, reason=Reason.NODE_LOST, detail=_message(pod))
+    since = moment(pod.get("status", {}).get("startTime"))
+    return Assessment(state=State.RUNNING, reason=Reason.RUNNING, since=since)
+
+
+def _pending(pod: Json) -> Assessment:
+    scheduled = condition(pod, "PodScheduled")
+    since = moment((scheduled or {}).get("lastTransitionTime")) or moment(pod["metadata"].get("creationTimestamp"))
+    for waiting in _states(pod, "waiting"):
+        said, detail = str(waiting.get("reason", "")), f"{waiting.get('reason')}: {waiting.get('message', '')}"
+        if said in _IMAGE:
+            return Assessment(state=State.WAITING, reason=Reason.IMAGE_NOT_PULLED, since=since, detail=detail)
+        if said in _CONTAINER:
+            return Assessment(state=State.WAITING, reason=Reason.CONTAINER_NOT_CREATED, since=since, detail=detail)
+    if scheduled is not None and scheduled.get("status") == "False":
+        gated = scheduled.get("reason") == "SchedulingGated"
+        reason = Reason.QUEUED_FOR_QUOTA if gated else Reason.UNSCHEDULABLE
+        detail = str(scheduled.get("message", ""))
+        return Assessment(state=State.WAITING, reason=reason, since=since, detail=detail)
+    return Assessment(state=State.WAITING, reason=Reason.STARTING, since=since)
+
+
+def _states(pod: Json, kind: str) -> Iterator[Json]:
+    status = pod.get("status", {})
+    for container in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
+        if found := container.get("state", {}).get(kind):
+            yield found
+
+
+def _message(pod: Json) -> str:
+    return str(pod.get("status", {}).get("message", ""))

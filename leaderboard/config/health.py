@@ -1,0 +1,38 @@
+"""What a cluster asks to know whether a process lives and may have requests. Neither tells anything to strangers."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+ALIVE_FILE = "PLANARENA_ALIVE_FILE"
+
+
+@never_cache
+@require_safe
+def live(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - the view's signature
+    """200 while the process answers. It does not ask the database: to start again would not bring that back."""
+    return HttpResponse("alive\n", content_type="text/plain")
+
+
+@never_cache
+@require_safe
+def ready(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - the view's signature
+    """200 if the database answers, else 503."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return HttpResponse("no database\n", content_type="text/plain", status=503)
+    return HttpResponse("ready\n", content_type="text/plain")
+
+
+def alive_file() -> Callable[[], None]:
+    """A function that touches the file that PLANARENA_ALIVE_FILE names, for processes that no probe can ask by HTTP;
+    does nothing if it names none."""
+    path = os.environ.get(ALIVE_FILE, "").strip()
+    return Path(path).touch if path else lambda: None

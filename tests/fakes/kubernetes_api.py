@@ -1,0 +1,316 @@
+"""An API server that speaks Kubernetes' protocol over real HTTP, for the real client: Jobs, pods, Kueue's Workloads.
+
+It keeps objects with versions, answers lists in pages and watches as streams, refuses Jobs that the schema refuses, and
+fails as it is told. What the cluster does with the Jobs is `tests.fakes.kubernetes_cluster`.
+"""
+
+import copy
+import json
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import kubernetes_validate
+from kubernetes.client import Configuration
+
+from gpu_jobs.launchers.kubernetes.client import ClusterClient, api_client
+from gpu_jobs.launchers.kubernetes.job import merge_patch
+from tests.fakes.kubernetes_schemas import validate
+
+Json = dict[str, Any]
+NAMESPACE = "planarena-jobs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """What happens to the next request that it fits."""
+
+    method: str = ""
+    part: str = ""
+    """Of the path and query."""
+    status: int = 0
+    """Answer this instead."""
+    retry_after: str = ""
+    body: bytes = b""
+    """Instead of a Status."""
+    drop: str = ""
+    """`before` or `after` it is done, the connection is closed without an answer."""
+    delay: float = 0.0
+    """Seconds between doing it and answering."""
+
+
+class FakeKubernetesApi:
+    """Objects of one namespace, by kind and name."""
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[str, str], Json] = {}
+        self.faults: deque[Fault] = deque()
+        self.requests: list[tuple[str, str]] = []
+        self.url = ""
+        self.schema_version = "1.37"
+        self._version = 100
+        self._events: deque[tuple[int, str, str, Json]] = deque()
+        self._oldest = 0
+        self._changed = threading.Condition()
+        self._closing = False
+
+    # --- The store ----------------------------------------------------------------------------------------------------
+
+    def all(self, kind: str) -> list[Json]:
+        """Every object of a kind, oldest first."""
+        with self._changed:
+            return [copy.deepcopy(item) for (which, _), item in self.objects.items() if which == kind]
+
+    def get(self, kind: str, name: str) -> Json | None:
+        with self._changed:
+            return copy.deepcopy(self.objects.get((kind, name)))
+
+    def put(self, kind: str, item: Json) -> Json:
+        """Add or replace an object, and tell those who watch."""
+        with self._changed:
+            name = item["metadata"]["name"]
+            self._version += 1
+            item = copy.deepcopy(item)
+            item["metadata"]["resourceVersion"] = str(self._version)
+            item["metadata"].setdefault("uid", f"uid-{self._version}")
+            event = "MODIFIED" if (kind, name) in self.objects else "ADDED"
+            self.objects[kind, name] = item
+            self._tell(event, kind, item)
+            return copy.deepcopy(item)
+
+    def remove(self, kind: str, name: str) -> None:
+        """Remove an object, and the pods of a Job with it."""
+        with self._changed:
+            item = self.objects.pop((kind, name), None)
+            if item is None:
+                return
+            self._version += 1
+            item["metadata"]["resourceVersion"] = str(self._version)
+            self._tell("DELETED", kind, item)
+            if kind == "jobs":
+                for pod in [pod["metadata"] for pod in self.all("pods") if _owner(pod) == name]:
+                    self.remove("pods", pod["name"])
+
+    def forget_events(self) -> None:
+        """As after compaction: whoever watches from before now gets 410."""
+        with self._changed:
+            self._events.clear()
+            self._oldest = self._version
+
+    def _tell(self, event: str, kind: str, item: Json) -> None:
+        self._events.append((self._version, kind, event, copy.deepcopy(item)))
+        self._changed.notify_all()
+
+    # --- Serving ------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def serving(self) -> Iterator["FakeKubernetesApi"]:
+        """Answer on a free port."""
+        server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"fake": self}))
+        self.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            with self._changed:
+                self._closing = True
+                self._changed.notify_all()
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+    def client(self, **options: Any) -> ClusterClient:
+        """The real client, pointed here."""
+        api = api_client(Configuration(host=self.url, api_key={"BearerToken": "bearer of-the-tests"}))
+        given = {
+            "timeout": (1.0, 1.0),
+            "patience_seconds": 3.0,
+            "rest_seconds": 0.0,
+            "sleep": lambda seconds: time.sleep(seconds / 50),
+        }
+        return ClusterClient(api=api, namespace=NAMESPACE, **{**given, **options})
+
+    def take_fault(self, *, method: str, path: str) -> Fault | None:
+        """The first fault, if it is meant for this request."""
+        with self._changed:
+            self.requests.append((method, path))
+            if self.faults and self.faults[0].method in ("", method) and self.faults[0].part in path:
+                return self.faults.popleft()
+            return None
+
+    def events_after(self, *, kind: str, version: int, seconds: float) -> Iterator[Json]:
+        """Watch events, until the time is over."""
+        until = time.monotonic() + seconds
+        with self._changed:
+            if version < self._oldest:
+                yield {
+                    "type": "ERROR",
+                    "object": {"kind": "Status", "code": 410, "message": "too old resource version"},
+                }
+                return
+        while True:
+            with self._changed:
+                ready = [event for event in self._events if event[0] > version and event[1] == kind]
+                if not ready:
+                    left = until - time.monotonic()
+                    if left <= 0 or self._closing:
+                        return
+                    self._changed.wait(min(left, 0.2))
+                    continue
+            for number, _, event, item in ready:
+                version = number
+                yield {"type": event, "object": item}
+
+    @property
+    def version(self) -> int:
+        return self._version
+
+
+def _owner(pod: Json) -> str:
+    return pod["metadata"]["ownerReferences"][0]["name"]
+
+
+def _selected(item: Json, selector: str) -> bool:
+    labels = item["metadata"].get("labels", {})
+    return all(labels.get(key) == value for key, _, value in (part.partition("=") for part in selector.split(",")))
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that hang up are part of the tests."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    fake: FakeKubernetesApi
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def do_PATCH(self) -> None:
+        self._serve()
+
+    def do_DELETE(self) -> None:
+        self._serve()
+
+    def _serve(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        fault = self.fake.take_fault(method=self.command, path=self.path)
+        if fault and fault.drop == "before":
+            return self._hang_up()
+        if fault and fault.status:
+            return self._answer(fault.status, fault.body or _status(fault.status, "told to fail"), fault.retry_after)
+        if self.headers.get("Authorization", "").lower() != "bearer of-the-tests":
+            return self._answer(401, _status(401, "Unauthorized"))
+        query = {key: values[-1] for key, values in parse_qs(urlsplit(self.path).query).items()}
+        if query.get("watch"):
+            return self._watch(query)
+        status, answer = self._do(query, json.loads(body or b"{}"))
+        if fault and fault.drop == "after":
+            return self._hang_up()
+        if fault and fault.delay:
+            time.sleep(fault.delay)
+        return self._answer(status, answer)
+
+    @property
+    def _named(self) -> tuple[str, str]:
+        """Kind and name; the path ends with .../namespaces/NAMESPACE/KIND[/NAME]."""
+        before, _, rest = urlsplit(self.path).path.partition(f"/namespaces/{NAMESPACE}/")
+        kind, _, name = rest.partition("/")
+        known = {"jobs": "/apis/batch/v1", "pods": "/api/v1", "workloads": "/apis/kueue.x-k8s.io/v1beta2"}
+        return (kind, name) if known.get(kind) == before else ("", "")
+
+    def _do(self, query: dict[str, str], body: Json) -> tuple[int, Json]:
+        kind, name = self._named
+        if kind in ("", "workloads") and not self.fake.all("workloads"):
+            return 404, _status(404, "the server could not find the requested resource")
+        if self.command == "POST":
+            return self._create(kind, body)
+        if not name:
+            return self._list(kind, query)
+        found = self.fake.get(kind, name)
+        if found is None:
+            return 404, _status(404, f'{kind} "{name}" not found')
+        if self.command == "PATCH":
+            assert self.headers["Content-Type"] == "application/merge-patch+json"
+            return 200, self.fake.put(kind, merge_patch(found, body))
+        if self.command == "DELETE":
+            wanted = body.get("preconditions", {}).get("uid", found["metadata"]["uid"])
+            if wanted != found["metadata"]["uid"]:
+                return 409, _status(409, "the UID in the precondition does not match")
+            assert body["propagationPolicy"] == "Background", "without it a Job's pods would stay"
+            self.fake.remove(kind, name)
+        return 200, found
+
+    def _create(self, kind: str, body: Json) -> tuple[int, Json]:
+        if self.fake.get(kind, body["metadata"]["name"]) is not None:
+            return 409, _status(409, f'{kind} "{body["metadata"]["name"]}" already exists')
+        try:
+            validate(body, version=self.fake.schema_version)
+        except kubernetes_validate.ValidationError as error:
+            return 422, _status(422, error.message)
+        return 201, self.fake.put(kind, body)
+
+    def _list(self, kind: str, query: dict[str, str]) -> tuple[int, Json]:
+        found = [item for item in self.fake.all(kind) if _selected(item, query["labelSelector"])]
+        start, limit = int(query.get("continue", 0)), int(query.get("limit", 10_000))
+        metadata = {"resourceVersion": str(self.fake.version)}
+        if start + limit < len(found):
+            metadata["continue"] = str(start + limit)
+        return 200, {"kind": "List", "metadata": metadata, "items": found[start : start + limit]}
+
+    def _watch(self, query: dict[str, str]) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        kind, _ = self._named
+        events = self.fake.events_after(
+            kind=kind, version=int(query["resourceVersion"]), seconds=float(query["timeoutSeconds"])
+        )  # fmt: skip
+        for event in events:
+            if event["type"] == "ERROR" or _selected(event["object"], query["labelSelector"]):
+                line = json.dumps(event).encode() + b"\n"
+                # In two chunks: a client must put lines together itself.
+                for part in (line[:20], line[20:]):
+                    self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+                self.wfile.flush()
+            if self.fake.faults and self.fake.faults[0].part == "during watch":
+                self.fake.faults.popleft()
+                return self._hang_up()
+        self.wfile.write(b"0\r\n\r\n")
+        return None
+
+    def _hang_up(self) -> None:
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _answer(self, status: int, answer: Json | bytes, retry_after: str = "") -> None:
+        data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        if retry_after:
+            self.send_header("Retry-After", retry_after)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *arguments: object) -> None:
+        """Nothing: tests need no access log."""
+
+
+def _status(code: int, message: str) -> Json:
+    return {"kind": "Status", "apiVersion": "v1", "code": code, "message": message}

@@ -1,0 +1,206 @@
+"""The launcher: one Job per evaluation whatever happens, and no Job that nobody wants."""
+
+import threading
+from contextlib import suppress
+
+import pytest
+
+from gpu_jobs.launchers import FindsOrphans, LaunchError, LaunchGivenUpError, Liveness
+from gpu_jobs.launchers.kubernetes import Follower, Reason, State
+from tests.fakes.kubernetes_api import Fault
+from tests.fakes.kubernetes_cluster import starts
+from tests.gpu_jobs.kubernetes.making import EVALUATION, OTHER, make_launcher
+
+JOB = f"planarena-{EVALUATION}-g1"
+
+
+@pytest.fixture
+def launcher(api, cluster):
+    return make_launcher(api, cluster)
+
+
+def names_of(api, kind="jobs"):
+    return [item["metadata"]["name"] for item in api.all(kind)]
+
+
+def test_one_job_per_evaluation_whoever_asks(api, cluster, launcher):
+    assert launcher.ensure(evaluation_id=EVALUATION) == JOB
+    cluster.tick()
+    assert launcher.ensure(evaluation_id=EVALUATION) == JOB
+    assert make_launcher(api, cluster).ensure(evaluation_id=EVALUATION) == JOB
+    assert launcher.ensure(evaluation_id=OTHER) == JOB.replace(EVALUATION, OTHER)
+    assert len(names_of(api)) == 2
+    assert isinstance(launcher, FindsOrphans)
+
+
+def test_many_at_once_make_one_job(api, cluster):
+    handles = []
+    ask = [
+        threading.Thread(target=lambda: handles.append(make_launcher(api, cluster).ensure(evaluation_id=EVALUATION)))
+        for _ in range(6)
+    ]
+    for thread in ask:
+        thread.start()
+    for thread in ask:
+        thread.join()
+    assert handles == [JOB] * 6
+    assert names_of(api) == [JOB]
+
+
+def test_a_stranger_of_the_same_name_is_not_adopted(api, launcher):
+    launcher.ensure(evaluation_id=EVALUATION)
+    stranger = api.get("jobs", JOB)
+    stranger["metadata"]["labels"] = {"app": "somebody's"}
+    api.put("jobs", stranger)
+    with pytest.raises(LaunchGivenUpError, match="Something else in the cluster has the name"):
+        launcher.ensure(evaluation_id=EVALUATION)
+
+
+def test_pods_are_known_by_the_names_under_which_they_take_leases(api, cluster, launcher):
+    handle = launcher.ensure(evaluation_id=EVALUATION)
+    assert launcher.alive(handle=handle).alive is None
+    cluster.tick()
+    pod = names_of(api, "pods")[0]
+    assert launcher.alive(handle=handle).alive is True
+    assert launcher.alive(handle=pod).alive is True
+    api.remove("pods", pod)
+    assert launcher.alive(handle=pod) == Liveness(alive=False, reason="it was deleted in the cluster")
+
+
+@pytest.mark.parametrize("handle", ["", "local-1234", "ada-workstation-1", f"other-{EVALUATION}-g1", "planarena-x-g1"])
+def test_of_workers_that_others_started_nothing_is_known(api, launcher, handle):
+    assert launcher.alive(handle=handle) == Liveness(alive=None)
+    launcher.stop(handle=handle)
+    assert api.requests == []
+
+
+def test_while_the_cluster_is_silent_nothing_is_known_and_nothing_is_taken_for_dead(api, cluster):
+    launcher = make_launcher(api, cluster, client={"patience_seconds": 0.1})
+    handle = launcher.ensure(evaluation_id=EVALUATION)
+    api.faults.extend([Fault(status=503)] * 1000)
+    assert launcher.alive(handle=handle).alive is None
+    for call in (
+        lambda: launcher.ensure(evaluation_id=EVALUATION),
+        lambda: launcher.stop(handle=handle),
+        lambda: launcher.status(evaluation_id=EVALUATION),
+        lambda: launcher.stop_orphans(wanted=lambda ids: ids),
+    ):
+        with pytest.raises(LaunchError, match="could not be"):
+            call()
+
+
+def test_stopping_deletes_the_job_with_its_pods_once_and_for_all(api, cluster, launcher):
+    handle = launcher.ensure(evaluation_id=EVALUATION)
+    launcher.ensure(evaluation_id=OTHER)
+    cluster.tick()
+    launcher.stop(handle=handle)
+    launcher.stop(handle=handle)
+    assert names_of(api) == [JOB.replace(EVALUATION, OTHER)]
+    assert all(OTHER in name for name in names_of(api, "pods"))
+    assert launcher.alive(handle=handle) == Liveness(alive=False, reason="it was deleted in the cluster")
+
+
+def test_orphans_are_stopped_and_nothing_else(api, cluster, launcher):
+    launcher.ensure(evaluation_id=EVALUATION)
+    launcher.ensure(evaluation_id=OTHER)
+    foreign = make_launcher(api, cluster, instance="staging")
+    foreign.ensure(evaluation_id=EVALUATION)
+    asked = []
+
+    def wanted(ids):
+        asked.append(set(ids))
+        return {OTHER}
+
+    assert launcher.stop_orphans(wanted=wanted) == [JOB]
+    assert asked == [{EVALUATION, OTHER}]
+    assert launcher.stop_orphans(wanted=wanted) == []
+    assert names_of(api) == [JOB.replace(EVALUATION, OTHER), f"staging-{EVALUATION}-g1"]
+
+
+def test_an_evaluation_that_begins_during_the_search_for_orphans_keeps_its_job(api, cluster, launcher):
+    launcher.ensure(evaluation_id=OTHER)
+
+    def wanted(ids):
+        launcher.ensure(evaluation_id=EVALUATION)
+        return {OTHER}
+
+    assert launcher.stop_orphans(wanted=wanted) == []
+    assert len(names_of(api)) == 2
+
+
+def test_something_that_is_no_id_never_reaches_the_cluster(api, launcher):
+    with pytest.raises(LaunchGivenUpError, match="is no evaluation's id"):
+        launcher.ensure(evaluation_id="a,b=c")
+    assert api.requests == []
+
+
+CRASH_POINTS = [Fault(drop=when) for when in ("before", "after")] + [Fault(status=500), Fault(delay=1.5)]
+
+
+@pytest.mark.parametrize("fault", CRASH_POINTS)
+@pytest.mark.parametrize("call", range(5))
+def test_a_process_that_dies_at_any_call_leaves_one_job_that_the_next_adopts(api, cluster, call, fault):
+    """The dying process gets no second try of a call: whatever the server did stays, and nobody knows of it.
+
+    Its calls are: list, create; then, once the cluster has acted, list and list of pods, twice.
+    """
+    dying = make_launcher(api, cluster, client={"patience_seconds": 0.0})
+    api.faults.extend([Fault()] * call + [fault])
+    with suppress(LaunchError):
+        for _ in range(3):
+            dying.ensure(evaluation_id=EVALUATION)
+            cluster.tick()
+    assert not api.faults
+    assert make_launcher(api, cluster).ensure(evaluation_id=EVALUATION) == JOB
+    cluster.tick()
+    assert names_of(api) == [JOB]
+    assert len(names_of(api, "pods")) == 2
+
+
+def test_status_is_that_of_the_last_job(api, cluster, launcher):
+    assert launcher.status(evaluation_id=EVALUATION).reason is Reason.DELETED
+    launcher.ensure(evaluation_id=EVALUATION)
+    cluster.tick()
+    assert launcher.status(evaluation_id=EVALUATION).state is State.RUNNING
+
+
+def follow(api, found, stopped, **options):
+    follower = Follower(
+        client=api.client(), instance="planarena", on_change=found.append, stopped=stopped, pause_seconds=0.01,
+        watch_seconds=1, **options,
+    )  # fmt: skip
+    thread = threading.Thread(target=follower.follow, kwargs={"kind": "pods"}, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_follower_tells_of_changes_also_after_drops_and_forgotten_versions(api, cluster, launcher):
+    found, stopped = [], threading.Event()
+    launcher.ensure(evaluation_id=EVALUATION)
+    cluster.fate = lambda *_: None
+    cluster.tick()
+    api.faults.append(Fault(status=500))
+    thread = follow(api, found, stopped)
+    wait_for(lambda: EVALUATION in found)
+    for trouble in (None, Fault(part="during watch", method="WATCH"), "forget"):
+        found.clear()
+        if trouble == "forget":
+            api.forget_events()
+        elif trouble:
+            api.faults.append(trouble)
+        cluster.fate = starts
+        for pod in api.all("pods"):
+            api.put("pods", pod)
+        wait_for(lambda: EVALUATION in found)
+    stopped.set()
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+def wait_for(holds, seconds=10.0):
+    event = threading.Event()
+    for _ in range(int(seconds / 0.02)):
+        if holds():
+            return
+        event.wait(0.02)
+    raise AssertionError("it did not happen")

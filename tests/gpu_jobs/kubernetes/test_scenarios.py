@@ -1,0 +1,221 @@
+"""What goes wrong in clusters: each ends in the right state, with a sentence, in time, and with nothing left behind.
+
+`drive` does what the reconciler does: it asks for a worker while there is work and none runs.
+"""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from gpu_jobs.launchers import LaunchError, LaunchGivenUpError
+from gpu_jobs.launchers.kubernetes import Reason, State
+from tests.fakes.kubernetes_cluster import disrupted, exits, starts, unschedulable, waits
+from tests.gpu_jobs.kubernetes.making import EVALUATION, make_launcher
+
+MINUTE, HOUR = 60, 3600
+
+
+@dataclass
+class Seen:
+    """What the reconciler saw."""
+
+    sentences: list[str] = field(default_factory=list)
+    given_up: str = ""
+    given_up_after: float = 0.0
+    runs: bool = False
+
+
+def drive(api, cluster, *, seconds, step=30, handle="", until_running=False, **settings):
+    """Reconcile every `step` seconds, each time as a process that has just started: the control plane is restarted at
+    each step, and nothing but the handle in the database survives."""
+    seen = Seen()
+    begun = cluster.now
+    while (cluster.now - begun).total_seconds() < seconds:
+        launcher = make_launcher(api, cluster, **settings)
+        if not (handle and launcher.alive(handle=handle).alive):
+            try:
+                handle = launcher.ensure(evaluation_id=EVALUATION)
+            except LaunchGivenUpError as error:
+                seen.given_up = str(error)
+                seen.given_up_after = (cluster.now - begun).total_seconds()
+                break
+            except LaunchError as error:
+                if str(error) not in seen.sentences[-1:]:
+                    seen.sentences.append(str(error))
+        cluster.later(step)
+        seen.runs = launcher.alive(handle=handle).alive is True if handle else False
+        if seen.runs and until_running:
+            break
+    return seen
+
+
+def assert_nothing_runs(api):
+    assert [pod for pod in api.all("pods") if pod["status"]["phase"] in {"Pending", "Running"}] == []
+    assert [job for job in api.all("jobs") if not job["status"].get("conditions")] == []
+
+
+def status(api, cluster):
+    return make_launcher(api, cluster).status(evaluation_id=EVALUATION)
+
+
+@pytest.mark.parametrize(
+    ("fate", "reason", "sentence", "within"),
+    [
+        (waits("ErrImagePull"), Reason.IMAGE_NOT_PULLED, "image cannot be pulled", 45 * MINUTE),
+        (waits("ImagePullBackOff"), Reason.IMAGE_NOT_PULLED, "image cannot be pulled", 45 * MINUTE),
+        (waits("CreateContainerConfigError"), Reason.CONTAINER_NOT_CREATED, "a secret, is missing", 45 * MINUTE),
+        (exits(137, reason="OOMKilled"), Reason.OUT_OF_MEMORY, "more memory than it may use", 15 * MINUTE),
+        (exits(1), Reason.UNREACHABLE, "could not reach the site", 15 * MINUTE),
+        (unschedulable, Reason.UNSCHEDULABLE, "No machine of the cluster has room", 5 * HOUR),
+    ],
+)
+def test_what_does_not_heal_is_said_retried_and_given_up_in_time(api, cluster, fate, reason, sentence, within):
+    cluster.fate = fate
+    patience = {"ttl_seconds": 24 * HOUR, "schedule_patience_seconds": HOUR}
+    seen = drive(api, cluster, seconds=within, step=within // 40, **patience)
+    assert sentence in seen.sentences[0]
+    assert sentence in seen.given_up
+    assert "ended 3 times" in seen.given_up
+    assert status(api, cluster).reason is reason
+    assert status(api, cluster).state is State.FAILED
+    assert_nothing_runs(api)
+    cluster.later(25 * HOUR)
+    assert api.all("jobs") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"), [(2, "does not fit the site"), (10, "submission unusable"), (19, "submission unusable")]
+)
+def test_what_would_fail_again_fails_at_once(api, cluster, code, sentence):
+    cluster.fate = exits(code)
+    seen = drive(api, cluster, seconds=10 * MINUTE)
+    assert sentence in seen.given_up
+    assert seen.given_up_after <= 60
+    assert len(api.all("jobs")) == 1
+    assert_nothing_runs(api)
+
+
+@pytest.mark.parametrize(
+    ("why", "reason"),
+    [
+        ("PreemptionByScheduler", "it made way for work of higher priority"),
+        ("DeletionByTaintManager", "its machine was lost"),
+        ("EvictionByEvictionAPI", "it was evicted from its machine"),
+        ("TerminationByKubelet", "it was evicted from its machine"),
+    ],
+)
+def test_disruptions_cost_a_pod_and_never_the_job(api, cluster, why, reason):
+    # Far more often than pods may fail by their own fault.
+    cluster.fate = disrupted(why, times=12)
+    seen = drive(api, cluster, seconds=30 * MINUTE, until_running=True)
+    assert seen.runs
+    assert not seen.given_up
+    assert len(api.all("jobs")) == 1
+    lost = next(pod["metadata"]["name"] for pod in api.all("pods") if pod["status"]["phase"] == "Failed")
+    liveness = make_launcher(api, cluster).alive(handle=lost)
+    assert (liveness.alive, liveness.reason) == (False, reason)
+
+
+def test_a_node_that_is_lost_while_its_pod_still_says_running(api, cluster):
+    drive(api, cluster, seconds=60)
+    pod = api.all("pods")[0]
+    cluster.update(pod, conditions=[{"type": "DisruptionTarget", "reason": "DeletionByTaintManager"}])
+    liveness = make_launcher(api, cluster).alive(handle=pod["metadata"]["name"])
+    assert (liveness.alive, liveness.reason) == (False, "its machine was lost")
+
+
+def test_a_full_cluster_that_gets_room_goes_on_with_the_same_job(api, cluster):
+    cluster.fate = unschedulable
+    seen = drive(api, cluster, seconds=2 * HOUR, step=300)
+    assert seen.sentences == ["No machine of the cluster has room for the worker at present."]
+    cluster.fate = starts
+    assert drive(api, cluster, seconds=60).runs
+    assert len(api.all("jobs")) == 1
+
+
+def test_an_image_that_is_corrected_in_time_goes_on_with_the_same_job(api, cluster):
+    cluster.fate = waits("ImagePullBackOff")
+    drive(api, cluster, seconds=5 * MINUTE)
+    cluster.fate = starts
+    assert drive(api, cluster, seconds=60).runs
+    assert len(api.all("jobs")) == 1
+
+
+def test_the_deadline_ends_the_job_and_the_rest_gets_another(api, cluster):
+    seen = drive(api, cluster, seconds=90 * MINUTE, step=300, active_deadline_seconds=HOUR)
+    assert seen.sentences == ["The workers took longer than an evaluation may."]
+    assert seen.runs
+    assert [job["metadata"]["labels"]["planarena.io/generation"] for job in api.all("jobs")] == ["1", "2"]
+
+
+def test_a_job_deleted_by_hand_is_replaced(api, cluster):
+    drive(api, cluster, seconds=60)
+    name = api.all("jobs")[0]["metadata"]["name"]
+    api.remove("jobs", name)
+    assert make_launcher(api, cluster).alive(handle=name).reason == "it was deleted in the cluster"
+    assert drive(api, cluster, seconds=60, handle=name).runs
+    assert len(api.all("jobs")) == 1
+
+
+def test_a_job_that_is_still_being_deleted_is_not_adopted(api, cluster):
+    drive(api, cluster, seconds=60)
+    job = api.all("jobs")[0]
+    job["metadata"]["deletionTimestamp"] = cluster.stamp
+    api.put("jobs", job)
+    handle = make_launcher(api, cluster).ensure(evaluation_id=EVALUATION)
+    assert handle.endswith("-g2")
+
+
+def test_workers_that_found_nothing_more_are_started_again_for_what_came_back(api, cluster):
+    """Another worker's lost shard, or a resume: the work queue has ended, the evaluation has not."""
+    cluster.fate = exits(0)
+    drive(api, cluster, seconds=60)
+    assert status(api, cluster).state is State.SUCCEEDED
+    cluster.fate = starts
+    assert drive(api, cluster, seconds=60).runs
+
+
+@pytest.mark.parametrize(
+    ("conditions", "reason"),
+    [
+        ([("QuotaReserved", "False", "Pending")], Reason.QUEUED_FOR_QUOTA),
+        ([("QuotaReserved", "False", "Inadmissible")], Reason.INADMISSIBLE),
+        ([("QuotaReserved", "False", "Pending"), ("Evicted", "True", "Preempted")], Reason.QUOTA_PREEMPTED),
+        ([], Reason.QUEUED_FOR_QUOTA),
+    ],
+)
+def test_kueue_holds_a_job_for_as_long_as_it_likes_and_says_why(api, cluster, conditions, reason):
+    queued = {"queue": "team-a", "suspend": True}
+    make_launcher(api, cluster, **queued).ensure(evaluation_id=EVALUATION)
+    job = api.all("jobs")[0]
+    api.put("workloads", {
+        "metadata": {"name": "w", "labels": {"kueue.x-k8s.io/job-uid": job["metadata"]["uid"]}},
+        "status": {"conditions": [{"type": kind, "status": holds, "reason": why} for kind, holds, why in conditions]},
+    })  # fmt: skip
+    seen = drive(api, cluster, seconds=20 * HOUR, step=4 * HOUR, **queued)
+    assert not seen.given_up
+    assert status(api, cluster).reason is reason
+    assert seen.sentences == [status(api, cluster).sentence]
+    assert api.all("pods") == []
+    admitted = api.all("jobs")[0]
+    admitted["spec"]["suspend"] = False
+    api.put("jobs", admitted)
+    assert drive(api, cluster, seconds=2 * MINUTE, **queued).runs
+    assert len(api.all("jobs")) == 1
+
+
+def test_a_quota_that_forbids_pods_is_said_and_ended_in_time(api, cluster, monkeypatch):
+    monkeypatch.setattr(cluster, "_create_pod", lambda job: None)
+    seen = drive(api, cluster, seconds=HOUR, step=120)
+    assert "a quota or an admission rule may forbid it" in seen.sentences[0]
+    assert seen.given_up
+    assert_nothing_runs(api)
+
+
+def test_a_failed_job_is_not_followed_by_another_at_once(api, cluster):
+    cluster.fate = exits(99)
+    drive(api, cluster, seconds=20, step=5)
+    assert len(api.all("jobs")) == 1
+    seen = drive(api, cluster, seconds=300, step=15)
+    assert len(api.all("jobs")) == 3
+    assert seen.given_up_after >= 90
