@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 
 from evaluator.experts.restormer import Restormer, RestormerConfig
 from evaluator.experts.weights import weights_digest
-from evaluator.lilliput.degradations import Degradation
+from evaluator.lilliput.degradations import SHRINKING, Degradation
 from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training.bank import load_bank
 from evaluator.lilliput.training.export import update_lock, write_config, write_weights
@@ -36,14 +36,14 @@ def objective(work):
     return PixelObjective(RestorationData(bank=bank, degradation=Degradation.NOISE, batch=4, restorers=IDENTITY))
 
 
-class _Doubling:
+class _Enlarging:
     """Stands for super resolution where its quality does not matter."""
 
     def restore(self, pixels):
-        return np.repeat(np.repeat(pixels, 2, axis=1), 2, axis=2)
+        return np.repeat(np.repeat(pixels, SHRINKING, axis=1), SHRINKING, axis=2)
 
 
-IDENTITY = {Degradation.LOW_RESOLUTION: _Doubling()}
+IDENTITY = {Degradation.LOW_RESOLUTION: _Enlarging()}
 
 
 def test_a_resumed_run_ends_with_the_same_weights(work, tmp_path):
