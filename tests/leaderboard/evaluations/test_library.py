@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
+from evaluator.experts.profile import load_profile
 from evaluator.records import Outcome
 from leaderboard.evaluations.library import AddressRefusedError, Library, NotReadyError, TaskOutcome
 
@@ -20,8 +22,13 @@ def test_loopback_and_private_addresses_are_refused_outside_demo_mode(url):
     Library().check_endpoint(url=url, allow_private=True)
 
 
-def test_what_cannot_run_follows_from_suite_and_profile():
-    reasons = Library().not_run_reasons(suite="openagi", profile="lilliput", split="public")
+def test_what_cannot_run_follows_from_suite_and_profile(monkeypatch):
+    asked = {"suite": "openagi", "profile": "lilliput", "split": "public"}
+    assert Library().not_run_reasons(**asked) == {}
+    whole = load_profile("lilliput")
+    fewer = {tool: spec for tool, spec in whole.experts.items() if tool != "Image Captioning"}
+    monkeypatch.setattr("evaluator.experts.profile.load_profile", lambda name: replace(whole, experts=fewer))
+    reasons = Library().not_run_reasons(**asked)
     assert 0 < len(reasons) < 185
     assert all(text.endswith(".") for _, text in reasons.values())
 
