@@ -16,6 +16,7 @@ from evaluator.metrics.statistics import Interval, cluster_bootstrap
 from evaluator.planners.protocol import Planner
 from evaluator.records import Outcome, ResultRecord
 from evaluator.suites.model import Suite
+from evaluator.suites.openagi.gold import RESTORERS
 
 ORDER = (Kind.GOLD, Kind.SHUFFLED, Kind.DROPPED, Kind.NOTHING)
 """From the best to the worst, as a valid image score ranks them."""
@@ -95,11 +96,9 @@ def measure_validity(*, suite: Suite, evaluate: Evaluate, tasks: Sequence[str], 
 
 def _scores(*, suite: Suite, evaluate: Evaluate, tasks: Sequence[str]) -> Iterator[Scored]:
     """In rounds, one variant of every task in each, so that experts see large batches."""
-    movable = frozenset(t.name for t in suite.catalogue.tools.values() if set(t.output_types) == set(t.input_types))
-    waiting = {
-        key: list(variants(task=suite.task(key), catalogue=suite.catalogue, movable=movable & _IMAGE_TOOLS))
-        for key in tasks
-    }
+    # Texts are repaired by one tool only; what can stand in another order restores images.
+    movable = frozenset(RESTORERS.values())
+    waiting = {key: list(variants(task=suite.task(key), catalogue=suite.catalogue, movable=movable)) for key in tasks}
     while any(waiting.values()):
         chosen = {key: rest.pop(0) for key, rest in waiting.items() if rest}
         planner = VariantPlanner(name="variant", plans={key: variant.plan for key, variant in chosen.items()})
@@ -108,10 +107,6 @@ def _scores(*, suite: Suite, evaluate: Evaluate, tasks: Sequence[str]) -> Iterat
                 waiting[record.task] = []
             elif record.score is not None:
                 yield Scored(record.task, record.metric, chosen[record.task], record.score)
-
-
-_IMAGE_TOOLS = frozenset({"Image Super Resolution", "Image Denoising", "Image Deblurring", "Colorization"})
-"""What is put in another order. Texts are repaired by one tool only."""
 
 
 def _by_kind(rows: Sequence[Scored]) -> dict[Kind, dict[str, float]]:

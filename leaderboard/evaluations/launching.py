@@ -14,7 +14,7 @@ from leaderboard.evaluations.models import Evaluation, ShardState
 from leaderboard.planners.models import PlannerKind
 
 if TYPE_CHECKING:
-    from gpu_jobs.launchers.kubernetes import EvaluationFacts, KubernetesLauncher
+    from gpu_jobs.launchers.kubernetes import ClusterClient, EvaluationFacts, KubernetesLauncher, KubernetesSettings
 
 _NOT_FOR_WORKERS = ("PLANARENA_SECRET_KEY", "DATABASE_URL", "BROKER_URL", "EMAIL_HOST_PASSWORD")
 
@@ -52,22 +52,26 @@ def kubernetes_launcher() -> "KubernetesLauncher":
     Raises:
         ImproperlyConfigured: a setting is wrong, or there are no credentials for a cluster.
     """
+    from gpu_jobs.launchers.kubernetes import KubernetesLauncher
+
+    chosen, client = connected_cluster()
+    return KubernetesLauncher(client=client, settings=chosen, facts=evaluation_facts)
+
+
+def connected_cluster() -> "tuple[KubernetesSettings, ClusterClient]":
+    """The settings of the cluster and a client for it.
+
+    Raises:
+        ImproperlyConfigured: a setting is wrong, or there are no credentials for a cluster.
+    """
     # Only those who use it load the client.
-    from gpu_jobs.launchers.kubernetes import (
-        ClusterClient,
-        ClusterError,
-        KubernetesLauncher,
-        SettingsError,
-        connect,
-        settings_from,
-    )
+    from gpu_jobs.launchers.kubernetes import ClusterClient, ClusterError, SettingsError, connect, settings_from
 
     try:
         chosen = settings_from(environment=os.environ, api_url=settings.API_URL)
-        client = ClusterClient(api=connect(chosen), namespace=chosen.namespace)
+        return chosen, ClusterClient(api=connect(chosen), namespace=chosen.namespace)
     except (SettingsError, ClusterError) as error:
         raise ImproperlyConfigured(str(error)) from error
-    return KubernetesLauncher(client=client, settings=chosen, facts=evaluation_facts)
 
 
 def evaluation_facts(evaluation_id: str) -> "EvaluationFacts":

@@ -10,6 +10,8 @@ from evaluator.lilliput.training.bank import Bank
 from evaluator.lilliput.training.loop import Objective, Schedule
 
 EXAMPLES = 24_000
+TRANSLATIONS = 2 * EXAMPLES
+"""How many texts the translator reads: lists of objects are its hardest, and need many."""
 
 
 @dataclass(frozen=True, slots=True)

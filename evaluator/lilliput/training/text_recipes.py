@@ -9,7 +9,7 @@ from evaluator.lilliput.training import language_models as models
 from evaluator.lilliput.training import texts
 from evaluator.lilliput.training.answering import answer_objective
 from evaluator.lilliput.training.loop import Objective, Schedule
-from evaluator.lilliput.training.recipe import EXAMPLES, Recipe
+from evaluator.lilliput.training.recipe import EXAMPLES, TRANSLATIONS, Recipe
 from evaluator.lilliput.training.tokenizers import bilingual_tokenizer, english_tokenizer
 
 
@@ -44,7 +44,7 @@ TEXT_RECIPES: tuple[Recipe, ...] = (
         objective=texts.translation_objective,
         schedule=Schedule(steps=5500, learning_rate=3e-3),
         tokenizer=bilingual_tokenizer,
-        examples=2 * EXAMPLES,
+        examples=TRANSLATIONS,
     ),
     _recipe(
         name="fill-mask",

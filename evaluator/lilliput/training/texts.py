@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from evaluator.lilliput.grammar import draw_document, draw_review
 from evaluator.lilliput.training.corpus import draw_english, draw_maskable, draw_pair, stream
-from evaluator.lilliput.training.recipe import EXAMPLES
+from evaluator.lilliput.training.recipe import EXAMPLES, TRANSLATIONS
 from evaluator.lilliput.training.tokenizers import BEGIN_ID, END_ID, MASK_ID, PAD_ID, encode
 
 _IGNORED = -100
@@ -54,7 +54,7 @@ def translation_objective(*, tokenizer: Tokenizer) -> SequenceObjective:
         source, target = (encode(tokenizer=tokenizer, text=text) for text in (pair.english, pair.german))
         return [*source, END_ID], [*target, END_ID]
 
-    return SequenceObjective(draw_examples(purpose="translation", make=make, count=2 * EXAMPLES))
+    return SequenceObjective(draw_examples(purpose="translation", make=make, count=TRANSLATIONS))
 
 
 def summary_objective(*, tokenizer: Tokenizer) -> SequenceObjective:

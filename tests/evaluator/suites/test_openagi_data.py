@@ -141,7 +141,8 @@ class TestReleasedFolders:
 @pytest.fixture(scope="module")
 def copies(tmp_path_factory):
     """Saved data sets with the columns of the public ones."""
-    datasets = pytest.importorskip("datasets")
+    import datasets  # here, for it takes seconds
+
     root = tmp_path_factory.mktemp("copies")
     images = [photograph(number) for number in range(4)]
     label = datasets.ClassLabel(names=["negative", "positive"])

@@ -3,16 +3,16 @@
 Without it everything comes out the same, up to one sweep later.
 """
 
-import os
 import signal
 import threading
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 
 from leaderboard.config.health import alive_file
+from leaderboard.evaluations.launching import connected_cluster
 from leaderboard.evaluations.queueing import enqueue_reconcile
 
 
@@ -22,19 +22,11 @@ class Command(BaseCommand):
     help = "Watch the Jobs and pods of evaluations, and have what changes reconciled at once."
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
-        from gpu_jobs.launchers.kubernetes import (
-            ClusterClient,
-            ClusterError,
-            Follower,
-            SettingsError,
-            connect,
-            settings_from,
-        )
+        from gpu_jobs.launchers.kubernetes import Follower
 
         try:
-            chosen = settings_from(environment=os.environ, api_url=settings.API_URL)
-            client = ClusterClient(api=connect(chosen), namespace=chosen.namespace)
-        except (SettingsError, ClusterError) as error:
+            chosen, client = connected_cluster()
+        except ImproperlyConfigured as error:
             raise CommandError(str(error)) from error
         stopped = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
