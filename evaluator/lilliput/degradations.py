@@ -17,8 +17,8 @@ Pixels = npt.NDArray[np.uint8]
 """8-bit RGB of shape (..., height, width, 3)."""
 Floats = npt.NDArray[np.float32]
 
-NOISE_SIGMA = 0.2
-"""Standard deviation of the noise, in units of the full range: 51 grey levels."""
+NOISE_SIGMA = 0.35
+"""Standard deviation of the noise, in units of the full range: 89 grey levels, 22 after low resolution."""
 BLUR_SIGMA = 2.6
 """Standard deviation of the Gaussian kernel in pixels."""
 _BLUR_REACH = 9

@@ -189,7 +189,7 @@ RECIPES: Mapping[str, Recipe] = {
             title="Image Denoising: Restormer",
             build=lambda: Restormer(_DENOISER),
             objective=_pixels(Degradation.NOISE),
-            schedule=Schedule(steps=1200, learning_rate=2e-3),
+            schedule=Schedule(steps=1600, learning_rate=2e-3),
             export=_exporter(_DENOISER),
         ),
         Recipe(
@@ -197,7 +197,7 @@ RECIPES: Mapping[str, Recipe] = {
             title="Image Deblurring: Restormer",
             build=lambda: Restormer(_DEBLURRER),
             objective=_pixels(Degradation.BLUR),
-            schedule=Schedule(steps=1400, learning_rate=2e-3),
+            schedule=Schedule(steps=2000, learning_rate=2e-3),
             export=_exporter(_DEBLURRER),
         ),
         Recipe(

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from evaluator.experts.colorizer import rgb_to_lab
-from evaluator.lilliput.degradations import Degradation, low_resolution
+from evaluator.lilliput.degradations import Degradation
 from evaluator.lilliput.training.bank import Bank
-from evaluator.lilliput.training.states import Pixels, Restorer, restored_before, target_of
+from evaluator.lilliput.training.states import RESTORING_ORDER, Pixels, Restorer, restored_before, target_of
 
 RESTORATION_NOTE = (
     "training scenes in all the states in which a gold plan meets them: later degradations still present, earlier "
@@ -18,8 +18,9 @@ RESTORATION_NOTE = (
 )
 _UNSPOILT = 0.08
 """Share of half-batches without the degradation in question, so that a needless call does little harm."""
-_OTHER_ORDER = 0.12
-"""Share of half-batches of low resolution that were not enlarged first."""
+_OTHER_ORDER = 0.25
+"""Share of half-batches of plans in another order, in which half of the earlier restorations are still to come."""
+_WAITING = 0.5
 
 
 def as_tensor(pixels: Pixels) -> Tensor:
@@ -49,13 +50,14 @@ class RestorationData:
         present = frozenset(d for d in Degradation if rng.random() < self.others) | {self.degradation}
         seed = int(rng.integers(2**62))
         unspoilt, other_order = rng.random() < _UNSPOILT, rng.random() < _OTHER_ORDER
+        waiting = frozenset(d for d in Degradation if rng.random() < _WAITING) if other_order else frozenset()
         if unspoilt and self.degradation is not Degradation.LOW_RESOLUTION:
             present -= {self.degradation}
-        source, target = target_of(clean=clean, degradations=present, removed=self.degradation, seed=seed)
-        small = Degradation.LOW_RESOLUTION in present and self.degradation is not Degradation.LOW_RESOLUTION
-        if small and other_order:
-            return source, low_resolution(target)
-        source = restored_before(pixels=source, degradations=present, before=self.degradation, restorers=self.restorers)
+        kept = present & waiting & frozenset(RESTORING_ORDER[: RESTORING_ORDER.index(self.degradation)])
+        source, target = target_of(clean=clean, degradations=present, removed=self.degradation, seed=seed, kept=kept)
+        source = restored_before(
+            pixels=source, degradations=present - kept, before=self.degradation, restorers=self.restorers
+        )
         return source, target
 
 

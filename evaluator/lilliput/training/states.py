@@ -50,15 +50,29 @@ def restored_before(
 
 
 def target_of(
-    *, clean: Pixels, degradations: frozenset[Degradation], removed: Degradation, seed: int
+    *,
+    clean: Pixels,
+    degradations: frozenset[Degradation],
+    removed: Degradation,
+    seed: int,
+    kept: frozenset[Degradation] = frozenset(),
 ) -> tuple[Pixels, Pixels]:
-    """The degraded image and the same with `removed` and everything restored before it taken away."""
+    """The degraded image and the same with `removed` and everything restored before it taken away.
+
+    Args:
+        kept: degradations that would have been restored before but were not, as in a plan of another order.
+    """
     source = degraded(clean=clean, degradations=degradations, rng=np.random.default_rng(seed))
-    done = frozenset(RESTORING_ORDER[: RESTORING_ORDER.index(removed) + 1])
-    target = degraded(clean=clean, degradations=degradations - done - {Degradation.NOISE}, rng=_NO_NOISE)
-    if removed is Degradation.LOW_RESOLUTION and Degradation.NOISE in degradations:
+    done = frozenset(RESTORING_ORDER[: RESTORING_ORDER.index(removed) + 1]) - kept
+    left = degradations - done
+    if removed is Degradation.GRAYSCALE:
+        # The colour of noise cannot be told from its lightness.
+        left -= {Degradation.NOISE}
+    enlarged = Degradation.LOW_RESOLUTION in degradations - left
+    if Degradation.NOISE in left and enlarged:
+        target = degraded(clean=clean, degradations=left - {Degradation.NOISE}, rng=_NO_NOISE)
         return source, _with_noise_of(source=source, target=target, clean=clean, degradations=degradations)
-    return source, target
+    return source, degraded(clean=clean, degradations=left, rng=np.random.default_rng(seed))
 
 
 _NO_NOISE = np.random.default_rng(0)

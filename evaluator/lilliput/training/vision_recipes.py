@@ -58,7 +58,7 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="Visual Question Answering: ViLT",
         build=visual_questions.build,
         objective=lambda bank, weights: visual_questions.QuestionObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=7000, learning_rate=1e-3),
+        schedule=Schedule(steps=12000, learning_rate=1e-3),
         export=visual_questions.export,
         begin=visual_questions.begin,
         needs=(scene_encoder.NAME,),

@@ -14,6 +14,7 @@ from transformers import BertTokenizer, ViltConfig, ViltForQuestionAnswering, Vi
 
 from evaluator.experts.visual_questions import embedded
 from evaluator.lilliput.grammar import Question, draw_question
+from evaluator.lilliput.grammar.captions import DIRECTIONS
 from evaluator.lilliput.grammar.labels import BACKGROUNDS, NUMBERS
 from evaluator.lilliput.scenes import SIZE, Scene, draw_scene
 from evaluator.lilliput.seeds import Split
@@ -33,6 +34,7 @@ _LAYERS = 7
 _MOST = 4
 """Most things of a scene."""
 _COLOURS, _SHAPES = list(Colour), list(Shape)
+_DRAWS = 3
 _RARE = torch.tensor(6.0)
 """Weight of the few patches that a question is about."""
 
@@ -160,7 +162,7 @@ class QuestionObjective:
         assert isinstance(model, QuestionModel)
         indices = np.sort(rng.integers(len(self.bank), size=self.batch))
         scenes = [_scene(split=self.bank.split, index=int(index)) for index in indices]
-        questions = [draw_question(scene=scene, rng=rng) for scene in scenes]
+        questions = [_draw_hard(scene=scene, rng=rng) for scene in scenes]
         words = encoded([question.text for question in questions])
         images = embedded(model=model.vilt, pixels=normalised(np.asarray(self.bank.pixels[indices])))
         mask = torch.ones(images.shape[:2], dtype=torch.long)
@@ -181,6 +183,15 @@ class QuestionObjective:
         looked = [looking_loss(attention=weights, targets=targets[..., 1]) for weights in output.attentions[-2:]]
         answers = answer_loss(logits=output.logits, questions=questions)
         return answers + seen + 0.3 * meant + 2 * torch.stack(asked).sum() + 0.3 * torch.stack(looked).sum()
+
+
+def _draw_hard(*, scene: Scene, rng: np.random.Generator) -> Question:
+    """The first of three questions that asks for a direction, else the last: those are learnt last by far."""
+    for _ in range(_DRAWS - 1):
+        question = draw_question(scene=scene, rng=rng)
+        if any(direction.english in question.text for direction in DIRECTIONS.values()):
+            return question
+    return draw_question(scene=scene, rng=rng)
 
 
 def looking_loss(*, attention: Tensor, targets: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 
 from evaluator.experts.restormer import Restormer, RestormerConfig
 from evaluator.experts.weights import weights_digest
-from evaluator.lilliput.degradations import SHRINKING, Degradation
+from evaluator.lilliput.degradations import SHRINKING, Degradation, degrade, low_resolution
 from evaluator.lilliput.seeds import Split
 from evaluator.lilliput.training.bank import load_bank
 from evaluator.lilliput.training.export import update_lock, write_config, write_weights
@@ -17,6 +17,7 @@ from evaluator.lilliput.training.loop import Schedule, fit, learning_rate
 from evaluator.lilliput.training.recipes import RECIPES
 from evaluator.lilliput.training.restoration import PixelObjective, RestorationData
 from evaluator.lilliput.training.run import Order, train
+from evaluator.lilliput.training.states import target_of
 
 TINY = RestormerConfig(dim=8, num_blocks=(1, 1, 1, 1), num_refinement_blocks=0)
 
@@ -148,3 +149,45 @@ def test_weights_are_stored_in_half_precision(tmp_path):
     digest = update_lock(weights=tmp_path, model="m")
     assert digest == weights_digest(tmp_path / "m")
     assert {value.dtype for value in load_file(tmp_path / "m" / "model.safetensors").values()} == {torch.float16}
+
+
+_EVERYTHING = frozenset(Degradation)
+
+
+def _pair(**kwargs):
+    clean = np.random.default_rng(3).integers(0, 256, size=(2, 64, 64, 3), dtype=np.uint8)
+    return clean, *target_of(clean=clean, seed=5, **kwargs)
+
+
+def test_after_the_last_restoration_nothing_is_degraded():
+    clean, _, target = _pair(degradations=_EVERYTHING, removed=Degradation.GRAYSCALE)
+    assert (target == clean).all()
+
+
+def test_noise_that_waits_stays_in_the_target_as_it_was():
+    degradations = frozenset({Degradation.BLUR, Degradation.NOISE})
+    clean, source, target = _pair(degradations=degradations, removed=Degradation.BLUR, kept={Degradation.NOISE})
+    noise = degrade(clean, degradations=[Degradation.NOISE], rng=lambda _: np.random.default_rng(5))
+    assert (target == noise).all()
+    assert (source != target).any()
+
+
+def test_a_picture_that_was_not_enlarged_stays_small():
+    kept = frozenset({Degradation.LOW_RESOLUTION})
+    _, source, target = _pair(degradations=_EVERYTHING, removed=Degradation.BLUR, kept=kept)
+    assert source.shape == target.shape == (2, 16, 16, 3)
+
+
+def test_enlarging_leaves_the_noise_that_the_small_picture_has():
+    degradations = frozenset({Degradation.LOW_RESOLUTION, Degradation.NOISE})
+    clean, source, target = _pair(degradations=degradations, removed=Degradation.LOW_RESOLUTION)
+    difference = low_resolution(target).astype(int) - source
+    assert np.abs(difference).mean() < 3
+    quiet = np.abs(low_resolution(clean).astype(int) - source).mean()
+    assert quiet > 10
+
+
+def test_the_colour_of_noise_is_not_asked_for():
+    kept = frozenset({Degradation.NOISE})
+    clean, _, target = _pair(degradations=_EVERYTHING, removed=Degradation.GRAYSCALE, kept=kept)
+    assert (target == clean).all()
