@@ -111,14 +111,20 @@ class Evaluator:
     def _execute(self, planned: Sequence[_Planned]) -> Iterator[ResultRecord]:
         open_tasks = {item.task.key: (item, dict[int, JobResult]()) for item in planned}
         jobs = [self._job(item=item, index=index) for item in planned for index in range(self._count)]
-        for result in self.engine.run(jobs):
-            item, results = open_tasks[result.job.task]
-            results[result.job.sample] = result
-            if len(results) == self._count:
-                yield self._score(item=item, results=[results[index] for index in range(self._count)])
+        try:
+            for result in self.engine.run(jobs):
+                item, results = open_tasks[result.job.task]
+                results[result.job.sample] = result
+                if len(results) == self._count:
+                    yield self._score(item=item, results=[results[index] for index in range(self._count)])
+        except Exception:
+            self._samples.forget()
+            raise
 
     def _job(self, *, item: _Planned, index: int) -> Job:
         resources = self._samples.inputs(task=item.task, index=index)
+        # Kept here and not when it is needed: the engine writes it before it hands out the first result.
+        self._samples.reference(task=item.task, index=index)
         return Job(task=item.task.key, sample=index, plan=item.plan.plan, resources=resources)
 
     def _score(self, *, item: _Planned, results: Sequence[JobResult]) -> ResultRecord:

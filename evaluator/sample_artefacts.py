@@ -26,6 +26,11 @@ class KeptSamples:
             self._inputs[key] = {name: self._engine.keep(value) for name, value in values.items()}
         return self._inputs[key]
 
+    def forget(self) -> None:
+        """Put everything into the store anew when asked: some of it may not have reached it."""
+        self._inputs.clear()
+        self._references.clear()
+
     def reference(self, *, task: Task, index: int) -> ArtefactReference:
         """What a right answer looks like."""
         key = (task.key if self._sharing is None else self._sharing.reference_key(task=task), index)

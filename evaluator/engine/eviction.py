@@ -1,6 +1,7 @@
 """Keeping a folder of objects below a size: what was not used for the longest time goes first."""
 
 import logging
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ class Evictor:
         self._keep = keep_seconds
         self._bytes: int | None = None
         """As of the last look; what other processes added since is seen at the next."""
+        self._lock = threading.Lock()
         self._holds: list[float] = []
         """When the runs began that are not over."""
 
@@ -47,12 +49,13 @@ class Evictor:
 
     def added(self, size: int) -> None:
         """An object was added; remove others if there are too many bytes now."""
-        if self._bytes is None:
-            self._bytes = sum(found.size for found in self._look())
-        else:
-            self._bytes += size
-        if self._bytes > self._limit:
-            self._evict()
+        with self._lock:
+            if self._bytes is None:
+                self._bytes = sum(found.size for found in self._look())
+            else:
+                self._bytes += size
+            if self._bytes > self._limit:
+                self._evict()
 
     def _evict(self) -> None:
         found = sorted(self._look())

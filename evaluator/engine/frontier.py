@@ -43,6 +43,10 @@ class Frontier:
         """Steps that were expected and have come, or will not come any more."""
         self._coming.subtract(step.tool for step in steps)
 
+    def holds(self, node: Node) -> bool:
+        """Whether the same call is queued already."""
+        return node.key in self._pending.get(node.spec.tool, ())
+
     def add(self, *, node: Node, state: JobState, step: Step) -> None:
         """A step that can be executed. It joins the node with the same key if there is one."""
         same = self._pending.setdefault(step.tool, {}).setdefault(node.key, node)

@@ -1,6 +1,6 @@
 """Jobs: one checked plan on one sample, and how far it has come."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -49,6 +49,34 @@ class JobResult:
     failure: StepFailure | None
 
 
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What needs what in a plan: the same for all of its jobs, and never changed by them."""
+
+    lacking: Mapping[str, int]
+    """Step id to the number of inputs that other steps make."""
+    users: Mapping[str, Sequence[Step]]
+    """Reference that a step makes to the steps that need it."""
+    ready: Sequence[Step]
+    """Steps that need no other."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> "Outline":
+        """The outline of a plan."""
+        made = {reference for step in plan.steps for reference in step.outputs.values()}
+        # What no step makes is a resource or a literal.
+        needed = {step.id: {value for value in step.inputs.values() if value in made} for step in plan.steps}
+        users: dict[str, list[Step]] = {}
+        for step in plan.steps:
+            for reference in needed[step.id]:
+                users.setdefault(reference, []).append(step)
+        return cls(
+            lacking={step: len(references) for step, references in needed.items()},
+            users=users,
+            ready=[step for step in plan.steps if not needed[step.id]],
+        )
+
+
 @dataclass(slots=True)
 class JobState:
     """How far a job has come; owned by the engine's run. Every change costs only the steps that it concerns."""
@@ -59,26 +87,28 @@ class JobState:
     """Steps whose inputs are there and that have not been started, in the order in which they became ready."""
     lacking: dict[str, int] = field(default_factory=dict)
     """Step id to the number of its inputs that are still to be made; given up and started steps are not in it."""
-    users: dict[str, list[Step]] = field(default_factory=dict)
+    users: dict[str, Sequence[Step]] = field(default_factory=dict)
     """Reference to the steps that need it, until it is made."""
     running: dict[str, Step] = field(default_factory=dict)
     done: dict[str, StepRun] = field(default_factory=dict)
     failures: list[StepFailure] = field(default_factory=list)
 
     @classmethod
-    def begin(cls, job: Job) -> "JobState":
-        """The state before the first step."""
-        state = cls(job=job, values={f"${name}": reference for name, reference in job.resources.items()})
-        made = {reference for step in job.plan.steps for reference in step.outputs.values()}
-        for step in job.plan.steps:
-            # What no step makes is a resource or a literal.
-            needed = {value for value in step.inputs.values() if value in made}
-            state.lacking[step.id] = len(needed)
-            for reference in needed:
-                state.users.setdefault(reference, []).append(step)
-            if not needed:
-                state.ready.append(step)
-        return state
+    def begin(cls, job: Job, *, outline: Outline | None = None) -> "JobState":
+        """The state before the first step.
+
+        Args:
+            job: the job.
+            outline: its plan's, if known.
+        """
+        outline = outline or Outline.of(job.plan)
+        return cls(
+            job=job,
+            values={f"${name}": reference for name, reference in job.resources.items()},
+            ready=list(outline.ready),
+            lacking=dict(outline.lacking),
+            users=dict(outline.users),
+        )
 
     def take_ready(self) -> Iterator[Step]:
         """Start each step whose inputs are all there, also those that become ready meanwhile, and yield it."""

@@ -10,7 +10,7 @@ under a key that says so: between batch shapes they may differ in the last bit, 
 """
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -20,11 +20,12 @@ from evaluator.engine.batches import CRASHES, BatchSizes, Shape, Sized, buckets,
 from evaluator.engine.clock import Stopwatch
 from evaluator.engine.devices import is_out_of_memory
 from evaluator.engine.frontier import Frontier, Node
-from evaluator.engine.jobs import FailureKind, Job, JobResult, JobState, StepFailure
+from evaluator.engine.jobs import FailureKind, Job, JobResult, JobState, Outline, StepFailure
 from evaluator.engine.keys import step_key, step_seed
 from evaluator.engine.pool import Experts
 from evaluator.engine.progress import Listener, Tracker
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
+from evaluator.engine.writing import WritesBehind
 from evaluator.experts.protocol import Expert, ExpertError, ExpertSpec
 from evaluator.plans.model import Step
 from evaluator.records import ArtefactReference, StepRun
@@ -64,10 +65,10 @@ class Engine:
         cache_bytes: how much of decoded values is kept in memory.
         """
         self.pool = pool
-        self.store = store
+        self.store = WritesBehind(store)
         self.salt = salt
         self.listener = listener
-        self.artefacts = Artefacts(store=store, cache_bytes=cache_bytes)
+        self.artefacts = Artefacts(store=self.store, cache_bytes=cache_bytes)
         self.batch_sizes = BatchSizes()
         self.calls: Counter[str] = Counter()
         """Items that experts really worked on, by tool, since the engine was made."""
@@ -82,15 +83,20 @@ class Engine:
         return self.artefacts.value(reference)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[JobResult]:
-        """Execute the jobs and yield each as soon as it is over. One failing call never stops the others.
+        """Execute the jobs and yield each as soon as it is over and all that it names, and all that was kept before,
+        is written. One failing call never stops the others.
 
         May be left at any point: what was executed is in the store, and the next run goes on from there.
 
         Raises:
             ValueError: a plan has a cycle, which `check_plan` would have told.
+            OSError: the store cannot be written; or what else it raises.
         """
         with self.store.held():
-            yield from _Run(engine=self, jobs=jobs).results()
+            try:
+                yield from _Run(engine=self, jobs=jobs).results()
+            finally:
+                self.store.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +122,10 @@ class _Run:
 
     def __init__(self, *, engine: Engine, jobs: Iterable[Job]) -> None:
         self._engine = engine
-        self._states = [JobState.begin(job) for job in jobs]
+        self._states = list(_begun(jobs))
         self._open = len(self._states)
+        self._outbox: deque[tuple[int, JobResult]] = deque()
+        """Jobs that are over, each with the number of writes that it waits for."""
         self._frontier = Frontier()
         self._known: dict[str, _Found] = {}
         """By node key, what this run looked up or made: most steps are asked for by several jobs."""
@@ -133,28 +141,37 @@ class _Run:
     def results(self) -> Iterator[JobResult]:
         """See `Engine.run`."""
         states, self._states = self._states, []
-        yield from self._advance(states)
+        self._advance(states)
         del states
+        yield from self._written()
         while self._frontier:
             loaded = [tool for tool in self._frontier.pending_tools if self._engine.pool.is_loaded(tool)]
             tool = self._frontier.next_tool(loaded=loaded)
             self._tracker.tell(tool)
             for nodes in self._run_tool(tool=tool, nodes=self._frontier.take(tool)):
                 touched = {id(state): state for node in nodes for state, _ in node.waiters}
-                yield from self._advance(list(touched.values()))
+                self._advance(list(touched.values()))
                 self._tracker.tell(tool)
+                yield from self._written()
+        self._engine.store.flush()
+        yield from self._written()
         if self._open:
             raise ValueError("a plan with a cycle was given to the engine")
 
-    def _advance(self, states: Sequence[JobState]) -> Iterator[JobResult]:
-        """Start what can be started, and yield the jobs that are over."""
+    def _written(self) -> Iterator[JobResult]:
+        """The jobs that are over and of which everything is in the store."""
+        while self._outbox and self._engine.store.written(self._outbox[0][0]):
+            yield self._outbox.popleft()[1]
+
+    def _advance(self, states: Sequence[JobState]) -> None:
+        """Start what can be started, and put the jobs that are over into the outbox."""
         for state in states:
             for step in state.take_ready():
                 self._start(state=state, step=step)
             if state.is_over:
                 self._open -= 1
                 self._tracker.job_over()
-                yield state.result()
+                self._outbox.append((self._engine.store.asked, state.result()))
 
     def _start(self, *, state: JobState, step: Step) -> None:
         """Resolve a step from what is known or stored; else queue it."""
@@ -162,7 +179,9 @@ class _Run:
         self._tracker.step_ready(step.tool)
         inputs = {name: state.values.get(value) or self._engine.keep(value) for name, value in step.inputs.items()}
         node = self._node(spec=self._engine.pool.spec(step.tool), inputs=inputs, sample=state.job.sample)
-        found = self._known.get(node.key) or self._stored(node=node, size=node.spec.batch_size)
+        found = self._known.get(node.key)
+        if found is None and not self._frontier.holds(node):
+            found = self._stored(node=node, size=node.spec.batch_size)
         if found is not None:
             self._resolve(state=state, step=step, node=node, found=found)
         elif node.key in self._failed:
@@ -307,10 +326,7 @@ class _Run:
     def _resolve(self, *, state: JobState, step: Step, node: Node, found: _Found, seconds: float | None = None) -> None:
         """Give a job the outputs of a step; without seconds they were there already."""
         self._tracker.steps_over(1)
-        run = _step_run(step=step, node=node, key=found.key)
-        run.outputs = dict(found.outputs)
-        run.cached = seconds is None
-        run.seconds = round(seconds or 0.0, 6)
+        run = _step_run(step=step, node=node, found=found, seconds=seconds)
         state.finish_step(run=run)
 
     def _give_up(self, *, node: Node, kind: FailureKind, message: str) -> None:
@@ -321,12 +337,20 @@ class _Run:
 
     def _fail(self, *, state: JobState, step: Step, node: Node) -> None:
         known = self._failed[node.key]
-        run = _step_run(step=step, node=node, key=node.key)
-        run.error = known.message
+        run = _step_run(step=step, node=node, found=_Found(key=node.key, outputs={}), seconds=0.0, error=known.message)
         failure = StepFailure(kind=known.kind, step=step.id, message=known.message)
         given_up = state.fail_step(failure=failure, run=run)
         self._frontier.forget(given_up)
         self._tracker.steps_over(1 + len(given_up))
+
+
+def _begun(jobs: Iterable[Job]) -> Iterator[JobState]:
+    """The states before the first step; jobs of one plan share its outline."""
+    outlines: dict[int, Outline] = {}
+    for job in jobs:
+        # The jobs keep their plans, so that no other object gets the same id.
+        outline = outlines.setdefault(id(job.plan), outlines.get(id(job.plan)) or Outline.of(job.plan))
+        yield JobState.begin(job, outline=outline)
 
 
 def _key(*, node: Node, size: int) -> str:
@@ -336,14 +360,16 @@ def _key(*, node: Node, size: int) -> str:
     return step_key(spec=node.spec, inputs=digests, batch_size=size, seed=node.seed)
 
 
-def _step_run(*, step: Step, node: Node, key: str) -> StepRun:
-    return StepRun(
+def _step_run(*, step: Step, node: Node, found: _Found, seconds: float | None, error: str | None = None) -> StepRun:
+    # Without validation: there are many, and all of it was made here.
+    return StepRun.model_construct(
         step=step.id,
         tool=step.tool,
         expert=node.spec.id,
-        key=key,
+        key=found.key,
         inputs=dict(node.inputs),
-        outputs={},
-        cached=False,
-        seconds=0.0,
+        outputs=dict(found.outputs),
+        cached=seconds is None,
+        seconds=round(seconds or 0.0, 6),
+        error=error,
     )

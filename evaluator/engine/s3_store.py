@@ -26,6 +26,9 @@ class S3Store:
     executed. boto3 tries again what may succeed later, and signs with the usual AWS variables.
     """
 
+    parallel_writes = 8
+    """boto3 keeps ten connections."""
+
     def __init__(self, *, bucket: str, prefix: str = "", client: Any) -> None:
         """Args:
         bucket: its name; it must exist.
@@ -112,6 +115,7 @@ class CachedStore:
         """
         self._near = near
         self._far = far
+        self.parallel_writes = far.parallel_writes
 
     def has(self, digest: str) -> bool:
         return self._near.has(digest) or self._far.has(digest)

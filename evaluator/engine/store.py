@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol
 
@@ -35,7 +35,15 @@ class ObjectDamagedError(Exception):
 
 
 class Store(Protocol):
-    """What the engine, the worker and the site need of a store."""
+    """What the engine, the worker and the site need of a store. All of it may be called from several threads."""
+
+    @property
+    def parallel_writes(self) -> int:
+        """How many writes at a time make sense in the background.
+
+        0 where they cost nothing, 1 where they only take turns, more where each waits for a network.
+        """
+        ...
 
     def has(self, digest: str) -> bool:
         """Whether there is an object with this digest."""
@@ -75,6 +83,7 @@ class LocalStore:
     beginning of a run of this process, stay, even if that means more bytes than wanted.
     """
 
+    parallel_writes = 1
     _ENDINGS = {MediaType.PNG: ".png", MediaType.TEXT: ".txt"}
 
     def __init__(self, path: Path, *, max_bytes: int | None = None, keep_seconds: float = KEEP_SECONDS) -> None:
@@ -111,8 +120,9 @@ class LocalStore:
 
     def put(self, artefact: Artefact) -> str:
         digest = artefact.digest
-        if not self.has(digest):
-            _write_atomically(path=self._object_path(digest, artefact.media_type), data=artefact.data)
+        path = self._object_path(digest, artefact.media_type)
+        if not _touch(path):
+            _write_atomically(path=path, data=artefact.data)
             if self._evictor is not None:
                 self._evictor.added(len(artefact.data))
         return digest
@@ -159,6 +169,8 @@ class LocalStore:
 class MemoryStore:
     """A store in memory, for a single run that keeps nothing."""
 
+    parallel_writes = 0
+
     def __init__(self) -> None:
         self._objects: dict[str, Artefact] = {}
         self._steps: dict[str, dict[str, ArtefactReference]] = {}
@@ -199,7 +211,7 @@ def digest_of(data: bytes) -> str:
 
 def step_to_bytes(outputs: Mapping[str, ArtefactReference]) -> bytes:
     """The stored form of a step's outputs."""
-    raw = {name: output.model_dump() for name, output in outputs.items()}
+    raw = {name: {"digest": output.digest, "media_type": output.media_type} for name, output in outputs.items()}
     return json.dumps(raw, sort_keys=True).encode("utf-8")
 
 
@@ -215,10 +227,16 @@ def step_from_bytes(data: bytes) -> dict[str, ArtefactReference]:
     return {name: ArtefactReference.model_validate(value) for name, value in raw.items()}
 
 
-def _touch(path: Path) -> None:
-    """Note that an object was used; the time of its last reading is not kept on all file systems."""
-    with suppress(OSError):
+def _touch(path: Path) -> bool:
+    """Note that an object was used; the time of its last reading is not kept on all file systems. False: not there."""
+    try:
         os.utime(path)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        # It is there, but not ours.
+        return path.exists()
+    return True
 
 
 def _write_atomically(*, path: Path, data: bytes) -> None:

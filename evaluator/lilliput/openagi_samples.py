@@ -21,6 +21,8 @@ SAMPLES_VERSION = "3"
 
 _KEPT = 256
 """How many scenes and pictures are kept for the next task."""
+_KEPT_DEGRADED = 1024
+"""How many degraded pictures; of each picture there are up to 16."""
 
 
 class SampleTask(Protocol):
@@ -71,7 +73,12 @@ def clean_image(*, split: Split, index: int, hidden_seed: str | None = None) -> 
 
 
 def degraded_image(*, split: Split, index: int, degradations: Collection[str], hidden_seed: str | None = None) -> Image:
-    """The same picture degraded; equal for all tasks that name the same degradations."""
+    """The same picture degraded; equal for all tasks that name the same degradations. Shared: do not change it."""
+    return _degraded(split=split, index=index, degradations=frozenset(degradations), hidden_seed=hidden_seed)
+
+
+@lru_cache(maxsize=_KEPT_DEGRADED)
+def _degraded(*, split: Split, index: int, degradations: frozenset[str], hidden_seed: str | None) -> Image:
     pixels = _pixels(split=split, index=index, hidden_seed=hidden_seed)
     spoilt = degrade(
         pixels,
@@ -79,6 +86,14 @@ def degraded_image(*, split: Split, index: int, degradations: Collection[str], h
         rng=lambda kind: generator(split=split, index=index, purpose=kind.value, hidden_seed=hidden_seed),
     )
     return PillowImage.fromarray(spoilt)
+
+
+@lru_cache(maxsize=_KEPT_DEGRADED)
+def _text_sample(*, split: Split, index: int, base: str, hidden_seed: str | None) -> TextSample:
+    scene = _scene(split=split, index=index, hidden_seed=hidden_seed)
+    return TEXT_SAMPLES[base](
+        scene, lambda purpose: generator(split=split, index=index, purpose=purpose, hidden_seed=hidden_seed)
+    )
 
 
 class LilliputSamples:
@@ -139,7 +154,7 @@ class LilliputSamples:
         return _scene(split=self.split, index=index, hidden_seed=self._hidden_seed)
 
     def _sample(self, *, base: str, index: int) -> TextSample:
-        return TEXT_SAMPLES[base](self.scene(index=index), lambda purpose: self._stream(index=index, purpose=purpose))
+        return _text_sample(split=self.split, index=index, base=base, hidden_seed=self._hidden_seed)
 
     def _text(self, *, task: SampleTask, name: str, index: int) -> str:
         """A text input; the mask depends on the text alone, so tasks that mask the same text share it."""

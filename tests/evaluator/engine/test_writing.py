@@ -1,0 +1,128 @@
+"""Writes in the background: nothing is handed out unwritten, and nothing that failed is taken for written."""
+
+import threading
+
+import pytest
+
+from evaluator.engine.store import LocalStore, MemoryStore
+from evaluator.engine.writing import WritesBehind
+from evaluator.records import ArtefactReference
+from evaluator.values import encode
+
+
+class GatedStore(MemoryStore):
+    """Lets nothing through before it is told to; may refuse."""
+
+    parallel_writes = 2
+
+    def __init__(self):
+        super().__init__()
+        self.gate = threading.Event()
+        self.refuses = False
+        self.order = []
+
+    def put(self, artefact):
+        assert self.gate.wait(timeout=30)
+        if self.refuses:
+            raise OSError("no space left")
+        self.order.append(artefact.digest)
+        return super().put(artefact)
+
+    def put_step(self, *, key, outputs):
+        assert self.gate.wait(timeout=30)
+        self.order.append(key)
+        super().put_step(key=key, outputs=outputs)
+
+
+@pytest.fixture
+def gated():
+    store = GatedStore()
+    yield store
+    store.gate.set()
+
+
+def _reference(artefact):
+    return ArtefactReference(digest=artefact.digest, media_type=artefact.media_type)
+
+
+def test_what_is_under_way_can_be_read(gated):
+    behind, artefact = WritesBehind(gated), encode("a red circle")
+    behind.put(artefact)
+    assert not gated.has(artefact.digest)
+    assert behind.has(artefact.digest)
+    assert behind.get(artefact.digest) == artefact
+
+
+def test_written_says_whether_the_first_writes_are_over(gated):
+    behind = WritesBehind(gated)
+    behind.put(encode("one"))
+    asked = behind.asked
+    assert not behind.written(asked)
+    gated.gate.set()
+    behind.flush()
+    assert behind.written(asked)
+    assert gated.has(encode("one").digest)
+
+
+def test_a_step_is_never_there_before_its_objects(gated):
+    behind, artefact = WritesBehind(gated), encode("a blue star")
+    behind.put(artefact)
+    behind.put_step(key="k", outputs={"text": _reference(artefact)})
+    gated.gate.set()
+    behind.flush()
+    assert gated.order.index(artefact.digest) < gated.order.index("k")
+    assert gated.get_step("k") == {"text": _reference(artefact)}
+
+
+def test_a_failed_write_is_told_and_is_tried_again_by_the_next_run(gated):
+    behind, artefact = WritesBehind(gated), encode("a green ring")
+    gated.refuses = True
+    gated.gate.set()
+    behind.put(artefact)
+    with pytest.raises(OSError, match="no space left"):
+        behind.flush()
+    with pytest.raises(OSError, match="no space left"):
+        behind.written(0)
+    behind.close()
+    gated.refuses = False
+    behind.put(artefact)
+    behind.flush()
+    assert gated.has(artefact.digest)
+
+
+def test_who_puts_more_than_memory_should_hold_waits(gated, monkeypatch):
+    monkeypatch.setattr("evaluator.engine.writing.WAITING_BYTES", 3)
+    behind, entered = WritesBehind(gated), threading.Event()
+    behind.put(encode("four"))
+
+    def another():
+        behind.put(encode("more"))
+        entered.set()
+
+    thread = threading.Thread(target=another)
+    thread.start()
+    assert not entered.wait(timeout=0.2)
+    gated.gate.set()
+    assert entered.wait(timeout=30)
+    thread.join()
+    behind.flush()
+    assert gated.has(encode("more").digest)
+
+
+def test_a_store_in_memory_is_written_at_once():
+    store = MemoryStore()
+    behind = WritesBehind(store)
+    digest = behind.put(encode("at once"))
+    assert store.has(digest)
+    assert behind.written(behind.asked)
+
+
+def test_many_writes_reach_the_disk(tmp_path):
+    store = LocalStore(tmp_path)
+    behind = WritesBehind(store)
+    for number in range(300):
+        artefact = encode(f"text {number % 100}")
+        behind.put(artefact)
+        behind.put_step(key=f"{number:064x}", outputs={"text": _reference(artefact)})
+    behind.flush()
+    assert all(store.get_step(f"{number:064x}") is not None for number in range(300))
