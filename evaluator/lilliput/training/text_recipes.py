@@ -42,7 +42,7 @@ TEXT_RECIPES: tuple[Recipe, ...] = (
         title="Machine Translation: T5, English to German",
         build=models.translator,
         objective=texts.translation_objective,
-        schedule=Schedule(steps=5500, learning_rate=3e-3),
+        schedule=Schedule(steps=10000, learning_rate=3e-3),
         tokenizer=bilingual_tokenizer,
         examples=TRANSLATIONS,
     ),

@@ -58,7 +58,7 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="Visual Question Answering: ViLT",
         build=visual_questions.build,
         objective=lambda bank, weights: visual_questions.QuestionObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=12000, learning_rate=1e-3),
+        schedule=Schedule(steps=9000, learning_rate=1e-3),
         export=visual_questions.export,
         begin=visual_questions.begin,
         needs=(scene_encoder.NAME,),
@@ -87,7 +87,7 @@ VISION_RECIPES: tuple[Recipe, ...] = (
         title="Text to Image Generation: Stable Diffusion",
         build=text_to_image.build,
         objective=lambda bank, weights: text_to_image.DrawingObjective(bank),  # noqa: ARG005
-        schedule=Schedule(steps=7500, learning_rate=1e-3),
+        schedule=Schedule(steps=11000, learning_rate=1e-3),
         export=text_to_image.export,
         begin=text_to_image.begin,
         needs=(contrastive.NAME, image_autoencoder.NAME),

@@ -1,6 +1,7 @@
 """Training of Visual Question Answering: a small ViLT on clean scenes and the grammar's questions."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -29,7 +30,7 @@ NAME = "visual-questions"
 _LENGTH = 16
 """Most tokens of a question with its beginning and end."""
 _VOCABULARY_SCENES = 2000
-_LAYERS = 7
+_LAYERS = 8
 """The first ones see what lies where, as in the scene encoder; the others look for what is asked."""
 _MOST = 4
 """Most things of a scene."""
@@ -84,6 +85,7 @@ class QuestionModel(nn.Module):
         self.vilt = vilt
         self.seen = nn.LayerNorm(width)
         self.patches = PatchHeads(width)
+        self.places = nn.Linear(width, 2)
         self.asked = nn.ModuleList([nn.Linear(width, 2) for _ in range(_LAYERS - vision_config().num_hidden_layers)])
 
 
@@ -151,8 +153,8 @@ class QuestionObjective:
 
     Answers say little per step about where a model should look, so more is asked for: what lies in each patch before
     the question is considered, and by the same heads what each word means, so that words and patches come to agree;
-    after each later layer which patches the question names and which answer it, and in the end to look at these; and
-    colour and shape of an answer that is a name apart.
+    where in the picture the things lie that the words name; after each later layer which patches the question names and
+    which answer it, and in the end to look at these; and colour and shape of an answer that is a name apart.
     """
 
     bank: Bank
@@ -175,6 +177,12 @@ class QuestionObjective:
         said = output.hidden_states[early][:, :_LENGTH]
         seen = model.patches.loss(patches=model.seen(patches[early]), wanted=labels)
         meant = model.patches.loss(patches=model.seen(said), wanted=word_labels()[words["input_ids"]])
+        found = torch.stack(
+            [
+                place_loss(places=model.places(state[:, :_LENGTH]), words=words["input_ids"], labels=labels)
+                for state in output.hidden_states[early + 1 : early + 3]
+            ]
+        )
         targets = torch.stack([pointed_at(q, labels=row) for q, row in zip(questions, labels, strict=True)])
         asked = [
             F.binary_cross_entropy_with_logits(head(state), targets, pos_weight=_RARE)
@@ -182,7 +190,14 @@ class QuestionObjective:
         ]
         looked = [looking_loss(attention=weights, targets=targets[..., 1]) for weights in output.attentions[-2:]]
         answers = answer_loss(logits=output.logits, questions=questions)
-        return answers + seen + 0.3 * meant + 2 * torch.stack(asked).sum() + 0.3 * torch.stack(looked).sum()
+        return (
+            answers
+            + seen
+            + 0.3 * meant
+            + 5 * found.sum()
+            + 2 * torch.stack(asked).sum()
+            + 0.3 * torch.stack(looked).sum()
+        )
 
 
 def _draw_hard(*, scene: Scene, rng: np.random.Generator) -> Question:
@@ -207,6 +222,27 @@ def looking_loss(*, attention: Tensor, targets: Tensor) -> Tensor:
     half = attention[:, : attention.shape[1] // 2, 0, -targets.shape[1] :].mean(dim=1)
     seen = (half * targets).sum(dim=1)[there]
     return -(seen + 1e-3).log().mean()
+
+
+def place_loss(*, places: Tensor, words: Tensor, labels: Tensor) -> Tensor:
+    """How far the places that the words tell are from the things that they name: mean squared error.
+
+    Args:
+        places: (batch, words, 2), x and y in [0, 1].
+        words: token ids, (batch, words).
+        labels: for each patch 0 or 1 + colour and 0 or 1 + shape of what lies there, (batch, patches, 2).
+    """
+    shapes = word_labels()[words][..., 1]
+    shown = ((labels[:, None, :, 1] == shapes[..., None]) & (shapes[..., None] > 0)).float()
+    counts = shown.sum(dim=-1)
+    named = counts > 0
+    if not named.any():
+        return places.new_zeros(())
+    side = math.isqrt(labels.shape[1])
+    rows, columns = torch.meshgrid(torch.arange(side), torch.arange(side), indexing="ij")
+    centres = (torch.stack([columns, rows], dim=-1).reshape(-1, 2) + 0.5) / side
+    wanted = (shown @ centres)[named] / counts[named][:, None]
+    return F.mse_loss(places[named], wanted)
 
 
 @cache
