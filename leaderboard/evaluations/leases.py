@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -30,7 +31,7 @@ from leaderboard.evaluations.models import (
 )
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import advance, explain
+from leaderboard.evaluations.states import advance, end_attempt, end_attempts_of, explain, move_shard
 
 _LONGEST_WAIT = timedelta(seconds=60)
 _REFUSED_WAIT = timedelta(seconds=30)
@@ -160,9 +161,11 @@ def _due(*, suites: Sequence[str] | None, evaluation_id: UUID | None) -> QuerySe
 def _attempt(*, shard: Shard, worker: str) -> tuple[Attempt, str]:
     token = secrets.token_urlsafe(32)
     now = timezone.now()
-    shard.state = ShardState.LEASED
-    shard.tries += 1
-    shard.save(update_fields=["state", "tries"])
+    tries = shard.tries
+    moved = move_shard(
+        shard_id=shard.pk, source=ShardState.PENDING, target=ShardState.LEASED, tries=tries, tries_after=tries + 1
+    )
+    assert moved, "the shard is locked"
     attempt = Attempt.objects.create(
         shard=shard,
         number=shard.attempts.count() + 1,
@@ -222,8 +225,8 @@ def complete(attempt_id: UUID) -> None:
         attempt = locked_attempt(attempt_id)
         if missing := remaining_tasks(attempt.shard):
             raise IncompleteError(missing)
-        _end(attempt=attempt, state=AttemptState.COMPLETED, reason="")
-        Shard.objects.filter(pk=attempt.shard_id).update(state=ShardState.DONE)
+        end_attempt(attempt_id=attempt.pk, target=AttemptState.COMPLETED)
+        _move_leased(attempt.shard, target=ShardState.DONE)
         enqueue_reconcile(attempt.shard.evaluation_id)
 
 
@@ -238,14 +241,13 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
     """
     with transaction.atomic():
         attempt = locked_attempt(attempt_id)
-        _end(attempt=attempt, state=AttemptState.FAILED, reason=f"{how}: {detail}"[:2000])
+        end_attempt(attempt_id=attempt.pk, target=AttemptState.FAILED, reason=f"{how}: {detail}"[:2000])
         wait = {
             GivenUp.RELEASED: timedelta(),
             GivenUp.REFUSED: _REFUSED_WAIT,
             GivenUp.FAILED: min(timedelta(seconds=2**attempt.shard.tries), _LONGEST_WAIT),
         }[how]
-        counted = 1 if how is GivenUp.FAILED else 0
-        free_shard(shard_id=attempt.shard_id, wait=wait, uncount=1 - counted)
+        _free_shard(attempt.shard, wait=wait, counts=how is GivenUp.FAILED)
         if how is not GivenUp.RELEASED:
             refused = how is GivenUp.REFUSED
             explain(
@@ -269,8 +271,8 @@ def lose(*, attempt_id: UUID, detail: str) -> bool:
             attempt = locked_attempt(attempt_id)
         except AttemptEndedError:
             return False
-        _end(attempt=attempt, state=AttemptState.LOST, reason=detail)
-        free_shard(shard_id=attempt.shard_id, wait=timedelta(), uncount=0)
+        end_attempt(attempt_id=attempt.pk, target=AttemptState.LOST, reason=detail)
+        _free_shard(attempt.shard, wait=timedelta(), counts=True)
         explain(
             evaluation_id=attempt.shard.evaluation_id,
             source=EvaluationState.RUNNING,
@@ -280,22 +282,18 @@ def lose(*, attempt_id: UUID, detail: str) -> bool:
     return True
 
 
-def free_shard(*, shard_id: int, wait: timedelta, uncount: int) -> None:
-    """Let a leased shard be leased again after `wait`, with `uncount` of its tries forgotten."""
-    Shard.objects.filter(pk=shard_id, state=ShardState.LEASED).update(
-        state=ShardState.PENDING, available_at=timezone.now() + wait, tries=F("tries") - uncount
-    )
-
-
 def cancel_attempts(evaluation_id: UUID) -> None:
     """End every live attempt of an evaluation that was cancelled or failed."""
-    Attempt.objects.filter(shard__evaluation=evaluation_id, state=AttemptState.LIVE).update(
-        state=AttemptState.CANCELLED, ended_at=timezone.now()
-    )
+    end_attempts_of(evaluation_id=evaluation_id, target=AttemptState.CANCELLED)
 
 
-def _end(*, attempt: Attempt, state: AttemptState, reason: str) -> None:
-    attempt.state = state
-    attempt.reason = reason
-    attempt.ended_at = timezone.now()
-    attempt.save(update_fields=["state", "reason", "ended_at"])
+def _free_shard(shard: Shard, *, wait: timedelta, counts: bool) -> None:
+    """Let a leased shard be leased again after `wait`; this try is forgotten unless it counts."""
+    tries = shard.tries if counts else shard.tries - 1
+    _move_leased(shard, target=ShardState.PENDING, available_at=timezone.now() + wait, tries_after=tries)
+
+
+def _move_leased(shard: Shard, *, target: ShardState, **fields: Any) -> None:
+    """Move the shard of a live attempt, which is locked: only that attempt can have leased it."""
+    moved = move_shard(shard_id=shard.pk, source=ShardState.LEASED, target=target, tries=shard.tries, **fields)
+    assert moved, f"shard {shard} had a live attempt and was not leased"

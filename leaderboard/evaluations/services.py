@@ -144,9 +144,9 @@ def resume(evaluation: Evaluation) -> int:
             target=EvaluationState.QUEUED,
             reason=EvaluationReason.RESUMED,
             facts={"count": len(keys)},
+            raise_fence=True,
             launch_handle="",
         )
-        Evaluation.objects.filter(pk=current.pk).update(attempt=current.attempt + 1)
         faults.delete()
         _add_shards(evaluation=current, keys=keys)
         enqueue_reconcile(current.pk)

@@ -16,7 +16,7 @@ from leaderboard.evaluations.leases import cancel_attempts, lock_evaluation, los
 from leaderboard.evaluations.library import TaskOutcome, library
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import advance, explain
+from leaderboard.evaluations.states import advance, explain, move_shard
 from leaderboard.evaluations.transitions import DEADLINES
 
 logger = logging.getLogger(__name__)
@@ -70,8 +70,7 @@ def give_up_shards(*, evaluation: Evaluation, shard_ids: Sequence[int]) -> bool:
             _add_results(
                 evaluation=evaluation, keys=keys, outcome=Outcome.INFRA_FAULT, reason=Reason.WORKER_LOST, text=text
             )
-            shard.state = ShardState.DONE
-            shard.save(update_fields=["state"])
+            move_shard(shard_id=shard.pk, source=ShardState.PENDING, target=ShardState.DONE, tries=shard.tries)
             announce(
                 evaluation_id=evaluation.pk,
                 results=[NewResult(task=key, outcome=Outcome.INFRA_FAULT, score=None) for key in keys],
