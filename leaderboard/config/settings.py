@@ -75,6 +75,7 @@ INSTALLED_APPS = [
     "leaderboard.planners",
     "leaderboard.evaluations",
     "leaderboard.boards",
+    "leaderboard.outbox",
     "leaderboard.api",
     "leaderboard.demo",
 ]
@@ -237,6 +238,16 @@ CELERY_BEAT_SCHEDULE = {
         # A sweep that waited for longer than the next one takes is superseded by it.
         "options": {"expires": SWEEP_SECONDS * 5},
     },
+    "send-messages": {
+        "task": "leaderboard.outbox.tasks.dispatch",
+        "schedule": timedelta(seconds=SWEEP_SECONDS),
+        "options": {"expires": SWEEP_SECONDS * 5},
+    },
+    "prune-messages": {
+        "task": "leaderboard.outbox.tasks.prune",
+        "schedule": timedelta(hours=1),
+        "options": {"expires": 3600},
+    },
     "stop-orphans": {
         "task": "leaderboard.evaluations.tasks.stop_orphans",
         "schedule": timedelta(minutes=1),
@@ -253,6 +264,10 @@ LAUNCHER = env.text("PLANARENA_LAUNCHER", "leaderboard.evaluations.launching.loc
 starts workers."""
 API_URL = env.text("PLANARENA_API_URL", "http://127.0.0.1:8000")
 """Where workers that this installation starts reach the API."""
+SITE_URL = env.text("PLANARENA_SITE_URL").rstrip("/")
+"""Where people reach the site; begins the links in mails. Mails have none if it is empty."""
+MAIL_OWNERS = env.flag("PLANARENA_MAIL_OWNERS", default=not DEMO)
+"""Whether owners get a mail when an evaluation waits for them or failed."""
 LOCAL_WORKERS = env.integer("PLANARENA_LOCAL_WORKERS", default=1, least=1)
 STORE_DIR = Path(env.text("PLANARENA_STORE", str(DATA_DIR / "store"))).resolve()
 PROFILE = env.text("PLANARENA_PROFILE", "lilliput")

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import notices, transitions
 from leaderboard.evaluations.events import announce
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
@@ -37,8 +37,8 @@ def advance(
     """Take an evaluation from `source` to `target` if it still is in `source` with this `attempt`.
 
     Before: nothing is assumed; another process may have been faster.
-    After: either the row has the new state, reason and deadline, and an event goes out with the
-    commit (True), or nothing changed (False). With `raise_fence` its attempt is one higher, so that steps decided
+    After: either the row has the new state, reason and deadline, and an event and what its owner is told go out with
+    the commit (True), or nothing changed (False). With `raise_fence` its attempt is one higher, so that steps decided
     before do nothing.
 
     Raises:
@@ -61,6 +61,8 @@ def advance(
         )
         if changed:
             announce(evaluation_id=evaluation_id)
+            if target in notices.BY_WEBHOOK:
+                notices.tell_owner(evaluation_id)
     return bool(changed)
 
 
