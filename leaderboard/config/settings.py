@@ -76,6 +76,7 @@ INSTALLED_APPS = [
     "leaderboard.evaluations",
     "leaderboard.boards",
     "leaderboard.outbox",
+    "leaderboard.quotas",
     "leaderboard.api",
     "leaderboard.demo",
 ]
@@ -280,6 +281,10 @@ PLANNING_TASKS_PER_SHARD = env.integer("PLANARENA_PLANNING_TASKS_PER_SHARD", def
 """For suites that judge plans: judging one takes milliseconds."""
 SHARD_TRIES = env.integer("PLANARENA_SHARD_TRIES", default=5, least=1)
 LEASE_SECONDS = env.integer("PLANARENA_LEASE_SECONDS", default=60, least=3)
+QUOTA_PER_SUITE_AND_DAY = env.integer("PLANARENA_QUOTA_PER_SUITE_AND_DAY", default=0 if DEMO else 50, least=0)
+"""Evaluations of one suite that a user may submit in a day (UTC); 0: any number."""
+QUOTA_PER_DAY = env.integer("PLANARENA_QUOTA_PER_DAY", default=0 if DEMO else 100, least=0)
+"""The same of all suites together."""
 MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 

@@ -19,6 +19,7 @@ from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import advance, deadline_of
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.services import PlannerData, check_planner, enter_planner
+from leaderboard.quotas.services import charge
 
 FAULT_SCORE = 0.0
 """What a `planner_fault` scores in the suites there are (OpenAGI, section 5)."""
@@ -45,6 +46,7 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
 
     Raises:
         FieldErrors: something entered is wrong; nothing was changed.
+        QuotaExceededError: the user has none left today; nothing was changed.
     """
     suites, errors = _find_suites(data.suites)
     errors = {**check_planner(data.planner), **errors}
@@ -55,8 +57,12 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
     with transaction.atomic():
         planner = enter_planner(owner=user, data=data.planner)
         submission = Submission.objects.create(planner=planner, submitted_by=user)
-        for suite in suites:
-            _queue(submission=submission, suite=suite, conditions=conditions[suite.slug], not_run=reasons[suite.slug])
+        # Sorted: whoever else submits to the same suites at this moment charges them in the same order.
+        for suite in sorted(suites, key=lambda suite: suite.slug):
+            evaluation = _queue(
+                submission=submission, suite=suite, conditions=conditions[suite.slug], not_run=reasons[suite.slug]
+            )
+            charge(user=user, evaluation=evaluation)
     return submission
 
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from leaderboard.evaluations import notices, transitions
+from leaderboard.evaluations import notices, refunds, transitions
 from leaderboard.evaluations.events import announce
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
@@ -61,6 +61,8 @@ def advance(
         )
         if changed:
             announce(evaluation_id=evaluation_id)
+            if target in refunds.REFUNDING:
+                refunds.settle(evaluation_id=evaluation_id, target=target, reason=reason)
             if target in notices.BY_WEBHOOK:
                 notices.tell_owner(evaluation_id)
     return bool(changed)
