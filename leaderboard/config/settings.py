@@ -279,6 +279,10 @@ SAMPLES = env.integer("PLANARENA_SAMPLES", default=8, least=1)
 TASKS_PER_SHARD = env.integer("PLANARENA_TASKS_PER_SHARD", default=8, least=1)
 PLANNING_TASKS_PER_SHARD = env.integer("PLANARENA_PLANNING_TASKS_PER_SHARD", default=100, least=1)
 """For suites that judge plans: judging one takes milliseconds."""
+CANARY_TASKS = env.integer("PLANARENA_CANARY_TASKS", default=1, least=0)
+"""Tasks of a planner behind HTTP that run before the others, to see that it answers at all; 0: none."""
+FAIR_SHARE_SECONDS = env.integer("PLANARENA_FAIR_SHARE_SECONDS", default=600, least=0)
+"""Leases of so long ago still count towards a user's share of the workers."""
 SHARD_TRIES = env.integer("PLANARENA_SHARD_TRIES", default=5, least=1)
 LEASE_SECONDS = env.integer("PLANARENA_LEASE_SECONDS", default=60, least=3)
 QUOTA_PER_SUITE_AND_DAY = env.integer("PLANARENA_QUOTA_PER_SUITE_AND_DAY", default=0 if DEMO else 50, least=0)

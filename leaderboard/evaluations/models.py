@@ -67,6 +67,10 @@ class Evaluation(models.Model):
     """The same as a sentence for the submitter."""
     launch_handle = models.CharField(max_length=200, blank=True)
     """What the launcher needs to find what it started."""
+    priority = models.SmallIntegerField(default=0)
+    """Set by the operator: of what is equally due by its users' shares, the higher one goes first."""
+    leasable_shards = models.PositiveIntegerField(null=True)
+    """While the canary runs, how many of the shards, from the first, workers may take; null: all."""
 
     tasks_total = models.PositiveIntegerField(default=0)
     tasks_not_run = models.PositiveIntegerField(default=0)
@@ -163,7 +167,7 @@ class Attempt(models.Model):
                 condition=models.Q(state__in=AttemptState.values), name="an_attempt_has_a_known_state"
             ),
         ]
-        indexes = [models.Index(fields=["shard", "state"])]
+        indexes = [models.Index(fields=["shard", "state"]), models.Index(fields=["leased_at"])]
 
     def __str__(self) -> str:
         return f"{self.shard}#{self.number}"

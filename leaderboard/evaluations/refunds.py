@@ -7,7 +7,7 @@ from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.quotas.models import EntryReason
 from leaderboard.quotas.services import refund
 
-OWN_FAULT: frozenset[EvaluationReason] = frozenset()
+OWN_FAULT = frozenset({EvaluationReason.CANARY_FAILED})
 """Reasons for which an evaluation fails through its planner: everything else that fails is refunded."""
 REFUNDING = frozenset({EvaluationState.ON_HOLD, EvaluationState.FAILED, EvaluationState.CANCELLED})
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from evaluator.records import Outcome, Reason
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import canary, transitions
 from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
 from leaderboard.evaluations.leases import cancel_attempts
 from leaderboard.evaluations.library import library
@@ -87,6 +87,11 @@ def _queue(
 ) -> Evaluation:
     now = timezone.now()
     tasks = list(Task.objects.filter(suite=suite).order_by("position"))
+    shards, leasable = canary.split(
+        planner=submission.planner,
+        keys=[task.key for task in tasks if task.key not in not_run],
+        size=tasks_per_shard(suite),
+    )
     evaluation = Evaluation.objects.create(
         submission=submission,
         suite=suite,
@@ -95,6 +100,7 @@ def _queue(
         state_deadline=deadline_of(EvaluationState.QUEUED, now=now),
         reason=EvaluationReason.WAITING,
         reason_text=sentence(EvaluationReason.WAITING),
+        leasable_shards=leasable,
         tasks_total=len(tasks),
         tasks_not_run=sum(task.key in not_run for task in tasks),
         provenance={"suite_digest": suite.digest, "profile_digest": conditions.profile_digest, "workers": []},
@@ -110,23 +116,22 @@ def _queue(
         for task in tasks
         if task.key in not_run
     )
-    _add_shards(evaluation=evaluation, keys=[task.key for task in tasks if task.key not in not_run])
+    _add_shards(evaluation=evaluation, shards=shards)
     enqueue_reconcile(evaluation.pk)
     return evaluation
 
 
-def _add_shards(*, evaluation: Evaluation, keys: Sequence[str]) -> None:
-    size = tasks_per_shard(evaluation.suite)
+def _add_shards(*, evaluation: Evaluation, shards: Sequence[list[str]]) -> None:
     now = timezone.now()
     first = Shard.objects.filter(evaluation=evaluation).count()
     Shard.objects.bulk_create(
         Shard(
             evaluation=evaluation,
-            number=first + number,
-            task_keys=list(keys[start : start + size]),
+            number=number,
+            task_keys=keys,
             available_at=now,
         )
-        for number, start in enumerate(range(0, len(keys), size))
+        for number, keys in enumerate(shards, start=first)
     )
 
 
@@ -154,7 +159,7 @@ def resume(evaluation: Evaluation) -> int:
             launch_handle="",
         )
         faults.delete()
-        _add_shards(evaluation=current, keys=keys)
+        _add_shards(evaluation=current, shards=canary.chunks(keys, size=tasks_per_shard(current.suite)))
         enqueue_reconcile(current.pk)
     return len(keys)
 

@@ -11,6 +11,7 @@ from evaluator.records import Outcome, Reason
 from gpu_jobs.launchers import Launcher, LaunchError
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
+from leaderboard.evaluations import canary
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.leases import cancel_attempts, lock_evaluation, lose, remaining_tasks
 from leaderboard.evaluations.library import TaskOutcome, library
@@ -77,6 +78,12 @@ def give_up_shards(*, evaluation: Evaluation, shard_ids: Sequence[int]) -> bool:
             )
             did = True
     return did
+
+
+def settle_canary(evaluation: Evaluation) -> bool:
+    """Act on what the canary came to, where that was not done when its worker said that it was."""
+    with transaction.atomic():
+        return canary.settle(lock_evaluation(evaluation.pk))
 
 
 def aggregate(evaluation: Evaluation) -> bool:
