@@ -1,4 +1,5 @@
-"""From the errors of the services to answers: 400 with sentences by field, 409 where the state forbids it."""
+"""From the errors of the services to answers: 400 with sentences by field, 409 where the state forbids it, and 429
+where the quota is used up."""
 
 import logging
 from typing import Any
@@ -13,6 +14,7 @@ from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.results import ObjectsMissingError, RecordsRefusedError
 from leaderboard.evaluations.services import NotPossibleError
 from leaderboard.field_errors import FieldErrors
+from leaderboard.quotas.services import QuotaExceededError
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +44,16 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
             return Response({"detail": str(error), "code": error.state.value}, status=status.HTTP_409_CONFLICT)
         case NotPossibleError():
             return Response({"detail": str(error), "code": "not_possible"}, status=status.HTTP_409_CONFLICT)
+        case QuotaExceededError():
+            body = {
+                "detail": str(error),
+                "code": "quota_exceeded",
+                "suite": error.suite,
+                "limit": error.limit,
+                "free_at": error.free_at.isoformat(),
+            }
+            headers = {"Retry-After": str(error.seconds_left())}
+            return Response(body, status=status.HTTP_429_TOO_MANY_REQUESTS, headers=headers)
         case NotReadyError():
             logger.error("%s", error)
             body = {"detail": "This site cannot evaluate at present; its operator has been told.", "code": "not_ready"}

@@ -190,3 +190,12 @@ class BoardOutput(serializers.Serializer[Any]):
     split = serializers.CharField(read_only=True)
     samples = serializers.IntegerField(read_only=True)
     content = serializers.JSONField(read_only=True, help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
+
+
+class QuotaOutput(serializers.Serializer[Any]):
+    """What a user has used today."""
+
+    suite = serializers.CharField(read_only=True)
+    limit = serializers.IntegerField(read_only=True, allow_null=True, help_text="Null: any number.")
+    used = serializers.IntegerField(read_only=True)
+    free_at = serializers.DateTimeField(read_only=True)

@@ -21,6 +21,7 @@ urlpatterns = [
     path(f"{_EVALUATION}resume/", views.ResumeView.as_view(), name="resume"),
     path(f"{_EVALUATION}accept/", views.AcceptView.as_view(), name="accept"),
     path(f"{_EVALUATION}cancel/", views.CancelView.as_view(), name="cancel"),
+    path("quota/", views.QuotaView.as_view(), name="quota"),
     path("suites/", views.SuitesView.as_view(), name="suites"),
     path("suites/<slug:slug>/tasks/", views.TasksView.as_view(), name="tasks"),
     path("boards/<slug:slug>/", views.BoardView.as_view(), name="board"),

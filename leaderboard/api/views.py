@@ -31,8 +31,11 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Submissi
 from leaderboard.evaluations.objects import server_store
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.services import PlannerData
+from leaderboard.quotas.services import quotas_of
 
 _CONFLICT = OpenApiResponse(OpenApiTypes.OBJECT, description="The evaluation's state does not allow this now.")
+
+_NO_QUOTA = OpenApiResponse(OpenApiTypes.OBJECT, description="The quota of today is used up; see `Retry-After`.")
 
 
 def _evaluations() -> QuerySet[Evaluation]:
@@ -53,7 +56,7 @@ class SubmissionsView(generics.ListCreateAPIView[Submission]):
     def get_queryset(self) -> QuerySet[Submission]:
         return _submissions().filter(submitted_by=self.request.user.pk).order_by("-created", "pk")
 
-    @extend_schema(request=shapes.SubmissionInput, responses={201: shapes.SubmissionOutput})
+    @extend_schema(request=shapes.SubmissionInput, responses={201: shapes.SubmissionOutput, 429: _NO_QUOTA})
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # noqa: ARG002 - the base class's
         body = shapes.SubmissionInput(data=request.data)
         body.is_valid(raise_exception=True)
@@ -222,6 +225,17 @@ class CancelView(_ActionView):
 
     def act(self, evaluation: Evaluation) -> None:
         services.cancel(evaluation)
+
+
+class QuotaView(APIView):
+    """What the caller may still submit today: of all suites together (`suite` is empty), and of each."""
+
+    permission_classes = [IsAuthenticated]
+
+    @extend_schema(responses=shapes.QuotaOutput(many=True))
+    def get(self, request: Request) -> Response:
+        suites = Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True)
+        return Response(shapes.QuotaOutput(quotas_of(user=request.user, suites=list(suites)), many=True).data)
 
 
 class SuitesView(generics.ListAPIView[Suite]):

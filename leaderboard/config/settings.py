@@ -75,6 +75,8 @@ INSTALLED_APPS = [
     "leaderboard.planners",
     "leaderboard.evaluations",
     "leaderboard.boards",
+    "leaderboard.outbox",
+    "leaderboard.quotas",
     "leaderboard.api",
     "leaderboard.demo",
 ]
@@ -237,6 +239,16 @@ CELERY_BEAT_SCHEDULE = {
         # A sweep that waited for longer than the next one takes is superseded by it.
         "options": {"expires": SWEEP_SECONDS * 5},
     },
+    "send-messages": {
+        "task": "leaderboard.outbox.tasks.dispatch",
+        "schedule": timedelta(seconds=SWEEP_SECONDS),
+        "options": {"expires": SWEEP_SECONDS * 5},
+    },
+    "prune-messages": {
+        "task": "leaderboard.outbox.tasks.prune",
+        "schedule": timedelta(hours=1),
+        "options": {"expires": 3600},
+    },
     "stop-orphans": {
         "task": "leaderboard.evaluations.tasks.stop_orphans",
         "schedule": timedelta(minutes=1),
@@ -253,6 +265,10 @@ LAUNCHER = env.text("PLANARENA_LAUNCHER", "leaderboard.evaluations.launching.loc
 starts workers."""
 API_URL = env.text("PLANARENA_API_URL", "http://127.0.0.1:8000")
 """Where workers that this installation starts reach the API."""
+SITE_URL = env.text("PLANARENA_SITE_URL").rstrip("/")
+"""Where people reach the site; begins the links in mails. Mails have none if it is empty."""
+MAIL_OWNERS = env.flag("PLANARENA_MAIL_OWNERS", default=not DEMO)
+"""Whether owners get a mail when an evaluation waits for them or failed."""
 LOCAL_WORKERS = env.integer("PLANARENA_LOCAL_WORKERS", default=1, least=1)
 STORE_DIR = Path(env.text("PLANARENA_STORE", str(DATA_DIR / "store"))).resolve()
 PROFILE = env.text("PLANARENA_PROFILE", "lilliput")
@@ -263,8 +279,16 @@ SAMPLES = env.integer("PLANARENA_SAMPLES", default=8, least=1)
 TASKS_PER_SHARD = env.integer("PLANARENA_TASKS_PER_SHARD", default=8, least=1)
 PLANNING_TASKS_PER_SHARD = env.integer("PLANARENA_PLANNING_TASKS_PER_SHARD", default=100, least=1)
 """For suites that judge plans: judging one takes milliseconds."""
+CANARY_TASKS = env.integer("PLANARENA_CANARY_TASKS", default=1, least=0)
+"""Tasks of a planner behind HTTP that run before the others, to see that it answers at all; 0: none."""
+FAIR_SHARE_SECONDS = env.integer("PLANARENA_FAIR_SHARE_SECONDS", default=600, least=0)
+"""Leases of so long ago still count towards a user's share of the workers."""
 SHARD_TRIES = env.integer("PLANARENA_SHARD_TRIES", default=5, least=1)
 LEASE_SECONDS = env.integer("PLANARENA_LEASE_SECONDS", default=60, least=3)
+QUOTA_PER_SUITE_AND_DAY = env.integer("PLANARENA_QUOTA_PER_SUITE_AND_DAY", default=0 if DEMO else 50, least=0)
+"""Evaluations of one suite that a user may submit in a day (UTC); 0: any number."""
+QUOTA_PER_DAY = env.integer("PLANARENA_QUOTA_PER_DAY", default=0 if DEMO else 100, least=0)
+"""The same of all suites together."""
 MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 

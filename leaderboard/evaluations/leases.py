@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, IntegerField, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
 
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import canary, transitions
 from leaderboard.evaluations.models import (
     Attempt,
     AttemptState,
@@ -30,7 +31,7 @@ from leaderboard.evaluations.models import (
 )
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import advance, explain
+from leaderboard.evaluations.states import advance, end_attempt, end_attempts_of, explain, move_shard
 
 _LONGEST_WAIT = timedelta(seconds=60)
 _REFUSED_WAIT = timedelta(seconds=30)
@@ -83,13 +84,14 @@ def hash_token(token: str) -> str:
 def lease(*, worker: str, suites: Sequence[str] | None = None, evaluation_id: UUID | None = None) -> Lease | None:
     """Lease the shard that is due next, or None if there is none.
 
-    Fair order: the user with the fewest live leases first, then the oldest evaluation, then the shard's number.
+    Fair order: the user who has had the fewest leases for their weight, then priority, then the oldest evaluation, then
+    the shard's number.
 
     Before: nothing; many workers may call at once.
     After: the shard is `leased`, has exactly one live attempt, and its evaluation is `running`; or nothing changed.
     """
     for _ in range(_LOOKS):
-        due = _due(suites=suites, evaluation_id=evaluation_id).values_list("evaluation_id", flat=True).first()
+        due = next_evaluation(suites=suites, evaluation_id=evaluation_id)
         if due is None:
             return None
         if found := _lease_of(evaluation_id=due, worker=worker):
@@ -102,7 +104,7 @@ def _lease_of(*, evaluation_id: UUID, worker: str) -> Lease | None:
     with transaction.atomic():
         # Locked so that a cancellation either sees this attempt or is seen here.
         evaluation = lock_evaluation(evaluation_id)
-        shard = _next_shard(suites=None, evaluation_id=evaluation_id)
+        shard = _next_shard(evaluation_id)
         if shard is None:
             return None
         attempt, token = _attempt(shard=shard, worker=worker)
@@ -113,13 +115,17 @@ def _lease_of(*, evaluation_id: UUID, worker: str) -> Lease | None:
                 source=EvaluationState.LAUNCHING,
                 attempt=evaluation.attempt,
                 target=EvaluationState.RUNNING,
-                reason=EvaluationReason.RUNNING,
+                reason=_working(evaluation),
             )
-        else:
+        elif evaluation.reason != EvaluationReason.SECOND_CANARY:
             # Whatever was wrong with an earlier worker is over.
-            explain(evaluation_id=evaluation.pk, source=EvaluationState.RUNNING, reason=EvaluationReason.RUNNING)
+            explain(evaluation_id=evaluation.pk, source=EvaluationState.RUNNING, reason=_working(evaluation))
     evaluation = Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation.pk)
     return Lease(attempt=attempt, evaluation=evaluation, tasks=tasks, token=token)
+
+
+def _working(evaluation: Evaluation) -> EvaluationReason:
+    return EvaluationReason.RUNNING if evaluation.leasable_shards is None else EvaluationReason.CANARY
 
 
 def lock_evaluation(evaluation_id: UUID) -> Evaluation:
@@ -127,42 +133,58 @@ def lock_evaluation(evaluation_id: UUID) -> Evaluation:
     return Evaluation.objects.select_for_update(no_key=True).get(pk=evaluation_id)
 
 
-def _next_shard(*, suites: Sequence[str] | None, evaluation_id: UUID | None) -> Shard | None:
-    due = _due(suites=suites, evaluation_id=evaluation_id)
-    return due.select_for_update(skip_locked=True, of=("self",)).first()
+def next_evaluation(*, suites: Sequence[str] | None, evaluation_id: UUID | None) -> UUID | None:
+    """The evaluation whose turn it is, among those with a shard that may be leased now; None if there is none.
 
-
-def _due(*, suites: Sequence[str] | None, evaluation_id: UUID | None) -> QuerySet[Shard]:
-    """Shards that may be leased now, in fair order."""
-    due: QuerySet[Shard] = Shard.objects.filter(
-        state=ShardState.PENDING,
-        available_at__lte=timezone.now(),
-        tries__lt=settings.SHARD_TRIES,
-        evaluation__state__in=transitions.LEASABLE,
-    )
+    What a user has had are the leases that live and those of the last while. Live ones alone would say nothing where
+    there are fewer workers than users: nobody has any at the moment at which a worker asks.
+    """
+    due = Evaluation.objects.filter(Exists(_due_shards(OuterRef("pk"))), state__in=transitions.LEASABLE)
     if suites is not None:
-        due = due.filter(evaluation__suite__slug__in=suites)
+        due = due.filter(suite__slug__in=suites)
     if evaluation_id is not None:
-        due = due.filter(evaluation=evaluation_id)
+        due = due.filter(pk=evaluation_id)
     user = "shard__evaluation__submission__submitted_by"
-    live_leases = (
-        Attempt.objects.filter(state=AttemptState.LIVE, **{user: OuterRef("evaluation__submission__submitted_by")})
+    since = timezone.now() - timedelta(seconds=settings.FAIR_SHARE_SECONDS)
+    leases = (
+        Attempt.objects.filter(
+            Q(state=AttemptState.LIVE) | Q(leased_at__gte=since), **{user: OuterRef("submission__submitted_by")}
+        )
         .order_by()
         .values(user)
         .annotate(count=Count("pk"))
         .values("count")
     )
-    return due.annotate(users_leases=Coalesce(Subquery(live_leases, output_field=IntegerField()), 0)).order_by(
-        "users_leases", "evaluation__created", "evaluation_id", "number"
+    had = Coalesce(Subquery(leases, output_field=FloatField()), 0.0)
+    share = had / Cast("submission__submitted_by__queue_weight", FloatField())
+    ordered = due.annotate(share=share).order_by("share", "-priority", "created", "pk")
+    return ordered.values_list("pk", flat=True).first()
+
+
+def _due_shards(evaluation_id: UUID | OuterRef) -> QuerySet[Shard]:
+    """Shards of an evaluation that may be leased now."""
+    return Shard.objects.filter(
+        Q(evaluation__leasable_shards=None) | Q(number__lt=F("evaluation__leasable_shards")),
+        evaluation=evaluation_id,
+        evaluation__state__in=transitions.LEASABLE,
+        state=ShardState.PENDING,
+        available_at__lte=timezone.now(),
+        tries__lt=settings.SHARD_TRIES,
     )
+
+
+def _next_shard(evaluation_id: UUID) -> Shard | None:
+    return _due_shards(evaluation_id).select_for_update(skip_locked=True, of=("self",)).order_by("number").first()
 
 
 def _attempt(*, shard: Shard, worker: str) -> tuple[Attempt, str]:
     token = secrets.token_urlsafe(32)
     now = timezone.now()
-    shard.state = ShardState.LEASED
-    shard.tries += 1
-    shard.save(update_fields=["state", "tries"])
+    tries = shard.tries
+    moved = move_shard(
+        shard_id=shard.pk, source=ShardState.PENDING, target=ShardState.LEASED, tries=tries, tries_after=tries + 1
+    )
+    assert moved, "the shard is locked"
     attempt = Attempt.objects.create(
         shard=shard,
         number=shard.attempts.count() + 1,
@@ -212,7 +234,8 @@ def complete(attempt_id: UUID) -> None:
     """End an attempt all of whose tasks have results.
 
     Before: the attempt is live.
-    After: it is `completed`, its shard is `done`, and the reconciler is told.
+    After: it is `completed`, its shard is `done`, and the reconciler is told. A canary that met an `infra_fault` is not
+    done but waits for another try; one that is done has opened the other shards, or ended the evaluation.
 
     Raises:
         AttemptEndedError: it is not live.
@@ -222,8 +245,13 @@ def complete(attempt_id: UUID) -> None:
         attempt = locked_attempt(attempt_id)
         if missing := remaining_tasks(attempt.shard):
             raise IncompleteError(missing)
-        _end(attempt=attempt, state=AttemptState.COMPLETED, reason="")
-        Shard.objects.filter(pk=attempt.shard_id).update(state=ShardState.DONE)
+        end_attempt(attempt_id=attempt.pk, target=AttemptState.COMPLETED)
+        if canary.ran_into_infra_fault(attempt.shard):
+            canary.forget_faults(attempt.shard)
+            _free_shard(attempt.shard, wait=_wait_after(attempt.shard), counts=True)
+        else:
+            _move_leased(attempt.shard, target=ShardState.DONE)
+            canary.settle(attempt.shard.evaluation)
         enqueue_reconcile(attempt.shard.evaluation_id)
 
 
@@ -238,14 +266,13 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
     """
     with transaction.atomic():
         attempt = locked_attempt(attempt_id)
-        _end(attempt=attempt, state=AttemptState.FAILED, reason=f"{how}: {detail}"[:2000])
+        end_attempt(attempt_id=attempt.pk, target=AttemptState.FAILED, reason=f"{how}: {detail}"[:2000])
         wait = {
             GivenUp.RELEASED: timedelta(),
             GivenUp.REFUSED: _REFUSED_WAIT,
-            GivenUp.FAILED: min(timedelta(seconds=2**attempt.shard.tries), _LONGEST_WAIT),
+            GivenUp.FAILED: _wait_after(attempt.shard),
         }[how]
-        counted = 1 if how is GivenUp.FAILED else 0
-        free_shard(shard_id=attempt.shard_id, wait=wait, uncount=1 - counted)
+        _free_shard(attempt.shard, wait=wait, counts=how is GivenUp.FAILED)
         if how is not GivenUp.RELEASED:
             refused = how is GivenUp.REFUSED
             explain(
@@ -269,8 +296,8 @@ def lose(*, attempt_id: UUID, detail: str) -> bool:
             attempt = locked_attempt(attempt_id)
         except AttemptEndedError:
             return False
-        _end(attempt=attempt, state=AttemptState.LOST, reason=detail)
-        free_shard(shard_id=attempt.shard_id, wait=timedelta(), uncount=0)
+        end_attempt(attempt_id=attempt.pk, target=AttemptState.LOST, reason=detail)
+        _free_shard(attempt.shard, wait=timedelta(), counts=True)
         explain(
             evaluation_id=attempt.shard.evaluation_id,
             source=EvaluationState.RUNNING,
@@ -280,22 +307,22 @@ def lose(*, attempt_id: UUID, detail: str) -> bool:
     return True
 
 
-def free_shard(*, shard_id: int, wait: timedelta, uncount: int) -> None:
-    """Let a leased shard be leased again after `wait`, with `uncount` of its tries forgotten."""
-    Shard.objects.filter(pk=shard_id, state=ShardState.LEASED).update(
-        state=ShardState.PENDING, available_at=timezone.now() + wait, tries=F("tries") - uncount
-    )
-
-
 def cancel_attempts(evaluation_id: UUID) -> None:
     """End every live attempt of an evaluation that was cancelled or failed."""
-    Attempt.objects.filter(shard__evaluation=evaluation_id, state=AttemptState.LIVE).update(
-        state=AttemptState.CANCELLED, ended_at=timezone.now()
-    )
+    end_attempts_of(evaluation_id=evaluation_id, target=AttemptState.CANCELLED)
 
 
-def _end(*, attempt: Attempt, state: AttemptState, reason: str) -> None:
-    attempt.state = state
-    attempt.reason = reason
-    attempt.ended_at = timezone.now()
-    attempt.save(update_fields=["state", "reason", "ended_at"])
+def _free_shard(shard: Shard, *, wait: timedelta, counts: bool) -> None:
+    """Let a leased shard be leased again after `wait`; this try is forgotten unless it counts."""
+    tries = shard.tries if counts else shard.tries - 1
+    _move_leased(shard, target=ShardState.PENDING, available_at=timezone.now() + wait, tries_after=tries)
+
+
+def _wait_after(shard: Shard) -> timedelta:
+    return min(timedelta(seconds=2**shard.tries), _LONGEST_WAIT)
+
+
+def _move_leased(shard: Shard, *, target: ShardState, **fields: Any) -> None:
+    """Move the shard of a live attempt, which is locked: only that attempt can have leased it."""
+    moved = move_shard(shard_id=shard.pk, source=ShardState.LEASED, target=target, tries=shard.tries, **fields)
+    assert moved, f"shard {shard} had a live attempt and was not leased"

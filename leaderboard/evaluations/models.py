@@ -1,6 +1,8 @@
 """Submissions, evaluations and the queue. Postgres is the truth: every change of state is a compare-and-set.
 
-The transitions that are allowed stand in `transitions.py`; nothing else writes `state`.
+The transitions that are allowed stand in `transitions.py`, and only `states.py` writes a `state`. What must never be,
+whoever writes, the database refuses: the constraints below, and the triggers of migration 0003 (a final state stays; a
+live attempt holds a leased shard, and a leased shard of a running evaluation has one).
 """
 
 import uuid
@@ -8,7 +10,9 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from evaluator.records import Outcome
 from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.planners.models import Planner
 
 
@@ -63,6 +67,10 @@ class Evaluation(models.Model):
     """The same as a sentence for the submitter."""
     launch_handle = models.CharField(max_length=200, blank=True)
     """What the launcher needs to find what it started."""
+    priority = models.SmallIntegerField(default=0)
+    """Set by the operator: of what is equally due by its users' shares, the higher one goes first."""
+    leasable_shards = models.PositiveIntegerField(null=True)
+    """While the canary runs, how many of the shards, from the first, workers may take; null: all."""
 
     tasks_total = models.PositiveIntegerField(default=0)
     tasks_not_run = models.PositiveIntegerField(default=0)
@@ -80,6 +88,12 @@ class Evaluation(models.Model):
             models.CheckConstraint(
                 condition=~models.Q(state="completed") | models.Q(summary__isnull=False),
                 name="a_completed_evaluation_has_a_summary",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=EvaluationState.values), name="an_evaluation_has_a_known_state"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(reason__in=["", *EvaluationReason.values]), name="an_evaluation_has_a_known_reason"
             ),
         ]
         indexes = [models.Index(fields=["state", "state_deadline"])]
@@ -108,7 +122,10 @@ class Shard(models.Model):
     """Not leased before: a shard that a worker gave up waits a little longer each time."""
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["evaluation", "number"], name="shards_are_numbered")]
+        constraints = [
+            models.UniqueConstraint(fields=["evaluation", "number"], name="shards_are_numbered"),
+            models.CheckConstraint(condition=models.Q(state__in=ShardState.values), name="a_shard_has_a_known_state"),
+        ]
         indexes = [models.Index(fields=["state", "evaluation"])]
 
     def __str__(self) -> str:
@@ -146,8 +163,11 @@ class Attempt(models.Model):
             models.UniqueConstraint(
                 fields=["shard"], condition=models.Q(state="live"), name="one_live_attempt_per_shard"
             ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=AttemptState.values), name="an_attempt_has_a_known_state"
+            ),
         ]
-        indexes = [models.Index(fields=["shard", "state"])]
+        indexes = [models.Index(fields=["shard", "state"]), models.Index(fields=["leased_at"])]
 
     def __str__(self) -> str:
         return f"{self.shard}#{self.number}"
@@ -181,6 +201,10 @@ class TaskResult(models.Model):
             models.CheckConstraint(
                 condition=models.Q(outcome__in=["scored", "planner_fault"]) | models.Q(score__isnull=True),
                 name="only_scored_and_planner_fault_have_a_score",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(outcome__in=[outcome.value for outcome in Outcome]),
+                name="a_result_has_a_known_outcome",
             ),
         ]
         indexes = [models.Index(fields=["evaluation", "outcome"])]

@@ -15,6 +15,15 @@ class EvaluationReason(models.TextChoices):
         "A worker refused the tasks: {detail} The operator has to start a worker of the same release.",
     )
     RUNNING = "running", "Workers are running the tasks."
+    CANARY = "canary", "One task runs first, alone; the others follow as soon as the planner has answered it."
+    SECOND_CANARY = (
+        "second_canary",
+        "The first task ended without an answer that can be judged: {detail} A second one is tried before the others.",
+    )
+    CANARY_RETRY = (
+        "canary_retry",
+        "The first task failed for reasons that are not the planner's: {detail} It is tried again before the others.",
+    )
     WORKER_LOST = "worker_lost", "A worker was lost ({detail}); its unfinished tasks go to another one."
     WORKER_FAILED = "worker_failed", "A worker gave up its tasks ({detail}); they are tried again."
     AGGREGATING = "aggregating", "All tasks have ended; the scores are being computed."
@@ -31,6 +40,11 @@ class EvaluationReason(models.TextChoices):
     ABANDONED = "abandoned", "Cancelled: its owner did not resume or accept its failed tasks within {days} days."
     NO_WORKER = "no_worker", "Failed: no worker took its tasks within {hours} hours. Please submit again."
     STALLED = "stalled", "Failed: no task ended within {hours} hours. Please submit again."
+    CANARY_FAILED = (
+        "canary_failed",
+        "Failed: the planner answered neither of its first tasks, so the others were not run. {detail} Correct the "
+        "planner and submit again.",
+    )
     AGGREGATE_FAILED = "aggregate_failed", "Failed: its scores could not be computed. The operator has been told."
 
 

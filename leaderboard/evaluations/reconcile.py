@@ -42,6 +42,8 @@ class Do(Enum):
     """Take shards from workers that are gone."""
     GIVE_UP_SHARDS = auto()
     """End shards that were tried too often: their tasks become `infra_fault`."""
+    SETTLE_CANARY = auto()
+    """The canary has ended: open the other shards, or fail."""
     AGGREGATE = auto()
     """launching or running -> aggregating."""
     SUMMARISE = auto()
@@ -86,6 +88,8 @@ class View:
     """Shards that wait for a worker."""
     exhausted_shards: tuple[int, ...] = ()
     """Ids of the waiting shards that were tried too often."""
+    canary_ended: bool = False
+    """Whether the shards that may be leased are done while the others wait for what they came to."""
     live_attempts: tuple[AttemptView, ...] = ()
     worker_runs: bool = False
     """Whether the launcher knows of a living worker for this evaluation."""
@@ -110,6 +114,8 @@ def _decide_active(view: View) -> Step:
         return Step(do=Do.LOSE_ATTEMPTS, attempts=lost)
     if view.exhausted_shards:
         return Step(do=Do.GIVE_UP_SHARDS, shards=view.exhausted_shards)
+    if view.canary_ended:
+        return Step(do=Do.SETTLE_CANARY)
     if not view.open_shards:
         return Step(do=Do.AGGREGATE)
     if _overdue(view):
@@ -137,6 +143,7 @@ def look(*, evaluation: Evaluation, launching: Launcher) -> View:
     counts = Shard.objects.filter(evaluation=evaluation).aggregate(
         open=Count("pk", filter=~Q(state=ShardState.DONE)),
         pending=Count("pk", filter=Q(state=ShardState.PENDING)),
+        open_canaries=Count("pk", filter=Q(number__lt=evaluation.leasable_shards or 0) & ~Q(state=ShardState.DONE)),
     )
     exhausted = Shard.objects.filter(
         evaluation=evaluation, state=ShardState.PENDING, tries__gte=settings.SHARD_TRIES
@@ -149,6 +156,7 @@ def look(*, evaluation: Evaluation, launching: Launcher) -> View:
         open_shards=counts["open"],
         pending_shards=counts["pending"],
         exhausted_shards=tuple(exhausted),
+        canary_ended=evaluation.leasable_shards is not None and not counts["open_canaries"],
         live_attempts=tuple(_look_at_attempts(evaluation=evaluation, launching=launching)),
         worker_runs=bool(handle) and launching.alive(handle=handle).alive is True,
     )
@@ -190,6 +198,8 @@ def _act(*, step: Step, evaluation: Evaluation, launching: Launcher) -> bool:
             return steps.lose_attempts(step.attempts)
         case Do.GIVE_UP_SHARDS:
             return steps.give_up_shards(evaluation=evaluation, shard_ids=step.shards)
+        case Do.SETTLE_CANARY:
+            return steps.settle_canary(evaluation)
         case Do.AGGREGATE:
             return steps.aggregate(evaluation)
         case Do.SUMMARISE:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from evaluator.records import Outcome, Reason
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import canary, transitions
 from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
 from leaderboard.evaluations.leases import cancel_attempts
 from leaderboard.evaluations.library import library
@@ -19,6 +19,7 @@ from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import advance, deadline_of
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.services import PlannerData, check_planner, enter_planner
+from leaderboard.quotas.services import charge
 
 FAULT_SCORE = 0.0
 """What a `planner_fault` scores in the suites there are (OpenAGI, section 5)."""
@@ -45,6 +46,7 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
 
     Raises:
         FieldErrors: something entered is wrong; nothing was changed.
+        QuotaExceededError: the user has none left today; nothing was changed.
     """
     suites, errors = _find_suites(data.suites)
     errors = {**check_planner(data.planner), **errors}
@@ -55,8 +57,12 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
     with transaction.atomic():
         planner = enter_planner(owner=user, data=data.planner)
         submission = Submission.objects.create(planner=planner, submitted_by=user)
-        for suite in suites:
-            _queue(submission=submission, suite=suite, conditions=conditions[suite.slug], not_run=reasons[suite.slug])
+        # Sorted: whoever else submits to the same suites at this moment charges them in the same order.
+        for suite in sorted(suites, key=lambda suite: suite.slug):
+            evaluation = _queue(
+                submission=submission, suite=suite, conditions=conditions[suite.slug], not_run=reasons[suite.slug]
+            )
+            charge(user=user, evaluation=evaluation)
     return submission
 
 
@@ -81,6 +87,11 @@ def _queue(
 ) -> Evaluation:
     now = timezone.now()
     tasks = list(Task.objects.filter(suite=suite).order_by("position"))
+    shards, leasable = canary.split(
+        planner=submission.planner,
+        keys=[task.key for task in tasks if task.key not in not_run],
+        size=tasks_per_shard(suite),
+    )
     evaluation = Evaluation.objects.create(
         submission=submission,
         suite=suite,
@@ -89,6 +100,7 @@ def _queue(
         state_deadline=deadline_of(EvaluationState.QUEUED, now=now),
         reason=EvaluationReason.WAITING,
         reason_text=sentence(EvaluationReason.WAITING),
+        leasable_shards=leasable,
         tasks_total=len(tasks),
         tasks_not_run=sum(task.key in not_run for task in tasks),
         provenance={"suite_digest": suite.digest, "profile_digest": conditions.profile_digest, "workers": []},
@@ -104,23 +116,22 @@ def _queue(
         for task in tasks
         if task.key in not_run
     )
-    _add_shards(evaluation=evaluation, keys=[task.key for task in tasks if task.key not in not_run])
+    _add_shards(evaluation=evaluation, shards=shards)
     enqueue_reconcile(evaluation.pk)
     return evaluation
 
 
-def _add_shards(*, evaluation: Evaluation, keys: Sequence[str]) -> None:
-    size = tasks_per_shard(evaluation.suite)
+def _add_shards(*, evaluation: Evaluation, shards: Sequence[list[str]]) -> None:
     now = timezone.now()
     first = Shard.objects.filter(evaluation=evaluation).count()
     Shard.objects.bulk_create(
         Shard(
             evaluation=evaluation,
-            number=first + number,
-            task_keys=list(keys[start : start + size]),
+            number=number,
+            task_keys=keys,
             available_at=now,
         )
-        for number, start in enumerate(range(0, len(keys), size))
+        for number, keys in enumerate(shards, start=first)
     )
 
 
@@ -144,11 +155,11 @@ def resume(evaluation: Evaluation) -> int:
             target=EvaluationState.QUEUED,
             reason=EvaluationReason.RESUMED,
             facts={"count": len(keys)},
+            raise_fence=True,
             launch_handle="",
         )
-        Evaluation.objects.filter(pk=current.pk).update(attempt=current.attempt + 1)
         faults.delete()
-        _add_shards(evaluation=current, keys=keys)
+        _add_shards(evaluation=current, shards=canary.chunks(keys, size=tasks_per_shard(current.suite)))
         enqueue_reconcile(current.pk)
     return len(keys)
 

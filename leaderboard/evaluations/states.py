@@ -1,15 +1,19 @@
-"""The only code that writes the state of an evaluation: compare-and-set, with the event that tells it."""
+"""The only code that writes the state of evaluations, shards and attempts: compare-and-set, each with its fence.
+
+The fence of an evaluation is its `attempt`, that of a shard its number of `tries`, that of an attempt that it is live.
+"""
 
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import notices, refunds, transitions
 from leaderboard.evaluations.events import announce
-from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 
 
@@ -27,19 +31,23 @@ def advance(
     target: EvaluationState,
     reason: EvaluationReason,
     facts: dict[str, object] | None = None,
+    raise_fence: bool = False,
     **fields: Any,
 ) -> bool:
     """Take an evaluation from `source` to `target` if it still is in `source` with this `attempt`.
 
     Before: nothing is assumed; another process may have been faster.
-    After: either the row has the new state, reason and deadline, and an event goes out with the commit (True), or
-    nothing changed (False).
+    After: either the row has the new state, reason and deadline, and an event and what its owner is told go out with
+    the commit (True), or nothing changed (False). With `raise_fence` its attempt is one higher, so that steps decided
+    before do nothing.
 
     Raises:
         IllegalTransitionError: the table does not allow it.
     """
     transitions.check(source=source, target=target)
     now = timezone.now()
+    if raise_fence:
+        fields["attempt"] = attempt + 1
     if target in transitions.FINAL:
         fields.setdefault("finished", now)
     with transaction.atomic():
@@ -53,6 +61,10 @@ def advance(
         )
         if changed:
             announce(evaluation_id=evaluation_id)
+            if target in refunds.REFUNDING:
+                refunds.settle(evaluation_id=evaluation_id, target=target, reason=reason)
+            if target in notices.BY_WEBHOOK:
+                notices.tell_owner(evaluation_id)
     return bool(changed)
 
 
@@ -78,3 +90,50 @@ def note_progress(evaluation_id: UUID) -> None:
     Evaluation.objects.filter(pk=evaluation_id, state=EvaluationState.RUNNING).update(
         state_deadline=deadline_of(EvaluationState.RUNNING, now=now)
     )
+
+
+def move_shard(
+    *,
+    shard_id: int,
+    source: ShardState,
+    target: ShardState,
+    tries: int,
+    tries_after: int | None = None,
+    **fields: Any,
+) -> bool:
+    """Take a shard from `source` to `target` if it still is in `source` after this number of `tries`.
+
+    Before: nothing is assumed.
+    After: the row has the new state, `fields`, and `tries_after` if given (True), or nothing changed (False).
+
+    Raises:
+        IllegalTransitionError: the table does not allow it.
+    """
+    transitions.check_shard(source=source, target=target)
+    if tries_after is not None:
+        fields["tries"] = tries_after
+    return bool(Shard.objects.filter(pk=shard_id, state=source, tries=tries).update(state=target, **fields))
+
+
+def end_attempt(*, attempt_id: UUID, target: AttemptState, reason: str = "") -> bool:
+    """End a live attempt. False if it had ended already; then nothing changed.
+
+    Raises:
+        IllegalTransitionError: `target` is not an end.
+    """
+    return bool(_end_attempts(Attempt.objects.filter(pk=attempt_id), target=target, reason=reason))
+
+
+def end_attempts_of(*, evaluation_id: UUID, target: AttemptState) -> int:
+    """End every live attempt of an evaluation, and return how many there were.
+
+    Raises:
+        IllegalTransitionError: `target` is not an end.
+    """
+    return _end_attempts(Attempt.objects.filter(shard__evaluation=evaluation_id), target=target, reason="")
+
+
+def _end_attempts(attempts: QuerySet[Attempt], *, target: AttemptState, reason: str) -> int:
+    transitions.check_attempt(source=AttemptState.LIVE, target=target)
+    live = attempts.filter(state=AttemptState.LIVE)
+    return live.update(state=target, reason=reason, ended_at=timezone.now())

@@ -11,12 +11,13 @@ from evaluator.records import Outcome, Reason
 from gpu_jobs.launchers import Launcher, LaunchError
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
+from leaderboard.evaluations import canary
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.leases import cancel_attempts, lock_evaluation, lose, remaining_tasks
 from leaderboard.evaluations.library import TaskOutcome, library
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import advance, explain
+from leaderboard.evaluations.states import advance, explain, move_shard
 from leaderboard.evaluations.transitions import DEADLINES
 
 logger = logging.getLogger(__name__)
@@ -70,14 +71,19 @@ def give_up_shards(*, evaluation: Evaluation, shard_ids: Sequence[int]) -> bool:
             _add_results(
                 evaluation=evaluation, keys=keys, outcome=Outcome.INFRA_FAULT, reason=Reason.WORKER_LOST, text=text
             )
-            shard.state = ShardState.DONE
-            shard.save(update_fields=["state"])
+            move_shard(shard_id=shard.pk, source=ShardState.PENDING, target=ShardState.DONE, tries=shard.tries)
             announce(
                 evaluation_id=evaluation.pk,
                 results=[NewResult(task=key, outcome=Outcome.INFRA_FAULT, score=None) for key in keys],
             )
             did = True
     return did
+
+
+def settle_canary(evaluation: Evaluation) -> bool:
+    """Act on what the canary came to, where that was not done when its worker said that it was."""
+    with transaction.atomic():
+        return canary.settle(lock_evaluation(evaluation.pk))
 
 
 def aggregate(evaluation: Evaluation) -> bool:

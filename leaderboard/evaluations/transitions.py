@@ -6,13 +6,14 @@
 Every state that is not final may also fail or be cancelled.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 
-from leaderboard.evaluations.models import AttemptState, EvaluationState
+from leaderboard.evaluations.models import AttemptState, EvaluationState, ShardState
 
 _S = EvaluationState
 _A = AttemptState
+_H = ShardState
 
 EVALUATION: Mapping[EvaluationState, frozenset[EvaluationState]] = {
     _S.QUEUED: frozenset({_S.LAUNCHING, _S.FAILED, _S.CANCELLED}),
@@ -31,6 +32,12 @@ ATTEMPT: Mapping[AttemptState, frozenset[AttemptState]] = {
     _A.LOST: frozenset(),
     _A.FAILED: frozenset(),
     _A.CANCELLED: frozenset(),
+}
+
+SHARD: Mapping[ShardState, frozenset[ShardState]] = {
+    _H.PENDING: frozenset({_H.LEASED, _H.DONE}),
+    _H.LEASED: frozenset({_H.PENDING, _H.DONE}),
+    _H.DONE: frozenset(),
 }
 
 FINAL = frozenset(state for state, following in EVALUATION.items() if not following)
@@ -56,11 +63,33 @@ class IllegalTransitionError(Exception):
 
 
 def check(*, source: EvaluationState, target: EvaluationState) -> None:
-    """Refuse a transition that is not in the table.
+    """Refuse a transition of an evaluation that is not in the table.
 
     Raises:
         IllegalTransitionError: it is not.
     """
-    if target not in EVALUATION[source]:
-        allowed = ", ".join(sorted(EVALUATION[source])) or "none, it is final"
-        raise IllegalTransitionError(f"an evaluation cannot go from {source} to {target}; allowed: {allowed}")
+    _check(what="an evaluation", source=source, target=target, following=EVALUATION[source])
+
+
+def check_shard(*, source: ShardState, target: ShardState) -> None:
+    """Refuse a transition of a shard that is not in the table.
+
+    Raises:
+        IllegalTransitionError: it is not.
+    """
+    _check(what="a shard", source=source, target=target, following=SHARD[source])
+
+
+def check_attempt(*, source: AttemptState, target: AttemptState) -> None:
+    """Refuse a transition of an attempt that is not in the table.
+
+    Raises:
+        IllegalTransitionError: it is not.
+    """
+    _check(what="an attempt", source=source, target=target, following=ATTEMPT[source])
+
+
+def _check(*, what: str, source: str, target: str, following: Collection[str]) -> None:
+    if target not in following:
+        allowed = ", ".join(sorted(following)) or "none, it is final"
+        raise IllegalTransitionError(f"{what} cannot go from {source} to {target}; allowed: {allowed}")

@@ -15,6 +15,7 @@ from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.forms import SubmitForm
+from leaderboard.quotas.services import QuotaExceededError
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +26,7 @@ SUBMISSIONS_PER_PAGE = 25
 @login_required
 def submit(request: HttpRequest) -> HttpResponse:
     """Enter a planner; what is wrong stands beside its field, with status 400. If the site cannot evaluate at present,
-    the form says so, with status 503."""
+    the form says so, with status 503; if the user's quota is used up, with 429."""
     status = 200
     form = SubmitForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
@@ -37,6 +38,9 @@ def submit(request: HttpRequest) -> HttpResponse:
             logger.error("%s", error)
             form.add_error(None, "This site cannot evaluate at present; its operator has been told. Try again later.")
             status = 503
+        except QuotaExceededError as error:
+            form.add_error(None, str(error))
+            status = 429
         else:
             messages.success(request, "Submitted. This page follows the evaluation.")
             first = submission.evaluations.order_by("created").values_list("pk", flat=True)[0]

@@ -69,6 +69,12 @@ def test_shards_that_were_tried_too_often_are_given_up_before_anything_is_starte
 
 
 @pytest.mark.parametrize("state", ACTIVE)
+def test_when_the_canary_has_ended_that_is_settled_before_anything_else_is_started(state):
+    waiting = view(state, open_shards=2, pending_shards=2, canary_ended=True)
+    assert decide(waiting).do is Do.SETTLE_CANARY
+
+
+@pytest.mark.parametrize("state", ACTIVE)
 def test_when_all_shards_are_done_the_scores_are_computed_even_after_the_deadline(state):
     assert decide(view(state, deadline=PAST)).do is Do.AGGREGATE
 

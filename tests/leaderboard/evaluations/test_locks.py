@@ -92,7 +92,7 @@ def test_leasing_waits_for_the_evaluation_before_it_takes_a_shard(monkeypatch, l
     order: list[str] = []
     lock, take = leases.lock_evaluation, leases._next_shard
     monkeypatch.setattr(leases, "lock_evaluation", lambda pk: order.append("evaluation") or lock(pk))
-    monkeypatch.setattr(leases, "_next_shard", lambda **which: order.append("shard") or take(**which))
+    monkeypatch.setattr(leases, "_next_shard", lambda pk: order.append("shard") or take(pk))
     assert leases.lease(worker="w").tasks == ["1"]
     assert order == ["evaluation", "shard"]
     assert first.tasks == ["0"]

@@ -3,13 +3,14 @@
 import pytest
 
 from leaderboard.evaluations import transitions
-from leaderboard.evaluations.models import AttemptState, EvaluationState
+from leaderboard.evaluations.models import AttemptState, EvaluationState, ShardState
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 
 
 def test_every_state_stands_in_the_tables():
     assert set(transitions.EVALUATION) == set(EvaluationState)
     assert set(transitions.ATTEMPT) == set(AttemptState)
+    assert set(transitions.SHARD) == set(ShardState)
     assert set(transitions.DEADLINES) == set(EvaluationState)
 
 

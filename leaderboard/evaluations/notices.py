@@ -1,0 +1,59 @@
+"""Telling the owner of an evaluation what happened to it: by mail and to their webhooks, through the outbox.
+
+Event of a webhook:
+
+    {"event": "evaluation", "evaluation", "attempt", "suite", "planner", "state", "reason", "reason_text", "url"}
+"""
+
+from uuid import UUID
+
+from django.conf import settings
+
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.outbox.models import Kind, Webhook
+from leaderboard.outbox.services import enqueue
+
+BY_MAIL = frozenset({EvaluationState.ON_HOLD, EvaluationState.FAILED})
+"""What owners cannot know otherwise and have to act upon."""
+BY_WEBHOOK = BY_MAIL | {EvaluationState.COMPLETED, EvaluationState.CANCELLED}
+
+
+def tell_owner(evaluation_id: UUID) -> None:
+    """Write the messages that an evaluation's new state calls for, within the transaction that brought it there."""
+    related = Evaluation.objects.select_related("suite", "submission__planner", "submission__submitted_by")
+    evaluation = related.get(pk=evaluation_id)
+    owner = evaluation.submission.submitted_by
+    if evaluation.state in BY_MAIL and owner.email and settings.MAIL_OWNERS:
+        enqueue(kind=Kind.MAIL, payload=_mail(evaluation=evaluation, to=owner.email))
+    if evaluation.state in BY_WEBHOOK:
+        for webhook in Webhook.objects.filter(owner=owner, active=True).order_by("pk"):
+            enqueue(kind=Kind.WEBHOOK, payload={"webhook": str(webhook.pk), "event": _event(evaluation)})
+
+
+def _mail(*, evaluation: Evaluation, to: str) -> dict[str, str]:
+    what = f"{evaluation.submission.planner.name} on {evaluation.suite.title}"
+    happened = "waits for you" if evaluation.state == EvaluationState.ON_HOLD else "failed"
+    # A subject is one line; names are printable, titles come from the library.
+    subject = " ".join(f"PlanArena: {what} {happened}".split())
+    lines = [f"Your evaluation of {what} {happened}.", "", evaluation.reason_text]
+    if address := _address(evaluation):
+        lines += ["", address]
+    return {"to": to, "subject": subject, "text": "\n".join(lines) + "\n"}
+
+
+def _event(evaluation: Evaluation) -> dict[str, object]:
+    return {
+        "event": "evaluation",
+        "evaluation": str(evaluation.pk),
+        "attempt": evaluation.attempt,
+        "suite": evaluation.suite.slug,
+        "planner": evaluation.submission.planner.name,
+        "state": evaluation.state,
+        "reason": evaluation.reason,
+        "reason_text": evaluation.reason_text,
+        "url": _address(evaluation),
+    }
+
+
+def _address(evaluation: Evaluation) -> str:
+    return f"{settings.SITE_URL}/evaluations/{evaluation.pk}/" if settings.SITE_URL else ""

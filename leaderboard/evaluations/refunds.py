@@ -1,0 +1,31 @@
+"""When an evaluation gives back what it was charged with."""
+
+from uuid import UUID
+
+from leaderboard.evaluations.models import Attempt, EvaluationState
+from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.quotas.models import EntryReason
+from leaderboard.quotas.services import refund
+
+OWN_FAULT = frozenset({EvaluationReason.CANARY_FAILED})
+"""Reasons for which an evaluation fails through its planner: everything else that fails is refunded."""
+REFUNDING = frozenset({EvaluationState.ON_HOLD, EvaluationState.FAILED, EvaluationState.CANCELLED})
+
+
+def refund_reason(*, target: EvaluationState, reason: EvaluationReason, anything_ran: bool) -> EntryReason | None:
+    """Why an evaluation that enters `target` is refunded, or None if it is not. Pure."""
+    if target == EvaluationState.ON_HOLD and reason == EvaluationReason.INFRA_FAULTS:
+        return EntryReason.NOT_THE_PLANNERS_FAULT
+    if target == EvaluationState.FAILED and reason not in OWN_FAULT:
+        return EntryReason.NOT_THE_PLANNERS_FAULT
+    if target == EvaluationState.CANCELLED and not anything_ran:
+        return EntryReason.NOTHING_RAN
+    return None
+
+
+def settle(*, evaluation_id: UUID, target: EvaluationState, reason: EvaluationReason) -> None:
+    """Refund an evaluation that has just entered `target`, if that calls for it; within the same transaction."""
+    anything_ran = Attempt.objects.filter(shard__evaluation=evaluation_id).exists()
+    why = refund_reason(target=target, reason=reason, anything_ran=anything_ran)
+    if why is not None:
+        refund(evaluation_id=evaluation_id, reason=why)

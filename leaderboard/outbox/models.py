@@ -1,0 +1,75 @@
+"""Messages that wait, and those that were sent lately."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+
+class Kind(models.TextChoices):
+    """What a message is; `senders.py` says what its payload holds."""
+
+    RECONCILE = "reconcile", "Reconcile"
+    MAIL = "mail", "Mail"
+    WEBHOOK = "webhook", "Webhook"
+
+
+class OutboxMessage(models.Model):
+    """Something to be sent: written in the transaction of what it tells of, so that neither is without the other.
+
+    It is sent at least once: a process that is killed after sending and before noting it sends again. The id stays the
+    same, so that a receiver can tell.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    kind = models.CharField(max_length=20, choices=Kind)
+    payload = models.JSONField()
+    dedup_key = models.CharField(max_length=200, blank=True)
+    """Of the waiting messages only one has this key; empty: it is a message of its own."""
+    created = models.DateTimeField(default=timezone.now)
+    available_at = models.DateTimeField(default=timezone.now)
+    """Not sent before. A process that is sending moves it on, so that no other takes the message meanwhile."""
+    tries = models.PositiveIntegerField(default=0)
+    sent_at = models.DateTimeField(null=True)
+    given_up_at = models.DateTimeField(null=True)
+    last_error = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["dedup_key"],
+                condition=models.Q(sent_at=None, given_up_at=None) & ~models.Q(dedup_key=""),
+                name="one_waiting_message_per_key",
+            ),
+            models.CheckConstraint(condition=models.Q(kind__in=Kind.values), name="a_message_has_a_known_kind"),
+            models.CheckConstraint(
+                condition=models.Q(sent_at=None) | models.Q(given_up_at=None), name="a_message_is_not_sent_and_given_up"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["available_at"],
+                condition=models.Q(sent_at=None, given_up_at=None),
+                name="messages_that_wait",
+            ),
+            models.Index(fields=["sent_at"], name="messages_that_were_sent"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
+
+
+class Webhook(models.Model):
+    """An address that is told when an evaluation of its owner ends or needs them."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="webhooks")
+    url = models.CharField(max_length=500)
+    secret = models.CharField(max_length=100)
+    """Known to us and the receiver: signs what is sent."""
+    active = models.BooleanField(default=True)
+    created = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return str(self.id)

@@ -1,0 +1,119 @@
+"""How each kind of message is sent. A sender returns when the message was taken, and raises otherwise.
+
+reconcile   {"evaluation": id}                       a Celery message; the sweep stands in for a lost one
+mail        {"to", "subject", "text"}                Django's mail backend
+webhook     {"webhook": id, "event": {...}}          a signed POST, see `post_webhook`
+"""
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Callable, Mapping
+
+import httpx
+from django.conf import settings
+from django.core.mail import EmailMessage
+from kombu.exceptions import OperationalError
+
+from evaluator.planners.egress import EgressRefusedError, call_deadline, egress_client
+from leaderboard.config.celery import app
+from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
+
+RECONCILE_TASK = "leaderboard.evaluations.tasks.reconcile_evaluation"
+DISPATCH_TASK = "leaderboard.outbox.tasks.dispatch"
+SIGNATURE_HEADER = "X-PlanArena-Signature"
+TIMESTAMP_HEADER = "X-PlanArena-Timestamp"
+DELIVERY_HEADER = "X-PlanArena-Delivery"
+WEBHOOK_SECONDS = 10.0
+
+
+class PermanentError(Exception):
+    """Trying again would change nothing."""
+
+
+class NotTakenError(Exception):
+    """The receiver did not take the message now; it may later."""
+
+
+def send(message: OutboxMessage) -> None:
+    """Send a message.
+
+    Raises:
+        PermanentError: it can never be sent.
+        Exception: whatever kept it from being sent this time.
+    """
+    _SENDERS[Kind(message.kind)](message)
+
+
+def ask_for_dispatch() -> None:
+    """Ask a Celery process to send what waits. A lost message costs time only: the next beat asks again."""
+    try:
+        app.send_task(DISPATCH_TASK, retry=False)
+    except (OperationalError, OSError):
+        return
+
+
+def signature(*, secret: str, timestamp: int, body: bytes) -> str:
+    """What a receiver compares: HMAC-SHA256 over timestamp, a dot and the body, so that neither can be exchanged."""
+    signed = f"{timestamp}.".encode() + body
+    return "sha256=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
+
+
+def post_webhook(message: OutboxMessage) -> None:
+    """POST the event as JSON, signed, to the webhook's address. Redirects are not followed.
+
+    Raises:
+        PermanentError: the webhook is gone or off, its address is not a public one, or it answered 410.
+        NotTakenError: any answer that is not 2xx.
+        httpx.HTTPError: it cannot be reached.
+    """
+    webhook = Webhook.objects.filter(pk=message.payload["webhook"], active=True).first()
+    if webhook is None:
+        raise PermanentError("the webhook was removed or switched off")
+    body = json.dumps(message.payload["event"], separators=(",", ":"), sort_keys=True).encode()
+    timestamp = int(time.time())
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "PlanArena",
+        DELIVERY_HEADER: str(message.pk),
+        TIMESTAMP_HEADER: str(timestamp),
+        SIGNATURE_HEADER: signature(secret=webhook.secret, timestamp=timestamp, body=body),
+    }
+    status = _post(url=webhook.url, body=body, headers=headers)
+    if status == httpx.codes.GONE:
+        raise PermanentError("the receiver answered 410 (gone)")
+    if not 200 <= status < 300:
+        raise NotTakenError(f"the receiver answered HTTP {status}")
+
+
+def _post(*, url: str, body: bytes, headers: Mapping[str, str]) -> int:
+    """The status of the answer, whose body is not read."""
+    timeout = httpx.Timeout(WEBHOOK_SECONDS)
+    try:
+        with (
+            call_deadline(time.monotonic() + WEBHOOK_SECONDS),
+            egress_client(allow_private=settings.DEMO, timeout=timeout) as client,
+            client.stream("POST", url, content=body, headers=dict(headers)) as response,
+        ):
+            return response.status_code
+    except (EgressRefusedError, httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        raise PermanentError(str(error)) from error
+
+
+def _send_mail(message: OutboxMessage) -> None:
+    payload = message.payload
+    # The id stays the same however often it is sent, so that a mail program shows it once.
+    headers = {"Message-ID": f"<{message.pk}@planarena>", "Auto-Submitted": "auto-generated"}
+    EmailMessage(subject=payload["subject"], body=payload["text"], to=[payload["to"]], headers=headers).send()
+
+
+def _send_reconcile(message: OutboxMessage) -> None:
+    app.send_task(RECONCILE_TASK, args=[message.payload["evaluation"]], retry=False)
+
+
+_SENDERS: Mapping[Kind, Callable[[OutboxMessage], None]] = {
+    Kind.RECONCILE: _send_reconcile,
+    Kind.MAIL: _send_mail,
+    Kind.WEBHOOK: post_webhook,
+}

@@ -1,0 +1,148 @@
+"""Writing messages, and sending those that are due.
+
+Sending holds no lock and no transaction: a message is claimed by moving its `available_at` on, sent, and noted as sent
+only if nobody wrote to it meanwhile. So a broker or mail server that hangs keeps nobody waiting, and what is asked for
+again while it is being sent is sent again.
+"""
+
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from leaderboard.outbox.models import Kind, OutboxMessage
+from leaderboard.outbox.senders import PermanentError, ask_for_dispatch, send
+
+logger = logging.getLogger(__name__)
+
+CLAIM = timedelta(seconds=60)
+"""How long a message that is being sent is left to its sender: longer than any sender takes."""
+FIRST_WAIT = timedelta(seconds=5)
+LONGEST_WAIT = timedelta(minutes=30)
+GIVE_UP_AFTER: Mapping[Kind, timedelta] = {
+    Kind.RECONCILE: timedelta(minutes=10),  # the sweep has done it long since
+    Kind.MAIL: timedelta(days=2),
+    Kind.WEBHOOK: timedelta(days=1),
+}
+KEEP_SENT = timedelta(days=1)
+KEEP_GIVEN_UP = timedelta(days=30)
+_PER_DISPATCH = 100
+_WAITING = Q(sent_at=None, given_up_at=None)
+_LONGEST_ERROR = 500
+
+
+def enqueue(*, kind: Kind, payload: Mapping[str, Any], dedup_key: str = "") -> None:
+    """Write a message within the present transaction; after its commit it is sent, or else by the next dispatch.
+
+    Before: nothing. A waiting message with the same `dedup_key` is asked for again, instead of a second one.
+    After: a message waits, if and only if the transaction is committed.
+    """
+    message = OutboxMessage(kind=kind, payload=dict(payload), dedup_key=dedup_key)
+    if dedup_key:
+        message_id = _ask_again_or_insert(message)
+    else:
+        message.save(force_insert=True)
+        message_id = message.pk
+    # Robust: what is committed has succeeded, whatever becomes of telling it.
+    transaction.on_commit(lambda: _nudge(message_id=message_id, kind=kind), robust=True)
+
+
+def _ask_again_or_insert(message: OutboxMessage) -> UUID:
+    """One statement, because another transaction may write the same key at this moment."""
+    payload = OutboxMessage._meta.get_field("payload").get_db_prep_save(message.payload, connection)
+    values = [message.pk, message.kind, payload, message.dedup_key, message.created, message.available_at]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO outbox_outboxmessage (id, kind, payload, dedup_key, created, available_at, tries, last_error)"
+            " VALUES (%s, %s, %s, %s, %s, %s, 0, '')"
+            " ON CONFLICT (dedup_key) WHERE dedup_key <> '' AND sent_at IS NULL AND given_up_at IS NULL"
+            " DO UPDATE SET available_at = EXCLUDED.available_at, payload = EXCLUDED.payload RETURNING id",
+            values,
+        )
+        return UUID(str(cursor.fetchone()[0]))
+
+
+def _nudge(*, message_id: UUID, kind: Kind) -> None:
+    """Send at once what only reaches our own broker; for the rest, which may take seconds, ask a Celery process."""
+    if kind == Kind.RECONCILE:
+        dispatch(only=message_id)
+    else:
+        ask_for_dispatch()
+
+
+def dispatch(*, only: UUID | None = None) -> int:
+    """Send the messages that are due and return how many were sent.
+
+    Before: nothing; many processes may call at once.
+    After: each message that was due is sent, waits for its next try, or is given up with its reason in the log; no two
+    processes have sent the same one, unless one of them was killed while it did.
+    """
+    sent = 0
+    for _ in range(1 if only else _PER_DISPATCH):
+        message = _claim(only)
+        if message is None:
+            break
+        sent += _send_one(message)
+    return sent
+
+
+def _claim(only: UUID | None) -> OutboxMessage | None:
+    """Take one message for as long as `CLAIM`, so that a process that dies now keeps it no longer than that."""
+    now = timezone.now()
+    due = OutboxMessage.objects.filter(_WAITING, available_at__lte=now)
+    if only is not None:
+        due = due.filter(pk=only)
+    with transaction.atomic():
+        message = due.select_for_update(skip_locked=True).order_by("available_at").first()
+        if message is None:
+            return None
+        message.tries += 1
+        message.available_at = now + CLAIM
+        message.save(update_fields=["tries", "available_at"])
+    return message
+
+
+def _send_one(message: OutboxMessage) -> bool:
+    try:
+        send(message)
+    except Exception as error:  # whatever a sender meets, the other messages go on
+        logger.debug("outbox: %s", message, exc_info=True)
+        _note_failure(message=message, error=error)
+        return False
+    # Asked for again meanwhile: it stays, and is sent once more.
+    _claimed(message).update(sent_at=timezone.now(), last_error="")
+    return True
+
+
+def _note_failure(*, message: OutboxMessage, error: Exception) -> None:
+    now = timezone.now()
+    text = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR]
+    if isinstance(error, PermanentError) or now - message.created >= GIVE_UP_AFTER[Kind(message.kind)]:
+        logger.error("outbox: given up %s after %d tries: %s", message, message.tries, text)
+        _claimed(message).update(given_up_at=now, last_error=text)
+        return
+    logger.warning("outbox: %s was not sent (%s); this is tried again", message, text)
+    _claimed(message).update(available_at=now + wait_after(tries=message.tries), last_error=text)
+
+
+def _claimed(message: OutboxMessage) -> "QuerySet[OutboxMessage]":
+    return OutboxMessage.objects.filter(_WAITING, pk=message.pk, tries=message.tries, available_at=message.available_at)
+
+
+def wait_after(*, tries: int) -> timedelta:
+    """How long a message waits after so many tries, the first being 1. Pure."""
+    doublings = min(max(tries, 1) - 1, 16)
+    return min(FIRST_WAIT * 2**doublings, LONGEST_WAIT)
+
+
+def prune() -> int:
+    """Delete messages that were sent or given up long ago, and return how many."""
+    now = timezone.now()
+    old = Q(sent_at__lt=now - KEEP_SENT) | Q(given_up_at__lt=now - KEEP_GIVEN_UP)
+    deleted, _ = OutboxMessage.objects.filter(old).delete()
+    return deleted

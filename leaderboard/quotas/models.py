@@ -1,0 +1,70 @@
+"""The ledger of quotas, and its balances."""
+
+from django.conf import settings
+from django.db import models
+
+from leaderboard.evaluations.models import Evaluation
+
+ALL_SUITES = ""
+"""The suite of the balance that counts them all."""
+
+
+class EntryReason(models.TextChoices):
+    """Why an entry was made."""
+
+    SUBMITTED = "submitted", "Submitted"
+    NOTHING_RAN = "nothing_ran", "Refunded: cancelled before anything ran"
+    NOT_THE_PLANNERS_FAULT = "not_the_planners_fault", "Refunded: failed for reasons that are not the planner's"
+
+
+class QuotaEntry(models.Model):
+    """One evaluation that was charged or refunded. Entries are only ever added."""
+
+    # Null is for entries of a team, when there are teams.
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="quota_entries"
+    )
+    suite = models.CharField(max_length=50)
+    """Slug: a new version of a suite is no new quota."""
+    day = models.DateField()
+    """In UTC. Of a refund the day that was charged, so that a balance is the sum of its entries."""
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="quota_entries")
+    amount = models.SmallIntegerField()
+    """1 when it was submitted, -1 when it was refunded."""
+    reason = models.CharField(max_length=40, choices=EntryReason)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["evaluation", "amount"], name="charged_once_and_refunded_once"),
+            models.CheckConstraint(condition=models.Q(amount__in=[1, -1]), name="an_entry_is_a_charge_or_a_refund"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.evaluation_id} {self.amount:+d}"
+
+
+class QuotaBalance(models.Model):
+    """What was used of a day: the row that simultaneous submissions wait for."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="quota_balances"
+    )
+    suite = models.CharField(max_length=50, blank=True)
+    """Slug, or `ALL_SUITES`."""
+    day = models.DateField()
+    used = models.PositiveIntegerField(default=0)
+    """Charged and not refunded."""
+    charged = models.PositiveIntegerField(default=0)
+    """Refunds do not lower it: without a bound on this, what always fails could be submitted without end."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "suite", "day"], name="one_balance_per_user_suite_and_day"),
+            models.CheckConstraint(
+                condition=models.Q(used__lte=models.F("charged")), name="no_more_is_used_than_was_charged"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.suite or 'all'} {self.day}: {self.used}"

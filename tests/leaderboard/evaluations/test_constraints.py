@@ -1,0 +1,142 @@
+"""What the database refuses, whoever writes: each violation is tried in SQL."""
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, connection, transaction
+
+from leaderboard.evaluations import leases, services
+from leaderboard.evaluations.models import EvaluationState
+from tests.leaderboard.factories import make_evaluation, make_lease, make_record
+
+pytestmark = pytest.mark.django_db
+
+
+def execute(sql: str, *values: object) -> None:
+    """Run SQL as a transaction of its own, with what is checked at its commit."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+
+
+def refused(constraint: str, sql: str, *values: object) -> None:
+    with pytest.raises(IntegrityError) as caught:
+        execute(sql, *values)
+    assert caught.value.__cause__.diag.constraint_name == constraint
+
+
+@pytest.fixture
+def lease(launcher) -> leases.Lease:
+    return make_lease(make_evaluation(state=EvaluationState.LAUNCHING))
+
+
+@pytest.mark.parametrize("final", ["completed", "failed", "cancelled"])
+def test_an_evaluation_that_has_ended_stays_so(final):
+    evaluation = make_evaluation()
+    execute("UPDATE evaluations_evaluation SET state = %s, summary = '{}' WHERE id = %s", final, evaluation.pk)
+    change = "UPDATE evaluations_evaluation SET state = 'queued' WHERE id = %s"
+    refused("final_states_of_evaluations_stay", change, evaluation.pk)
+    # What is not the state may still change: provenance arrives after the last result.
+    execute("UPDATE evaluations_evaluation SET launch_handle = 'x', state = state WHERE id = %s", evaluation.pk)
+
+
+@pytest.mark.parametrize("final", ["completed", "lost", "failed", "cancelled"])
+def test_an_attempt_that_has_ended_stays_so(final, lease):
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE evaluations_attempt SET state = %s", [final])
+        cursor.execute("UPDATE evaluations_shard SET state = 'pending'")
+    refused(
+        "final_states_of_attempts_stay",
+        "UPDATE evaluations_attempt SET state = 'live' WHERE id = %s",
+        lease.attempt.pk,
+    )
+
+
+@pytest.mark.parametrize("state", ["pending", "leased"])
+def test_a_shard_that_is_done_stays_so(state, lease):
+    services.cancel(lease.evaluation)
+    execute("UPDATE evaluations_shard SET state = 'done' WHERE id = %s", lease.attempt.shard_id)
+    refused(
+        "final_states_of_shards_stay",
+        "UPDATE evaluations_shard SET state = %s WHERE id = %s",
+        state,
+        lease.attempt.shard_id,
+    )
+
+
+def test_a_shard_has_one_live_attempt_at_most(lease):
+    refused(
+        "one_live_attempt_per_shard",
+        "INSERT INTO evaluations_attempt (id, shard_id, number, state, worker, token_hash, leased_at, expires_at,"
+        " reason) SELECT gen_random_uuid(), shard_id, 2, 'live', 'w', 'h', now(), now(), '' FROM evaluations_attempt",
+    )
+
+
+def test_a_task_of_an_evaluation_has_one_result_at_most(lease):
+    from evaluator.engine.store import MemoryStore
+    from leaderboard.evaluations.results import deliver
+
+    record = make_record(lease.tasks[0], suite=lease.evaluation.suite.slug)
+    deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
+    refused(
+        "one_result_per_evaluation_and_task",
+        "INSERT INTO evaluations_taskresult (evaluation_id, task_id, outcome, reason, reason_text, seconds,"
+        " plan_summary, record_digest, accepted, updated, indicators) SELECT evaluation_id, task_id, outcome, reason,"
+        " reason_text, seconds, plan_summary, record_digest, accepted, updated, indicators FROM evaluations_taskresult",
+    )
+
+
+@pytest.mark.parametrize("state", ["pending", "done"])
+def test_a_shard_with_a_live_attempt_stays_leased(state, lease):
+    refused(
+        "a_live_attempt_holds_a_leased_shard",
+        "UPDATE evaluations_shard SET state = %s WHERE id = %s",
+        state,
+        lease.attempt.shard_id,
+    )
+
+
+def test_an_attempt_cannot_end_without_its_shard_while_the_evaluation_runs(lease):
+    refused(
+        "a_leased_shard_has_a_live_attempt",
+        "UPDATE evaluations_attempt SET state = 'lost' WHERE id = %s",
+        lease.attempt.pk,
+    )
+
+
+def test_a_live_attempt_cannot_begin_on_a_shard_that_is_not_leased():
+    shard = make_evaluation().shards.get()
+    refused(
+        "a_live_attempt_holds_a_leased_shard",
+        "INSERT INTO evaluations_attempt (id, shard_id, number, state, worker, token_hash, leased_at, expires_at,"
+        " reason) VALUES (gen_random_uuid(), %s, 1, 'live', 'w', 'h', now(), now(), '')",
+        shard.pk,
+    )
+
+
+@pytest.mark.parametrize(
+    ("constraint", "change"),
+    [
+        ("an_evaluation_has_a_known_state", "evaluations_evaluation SET state = 'finished'"),
+        ("an_evaluation_has_a_known_reason", "evaluations_evaluation SET reason = 'because'"),
+        ("a_shard_has_a_known_state", "evaluations_shard SET state = 'lost'"),
+        ("an_attempt_has_a_known_state", "evaluations_attempt SET state = 'running'"),
+        ("a_completed_evaluation_has_a_summary", "evaluations_evaluation SET state = 'completed'"),
+    ],
+)
+def test_words_that_nobody_knows_are_refused(constraint, change, lease):
+    refused(constraint, f"UPDATE {change}")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_constraints_can_be_taken_back_and_laid_on_existing_rows(launcher):
+    make_lease(make_evaluation(state=EvaluationState.LAUNCHING))
+    try:
+        call_command("migrate", "evaluations", "0002", verbosity=0)
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE evaluations_attempt SET state = 'lost'")
+            cursor.execute("UPDATE evaluations_attempt SET state = 'live'")
+    finally:
+        call_command("migrate", verbosity=0)
+    refused("a_leased_shard_has_a_live_attempt", "UPDATE evaluations_attempt SET state = 'lost'")

@@ -1,0 +1,111 @@
+"""Whose turn it is: by weight and what they had, then priority, then age."""
+
+import random
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from leaderboard.accounts.models import User
+from leaderboard.evaluations import leases
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.evaluations.states import end_attempt, move_shard
+from tests.leaderboard.factories import make_evaluation, make_suite, make_user
+
+pytestmark = pytest.mark.django_db
+LAUNCHING = EvaluationState.LAUNCHING
+
+
+def serve(*, slots: int, until: int, seed: int = 0) -> Counter[str]:
+    """Let `slots` workers take shards until `until` were taken, ending them in random order; count them by user.
+
+    The leases are simulated: whose turn it is comes from the real query, results do not matter.
+    """
+    dice = random.Random(seed)
+    owners = dict(Evaluation.objects.values_list("pk", "submission__submitted_by__username"))
+    served: Counter[str] = Counter()
+    live: list[tuple[Attempt, Shard]] = []
+    while served.total() < until:
+        if len(live) == slots:
+            _finish(*live.pop(dice.randrange(slots)))
+        turn = leases.next_evaluation(suites=None, evaluation_id=None)
+        assert turn is not None, "every queue is longer than this"
+        shard = leases._next_shard(turn)
+        attempt, _ = leases._attempt(shard=shard, worker="w")
+        live.append((attempt, shard))
+        served[owners[turn]] += 1
+    for attempt, shard in live:
+        _finish(attempt, shard)
+    return served
+
+
+def _finish(attempt: Attempt, shard: Shard) -> None:
+    assert end_attempt(attempt_id=attempt.pk, target=AttemptState.COMPLETED)
+    leased, done = ShardState.LEASED, ShardState.DONE
+    assert move_shard(shard_id=shard.pk, source=leased, target=done, tries=shard.tries + 1)
+
+
+@pytest.fixture(autouse=True)
+def _one_task_per_shard(settings, launcher):
+    settings.TASKS_PER_SHARD = 1
+
+
+def test_ten_users_with_unequal_queues_get_the_same_within_a_tenth():
+    suite = make_suite(runnable=12)
+    for number in range(10):
+        user = make_user(f"user{number}")
+        for _ in range(3 if number == 0 else 1):
+            make_evaluation(user=user, suite=suite, state=LAUNCHING)
+    # Fewer workers than users, as in a real queue: live leases alone would always prefer the oldest evaluations.
+    served = serve(slots=4, until=100)
+    assert len(served) == 10
+    assert all(9 <= count <= 11 for count in served.values()), served
+
+
+def test_a_user_of_twice_the_weight_gets_twice_as_much():
+    suite = make_suite(runnable=20)
+    heavy, light = make_user("heavy"), make_user("light")
+    call_command("prioritise", "user", "heavy", "2", verbosity=0)
+    make_evaluation(user=light, suite=suite, state=LAUNCHING)
+    make_evaluation(user=heavy, suite=suite, state=LAUNCHING)
+    served = serve(slots=2, until=18)
+    assert abs(served["heavy"] - 12) <= 1
+    assert (User.objects.get(pk=heavy.pk).queue_weight, light.queue_weight) == (2, 1)
+
+
+def test_what_was_had_long_ago_does_not_count():
+    suite = make_suite(runnable=8)
+    first = make_evaluation(suite=suite, state=LAUNCHING)
+    serve(slots=1, until=4)
+    second = make_evaluation(suite=suite, state=LAUNCHING)
+    assert leases.next_evaluation(suites=None, evaluation_id=None) == second.pk
+    Attempt.objects.update(leased_at=timezone.now() - timedelta(days=1))
+    assert leases.next_evaluation(suites=None, evaluation_id=None) == first.pk
+
+
+def test_among_equal_shares_priority_goes_before_age():
+    user, suite = make_user(), make_suite()
+    make_evaluation(user=user, suite=suite, state=LAUNCHING)
+    urgent = make_evaluation(user=user, suite=suite, state=LAUNCHING)
+    call_command("prioritise", "evaluation", str(urgent.pk), "5", verbosity=0)
+    assert leases.next_evaluation(suites=None, evaluation_id=None) == urgent.pk
+
+
+def test_priority_does_not_outweigh_shares():
+    suite = make_suite()
+    urgent = make_evaluation(suite=suite, state=LAUNCHING)
+    Evaluation.objects.update(priority=100)
+    assert leases.lease(worker="w").evaluation.pk == urgent.pk
+    other = make_evaluation(suite=suite, state=LAUNCHING)
+    assert leases.lease(worker="w").evaluation.pk == other.pk
+
+
+@pytest.mark.parametrize(
+    "arguments", [["user", "nobody", "2"], ["user", "ada", "0"], ["evaluation", "not-an-id", "1"], ["user", "ada", "x"]]
+)
+def test_what_cannot_be_is_refused_with_a_sentence(arguments):
+    make_user("ada")
+    with pytest.raises(CommandError):
+        call_command("prioritise", *arguments)

@@ -1,0 +1,224 @@
+"""Messages are written with what they tell of, sent at least once, and given up in the end."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.core import mail
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from leaderboard.evaluations import leases
+from leaderboard.evaluations.models import EvaluationState
+from leaderboard.evaluations.queueing import enqueue_reconcile
+from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.states import advance
+from leaderboard.outbox import senders, services
+from leaderboard.outbox.models import Kind, OutboxMessage
+from tests.leaderboard.factories import make_evaluation
+
+MAIL = {"to": "ada@example.org", "subject": "Hello", "text": "A text."}
+
+
+class Postman:
+    """Takes messages instead of the senders; `problem` is what it raises."""
+
+    def __init__(self) -> None:
+        self.taken: list[OutboxMessage] = []
+        self.problem: Exception | None = None
+        self.meanwhile = lambda: None
+
+    def __call__(self, message: OutboxMessage) -> None:
+        self.meanwhile()
+        if self.problem:
+            raise self.problem
+        self.taken.append(message)
+
+
+@pytest.fixture
+def postman(monkeypatch) -> Postman:
+    made = Postman()
+    monkeypatch.setattr(services, "send", made)
+    return made
+
+
+def make_due() -> None:
+    OutboxMessage.objects.update(available_at=timezone.now())
+
+
+@pytest.mark.django_db
+class TestSending:
+    def test_what_is_due_is_sent_once(self, postman):
+        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        assert services.dispatch() == 1
+        assert services.dispatch() == 0
+        assert [message.payload for message in postman.taken] == [MAIL]
+        assert OutboxMessage.objects.get().sent_at is not None
+
+    def test_a_message_goes_with_its_transaction(self, postman):
+        with transaction.atomic():
+            services.enqueue(kind=Kind.MAIL, payload=MAIL)
+            transaction.set_rollback(True)
+        assert services.dispatch() == 0
+
+    def test_what_was_not_taken_waits_longer_each_time(self, postman):
+        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        postman.problem = ConnectionError("no server")
+        waits = []
+        for _ in range(3):
+            make_due()
+            services.dispatch()
+            message = OutboxMessage.objects.get()
+            waits.append(round((message.available_at - timezone.now()).total_seconds()))
+        assert waits == [5, 10, 20]
+        assert "ConnectionError: no server" in message.last_error
+        assert services.dispatch() == 0
+        postman.problem = None
+        make_due()
+        assert services.dispatch() == 1
+
+    def test_one_message_that_fails_keeps_none_of_the_others_waiting(self, monkeypatch):
+        def refuse_first(message: OutboxMessage) -> None:
+            if message.payload["to"] == "first":
+                raise RuntimeError("a defect")
+
+        monkeypatch.setattr(services, "send", refuse_first)
+        for to in ("first", "second", "third"):
+            services.enqueue(kind=Kind.MAIL, payload={**MAIL, "to": to})
+        assert services.dispatch() == 2
+
+    @pytest.mark.parametrize("age", [None, timedelta(days=3)])
+    def test_what_can_never_be_sent_or_was_tried_for_too_long_is_given_up_and_logged(self, postman, caplog, age):
+        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        postman.problem = ConnectionError("no server") if age else senders.PermanentError("the address is gone")
+        if age:
+            OutboxMessage.objects.update(created=timezone.now() - age)
+        services.dispatch()
+        make_due()
+        postman.problem = None
+        assert services.dispatch() == 0
+        message = OutboxMessage.objects.get()
+        assert message.given_up_at is not None
+        assert message.last_error in caplog.text
+
+    def test_a_sender_that_was_killed_leaves_its_message_to_the_next(self, postman):
+        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        postman.problem = KeyboardInterrupt()
+        with pytest.raises(KeyboardInterrupt):
+            services.dispatch()
+        postman.problem = None
+        assert services.dispatch() == 0, "it may be sending still"
+        OutboxMessage.objects.update(available_at=timezone.now())
+        assert services.dispatch() == 1
+
+    def test_what_is_asked_for_again_while_it_is_sent_is_sent_again(self, postman):
+        services.enqueue(kind=Kind.RECONCILE, payload={"evaluation": "x"}, dedup_key="reconcile:x")
+        postman.meanwhile = lambda: services.enqueue(
+            kind=Kind.RECONCILE, payload={"evaluation": "x"}, dedup_key="reconcile:x"
+        )
+        services.dispatch(only=OutboxMessage.objects.get().pk)
+        postman.meanwhile = lambda: None
+        assert services.dispatch() == 1
+        assert len(postman.taken) == 2
+        assert OutboxMessage.objects.count() == 1
+
+    def test_of_the_same_request_only_one_waits(self, postman):
+        for _ in range(3):
+            services.enqueue(kind=Kind.RECONCILE, payload={"evaluation": "x"}, dedup_key="reconcile:x")
+        assert services.dispatch() == 1
+        services.enqueue(kind=Kind.RECONCILE, payload={"evaluation": "x"}, dedup_key="reconcile:x")
+        assert services.dispatch() == 1
+
+    def test_the_database_refuses_a_second_waiting_message_of_a_key(self):
+        OutboxMessage.objects.create(kind=Kind.MAIL, payload={}, dedup_key="k")
+        with pytest.raises(IntegrityError), transaction.atomic():
+            OutboxMessage.objects.create(kind=Kind.MAIL, payload={}, dedup_key="k")
+
+    def test_old_messages_are_deleted_and_waiting_ones_are_not(self, postman):
+        long_ago = timezone.now() - timedelta(days=40)
+        OutboxMessage.objects.create(kind=Kind.MAIL, payload=MAIL, sent_at=long_ago)
+        OutboxMessage.objects.create(kind=Kind.MAIL, payload=MAIL, given_up_at=long_ago)
+        OutboxMessage.objects.create(kind=Kind.MAIL, payload=MAIL, sent_at=timezone.now())
+        OutboxMessage.objects.create(kind=Kind.MAIL, payload=MAIL, created=long_ago)
+        assert services.prune() == 2
+        assert OutboxMessage.objects.count() == 2
+
+    def test_waits_are_bounded(self):
+        waits = [services.wait_after(tries=tries) for tries in range(1, 100)]
+        assert waits == sorted(waits)
+        assert waits[-1] == services.LONGEST_WAIT
+
+
+@pytest.mark.django_db(transaction=True)
+class TestCommit:
+    def test_a_reconcile_is_sent_with_the_commit_and_not_before(self, postman):
+        evaluation = make_evaluation()
+        postman.taken.clear()
+        with transaction.atomic():
+            enqueue_reconcile(evaluation.pk)
+            assert postman.taken == []
+        assert [message.payload for message in postman.taken] == [{"evaluation": str(evaluation.pk)}]
+
+    def test_a_broker_that_is_away_fails_no_request(self, postman):
+        postman.problem = OSError("no broker")
+        make_evaluation()
+        postman.problem = None
+        make_due()
+        assert services.dispatch() == 1
+
+    def test_many_processes_at_once_send_every_message_once(self, postman):
+        for number in range(20):
+            OutboxMessage.objects.create(kind=Kind.MAIL, payload={**MAIL, "subject": str(number)})
+
+        def work() -> None:
+            try:
+                services.dispatch()
+            finally:
+                connection.close()
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=20)
+        services.dispatch()
+        assert sorted(int(message.payload["subject"]) for message in postman.taken) == list(range(20))
+
+
+@pytest.mark.django_db
+class TestOwners:
+    @pytest.fixture
+    def evaluation(self, settings):
+        settings.SITE_URL = "https://arena.example.org"
+        return make_evaluation()
+
+    def fail(self, evaluation) -> bool:
+        return advance(
+            evaluation_id=evaluation.pk,
+            source=EvaluationState.QUEUED,
+            attempt=evaluation.attempt,
+            target=EvaluationState.FAILED,
+            reason=EvaluationReason.NO_WORKER,
+            facts={"hours": 24},
+        )
+
+    def test_the_owner_of_an_evaluation_that_failed_gets_one_mail(self, evaluation):
+        assert self.fail(evaluation)
+        assert not self.fail(evaluation)
+        services.dispatch()
+        (sent,) = mail.outbox
+        assert sent.to == [evaluation.submission.submitted_by.email]
+        assert "no worker took its tasks" in sent.body
+        assert f"https://arena.example.org/evaluations/{evaluation.pk}/" in sent.body
+        assert sent.extra_headers["Message-ID"]
+
+    def test_no_mail_goes_out_where_the_operator_wants_none_or_there_is_no_address(self, evaluation, settings):
+        settings.MAIL_OWNERS = False
+        assert self.fail(evaluation)
+        assert not OutboxMessage.objects.filter(kind=Kind.MAIL).exists()
+
+    def test_a_step_that_needs_nobody_sends_nothing(self, evaluation):
+        evaluation.state = EvaluationState.LAUNCHING
+        evaluation.save()
+        assert leases.lease(worker="w") is not None
+        assert not OutboxMessage.objects.exclude(kind=Kind.RECONCILE).exists()

@@ -1,0 +1,118 @@
+"""Webhooks: signed, never redirected, never to a private address."""
+
+import hashlib
+import hmac
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from leaderboard.evaluations import services as evaluations
+from leaderboard.outbox import senders, services
+from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
+from tests.leaderboard.factories import make_evaluation, make_user
+
+pytestmark = pytest.mark.django_db
+SECRET = "a secret of both"
+
+
+class Receiver(HTTPServer):
+    """Keeps what it receives and answers `status`."""
+
+    def __init__(self) -> None:
+        self.received: list[tuple[str, dict[str, str], bytes]] = []
+        self.status = 204
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/hook"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.received.append((self.path, dict(self.headers), body))
+        self.send_response(self.server.status)
+        self.send_header("Location", "/elsewhere")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    server = Receiver()
+    thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.02))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join(timeout=5)
+    server.server_close()
+
+
+@pytest.fixture
+def webhook(receiver, settings) -> Webhook:
+    settings.DEMO = True
+    return Webhook.objects.create(owner=make_user(), url=receiver.url, secret=SECRET)
+
+
+def message(webhook: Webhook) -> OutboxMessage:
+    return OutboxMessage.objects.create(
+        kind=Kind.WEBHOOK, payload={"webhook": str(webhook.pk), "event": {"state": "failed"}}
+    )
+
+
+def test_an_event_is_signed_with_its_time(webhook, receiver):
+    senders.post_webhook(message(webhook))
+    ((_, headers, body),) = receiver.received
+    assert json.loads(body) == {"state": "failed"}
+    signed = headers["X-PlanArena-Timestamp"].encode() + b"." + body
+    assert headers["X-PlanArena-Signature"] == "sha256=" + hmac.new(SECRET.encode(), signed, hashlib.sha256).hexdigest()
+    assert headers["X-PlanArena-Delivery"]
+
+
+@pytest.mark.parametrize("status", [302, 307, 400, 503])
+def test_any_other_answer_is_tried_again_and_no_redirect_is_followed(webhook, receiver, status):
+    receiver.status = status
+    waiting = message(webhook)
+    assert services.dispatch() == 0
+    waiting.refresh_from_db()
+    assert (waiting.sent_at, waiting.given_up_at) == (None, None)
+    assert f"HTTP {status}" in waiting.last_error
+    assert [path for path, _, _ in receiver.received] == ["/hook"]
+
+
+def test_a_receiver_that_is_gone_is_not_asked_again(webhook, receiver):
+    receiver.status = 410
+    with pytest.raises(senders.PermanentError, match="410"):
+        senders.post_webhook(message(webhook))
+
+
+def test_a_private_address_is_never_called(webhook, receiver, settings):
+    settings.DEMO = False
+    with pytest.raises(senders.PermanentError, match="loopback, private or reserved"):
+        senders.post_webhook(message(webhook))
+    assert receiver.received == []
+
+
+def test_a_webhook_that_was_switched_off_gets_nothing(webhook, receiver):
+    Webhook.objects.update(active=False)
+    with pytest.raises(senders.PermanentError, match="switched off"):
+        senders.post_webhook(message(webhook))
+    assert receiver.received == []
+
+
+def test_the_owner_s_webhooks_and_nobody_else_s_are_told(webhook, receiver):
+    Webhook.objects.create(owner=make_user(), url=receiver.url, secret="another")
+    evaluation = make_evaluation(user=webhook.owner)
+    evaluations.cancel(evaluation)
+    OutboxMessage.objects.exclude(kind=Kind.WEBHOOK).delete()
+    assert services.dispatch() == 1
+    ((_, _, body),) = receiver.received
+    assert json.loads(body)["evaluation"] == str(evaluation.pk)
+    assert json.loads(body)["state"] == "cancelled"

@@ -1,0 +1,234 @@
+"""The ledger: never more than the limit, refunded exactly once."""
+
+import threading
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Sum
+from django.utils import timezone
+
+from evaluator.engine.store import MemoryStore
+from evaluator.records import Outcome
+from leaderboard.evaluations import leases, refunds, services, steps
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
+from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.reconcile import sweep
+from leaderboard.evaluations.results import deliver
+from leaderboard.quotas.models import ALL_SUITES, EntryReason, QuotaBalance, QuotaEntry
+from leaderboard.quotas.services import QuotaExceededError, quotas_of, refund, today
+from tests.leaderboard.api.helpers import client_of
+from tests.leaderboard.factories import PASSWORD, make_evaluation, make_lease, make_record, make_suite, make_user
+
+UNLIMITED = 0
+
+
+@pytest.fixture(autouse=True)
+def _limits(settings):
+    settings.QUOTA_PER_SUITE_AND_DAY = 2
+    settings.QUOTA_PER_DAY = 3
+
+
+def used(user) -> dict[str, int]:
+    return {quota.suite: quota.used for quota in quotas_of(user=user, suites=[])} | dict(
+        QuotaBalance.objects.filter(user=user).values_list("suite", "used")
+    )
+
+
+def ledger(evaluation: Evaluation) -> list[tuple[int, str]]:
+    return list(QuotaEntry.objects.filter(evaluation=evaluation).order_by("pk").values_list("amount", "reason"))
+
+
+@pytest.mark.django_db
+class TestLimits:
+    def test_a_user_has_a_quota_of_each_suite_and_of_all(self):
+        user, suite = make_user(), make_suite()
+        for _ in range(2):
+            make_evaluation(user=user, suite=suite)
+        with pytest.raises(QuotaExceededError, match=f"all 2 evaluations of the suite {suite.slug}"):
+            make_evaluation(user=user, suite=suite)
+        make_evaluation(user=user)
+        with pytest.raises(QuotaExceededError, match="all 3 evaluations that a user may submit in a day"):
+            make_evaluation(user=user)
+        make_evaluation(suite=suite)
+        assert used(user)[ALL_SUITES] == 3
+
+    def test_a_submission_that_is_refused_leaves_nothing_behind(self, settings):
+        settings.QUOTA_PER_DAY = 1
+        user, suites = make_user(), sorted([make_suite().slug, make_suite().slug])
+        from tests.leaderboard.factories import planner_data
+
+        with pytest.raises(QuotaExceededError):
+            services.submit(user=user, data=services.SubmissionData(planner=planner_data(), suites=suites))
+        assert not Submission.objects.exists()
+        assert not QuotaEntry.objects.exists()
+        assert used(user) == {ALL_SUITES: 0}
+
+    def test_the_next_day_is_another_quota(self, monkeypatch):
+        user, suite = make_user(), make_suite()
+        for _ in range(2):
+            make_evaluation(user=user, suite=suite)
+        from datetime import timedelta
+
+        tomorrow = timezone.now() + timedelta(days=1)
+        monkeypatch.setattr("leaderboard.quotas.services.timezone.now", lambda: tomorrow)
+        make_evaluation(user=user, suite=suite)
+
+    def test_nothing_is_limited_where_the_operator_wants_it_so(self, settings):
+        settings.QUOTA_PER_SUITE_AND_DAY = settings.QUOTA_PER_DAY = UNLIMITED
+        user, suite = make_user(), make_suite()
+        for _ in range(5):
+            make_evaluation(user=user, suite=suite)
+        assert used(user)[ALL_SUITES] == 5
+        assert quotas_of(user=user, suites=[])[0].limit is None
+
+    def test_refunds_do_not_let_anybody_submit_without_end(self, settings):
+        settings.QUOTA_PER_DAY = 1
+        user, suite = make_user(), make_suite()
+        for _ in range(3):
+            services.cancel(make_evaluation(user=user, suite=suite))
+        with pytest.raises(QuotaExceededError):
+            make_evaluation(user=user, suite=suite)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_simultaneous_submissions_never_exceed_the_quota(settings):
+    settings.QUOTA_PER_SUITE_AND_DAY = settings.QUOTA_PER_DAY = 3
+    user, suite = make_user(), make_suite()
+    ends: list[str] = []
+    together = threading.Barrier(6)
+
+    def submit() -> None:
+        try:
+            together.wait(timeout=10)
+            make_evaluation(user=user, suite=suite)
+            ends.append("submitted")
+        except QuotaExceededError:
+            ends.append("refused")
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=submit) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=20)
+    assert sorted(ends) == ["refused"] * 3 + ["submitted"] * 3
+    assert Evaluation.objects.count() == 3
+    assert used(user) == {ALL_SUITES: 3, suite.slug: 3}
+
+
+@pytest.mark.django_db
+class TestRefunds:
+    def run(self, evaluation: Evaluation, outcome: Outcome) -> None:
+        lease = make_lease(evaluation)
+        slug = evaluation.suite.slug
+        records = [make_record(task, suite=slug, outcome=outcome) for task in lease.tasks]
+        deliver(attempt_id=lease.attempt.pk, records=records, store=MemoryStore())
+        leases.complete(lease.attempt.pk)
+
+    def test_what_is_cancelled_before_anything_ran_is_refunded(self):
+        evaluation = make_evaluation()
+        services.cancel(evaluation)
+        assert ledger(evaluation) == [(1, EntryReason.SUBMITTED), (-1, EntryReason.NOTHING_RAN)]
+        assert set(used(evaluation.submission.submitted_by).values()) == {0}
+
+    def test_what_is_cancelled_after_a_worker_took_it_is_not(self, launcher):
+        evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+        make_lease(evaluation)
+        services.cancel(evaluation)
+        assert ledger(evaluation) == [(1, EntryReason.SUBMITTED)]
+
+    def test_infra_faults_are_refunded_once_however_often_they_come_back(self, launcher):
+        evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+        self.run(evaluation, Outcome.INFRA_FAULT)
+        sweep()
+        assert ledger(evaluation) == [(1, EntryReason.SUBMITTED), (-1, EntryReason.NOT_THE_PLANNERS_FAULT)]
+        services.resume(evaluation)
+        sweep()
+        self.run(evaluation, Outcome.INFRA_FAULT)
+        sweep()
+        evaluation.refresh_from_db()
+        assert evaluation.state == EvaluationState.ON_HOLD
+        services.cancel(evaluation)
+        assert len(ledger(evaluation)) == 2
+
+    def test_an_evaluation_that_completes_is_not_refunded(self, launcher):
+        evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+        self.run(evaluation, Outcome.PLANNER_FAULT)
+        sweep()
+        evaluation.refresh_from_db()
+        assert evaluation.state == EvaluationState.COMPLETED
+        assert len(ledger(evaluation)) == 1
+
+    def test_an_evaluation_that_no_worker_took_is_refunded(self):
+        evaluation = make_evaluation()
+        assert steps.fail_overdue(evaluation)
+        assert ledger(evaluation)[1:] == [(-1, EntryReason.NOT_THE_PLANNERS_FAULT)]
+
+    def test_an_evaluation_from_before_there_were_quotas_is_left_alone(self):
+        evaluation = make_evaluation()
+        QuotaEntry.objects.all().delete()
+        assert refund(evaluation_id=evaluation.pk, reason=EntryReason.NOTHING_RAN) is False
+
+    def test_the_database_refuses_a_second_refund(self):
+        evaluation = make_evaluation()
+        services.cancel(evaluation)
+        entry = QuotaEntry.objects.get(amount=-1)
+        entry.pk = None
+        with pytest.raises(IntegrityError), transaction.atomic():
+            entry.save()
+
+    def test_a_balance_is_the_sum_of_its_entries(self, launcher):
+        user, suite = make_user(), make_suite()
+        make_evaluation(user=user, suite=suite)
+        services.cancel(make_evaluation(user=user, suite=suite))
+        services.cancel(make_evaluation(user=user))
+        total = QuotaEntry.objects.filter(user=user, day=today()).aggregate(sum=Sum("amount"))["sum"]
+        assert used(user)[ALL_SUITES] == total == 1
+
+
+@pytest.mark.parametrize("reason", EvaluationReason)
+def test_only_ends_that_are_not_the_planner_s_are_refunded(reason):
+    def asked(target, *, anything_ran=True):
+        return refunds.refund_reason(target=target, reason=reason, anything_ran=anything_ran)
+
+    assert asked(EvaluationState.COMPLETED) is None
+    assert asked(EvaluationState.CANCELLED) is None
+    assert asked(EvaluationState.CANCELLED, anything_ran=False) == EntryReason.NOTHING_RAN
+    assert (asked(EvaluationState.FAILED) is None) == (reason in refunds.OWN_FAULT)
+    assert (asked(EvaluationState.ON_HOLD) is None) == (reason != EvaluationReason.INFRA_FAULTS)
+
+
+@pytest.mark.django_db
+class TestAnswers:
+    def body(self, suite) -> dict[str, object]:
+        return {"planner": {"name": "mine", "kind": "bundled", "bundled_name": "gold"}, "suites": [suite.slug]}
+
+    def test_the_api_says_when_it_is_free_again(self):
+        user, suite = make_user(), make_suite()
+        client = client_of(user)
+        for _ in range(2):
+            assert client.post("submissions/", self.body(suite)).status_code == 201
+        refused = client.post("submissions/", self.body(suite))
+        assert refused.status_code == 429
+        assert 1 <= int(refused.headers["Retry-After"]) <= 86_401
+        assert refused.json()["code"] == "quota_exceeded"
+        assert "You can submit again from" in refused.json()["detail"]
+        overall, of_suite = client.get("quota/").json()
+        assert (overall["suite"], overall["used"], overall["limit"]) == ("", 2, 3)
+        assert (of_suite["suite"], of_suite["used"], of_suite["limit"]) == (suite.slug, 2, 2)
+
+    def test_nobody_sees_a_quota_without_an_account(self):
+        from tests.leaderboard.api.helpers import ApiClient
+
+        assert ApiClient().get("quota/").status_code == 401
+
+    def test_the_form_says_it_in_a_sentence(self, client):
+        user, suite = make_user(), make_suite()
+        for _ in range(2):
+            make_evaluation(user=user, suite=suite)
+        client.login(username=user.username, password=PASSWORD)
+        form = {"kind": "bundled", "bundled_name": "gold", "name": "mine", "suites": [suite.slug]}
+        answer = client.post("/submit/", form)
+        assert answer.status_code == 429
+        assert "You can submit again from" in answer.content.decode()
