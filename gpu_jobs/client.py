@@ -9,6 +9,7 @@ import httpx
 
 from evaluator.records import ResultRecord
 from evaluator.values import Artefact
+from gpu_jobs import bundles
 from gpu_jobs.protocol import Lease
 
 _LONGEST_WAIT_SECONDS = 15.0
@@ -75,8 +76,21 @@ class ApiClient:
         response = self._attempt_call(lease, "POST", "objects/missing/", json={"digests": list(digests)})
         return [str(digest) for digest in response.json()["missing"]]
 
-    def put(self, *, lease: Lease, artefact: Artefact) -> None:
-        """Send one artefact."""
+    def send(self, *, lease: Lease, artefacts: Sequence[Artefact]) -> None:
+        """Send artefacts that fit into one bundle, or one that fits into none.
+
+        Raises:
+            RefusedError: the server did not take all of them; it kept the others.
+        """
+        if len(artefacts) == 1 and not bundles.fits(artefacts[0]):
+            self._put(lease=lease, artefact=artefacts[0])
+            return
+        headers = {"Content-Type": bundles.CONTENT_TYPE}
+        response = self._attempt_call(lease, "POST", "objects/", content=bundles.pack(artefacts), headers=headers)
+        if refused := _body(response).get("refused"):
+            raise RefusedError(f"artefacts were refused: {refused}")
+
+    def _put(self, *, lease: Lease, artefact: Artefact) -> None:
         headers = {"Content-Type": artefact.media_type.value}
         self._attempt_call(lease, "PUT", f"objects/{artefact.digest}/", content=artefact.data, headers=headers)
 

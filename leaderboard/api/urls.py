@@ -29,6 +29,7 @@ urlpatterns = [
     path("worker/lease/", worker.LeaseView.as_view(), name="lease"),
     path(f"{_ATTEMPT}heartbeat/", worker.HeartbeatView.as_view(), name="heartbeat"),
     path(f"{_ATTEMPT}objects/missing/", worker.MissingObjectsView.as_view(), name="missing-objects"),
+    path(f"{_ATTEMPT}objects/", worker.BundleView.as_view(), name="bundle"),
     path(f"{_ATTEMPT}objects/<slug:digest>/", worker.ObjectView.as_view(), name="object"),
     path(f"{_ATTEMPT}results/", worker.ResultsView.as_view(), name="deliver"),
     path(f"{_ATTEMPT}complete/", worker.CompleteView.as_view(), name="complete"),

@@ -3,13 +3,18 @@
     POST worker/lease/                               the operator's token   200 with a lease, or 204
     POST worker/attempts/<id>/heartbeat/             the attempt's token    204
     POST worker/attempts/<id>/objects/missing/       {digests} -> {missing}
-    PUT  worker/attempts/<id>/objects/<digest>/      bytes, 204
+    POST worker/attempts/<id>/objects/               a bundle (`gpu_jobs.bundles`) -> {kept, refused}
+    PUT  worker/attempts/<id>/objects/<digest>/      bytes, 204; for what is too large for a bundle
     POST worker/attempts/<id>/results/               {results: [result/1]} -> {new}
     POST worker/attempts/<id>/complete/              {provenance?} 204
     POST worker/attempts/<id>/fail/                  {how, reason} 204
 
 Artefacts come first, then the results that name them, then `complete`. Every call may be sent again. A call of an
 attempt that is not live gets 409 with `code` (`lost`, `cancelled`, ...) and changes nothing.
+
+Of a bundle every artefact is checked by itself: the good ones are kept, and `refused` has a sentence for each of the
+others by its digest. Objects are named by their bytes, so that keeping some of them can be no harm and the worker does
+not send them again. A bundle that is malformed, cut or too large is 400 or 413, and nothing of it is kept.
 """
 
 from typing import Any
@@ -27,6 +32,7 @@ from rest_framework.views import APIView
 from evaluator.engine.store import Store, digest_of
 from evaluator.records import ResultRecord
 from evaluator.values import Artefact, MediaType
+from gpu_jobs import bundles
 from leaderboard.api.authentication import HoldsAttempt, IsWorker, WorkerAuthentication
 from leaderboard.api.errors import TooLargeError
 from leaderboard.evaluations import leases
@@ -141,6 +147,39 @@ class MissingObjectsView(AttemptView):
         leases.heartbeat(attempt_id)
         store = self.store(attempt_id)
         return Response({"missing": [digest for digest in dict.fromkeys(body["digests"]) if not store.has(digest)]})
+
+
+class BundleView(AttemptView):
+    """Takes many artefacts in one body."""
+
+    def post(self, request: Request, attempt_id: UUID) -> Response:
+        leases.heartbeat(attempt_id)
+        if request.META.get("CONTENT_TYPE") != bundles.CONTENT_TYPE:
+            raise FieldValidationError({"bundle": [f"Content-Type must be {bundles.CONTENT_TYPE}."]})
+        data = request._request.read(bundles.MOST_BYTES + 1)
+        if len(data) > bundles.MOST_BYTES:
+            raise TooLargeError(f"A bundle has at most {bundles.MOST_BYTES} bytes.")
+        try:
+            frames = bundles.unpack(data)
+        except bundles.BundleError as error:
+            raise FieldValidationError({"bundle": [f"{error}."]}) from error
+        store = self.store(attempt_id)
+        problems = {frame.digest: problem for frame in frames if (problem := _problem(frame))}
+        good = [frame for frame in frames if frame.digest not in problems]
+        for frame in good:
+            store.put(Artefact(data=frame.data, media_type=MediaType(frame.media_type)))
+        return Response({"kept": len(good), "refused": problems})
+
+
+def _problem(frame: bundles.Frame) -> str:
+    """What is wrong with an artefact as a sentence; empty if nothing is."""
+    if frame.media_type not in list(MediaType):
+        return f"The media type must be one of: {', '.join(MediaType)}."
+    if len(frame.data) > settings.MAX_OBJECT_BYTES:
+        return f"An artefact has at most {settings.MAX_OBJECT_BYTES} bytes."
+    if (actual := digest_of(frame.data)) != frame.digest:
+        return f"The bytes have the SHA-256 {actual}."
+    return ""
 
 
 class ObjectView(AttemptView):

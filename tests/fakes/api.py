@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 
 from evaluator.engine.store import digest_of
+from gpu_jobs import bundles
 
 LEASE: dict[str, Any] = {
     "attempt": "a1", "token": "attempt-token", "expires_in": 60, "heartbeat_seconds": 0.05, "evaluation": "e1",
@@ -23,6 +24,8 @@ class FakeApi:
         self.failures: deque[int | type[httpx.TransportError]] = deque()
         self.over = ""
         self.calls: list[str] = []
+        self.refused: dict[str, str] = {}
+        """Digests of artefacts that it does not take, with why."""
         self.objects: dict[str, bytes] = {}
         self.results: dict[str, dict[str, Any]] = {}
         self.ended: list[tuple[str, dict[str, Any]]] = []
@@ -51,6 +54,10 @@ class FakeApi:
             assert digest_of(request.content) == call.split("/")[1]
             self.objects[call.split("/")[1]] = request.content
             return httpx.Response(204)
+        if call == "objects/":
+            frames = bundles.unpack(request.content)
+            self.objects |= {frame.digest: frame.data for frame in frames if frame.digest not in self.refused}
+            return httpx.Response(200, json={"kept": len(frames), "refused": self.refused})
         body = json.loads(request.content)
         if call == "objects/missing/":
             return httpx.Response(200, json={"missing": [d for d in body["digests"] if d not in self.objects]})

@@ -40,9 +40,33 @@ def test_results_arrive_while_later_tasks_are_still_running():
 def test_artefacts_that_the_server_has_are_not_sent():
     api = FakeApi(LEASE, {**LEASE, "attempt": "a2"})
     make_worker(api, FakeRunner()).run()
-    assert (
-        sum(call.split("/")[2] == "objects" and "missing" not in call for call in api.calls if "attempts" in call) == 3
-    )
+    assert api.calls.count("attempts/a1/objects/") >= 1
+    assert api.calls.count("attempts/a2/objects/") == 0
+
+
+def test_many_artefacts_go_in_few_requests():
+    api = FakeApi({**LEASE, "tasks": [str(number) for number in range(250)]})
+    make_worker(api, FakeRunner()).run()
+    assert len(api.objects) == 250
+    # Results go 25 at a time, and with each 25 their artefacts in one body.
+    assert sum("objects" in call for call in api.calls) <= 2 * 10
+
+
+def test_an_artefact_that_the_server_refuses_fails_the_attempt_and_is_named():
+    api = FakeApi({**LEASE, "tasks": ["0"]})
+    api.refused = {"d" * 64: "The bytes have another SHA-256."}
+    make_worker(api, FakeRunner()).run()
+    (how, body), *_ = api.ended
+    assert (how, body["how"]) == ("fail", "failed")
+    assert "d" * 64 in body["reason"]
+
+
+def test_an_artefact_too_large_for_a_bundle_goes_alone(monkeypatch):
+    monkeypatch.setattr("gpu_jobs.bundles.MOST_BYTES", 50)
+    api = FakeApi(LEASE)
+    make_worker(api, FakeRunner()).run()
+    assert len(api.objects) == 3
+    assert "attempts/a1/objects/" not in api.calls
 
 
 @pytest.mark.parametrize("failure", [500, 502, 503, 429, httpx.ConnectError, httpx.ReadTimeout])
