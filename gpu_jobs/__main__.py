@@ -11,8 +11,9 @@ from pathlib import Path
 
 from evaluator.engine.opening import open_store, parse_size
 from gpu_jobs.client import ApiClient
+from gpu_jobs.exits import Exit
 from gpu_jobs.runner import EvaluatorRunner
-from gpu_jobs.worker import EXIT_REFUSED, Worker, stop_on_sigterm
+from gpu_jobs.worker import Worker, stop_on_sigterm
 
 TOKEN = "PLANARENA_WORKER_TOKEN"  # noqa: S105 - the name of the variable
 
@@ -43,7 +44,7 @@ def _size(variable: str) -> int | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return the exit code."""
+    """Run the command and return the exit code (`gpu_jobs.exits`)."""
     options = parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -51,13 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     token = os.environ.get(options.token_env, "").strip()
     if not token:
         sys.stderr.write(f"{options.token_env} is not set: it must hold the worker token of {options.url}.\n")
-        return EXIT_REFUSED
+        return Exit.MISCONFIGURED
     data = Path(os.environ.get("PLANARENA_DATA") or ".data")
     try:
         store = open_store(where=options.store, data=data, max_bytes=options.store_limit)
     except ValueError as error:
         sys.stderr.write(f"--store: {error}.\n")
-        return EXIT_REFUSED
+        return Exit.MISCONFIGURED
     runner = EvaluatorRunner(
         store=store,
         device=options.device,

@@ -43,6 +43,7 @@ class ApiClient:
         patience_seconds: float = 300.0,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Args:
         url: where the site is, without `/api/v1`.
@@ -50,10 +51,12 @@ class ApiClient:
         patience_seconds: how long a call is tried again before it fails.
         transport: how requests are sent; tests give a fake.
         sleep: how to wait between tries.
+        clock: the time in seconds; tests give their own.
         """
         self._token = token
         self._patience = patience_seconds
         self._sleep = sleep
+        self._clock = clock
         self._client = httpx.Client(
             base_url=f"{url.rstrip('/')}/api/v1/worker/",
             timeout=httpx.Timeout(30.0, connect=5.0),
@@ -121,7 +124,7 @@ class ApiClient:
         self, method: str, path: str, *, token: str, patience: float | None = None, **content: Any
     ) -> httpx.Response:
         headers = {**content.pop("headers", {}), "Authorization": f"Bearer {token}"}
-        until = time.monotonic() + (self._patience if patience is None else patience)
+        until = self._clock() + (self._patience if patience is None else patience)
         wait = 0.25
         while True:
             problem = ""
@@ -132,7 +135,7 @@ class ApiClient:
                 problem = f"HTTP {response.status_code}"
             except httpx.TransportError as error:
                 problem = str(error) or type(error).__name__
-            if time.monotonic() + wait > until:
+            if self._clock() + wait > until:
                 raise UnreachableError(f"{method} {self._client.base_url}{path} failed: {problem}")
             # Jitter, so that workers that lost the server at one moment do not all come back at one.
             self._sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret

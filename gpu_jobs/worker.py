@@ -9,15 +9,12 @@ from types import FrameType
 
 from gpu_jobs.client import ApiClient, AttemptOverError, RefusedError, UnreachableError
 from gpu_jobs.delivery import Delivery, Heartbeats
+from gpu_jobs.exits import Exit
 from gpu_jobs.protocol import Lease
 from gpu_jobs.runner import LeaseRefusedError, ShardRunner
 
 logger = logging.getLogger(__name__)
 
-EXIT_IDLE = 0
-EXIT_UNREACHABLE = 1
-EXIT_REFUSED = 2
-EXIT_TERMINATED = 143
 _LAST_WORDS_SECONDS = 10.0
 _REFUSALS_ALLOWED = 3
 """A worker that fits nothing it is given is probably older than the site: a fresh one may do better."""
@@ -82,13 +79,13 @@ class Worker:
             return self._work_until_idle()
         except Terminated:
             logger.info("told to stop")
-            return EXIT_TERMINATED
+            return Exit.TERMINATED
         except UnreachableError as error:
             logger.error("%s", error)
-            return EXIT_UNREACHABLE
+            return Exit.UNREACHABLE
         except RefusedError as error:
             logger.error("%s", error)
-            return EXIT_REFUSED
+            return Exit.TOKEN_REFUSED
 
     def _work_until_idle(self) -> int:
         last_work = time.monotonic()
@@ -99,11 +96,11 @@ class Worker:
                 self._work_on(lease)
                 if self._refusals >= _REFUSALS_ALLOWED:
                     logger.error("refused %d leases in a row: this worker does not fit the site", self._refusals)
-                    return EXIT_REFUSED
+                    return Exit.DOES_NOT_FIT
                 last_work, wait = time.monotonic(), self._poll
             elif self._idle is not None and time.monotonic() - last_work >= self._idle:
                 logger.info("nothing to do for %g seconds", self._idle)
-                return EXIT_IDLE
+                return Exit.IDLE
             else:
                 self._sleep(wait)
                 wait = min(wait * 1.5, max(self._poll, _LONGEST_POLL_SECONDS))

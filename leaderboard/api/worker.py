@@ -94,7 +94,7 @@ def _lease_json(lease: leases.Lease) -> dict[str, Any]:
         "attempt": str(lease.attempt.pk),
         "token": lease.token,
         "expires_in": settings.LEASE_SECONDS,
-        "heartbeat_seconds": max(1, settings.LEASE_SECONDS // 4),
+        "heartbeat_seconds": max(1, min(settings.HEARTBEAT_SECONDS, settings.LEASE_SECONDS // 4)),
         "evaluation": str(evaluation.pk),
         "suite": evaluation.suite.slug,
         "suite_digest": evaluation.suite.digest,

@@ -31,6 +31,7 @@ from leaderboard.evaluations.models import (
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain
+from leaderboard.evaluations.stopping import enqueue_stop
 
 _LONGEST_WAIT = timedelta(seconds=60)
 _REFUSED_WAIT = timedelta(seconds=30)
@@ -288,7 +289,8 @@ def free_shard(*, shard_id: int, wait: timedelta, uncount: int) -> None:
 
 
 def cancel_attempts(evaluation_id: UUID) -> None:
-    """End every live attempt of an evaluation that was cancelled or failed."""
+    """End every live attempt of an evaluation that was cancelled or failed, and have its workers stopped."""
+    enqueue_stop(evaluation_id)
     Attempt.objects.filter(shard__evaluation=evaluation_id, state=AttemptState.LIVE).update(
         state=AttemptState.CANCELLED, ended_at=timezone.now()
     )

@@ -10,6 +10,7 @@ class EvaluationReason(models.TextChoices):
     STARTING_WORKER = "starting_worker", "A worker is being started."
     WAITING_FOR_WORKER = "waiting_for_worker", "Waiting for a worker to take the first tasks."
     LAUNCH_FAILED = "launch_failed", "No worker could be started: {detail} This is tried again."
+    LAUNCH_GIVEN_UP = "launch_given_up", "Failed: no worker could be started. {detail}"
     PROFILE_MISMATCH = (
         "profile_mismatch",
         "A worker refused the tasks: {detail} The operator has to start a worker of the same release.",

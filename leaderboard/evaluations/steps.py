@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from evaluator.records import Outcome, Reason
-from gpu_jobs.launchers import Launcher, LaunchError
+from gpu_jobs.launchers import Launcher, LaunchError, LaunchGivenUpError
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.events import NewResult, announce
@@ -39,6 +39,8 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
     state = EvaluationState(evaluation.state)
     try:
         handle = launching.ensure(evaluation_id=str(evaluation.pk))
+    except LaunchGivenUpError as error:
+        return _give_up_launching(evaluation=evaluation, why=str(error))
     except LaunchError as error:
         facts: dict[str, object] = {"detail": str(error)[:1000]}
         if explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.LAUNCH_FAILED, facts=facts):
@@ -49,6 +51,23 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
     if state == EvaluationState.LAUNCHING:
         explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.WAITING_FOR_WORKER)
     return False
+
+
+def _give_up_launching(*, evaluation: Evaluation, why: str) -> bool:
+    """launching or running -> failed: somebody has to change something first, and trying again would only hide that."""
+    logger.warning("no worker for evaluation %s, given up: %s", evaluation.pk, why)
+    with transaction.atomic():
+        done = advance(
+            evaluation_id=evaluation.pk,
+            source=EvaluationState(evaluation.state),
+            attempt=evaluation.attempt,
+            target=EvaluationState.FAILED,
+            reason=EvaluationReason.LAUNCH_GIVEN_UP,
+            facts={"detail": why[:1000]},
+        )
+        if done:
+            cancel_attempts(evaluation.pk)
+    return done
 
 
 def lose_attempts(attempts: Sequence[tuple[UUID, str]]) -> bool:

@@ -47,6 +47,12 @@ def test_a_lease_tells_all_that_a_worker_needs():
     assert Attempt.objects.get().token_hash == hashlib.sha256(told["token"].encode()).hexdigest()
 
 
+@pytest.mark.parametrize(("lease_seconds", "heartbeat"), [(60, 10), (20, 5), (3, 1), (600, 10)])
+def test_the_server_says_how_often_a_worker_says_that_it_lives(settings, lease_seconds, heartbeat):
+    settings.LEASE_SECONDS = lease_seconds
+    assert lease()["heartbeat_seconds"] == heartbeat
+
+
 def test_an_endpoint_s_address_and_limits_are_told_to_the_worker():
     url = "https://planner.example.org/plan"
     told = lease(kind="endpoint", bundled_name="", endpoint_url=url, timeout_seconds=7)

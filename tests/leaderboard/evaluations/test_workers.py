@@ -12,6 +12,7 @@ import psutil
 import pytest
 from django.conf import settings as django_settings
 
+from gpu_jobs.exits import FAIL_AT_ONCE, Exit
 from gpu_jobs.launchers import LocalLauncher
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.reconcile import sweep
@@ -123,6 +124,37 @@ def test_a_worker_that_is_told_to_stop_hands_over_and_exits_with_143(site, tmp_p
     site(pace=0.0)
     sweep_until(lambda: is_completed(evaluation))
     assert len(scores(evaluation)) == 8
+
+
+@pytest.mark.parametrize(
+    ("token", "options", "code"),
+    [
+        ("not the worker token", [], Exit.TOKEN_REFUSED),
+        ("", [], Exit.MISCONFIGURED),
+        ("any", ["--store", "gopher://x/y"], Exit.MISCONFIGURED),
+        ("any", ["--no-such-option"], Exit.USAGE),
+    ],
+)
+def test_a_worker_that_would_fail_again_says_so_by_its_exit_code(site, token, options, code):
+    launcher = site(pace=0.0)
+    ended = subprocess.run(
+        [*_COMMAND, "--url", launcher._api_url, *options],
+        env={**launcher._environment, "PLANARENA_WORKER_TOKEN": token}, cwd=launcher._home, timeout=60, check=False,
+    )  # fmt: skip
+    assert ended.returncode == code
+    assert ended.returncode in FAIL_AT_ONCE
+
+
+def test_cancelling_stops_the_process_through_the_launcher(site):
+    from leaderboard.evaluations import services, stopping
+
+    launcher = site(pace=60)
+    evaluation = make_evaluation(suite=make_suite(runnable=8))
+    sweep_until(lambda: Attempt.objects.filter(state=AttemptState.LIVE).exists())
+    process = psutil.Process(worker_pid())
+    services.cancel(evaluation)
+    stopping.stop_workers(evaluation_id=evaluation.pk, launching=launcher)
+    assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def test_cancelling_stops_a_running_worker_from_adding_results(site):
