@@ -12,6 +12,7 @@ from pathlib import Path
 from evaluator.engine.opening import open_store, parse_size
 from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import Exit
+from gpu_jobs.redaction import secrets_of
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker, stop_on_sigterm
 
@@ -72,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         suites=options.suites,
         evaluation=options.evaluation,
         idle_seconds=options.idle_seconds,
+        secrets=[token, *secrets_of()],
     )
     return worker.run()
 

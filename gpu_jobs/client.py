@@ -102,6 +102,19 @@ class ApiClient:
         body = {"results": [record.model_dump(mode="json") for record in records]}
         self._attempt_call(lease, "POST", "results/", json=body)
 
+    def log(
+        self, *, lease: Lease, first: int, lines: Sequence[tuple[float, str, str]], patience: float
+    ) -> dict[str, Any]:
+        """Send lines of the log, the first of which has the number `first`. Lines that the server has change nothing.
+
+        Returns:
+            `next`, the number of the line it expects, and `cut`, whether it takes no more.
+        """
+        named = [{"at": at, "level": level, "text": text} for at, level, text in lines]
+        return _body(
+            self._attempt_call(lease, "POST", "log/", json={"first": first, "lines": named}, patience=patience)
+        )
+
     def complete(self, *, lease: Lease, provenance: dict[str, Any]) -> None:
         """Say that all tasks of the attempt have results."""
         self._attempt_call(lease, "POST", "complete/", json={"provenance": provenance})

@@ -6,6 +6,7 @@
     POST worker/attempts/<id>/objects/               a bundle (`gpu_jobs.bundles`) -> {kept, refused}
     PUT  worker/attempts/<id>/objects/<digest>/      bytes, 204; for what is too large for a bundle
     POST worker/attempts/<id>/results/               {results: [result/1]} -> {new}
+    POST worker/attempts/<id>/log/                   {first, lines: [{at, level, text}]} -> {next, cut}
     POST worker/attempts/<id>/complete/              {provenance?} 204
     POST worker/attempts/<id>/fail/                  {how, reason} 204
 
@@ -33,6 +34,7 @@ from evaluator.engine.store import Store, digest_of
 from evaluator.records import ResultRecord
 from evaluator.values import Artefact, MediaType
 from gpu_jobs import bundles
+from gpu_jobs.logs import MOST_LINES_PER_CALL, LogLine
 from leaderboard.api.authentication import HoldsAttempt, IsWorker, WorkerAuthentication
 from leaderboard.api.errors import TooLargeError
 from leaderboard.evaluations import leases
@@ -41,6 +43,7 @@ from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.provenance import note_worker
 from leaderboard.evaluations.results import deliver
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.workers import logs
 
 _RECORDS = TypeAdapter(list[ResultRecord])
 _MOST_DIGESTS = 5000
@@ -71,6 +74,21 @@ class CompleteRequest(serializers.Serializer[Any]):
     """What the results were made with."""
 
     provenance = serializers.DictField(required=False)
+
+
+class LogLineRequest(serializers.Serializer[Any]):
+    """One line of a worker's log."""
+
+    at = serializers.FloatField(min_value=0, max_value=32_503_680_000, help_text="Seconds since 1970.")
+    level = serializers.CharField(max_length=20)
+    text = serializers.CharField(allow_blank=True, trim_whitespace=False)
+
+
+class LogRequest(serializers.Serializer[Any]):
+    """Lines of a worker's log that follow each other."""
+
+    first = serializers.IntegerField(min_value=0, max_value=2**31 - 1 - MOST_LINES_PER_CALL)
+    lines = LogLineRequest(many=True, max_length=MOST_LINES_PER_CALL)
 
 
 @extend_schema(exclude=True)
@@ -212,6 +230,19 @@ class ResultsView(AttemptView):
             texts = [f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()[:10]]
             raise FieldValidationError({"results": texts}) from error
         return Response({"new": deliver(attempt_id=attempt_id, records=records, store=self.store(attempt_id))})
+
+
+class LogView(AttemptView):
+    """Takes lines of the worker's log. Each line has a number, so that sending them again adds nothing."""
+
+    def post(self, request: Request, attempt_id: UUID) -> Response:
+        body = _validated(LogRequest, request)
+        lines = [LogLine(**line) for line in body["lines"]]
+        try:
+            appended = logs.append(attempt_id=attempt_id, first=body["first"], lines=lines)
+        except logs.GapError as error:
+            raise FieldValidationError({"first": [f"{error}."]}) from error
+        return Response(appended._asdict())
 
 
 class CompleteView(AttemptView):

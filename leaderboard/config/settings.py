@@ -75,6 +75,7 @@ INSTALLED_APPS = [
     "leaderboard.planners",
     "leaderboard.evaluations",
     "leaderboard.boards",
+    "leaderboard.workers",
     "leaderboard.api",
     "leaderboard.demo",
 ]
@@ -268,6 +269,8 @@ LEASE_SECONDS = env.integer("PLANARENA_LEASE_SECONDS", default=60, least=3)
 HEARTBEAT_SECONDS = env.integer("PLANARENA_HEARTBEAT_SECONDS", default=10, least=1)
 """How often workers say that they live; never less often than four times in a lease."""
 MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)
+MAX_LOG_CHARACTERS = env.integer("PLANARENA_MAX_LOG_CHARACTERS", default=256 * 1024, least=1000)
+"""Of one attempt's log; what comes after it is dropped, and the log says so."""
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 
 # --- Logging ----------------------------------------------------------------------------------------------------------

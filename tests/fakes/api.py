@@ -28,6 +28,12 @@ class FakeApi:
         """Digests of artefacts that it does not take, with why."""
         self.objects: dict[str, bytes] = {}
         self.results: dict[str, dict[str, Any]] = {}
+        self.log: dict[int, str] = {}
+        """Lines of the last lease's log by their numbers."""
+        self.late_lines: list[str] = []
+        """Lines that came after the end of their attempt."""
+        self._attempt_ended = False
+        self.log_failures: deque[int] = deque()
         self.ended: list[tuple[str, dict[str, Any]]] = []
 
     @property
@@ -36,14 +42,17 @@ class FakeApi:
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         path = request.url.path.removeprefix("/api/v1/worker/")
-        if self.failures and "heartbeat" not in path:
+        if self.failures and not path.endswith(("/heartbeat/", "/log/")):
             failure = self.failures.popleft()
             if isinstance(failure, int):
                 return httpx.Response(failure, json={"detail": "told to fail"})
             raise failure("told to fail")
         self.calls.append(path)
         if path == "lease/":
-            return httpx.Response(200, json=self.leases.popleft()) if self.leases else httpx.Response(204)
+            if not self.leases:
+                return httpx.Response(204)
+            self.log, self._attempt_ended = {}, False
+            return httpx.Response(200, json=self.leases.popleft())
         assert request.headers["Authorization"] == "Bearer attempt-token"
         if self.over:
             return httpx.Response(409, json={"code": self.over, "detail": "over"})
@@ -61,6 +70,15 @@ class FakeApi:
         body = json.loads(request.content)
         if call == "objects/missing/":
             return httpx.Response(200, json={"missing": [d for d in body["digests"] if d not in self.objects]})
+        if call == "log/":
+            if self.log_failures:
+                return httpx.Response(self.log_failures.popleft(), json={})
+            if self._attempt_ended:
+                self.late_lines += [line["text"] for line in body["lines"]]
+                return httpx.Response(409, json={"code": "completed"})
+            for number, line in enumerate(body["lines"], start=body["first"]):
+                assert self.log.setdefault(number, line["text"]) == line["text"]
+            return httpx.Response(200, json={"next": len(self.log), "cut": False})
         if call == "results/":
             for record in body["results"]:
                 named = [sample["answer"]["digest"] for sample in record["samples"]]
@@ -68,5 +86,6 @@ class FakeApi:
                 self.results[record["task"]] = record
             return httpx.Response(200, json={"new": len(body["results"])})
         if call in {"complete/", "fail/"}:
+            self._attempt_ended = True
             self.ended.append((call.strip("/"), body))
         return httpx.Response(204)
