@@ -27,6 +27,7 @@ def parser() -> argparse.ArgumentParser:
     data = os.environ.get("PLANARENA_DATA") or ".data"
     add("--url", default=os.environ.get("PLANARENA_API_URL", "http://127.0.0.1:8000"), help="where the site is")
     add("--token-env", default=TOKEN, help="environment variable with the worker token (default: %(default)s)")
+    add("--token", help="the worker token; other users of this machine can read it here, so prefer the variable")
     add("--name", default=f"{socket.gethostname()}-{secrets.token_hex(4)}", help="how the worker is called")
     add("--store", default=str(Path(data) / "worker-store"), help="folder or s3://bucket/prefix for what is executed")
     add("--store-limit", type=parse_size, default=_size("PLANARENA_STORE_LIMIT"), help="size of the folder, as in 20GB")
@@ -50,9 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     stop_on_sigterm()
-    token = os.environ.get(options.token_env, "").strip()
+    token = (options.token or os.environ.get(options.token_env, "")).strip()
     if not token:
-        sys.stderr.write(f"{options.token_env} is not set: it must hold the worker token of {options.url}.\n")
+        sys.stderr.write(f"{options.token_env} is not set: it must hold a worker token of {options.url}.\n")
         return Exit.MISCONFIGURED
     data = Path(os.environ.get("PLANARENA_DATA") or ".data")
     try:

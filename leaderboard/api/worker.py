@@ -1,6 +1,6 @@
 """The worker's protocol, JSON over HTTP.
 
-    POST worker/lease/                               the operator's token   200 with a lease, or 204
+    POST worker/lease/                               a worker's token       200 with a lease, or 204
     POST worker/attempts/<id>/heartbeat/             the attempt's token    204
     POST worker/attempts/<id>/objects/missing/       {digests} -> {missing}
     POST worker/attempts/<id>/objects/               a bundle (`gpu_jobs.bundles`) -> {kept, refused}
@@ -44,6 +44,7 @@ from leaderboard.evaluations.provenance import note_worker
 from leaderboard.evaluations.results import deliver
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.workers import logs
+from leaderboard.workers.tokens import Holder, note_lease
 
 _RECORDS = TypeAdapter(list[ResultRecord])
 _MOST_DIGESTS = 5000
@@ -97,12 +98,20 @@ class LeaseView(APIView):
 
     authentication_classes = [WorkerAuthentication]
     permission_classes = [IsWorker]
+    holder: Holder
+    """Set by the permission."""
 
     def post(self, request: Request) -> Response:
         body = _validated(LeaseRequest, request)
-        lease = leases.lease(worker=body["worker"], suites=body.get("suites"), evaluation_id=body.get("evaluation"))
+        lease = leases.lease(
+            worker=self.holder.name(body["worker"]),
+            suites=body.get("suites"),
+            evaluation_id=body.get("evaluation"),
+            scope=self.holder.scope,
+        )
         if lease is None:
             return Response(status=status.HTTP_204_NO_CONTENT)
+        note_lease(attempt_id=lease.attempt.pk, holder=self.holder)
         return Response(_lease_json(lease))
 
 

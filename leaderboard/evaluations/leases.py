@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models import Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -81,8 +81,10 @@ def hash_token(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def lease(*, worker: str, suites: Sequence[str] | None = None, evaluation_id: UUID | None = None) -> Lease | None:
-    """Lease the shard that is due next, or None if there is none.
+def lease(
+    *, worker: str, suites: Sequence[str] | None = None, evaluation_id: UUID | None = None, scope: Q | None = None
+) -> Lease | None:
+    """Lease the shard that is due next among those in `scope`, or None if there is none.
 
     Fair order: the user with the fewest live leases first, then the oldest evaluation, then the shard's number.
 
@@ -90,7 +92,8 @@ def lease(*, worker: str, suites: Sequence[str] | None = None, evaluation_id: UU
     After: the shard is `leased`, has exactly one live attempt, and its evaluation is `running`; or nothing changed.
     """
     for _ in range(_LOOKS):
-        due = _due(suites=suites, evaluation_id=evaluation_id).values_list("evaluation_id", flat=True).first()
+        found_due = _due(suites=suites, evaluation_id=evaluation_id).filter(scope or Q())
+        due = found_due.values_list("evaluation_id", flat=True).first()
         if due is None:
             return None
         if found := _lease_of(evaluation_id=due, worker=worker):

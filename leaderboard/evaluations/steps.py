@@ -18,6 +18,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, S
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain
 from leaderboard.evaluations.transitions import DEADLINES
+from leaderboard.workers.own import runs_on_own_worker
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +38,10 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
     """See that a worker runs, and keep its handle. Launchers adopt what they started before, so that a process that
     is killed between the two lines leaves nothing behind that the next step does not find."""
     state = EvaluationState(evaluation.state)
+    if runs_on_own_worker(evaluation.pk):
+        if state == EvaluationState.LAUNCHING:
+            explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.WAITING_FOR_OWN_WORKER)
+        return False
     try:
         handle = launching.ensure(evaluation_id=str(evaluation.pk))
     except LaunchGivenUpError as error:
@@ -149,16 +154,17 @@ def _complete(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
             for result in results
         ],
     )
+    own = runs_on_own_worker(evaluation.pk)
     with transaction.atomic():
         done = advance(
             evaluation_id=evaluation.pk,
             source=EvaluationState.AGGREGATING,
             attempt=evaluation.attempt,
             target=EvaluationState.COMPLETED,
-            reason=EvaluationReason.PUBLISHED,
+            reason=EvaluationReason.NOT_VERIFIED if own else EvaluationReason.PUBLISHED,
             summary=summary,
         )
-        if done:
+        if done and not own:
             publish(Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation.pk))
     return done
 

@@ -143,7 +143,7 @@ def _act(*, request: HttpRequest, evaluation_id: UUID, do: Callable[[Evaluation]
 
 
 def _evaluation(evaluation_id: UUID) -> Evaluation:
-    related = Evaluation.objects.select_related("suite", "submission__planner__owner")
+    related = Evaluation.objects.select_related("suite", "submission__planner__owner", "own_worker_run")
     return get_object_or_404(related, pk=evaluation_id)
 
 
