@@ -255,6 +255,10 @@ starts workers."""
 API_URL = env.text("PLANARENA_API_URL", "http://127.0.0.1:8000")
 """Where workers that this installation starts reach the API."""
 LOCAL_WORKERS = env.integer("PLANARENA_LOCAL_WORKERS", default=1, least=1)
+LOCAL_WORKER_MEMORY = env.size("PLANARENA_LOCAL_WORKER_MEMORY")
+"""Bytes that a worker which the local launcher starts may use before it is killed; 0: no limit."""
+LOCAL_WORKER_SECONDS = env.integer("PLANARENA_LOCAL_WORKER_SECONDS", default=0, least=0)
+"""The same for its whole life."""
 STORE_DIR = Path(env.text("PLANARENA_STORE", str(DATA_DIR / "store"))).resolve()
 PROFILE = env.text("PLANARENA_PROFILE", "lilliput")
 SPLIT = env.text("PLANARENA_SPLIT", "public")
