@@ -11,8 +11,10 @@ from pathlib import Path
 
 from evaluator.engine.opening import open_store, parse_size
 from gpu_jobs.client import ApiClient
+from gpu_jobs.exits import Exit
+from gpu_jobs.redaction import secrets_of
 from gpu_jobs.runner import EvaluatorRunner
-from gpu_jobs.worker import EXIT_REFUSED, Worker, stop_on_sigterm
+from gpu_jobs.worker import Worker, stop_on_sigterm
 
 TOKEN = "PLANARENA_WORKER_TOKEN"  # noqa: S105 - the name of the variable
 
@@ -25,6 +27,7 @@ def parser() -> argparse.ArgumentParser:
     data = os.environ.get("PLANARENA_DATA") or ".data"
     add("--url", default=os.environ.get("PLANARENA_API_URL", "http://127.0.0.1:8000"), help="where the site is")
     add("--token-env", default=TOKEN, help="environment variable with the worker token (default: %(default)s)")
+    add("--token", help="the worker token; other users of this machine can read it here, so prefer the variable")
     add("--name", default=f"{socket.gethostname()}-{secrets.token_hex(4)}", help="how the worker is called")
     add("--store", default=str(Path(data) / "worker-store"), help="folder or s3://bucket/prefix for what is executed")
     add("--store-limit", type=parse_size, default=_size("PLANARENA_STORE_LIMIT"), help="size of the folder, as in 20GB")
@@ -43,21 +46,21 @@ def _size(variable: str) -> int | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return the exit code."""
+    """Run the command and return the exit code (`gpu_jobs.exits`)."""
     options = parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     stop_on_sigterm()
-    token = os.environ.get(options.token_env, "").strip()
+    token = (options.token or os.environ.get(options.token_env, "")).strip()
     if not token:
-        sys.stderr.write(f"{options.token_env} is not set: it must hold the worker token of {options.url}.\n")
-        return EXIT_REFUSED
+        sys.stderr.write(f"{options.token_env} is not set: it must hold a worker token of {options.url}.\n")
+        return Exit.MISCONFIGURED
     data = Path(os.environ.get("PLANARENA_DATA") or ".data")
     try:
         store = open_store(where=options.store, data=data, max_bytes=options.store_limit)
     except ValueError as error:
         sys.stderr.write(f"--store: {error}.\n")
-        return EXIT_REFUSED
+        return Exit.MISCONFIGURED
     runner = EvaluatorRunner(
         store=store,
         device=options.device,
@@ -71,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         suites=options.suites,
         evaluation=options.evaluation,
         idle_seconds=options.idle_seconds,
+        secrets=[token, *secrets_of()],
     )
     return worker.run()
 

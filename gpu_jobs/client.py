@@ -9,6 +9,7 @@ import httpx
 
 from evaluator.records import ResultRecord
 from evaluator.values import Artefact
+from gpu_jobs import bundles
 from gpu_jobs.protocol import Lease
 
 _LONGEST_WAIT_SECONDS = 15.0
@@ -42,6 +43,7 @@ class ApiClient:
         patience_seconds: float = 300.0,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Args:
         url: where the site is, without `/api/v1`.
@@ -49,10 +51,12 @@ class ApiClient:
         patience_seconds: how long a call is tried again before it fails.
         transport: how requests are sent; tests give a fake.
         sleep: how to wait between tries.
+        clock: the time in seconds; tests give their own.
         """
         self._token = token
         self._patience = patience_seconds
         self._sleep = sleep
+        self._clock = clock
         self._client = httpx.Client(
             base_url=f"{url.rstrip('/')}/api/v1/worker/",
             timeout=httpx.Timeout(30.0, connect=5.0),
@@ -75,8 +79,21 @@ class ApiClient:
         response = self._attempt_call(lease, "POST", "objects/missing/", json={"digests": list(digests)})
         return [str(digest) for digest in response.json()["missing"]]
 
-    def put(self, *, lease: Lease, artefact: Artefact) -> None:
-        """Send one artefact."""
+    def send(self, *, lease: Lease, artefacts: Sequence[Artefact]) -> None:
+        """Send artefacts that fit into one bundle, or one that fits into none.
+
+        Raises:
+            RefusedError: the server did not take all of them; it kept the others.
+        """
+        if len(artefacts) == 1 and not bundles.fits(artefacts[0]):
+            self._put(lease=lease, artefact=artefacts[0])
+            return
+        headers = {"Content-Type": bundles.CONTENT_TYPE}
+        response = self._attempt_call(lease, "POST", "objects/", content=bundles.pack(artefacts), headers=headers)
+        if refused := _body(response).get("refused"):
+            raise RefusedError(f"artefacts were refused: {refused}")
+
+    def _put(self, *, lease: Lease, artefact: Artefact) -> None:
         headers = {"Content-Type": artefact.media_type.value}
         self._attempt_call(lease, "PUT", f"objects/{artefact.digest}/", content=artefact.data, headers=headers)
 
@@ -84,6 +101,19 @@ class ApiClient:
         """Send the results of some tasks, whose artefacts the server has."""
         body = {"results": [record.model_dump(mode="json") for record in records]}
         self._attempt_call(lease, "POST", "results/", json=body)
+
+    def log(
+        self, *, lease: Lease, first: int, lines: Sequence[tuple[float, str, str]], patience: float
+    ) -> dict[str, Any]:
+        """Send lines of the log, the first of which has the number `first`. Lines that the server has change nothing.
+
+        Returns:
+            `next`, the number of the line it expects, and `cut`, whether it takes no more.
+        """
+        named = [{"at": at, "level": level, "text": text} for at, level, text in lines]
+        return _body(
+            self._attempt_call(lease, "POST", "log/", json={"first": first, "lines": named}, patience=patience)
+        )
 
     def complete(self, *, lease: Lease, provenance: dict[str, Any]) -> None:
         """Say that all tasks of the attempt have results."""
@@ -107,7 +137,7 @@ class ApiClient:
         self, method: str, path: str, *, token: str, patience: float | None = None, **content: Any
     ) -> httpx.Response:
         headers = {**content.pop("headers", {}), "Authorization": f"Bearer {token}"}
-        until = time.monotonic() + (self._patience if patience is None else patience)
+        until = self._clock() + (self._patience if patience is None else patience)
         wait = 0.25
         while True:
             problem = ""
@@ -118,7 +148,7 @@ class ApiClient:
                 problem = f"HTTP {response.status_code}"
             except httpx.TransportError as error:
                 problem = str(error) or type(error).__name__
-            if time.monotonic() + wait > until:
+            if self._clock() + wait > until:
                 raise UnreachableError(f"{method} {self._client.base_url}{path} failed: {problem}")
             # Jitter, so that workers that lost the server at one moment do not all come back at one.
             self._sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret

@@ -10,6 +10,7 @@ from typing import Self
 from evaluator import canonical_json
 from evaluator.engine.store import Store
 from evaluator.records import Outcome, Reason, ResultRecord
+from gpu_jobs import bundles
 from gpu_jobs.client import ApiClient, AttemptOverError, RefusedError, UnreachableError
 from gpu_jobs.protocol import Lease
 
@@ -30,6 +31,8 @@ class Delivery:
         self._store = store
         self._every = every_seconds
         self._waiting: queue.SimpleQueue[ResultRecord] = queue.SimpleQueue()
+        self._there: set[str] = set()
+        """Artefacts of this lease that the server has: tasks share many, and it need not be asked again."""
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
 
@@ -92,11 +95,14 @@ class Delivery:
         return batch
 
     def _send_artefacts(self, batch: Sequence[ResultRecord]) -> None:
-        digests = list(dict.fromkeys(artefact.digest for record in batch for artefact in record.artefacts()))
+        named = dict.fromkeys(artefact.digest for record in batch for artefact in record.artefacts())
+        digests = [digest for digest in named if digest not in self._there]
         for start in range(0, len(digests), _DIGESTS_PER_CALL):
             some = digests[start : start + _DIGESTS_PER_CALL]
-            for digest in self._client.missing(lease=self._lease, digests=some):
-                self._client.put(lease=self._lease, artefact=self._store.get(digest))
+            missing = self._client.missing(lease=self._lease, digests=some)
+            for group in bundles.bundles(self._store.get(digest) for digest in missing):
+                self._client.send(lease=self._lease, artefacts=group)
+            self._there.update(some)
 
 
 def sendable(record: ResultRecord) -> ResultRecord:

@@ -7,17 +7,16 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType
 
+from evaluator.records import ResultRecord
 from gpu_jobs.client import ApiClient, AttemptOverError, RefusedError, UnreachableError
 from gpu_jobs.delivery import Delivery, Heartbeats
+from gpu_jobs.exits import Exit
+from gpu_jobs.logs import AttemptLog
 from gpu_jobs.protocol import Lease
 from gpu_jobs.runner import LeaseRefusedError, ShardRunner
 
 logger = logging.getLogger(__name__)
 
-EXIT_IDLE = 0
-EXIT_UNREACHABLE = 1
-EXIT_REFUSED = 2
-EXIT_TERMINATED = 143
 _LAST_WORDS_SECONDS = 10.0
 _REFUSALS_ALLOWED = 3
 """A worker that fits nothing it is given is probably older than the site: a fresh one may do better."""
@@ -52,6 +51,7 @@ class Worker:
         suites: Sequence[str] | None = None,
         evaluation: str | None = None,
         idle_seconds: float | None = None,
+        secrets: Sequence[str] = (),
         poll_seconds: float = 0.5,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -62,6 +62,7 @@ class Worker:
         suites: take only tasks of these.
         evaluation: take only tasks of this one.
         idle_seconds: end after so long without work; None: never.
+        secrets: what must never stand in a log that is sent.
         poll_seconds: how long to wait after the first answer that there is no work; later answers wait longer.
         sleep: how to wait.
         """
@@ -71,6 +72,7 @@ class Worker:
         self._suites = suites
         self._evaluation = evaluation
         self._idle = idle_seconds
+        self._secrets = tuple(secrets)
         self._poll = poll_seconds
         self._sleep = sleep
         self._refusals = 0
@@ -82,13 +84,13 @@ class Worker:
             return self._work_until_idle()
         except Terminated:
             logger.info("told to stop")
-            return EXIT_TERMINATED
+            return Exit.TERMINATED
         except UnreachableError as error:
             logger.error("%s", error)
-            return EXIT_UNREACHABLE
+            return Exit.UNREACHABLE
         except RefusedError as error:
             logger.error("%s", error)
-            return EXIT_REFUSED
+            return Exit.TOKEN_REFUSED
 
     def _work_until_idle(self) -> int:
         last_work = time.monotonic()
@@ -99,35 +101,36 @@ class Worker:
                 self._work_on(lease)
                 if self._refusals >= _REFUSALS_ALLOWED:
                     logger.error("refused %d leases in a row: this worker does not fit the site", self._refusals)
-                    return EXIT_REFUSED
+                    return Exit.DOES_NOT_FIT
                 last_work, wait = time.monotonic(), self._poll
             elif self._idle is not None and time.monotonic() - last_work >= self._idle:
                 logger.info("nothing to do for %g seconds", self._idle)
-                return EXIT_IDLE
+                return Exit.IDLE
             else:
                 self._sleep(wait)
                 wait = min(wait * 1.5, max(self._poll, _LONGEST_POLL_SECONDS))
 
     def _work_on(self, lease: Lease) -> None:
         """Run one lease to its end; errors end the lease, not the worker."""
-        logger.info("attempt %s: %d tasks of evaluation %s", lease.attempt, len(lease.tasks), lease.evaluation)
-        refusals, self._refusals = self._refusals, 0
-        try:
-            self._run(lease)
-            logger.info("attempt %s: completed", lease.attempt)
-        except AttemptOverError as error:
-            logger.warning("attempt %s: %s", lease.attempt, error)
-        except UnreachableError as error:
-            logger.error("attempt %s is left to time out: %s", lease.attempt, error)
-        except LeaseRefusedError as error:
-            logger.error("attempt %s: refused: %s", lease.attempt, error)
-            self._refusals = refusals + 1
-            self._give_back(lease=lease, how="refused", reason=str(error))
-        except Exception as error:  # foreign code runs in here; the next lease may do better
-            logger.exception("attempt %s: failed", lease.attempt)
-            self._give_back(lease=lease, how="failed", reason=f"{type(error).__name__}: {error}")
+        with AttemptLog(client=self._client, lease=lease, secrets=self._secrets) as log:
+            logger.info("attempt %s: %d tasks of evaluation %s", lease.attempt, len(lease.tasks), lease.evaluation)
+            refusals, self._refusals = self._refusals, 0
+            try:
+                self._run(lease=lease, log=log)
+                logger.info("attempt %s: completed", lease.attempt)
+            except AttemptOverError as error:
+                logger.warning("attempt %s: %s", lease.attempt, error)
+            except UnreachableError as error:
+                logger.error("attempt %s is left to time out: %s", lease.attempt, error)
+            except LeaseRefusedError as error:
+                logger.error("attempt %s: refused: %s", lease.attempt, error)
+                self._refusals = refusals + 1
+                self._give_back(lease=lease, log=log, how="refused", reason=str(error))
+            except Exception as error:  # foreign code runs in here; the next lease may do better
+                logger.exception("attempt %s: failed", lease.attempt)
+                self._give_back(lease=lease, log=log, how="failed", reason=f"{type(error).__name__}: {error}")
 
-    def _run(self, lease: Lease) -> None:
+    def _run(self, *, lease: Lease, log: AttemptLog) -> None:
         with (
             Heartbeats(client=self._client, lease=lease) as heartbeats,
             Delivery(client=self._client, lease=lease, store=self._runner.store) as delivery,
@@ -135,11 +138,13 @@ class Worker:
             try:
                 for record in self._runner.run(lease):
                     delivery.add(record)
+                    logger.info("task %s: %s", record.task, _told(record))
                     heartbeats.check()
                 delivery.finish()
+                log.finish()
                 self._client.complete(lease=lease, provenance=self._runner.provenance())
             except Terminated:
-                self._say_goodbye(lease=lease, delivery=delivery)
+                self._say_goodbye(lease=lease, delivery=delivery, log=log)
                 raise
             except Exception:
                 # What is done is done: it must arrive before the attempt is given back.
@@ -147,17 +152,27 @@ class Worker:
                     delivery.finish(timeout=_LAST_WORDS_SECONDS)
                 raise
 
-    def _say_goodbye(self, *, lease: Lease, delivery: Delivery) -> None:
+    def _say_goodbye(self, *, lease: Lease, delivery: Delivery, log: AttemptLog) -> None:
         """Send what is done and give the rest back, so that another worker goes on at once."""
         try:
             delivery.finish(timeout=_LAST_WORDS_SECONDS)
             reason = "the worker was told to stop"
+            logger.info("attempt %s: %s", lease.attempt, reason)
+            log.finish()
             self._client.fail(lease=lease, how="released", reason=reason, patience=_LAST_WORDS_SECONDS)
         except (AttemptOverError, UnreachableError, RefusedError, TimeoutError) as error:
             logger.warning("attempt %s: left without saying goodbye: %s", lease.attempt, error)
 
-    def _give_back(self, *, lease: Lease, how: str, reason: str) -> None:
+    def _give_back(self, *, lease: Lease, log: AttemptLog, how: str, reason: str) -> None:
+        log.finish()
         try:
             self._client.fail(lease=lease, how=how, reason=reason)
         except (AttemptOverError, UnreachableError, RefusedError) as error:
             logger.warning("attempt %s could not be given back: %s", lease.attempt, error)
+
+
+def _told(record: ResultRecord) -> str:
+    """How a task ended, for the log."""
+    if record.reason is not None:
+        return f"{record.outcome} ({record.reason}): {record.reason_text}"
+    return str(record.outcome) if record.score is None else f"{record.outcome} {record.score:.4f}"

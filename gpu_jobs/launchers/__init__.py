@@ -4,13 +4,14 @@ The one for Kubernetes is in `launchers.kubernetes`: only those who use it shoul
 """
 
 from gpu_jobs.launchers.base import FindsOrphans, Launcher, LaunchError, LaunchGivenUpError, Liveness, NoLauncher
-from gpu_jobs.launchers.local import LocalLauncher
+from gpu_jobs.launchers.local import Limits, LocalLauncher
 
 __all__ = [
     "FindsOrphans",
     "LaunchError",
     "LaunchGivenUpError",
     "Launcher",
+    "Limits",
     "Liveness",
     "LocalLauncher",
     "NoLauncher",

@@ -51,6 +51,19 @@ class _Known:
             return False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What each worker may use. One that uses more is killed, and its evaluation's owner reads why."""
+
+    memory_bytes: int = 0
+    """Of the worker and its children, without mapped files; 0: no limit."""
+    seconds: float = 0
+    """Of its whole life; 0: no limit."""
+
+
+NO_LIMITS = Limits()
+
+
 class LocalLauncher:
     """Starts `python -m gpu_jobs worker` in the background, with its output in a log file."""
 
@@ -64,6 +77,7 @@ class LocalLauncher:
         environment: Mapping[str, str],
         home: Path,
         command: tuple[str, ...] = (sys.executable, "-m", "gpu_jobs", "worker"),
+        limits: Limits = NO_LIMITS,
     ) -> None:
         """Args:
         folder: where the files about workers and their logs are.
@@ -74,6 +88,7 @@ class LocalLauncher:
             every user of the machine can read.
         home: the folder they run in.
         command: the worker program.
+        limits: what each of them may use.
         """
         self._folder = folder
         self._api_url = api_url
@@ -82,6 +97,7 @@ class LocalLauncher:
         self._environment = dict(environment)
         self._home = home
         self._command = command
+        self._limits = limits
 
     def ensure(self, *, evaluation_id: str) -> str:  # noqa: ARG002 - every worker of the pool takes any evaluation
         """See that the pool is full, and return the handle of its oldest worker."""
@@ -106,7 +122,7 @@ class LocalLauncher:
         worker = self._read(self._folder / f"{handle}.json")
         if worker is not None and worker.running():
             return Liveness(alive=True)
-        return Liveness(alive=False, reason="its process ended")
+        return Liveness(alive=False, reason=self._reason(handle) or "its process ended")
 
     def stop(self, *, handle: str) -> None:
         """Ask a worker to stop, and kill it if it does not within ten seconds."""
@@ -122,7 +138,7 @@ class LocalLauncher:
     def _start(self) -> _Known:
         handle = f"{PREFIX}{secrets.token_hex(4)}"
         log = self._folder / f"{handle}.log"
-        arguments = [*self._command, "--url", self._api_url, "--name", handle]
+        arguments = [*self._guard(handle), *self._command, "--url", self._api_url, "--name", handle]
         arguments += ["--store", str(self._store), "--idle-seconds", str(_IDLE_SECONDS)]
         try:
             with log.open("ab") as output:
@@ -145,6 +161,23 @@ class LocalLauncher:
         self._write(worker)
         return worker
 
+    def _guard(self, handle: str) -> list[str]:
+        """What a command line begins with so that the limits are kept."""
+        if self._limits == NO_LIMITS:
+            return []
+        guard = [sys.executable, "-m", "gpu_jobs.launchers.guard", "--note", str(self._note(handle))]
+        return [*guard, "--memory", str(self._limits.memory_bytes), "--seconds", str(self._limits.seconds), "--"]
+
+    def _note(self, handle: str) -> Path:
+        return self._folder / f"{handle}.reason"
+
+    def _reason(self, handle: str) -> str:
+        """Why the guard killed the worker; empty if it did not."""
+        try:
+            return self._note(handle).read_text()
+        except OSError:
+            return ""
+
     def _refuse_crash_loop(self, known: list[_Known]) -> None:
         """Do not start workers that end at once over and over again: it would hide why they do."""
         recent = [worker for worker in known if time.time() - worker.started_at < _CRASH_WINDOW_SECONDS]
@@ -159,6 +192,7 @@ class LocalLauncher:
             if not worker.running() and time.time() - worker.started_at > _KEEP_DEAD_SECONDS:
                 (self._folder / f"{worker.handle}.json").unlink(missing_ok=True)
                 worker.log.unlink(missing_ok=True)
+                self._note(worker.handle).unlink(missing_ok=True)
 
     def _known(self) -> list[_Known]:
         found = [self._read(path) for path in self._folder.glob(f"{PREFIX}*.json")]

@@ -16,6 +16,7 @@ from rest_framework.request import Request
 
 from leaderboard.evaluations.leases import hash_token
 from leaderboard.evaluations.models import Attempt
+from leaderboard.workers.tokens import holder_of
 
 
 class ApiTokenAuthentication(TokenAuthentication):
@@ -82,12 +83,13 @@ class WorkerAuthentication(BaseAuthentication):
 
 
 class IsWorker(BasePermission):
-    """The call has the operator's worker token."""
+    """The call has a worker token: the operator's, or one of a user's. `view.holder` is whose."""
 
-    message = "The worker token is wrong; it is in PLANARENA_WORKER_TOKEN of the server."
+    message = "The worker token is wrong or was revoked; the operator's is in PLANARENA_WORKER_TOKEN of the server."
 
-    def has_permission(self, request: Request, view: Any) -> bool:  # noqa: ARG002 - the base class's signature
-        return hmac.compare_digest(str(request.auth).encode(), settings.WORKER_TOKEN.encode())
+    def has_permission(self, request: Request, view: Any) -> bool:
+        view.holder = holder_of(str(request.auth))
+        return view.holder is not None
 
 
 class HoldsAttempt(BasePermission):

@@ -35,6 +35,11 @@ class SubmissionInput(serializers.Serializer[Any]):
 
     planner = PlannerInput()
     suites = serializers.ListField(child=serializers.CharField(), help_text="Slugs of suites, such as `openagi`.")
+    own_worker = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Only workers with one of your own worker tokens evaluate it. It is then marked and not ranked.",
+    )
 
 
 class TokenInput(serializers.Serializer[Any]):
@@ -86,6 +91,9 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
     planner = PlannerOutput(source="submission.planner", read_only=True)
     state_label = serializers.CharField(source="get_state_display", read_only=True)
     final = serializers.SerializerMethodField()
+    own_worker = serializers.SerializerMethodField(
+        help_text="Whether its owner's own worker measured it. Such results are not ranked."
+    )
     done = serializers.IntegerField(read_only=True, help_text="Tasks that have ended, `not_run` ones included.")
     url = serializers.SerializerMethodField()
 
@@ -94,9 +102,13 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
         fields = [
             "id", "submission", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split",
             "samples", "planner", "state", "state_label", "final", "reason", "reason_text", "state_since",
-            "tasks_total", "tasks_not_run", "done", "summary", "provenance", "created", "finished", "url",
+            "tasks_total", "tasks_not_run", "done", "summary", "provenance", "created", "finished",
+            "own_worker", "url",
         ]  # fmt: skip
         read_only_fields = fields
+
+    def get_own_worker(self, evaluation: Evaluation) -> bool:
+        return hasattr(evaluation, "own_worker_run")
 
     def get_final(self, evaluation: Evaluation) -> bool:
         return EvaluationState(evaluation.state) in FINAL

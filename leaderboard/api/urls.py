@@ -3,7 +3,7 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
-from leaderboard.api import views, worker
+from leaderboard.api import views, worker, workers
 
 app_name = "api"
 
@@ -18,6 +18,7 @@ urlpatterns = [
     path(_EVALUATION, views.EvaluationView.as_view(), name="evaluation"),
     path(f"{_EVALUATION}results/", views.ResultsView.as_view(), name="results"),
     path(f"{_EVALUATION}results/<path:task_key>/", views.RecordView.as_view(), name="record"),
+    path(f"{_EVALUATION}log/", workers.LogView.as_view(), name="log"),
     path(f"{_EVALUATION}resume/", views.ResumeView.as_view(), name="resume"),
     path(f"{_EVALUATION}accept/", views.AcceptView.as_view(), name="accept"),
     path(f"{_EVALUATION}cancel/", views.CancelView.as_view(), name="cancel"),
@@ -27,11 +28,15 @@ urlpatterns = [
     path("boards/<slug:slug>/", views.BoardView.as_view(), name="board"),
     path("tokens/", views.TokensView.as_view(), name="tokens"),
     path("tokens/<slug:token_id>/", views.TokenView.as_view(), name="token"),
+    path("worker-tokens/", workers.WorkerTokensView.as_view(), name="worker-tokens"),
+    path("worker-tokens/<uuid:token_id>/", workers.WorkerTokenView.as_view(), name="worker-token"),
     path("worker/lease/", worker.LeaseView.as_view(), name="lease"),
     path(f"{_ATTEMPT}heartbeat/", worker.HeartbeatView.as_view(), name="heartbeat"),
     path(f"{_ATTEMPT}objects/missing/", worker.MissingObjectsView.as_view(), name="missing-objects"),
+    path(f"{_ATTEMPT}objects/", worker.BundleView.as_view(), name="bundle"),
     path(f"{_ATTEMPT}objects/<slug:digest>/", worker.ObjectView.as_view(), name="object"),
     path(f"{_ATTEMPT}results/", worker.ResultsView.as_view(), name="deliver"),
+    path(f"{_ATTEMPT}log/", worker.LogView.as_view(), name="deliver-log"),
     path(f"{_ATTEMPT}complete/", worker.CompleteView.as_view(), name="complete"),
     path(f"{_ATTEMPT}fail/", worker.FailView.as_view(), name="fail"),
 ]

@@ -32,6 +32,7 @@ from leaderboard.evaluations.objects import server_store
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.services import PlannerData
 from leaderboard.quotas.services import quotas_of
+from leaderboard.workers.own import submit_for_own_worker
 
 _CONFLICT = OpenApiResponse(OpenApiTypes.OBJECT, description="The evaluation's state does not allow this now.")
 
@@ -39,7 +40,9 @@ _NO_QUOTA = OpenApiResponse(OpenApiTypes.OBJECT, description="The quota of today
 
 
 def _evaluations() -> QuerySet[Evaluation]:
-    related = Evaluation.objects.select_related("suite", "submission__planner__owner", "submission__submitted_by")
+    related = Evaluation.objects.select_related(
+        "suite", "submission__planner__owner", "submission__submitted_by", "own_worker_run"
+    )
     return related.annotate(done=Count("results")).order_by("-created", "pk")
 
 
@@ -64,7 +67,8 @@ class SubmissionsView(generics.ListCreateAPIView[Submission]):
             planner=PlannerData(**body.validated_data["planner"]), suites=body.validated_data["suites"]
         )
         try:
-            submission = services.submit(user=request.user, data=data)
+            submit = submit_for_own_worker if body.validated_data["own_worker"] else services.submit
+            submission = submit(user=request.user, data=data)
         except FieldErrors as error:
             raise FieldValidationError(_nested(error)) from error
         shown = shapes.SubmissionOutput(_submissions().get(pk=submission.pk), context=self.get_serializer_context())
@@ -72,10 +76,10 @@ class SubmissionsView(generics.ListCreateAPIView[Submission]):
 
 
 def _nested(error: FieldErrors) -> dict[str, Any]:
-    """The errors under the names that the fields have in the body: all but `suites` are the planner's."""
-    planner = {field: texts for field, texts in error.errors.items() if field != "suites"}
-    suites = error.errors.get("suites")
-    return {**({"planner": planner} if planner else {}), **({"suites": suites} if suites else {})}
+    """The errors under the names that the fields have in the body: most are the planner's."""
+    outside = {field: texts for field, texts in error.errors.items() if field in {"suites", "own_worker"}}
+    planner = {field: texts for field, texts in error.errors.items() if field not in outside}
+    return {**({"planner": planner} if planner else {}), **outside}
 
 
 def _submissions() -> QuerySet[Submission]:

@@ -1,15 +1,21 @@
 """The worker's protocol, JSON over HTTP.
 
-    POST worker/lease/                               the operator's token   200 with a lease, or 204
+    POST worker/lease/                               a worker's token       200 with a lease, or 204
     POST worker/attempts/<id>/heartbeat/             the attempt's token    204
     POST worker/attempts/<id>/objects/missing/       {digests} -> {missing}
-    PUT  worker/attempts/<id>/objects/<digest>/      bytes, 204
+    POST worker/attempts/<id>/objects/               a bundle (`gpu_jobs.bundles`) -> {kept, refused}
+    PUT  worker/attempts/<id>/objects/<digest>/      bytes, 204; for what is too large for a bundle
     POST worker/attempts/<id>/results/               {results: [result/1]} -> {new}
+    POST worker/attempts/<id>/log/                   {first, lines: [{at, level, text}]} -> {next, cut}
     POST worker/attempts/<id>/complete/              {provenance?} 204
     POST worker/attempts/<id>/fail/                  {how, reason} 204
 
 Artefacts come first, then the results that name them, then `complete`. Every call may be sent again. A call of an
 attempt that is not live gets 409 with `code` (`lost`, `cancelled`, ...) and changes nothing.
+
+Of a bundle every artefact is checked by itself: the good ones are kept, and `refused` has a sentence for each of the
+others by its digest. Objects are named by their bytes, so that keeping some of them can be no harm and the worker does
+not send them again. A bundle that is malformed, cut or too large is 400 or 413, and nothing of it is kept.
 """
 
 from typing import Any
@@ -27,6 +33,8 @@ from rest_framework.views import APIView
 from evaluator.engine.store import Store, digest_of
 from evaluator.records import ResultRecord
 from evaluator.values import Artefact, MediaType
+from gpu_jobs import bundles
+from gpu_jobs.logs import MOST_LINES_PER_CALL, LogLine
 from leaderboard.api.authentication import HoldsAttempt, IsWorker, WorkerAuthentication
 from leaderboard.api.errors import TooLargeError
 from leaderboard.evaluations import leases
@@ -35,6 +43,8 @@ from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.provenance import note_worker
 from leaderboard.evaluations.results import deliver
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.workers import logs
+from leaderboard.workers.tokens import Holder, note_lease
 
 _RECORDS = TypeAdapter(list[ResultRecord])
 _MOST_DIGESTS = 5000
@@ -67,18 +77,41 @@ class CompleteRequest(serializers.Serializer[Any]):
     provenance = serializers.DictField(required=False)
 
 
+class LogLineRequest(serializers.Serializer[Any]):
+    """One line of a worker's log."""
+
+    at = serializers.FloatField(min_value=0, max_value=32_503_680_000, help_text="Seconds since 1970.")
+    level = serializers.CharField(max_length=20)
+    text = serializers.CharField(allow_blank=True, trim_whitespace=False)
+
+
+class LogRequest(serializers.Serializer[Any]):
+    """Lines of a worker's log that follow each other."""
+
+    first = serializers.IntegerField(min_value=0, max_value=2**31 - 1 - MOST_LINES_PER_CALL)
+    lines = LogLineRequest(many=True, max_length=MOST_LINES_PER_CALL)
+
+
 @extend_schema(exclude=True)
 class LeaseView(APIView):
     """Gives a shard to a worker."""
 
     authentication_classes = [WorkerAuthentication]
     permission_classes = [IsWorker]
+    holder: Holder
+    """Set by the permission."""
 
     def post(self, request: Request) -> Response:
         body = _validated(LeaseRequest, request)
-        lease = leases.lease(worker=body["worker"], suites=body.get("suites"), evaluation_id=body.get("evaluation"))
+        lease = leases.lease(
+            worker=self.holder.name(body["worker"]),
+            suites=body.get("suites"),
+            evaluation_id=body.get("evaluation"),
+            scope=self.holder.scope,
+        )
         if lease is None:
             return Response(status=status.HTTP_204_NO_CONTENT)
+        note_lease(attempt_id=lease.attempt.pk, holder=self.holder)
         return Response(_lease_json(lease))
 
 
@@ -88,7 +121,7 @@ def _lease_json(lease: leases.Lease) -> dict[str, Any]:
         "attempt": str(lease.attempt.pk),
         "token": lease.token,
         "expires_in": settings.LEASE_SECONDS,
-        "heartbeat_seconds": max(1, settings.LEASE_SECONDS // 4),
+        "heartbeat_seconds": max(1, min(settings.HEARTBEAT_SECONDS, settings.LEASE_SECONDS // 4)),
         "evaluation": str(evaluation.pk),
         "suite": evaluation.suite.slug,
         "suite_digest": evaluation.suite.digest,
@@ -143,6 +176,39 @@ class MissingObjectsView(AttemptView):
         return Response({"missing": [digest for digest in dict.fromkeys(body["digests"]) if not store.has(digest)]})
 
 
+class BundleView(AttemptView):
+    """Takes many artefacts in one body."""
+
+    def post(self, request: Request, attempt_id: UUID) -> Response:
+        leases.heartbeat(attempt_id)
+        if request.META.get("CONTENT_TYPE") != bundles.CONTENT_TYPE:
+            raise FieldValidationError({"bundle": [f"Content-Type must be {bundles.CONTENT_TYPE}."]})
+        data = request._request.read(bundles.MOST_BYTES + 1)
+        if len(data) > bundles.MOST_BYTES:
+            raise TooLargeError(f"A bundle has at most {bundles.MOST_BYTES} bytes.")
+        try:
+            frames = bundles.unpack(data)
+        except bundles.BundleError as error:
+            raise FieldValidationError({"bundle": [f"{error}."]}) from error
+        store = self.store(attempt_id)
+        problems = {frame.digest: problem for frame in frames if (problem := _problem(frame))}
+        good = [frame for frame in frames if frame.digest not in problems]
+        for frame in good:
+            store.put(Artefact(data=frame.data, media_type=MediaType(frame.media_type)))
+        return Response({"kept": len(good), "refused": problems})
+
+
+def _problem(frame: bundles.Frame) -> str:
+    """What is wrong with an artefact as a sentence; empty if nothing is."""
+    if frame.media_type not in list(MediaType):
+        return f"The media type must be one of: {', '.join(MediaType)}."
+    if len(frame.data) > settings.MAX_OBJECT_BYTES:
+        return f"An artefact has at most {settings.MAX_OBJECT_BYTES} bytes."
+    if (actual := digest_of(frame.data)) != frame.digest:
+        return f"The bytes have the SHA-256 {actual}."
+    return ""
+
+
 class ObjectView(AttemptView):
     """Takes one artefact."""
 
@@ -173,6 +239,19 @@ class ResultsView(AttemptView):
             texts = [f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()[:10]]
             raise FieldValidationError({"results": texts}) from error
         return Response({"new": deliver(attempt_id=attempt_id, records=records, store=self.store(attempt_id))})
+
+
+class LogView(AttemptView):
+    """Takes lines of the worker's log. Each line has a number, so that sending them again adds nothing."""
+
+    def post(self, request: Request, attempt_id: UUID) -> Response:
+        body = _validated(LogRequest, request)
+        lines = [LogLine(**line) for line in body["lines"]]
+        try:
+            appended = logs.append(attempt_id=attempt_id, first=body["first"], lines=lines)
+        except logs.GapError as error:
+            raise FieldValidationError({"first": [f"{error}."]}) from error
+        return Response(appended._asdict())
 
 
 class CompleteView(AttemptView):

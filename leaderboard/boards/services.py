@@ -101,6 +101,8 @@ def primary_metric(suite: Suite) -> dict[str, Any]:
 def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
     evaluations = (
         Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED, **conditions._asdict())
+        # What its owner's own worker measured is not ranked: nobody has verified it.
+        .filter(own_worker_run__isnull=True)
         .select_related("submission__planner__owner")
         .order_by("finished", "pk")
     )

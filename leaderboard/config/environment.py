@@ -70,6 +70,20 @@ class Environment:
             raise ImproperlyConfigured(f"{name} is {value!r}: it must be a whole number of at least {least}.")
         return int(value)
 
+    def size(self, name: str) -> int:
+        """The variable as bytes, written as in `6GB`; 0 if it is unset or empty.
+
+        Raises:
+            ImproperlyConfigured: it is no size.
+        """
+        from evaluator.engine.opening import parse_size
+
+        value = self.text(name)
+        try:
+            return parse_size(value) if value else 0
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{name} is wrong: {error}.") from error
+
     def names(self, name: str) -> list[str]:
         """The variable as a list separated by commas."""
         return [part.strip() for part in self.text(name).split(",") if part.strip()]

@@ -77,6 +77,7 @@ INSTALLED_APPS = [
     "leaderboard.boards",
     "leaderboard.outbox",
     "leaderboard.quotas",
+    "leaderboard.workers",
     "leaderboard.api",
     "leaderboard.demo",
 ]
@@ -270,6 +271,10 @@ SITE_URL = env.text("PLANARENA_SITE_URL").rstrip("/")
 MAIL_OWNERS = env.flag("PLANARENA_MAIL_OWNERS", default=not DEMO)
 """Whether owners get a mail when an evaluation waits for them or failed."""
 LOCAL_WORKERS = env.integer("PLANARENA_LOCAL_WORKERS", default=1, least=1)
+LOCAL_WORKER_MEMORY = env.size("PLANARENA_LOCAL_WORKER_MEMORY")
+"""Bytes that a worker which the local launcher starts may use before it is killed; 0: no limit."""
+LOCAL_WORKER_SECONDS = env.integer("PLANARENA_LOCAL_WORKER_SECONDS", default=0, least=0)
+"""The same for its whole life."""
 STORE_DIR = Path(env.text("PLANARENA_STORE", str(DATA_DIR / "store"))).resolve()
 PROFILE = env.text("PLANARENA_PROFILE", "lilliput")
 SPLIT = env.text("PLANARENA_SPLIT", "public")
@@ -289,7 +294,11 @@ QUOTA_PER_SUITE_AND_DAY = env.integer("PLANARENA_QUOTA_PER_SUITE_AND_DAY", defau
 """Evaluations of one suite that a user may submit in a day (UTC); 0: any number."""
 QUOTA_PER_DAY = env.integer("PLANARENA_QUOTA_PER_DAY", default=0 if DEMO else 100, least=0)
 """The same of all suites together."""
+HEARTBEAT_SECONDS = env.integer("PLANARENA_HEARTBEAT_SECONDS", default=10, least=1)
+"""How often workers say that they live; never less often than four times in a lease."""
 MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)
+MAX_LOG_CHARACTERS = env.integer("PLANARENA_MAX_LOG_CHARACTERS", default=256 * 1024, least=1000)
+"""Of one attempt's log; what comes after it is dropped, and the log says so."""
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 
 # --- Logging ----------------------------------------------------------------------------------------------------------

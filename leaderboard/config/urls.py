@@ -16,4 +16,5 @@ urlpatterns = [
     path("", include("leaderboard.planners.urls")),
     path("", include("leaderboard.evaluations.urls")),
     path("", include("leaderboard.boards.urls")),
+    path("", include("leaderboard.workers.urls")),
 ]

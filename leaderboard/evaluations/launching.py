@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
-from gpu_jobs.launchers import Launcher, LocalLauncher, NoLauncher
+from gpu_jobs.launchers import Launcher, Limits, LocalLauncher, NoLauncher
 from leaderboard.evaluations.models import Evaluation, ShardState
 from leaderboard.planners.models import PlannerKind
 
@@ -37,6 +37,7 @@ def local_launcher() -> LocalLauncher:
         workers=settings.LOCAL_WORKERS,
         environment=environment,
         home=settings.BASE_DIR,
+        limits=Limits(memory_bytes=settings.LOCAL_WORKER_MEMORY, seconds=settings.LOCAL_WORKER_SECONDS),
     )
 
 

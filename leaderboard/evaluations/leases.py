@@ -32,6 +32,7 @@ from leaderboard.evaluations.models import (
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, end_attempt, end_attempts_of, explain, move_shard
+from leaderboard.evaluations.stopping import enqueue_stop
 
 _LONGEST_WAIT = timedelta(seconds=60)
 _REFUSED_WAIT = timedelta(seconds=30)
@@ -81,8 +82,10 @@ def hash_token(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def lease(*, worker: str, suites: Sequence[str] | None = None, evaluation_id: UUID | None = None) -> Lease | None:
-    """Lease the shard that is due next, or None if there is none.
+def lease(
+    *, worker: str, suites: Sequence[str] | None = None, evaluation_id: UUID | None = None, scope: Q | None = None
+) -> Lease | None:
+    """Lease the shard that is due next among those in `scope`, or None if there is none.
 
     Fair order: the user who has had the fewest leases for their weight, then priority, then the oldest evaluation, then
     the shard's number.
@@ -91,7 +94,7 @@ def lease(*, worker: str, suites: Sequence[str] | None = None, evaluation_id: UU
     After: the shard is `leased`, has exactly one live attempt, and its evaluation is `running`; or nothing changed.
     """
     for _ in range(_LOOKS):
-        due = next_evaluation(suites=suites, evaluation_id=evaluation_id)
+        due = next_evaluation(suites=suites, evaluation_id=evaluation_id, scope=scope)
         if due is None:
             return None
         if found := _lease_of(evaluation_id=due, worker=worker):
@@ -133,13 +136,18 @@ def lock_evaluation(evaluation_id: UUID) -> Evaluation:
     return Evaluation.objects.select_for_update(no_key=True).get(pk=evaluation_id)
 
 
-def next_evaluation(*, suites: Sequence[str] | None, evaluation_id: UUID | None) -> UUID | None:
+def next_evaluation(
+    *, suites: Sequence[str] | None, evaluation_id: UUID | None, scope: Q | None = None
+) -> UUID | None:
     """The evaluation whose turn it is, among those with a shard that may be leased now; None if there is none.
+
+    `scope` is a condition on evaluations: which of them the worker may work on.
 
     What a user has had are the leases that live and those of the last while. Live ones alone would say nothing where
     there are fewer workers than users: nobody has any at the moment at which a worker asks.
     """
     due = Evaluation.objects.filter(Exists(_due_shards(OuterRef("pk"))), state__in=transitions.LEASABLE)
+    due = due.filter(scope or Q())
     if suites is not None:
         due = due.filter(suite__slug__in=suites)
     if evaluation_id is not None:
@@ -308,7 +316,8 @@ def lose(*, attempt_id: UUID, detail: str) -> bool:
 
 
 def cancel_attempts(evaluation_id: UUID) -> None:
-    """End every live attempt of an evaluation that was cancelled or failed."""
+    """End every live attempt of an evaluation that was cancelled or failed, and have its workers stopped."""
+    enqueue_stop(evaluation_id)
     end_attempts_of(evaluation_id=evaluation_id, target=AttemptState.CANCELLED)
 
 

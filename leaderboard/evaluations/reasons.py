@@ -9,7 +9,12 @@ class EvaluationReason(models.TextChoices):
     WAITING = "waiting", "Waiting for its turn."
     STARTING_WORKER = "starting_worker", "A worker is being started."
     WAITING_FOR_WORKER = "waiting_for_worker", "Waiting for a worker to take the first tasks."
+    WAITING_FOR_OWN_WORKER = (
+        "waiting_for_own_worker",
+        "Waiting for its owner's own worker: `./planarena worker --url` with this site's address, and a worker token.",
+    )
     LAUNCH_FAILED = "launch_failed", "No worker could be started: {detail} This is tried again."
+    LAUNCH_GIVEN_UP = "launch_given_up", "Failed: no worker could be started. {detail}"
     PROFILE_MISMATCH = (
         "profile_mismatch",
         "A worker refused the tasks: {detail} The operator has to start a worker of the same release.",
@@ -36,6 +41,10 @@ class EvaluationReason(models.TextChoices):
     RESUMED = "resumed", "Its owner resumed {count} tasks."
     ACCEPTED = "accepted", "Its owner accepted {count} tasks as faults of the planner."
     PUBLISHED = "published", "Completed and published."
+    NOT_VERIFIED = (
+        "not_verified",
+        "Completed on its owner's own worker. It is not ranked, since no worker of this site has verified the results.",
+    )
     CANCELLED_BY_OWNER = "cancelled_by_owner", "Cancelled by its owner."
     ABANDONED = "abandoned", "Cancelled: its owner did not resume or accept its failed tasks within {days} days."
     NO_WORKER = "no_worker", "Failed: no worker took its tasks within {hours} hours. Please submit again."

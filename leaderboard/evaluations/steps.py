@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from evaluator.records import Outcome, Reason
-from gpu_jobs.launchers import Launcher, LaunchError
+from gpu_jobs.launchers import Launcher, LaunchError, LaunchGivenUpError
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations import canary
@@ -19,6 +19,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, S
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain, move_shard
 from leaderboard.evaluations.transitions import DEADLINES
+from leaderboard.workers.own import runs_on_own_worker
 
 logger = logging.getLogger(__name__)
 
@@ -38,8 +39,14 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
     """See that a worker runs, and keep its handle. Launchers adopt what they started before, so that a process that
     is killed between the two lines leaves nothing behind that the next step does not find."""
     state = EvaluationState(evaluation.state)
+    if runs_on_own_worker(evaluation.pk):
+        if state == EvaluationState.LAUNCHING:
+            explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.WAITING_FOR_OWN_WORKER)
+        return False
     try:
         handle = launching.ensure(evaluation_id=str(evaluation.pk))
+    except LaunchGivenUpError as error:
+        return _give_up_launching(evaluation=evaluation, why=str(error))
     except LaunchError as error:
         facts: dict[str, object] = {"detail": str(error)[:1000]}
         if explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.LAUNCH_FAILED, facts=facts):
@@ -50,6 +57,23 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
     if state == EvaluationState.LAUNCHING:
         explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.WAITING_FOR_WORKER)
     return False
+
+
+def _give_up_launching(*, evaluation: Evaluation, why: str) -> bool:
+    """launching or running -> failed: somebody has to change something first, and trying again would only hide that."""
+    logger.warning("no worker for evaluation %s, given up: %s", evaluation.pk, why)
+    with transaction.atomic():
+        done = advance(
+            evaluation_id=evaluation.pk,
+            source=EvaluationState(evaluation.state),
+            attempt=evaluation.attempt,
+            target=EvaluationState.FAILED,
+            reason=EvaluationReason.LAUNCH_GIVEN_UP,
+            facts={"detail": why[:1000]},
+        )
+        if done:
+            cancel_attempts(evaluation.pk)
+    return done
 
 
 def lose_attempts(attempts: Sequence[tuple[UUID, str]]) -> bool:
@@ -136,16 +160,17 @@ def _complete(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
             for result in results
         ],
     )
+    own = runs_on_own_worker(evaluation.pk)
     with transaction.atomic():
         done = advance(
             evaluation_id=evaluation.pk,
             source=EvaluationState.AGGREGATING,
             attempt=evaluation.attempt,
             target=EvaluationState.COMPLETED,
-            reason=EvaluationReason.PUBLISHED,
+            reason=EvaluationReason.NOT_VERIFIED if own else EvaluationReason.PUBLISHED,
             summary=summary,
         )
-        if done:
+        if done and not own:
             publish(Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation.pk))
     return done
 

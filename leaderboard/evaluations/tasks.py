@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from leaderboard.config.celery import task
-from leaderboard.evaluations import orphans, reconcile
+from leaderboard.evaluations import orphans, reconcile, stopping
 from leaderboard.evaluations.launching import launcher
 
 
@@ -37,3 +37,13 @@ def stop_orphans() -> None:
     After: no worker that the launcher started runs for an evaluation that was over before this task began.
     """
     orphans.stop_orphans(launcher())
+
+
+@task
+def stop_workers(evaluation_id: str) -> None:
+    """Stop the workers of an evaluation that is over.
+
+    Before: nothing; the evaluation may be in any state, and the message may come twice or late.
+    After: if it is over, whatever worked for it was told to stop.
+    """
+    stopping.stop_workers(evaluation_id=UUID(evaluation_id), launching=launcher())

@@ -17,6 +17,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResu
 from leaderboard.evaluations.presenters import evaluation_page
 from leaderboard.evaluations.task_filters import PENDING
 from leaderboard.evaluations.task_presenters import task_page
+from leaderboard.workers.logs import may_read, tail
 
 
 class Action(NamedTuple):
@@ -66,6 +67,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
         "is_owner": is_owner,
         "actions": allowed_actions(evaluation) if is_owner else (),
+        "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
     }
     return render(request, "evaluations/detail.html", context)
 
@@ -141,7 +143,7 @@ def _act(*, request: HttpRequest, evaluation_id: UUID, do: Callable[[Evaluation]
 
 
 def _evaluation(evaluation_id: UUID) -> Evaluation:
-    related = Evaluation.objects.select_related("suite", "submission__planner__owner")
+    related = Evaluation.objects.select_related("suite", "submission__planner__owner", "own_worker_run")
     return get_object_or_404(related, pk=evaluation_id)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 
 from evaluator.engine.store import digest_of
+from gpu_jobs import bundles
 
 LEASE: dict[str, Any] = {
     "attempt": "a1", "token": "attempt-token", "expires_in": 60, "heartbeat_seconds": 0.05, "evaluation": "e1",
@@ -23,8 +24,16 @@ class FakeApi:
         self.failures: deque[int | type[httpx.TransportError]] = deque()
         self.over = ""
         self.calls: list[str] = []
+        self.refused: dict[str, str] = {}
+        """Digests of artefacts that it does not take, with why."""
         self.objects: dict[str, bytes] = {}
         self.results: dict[str, dict[str, Any]] = {}
+        self.log: dict[int, str] = {}
+        """Lines of the last lease's log by their numbers."""
+        self.late_lines: list[str] = []
+        """Lines that came after the end of their attempt."""
+        self._attempt_ended = False
+        self.log_failures: deque[int] = deque()
         self.ended: list[tuple[str, dict[str, Any]]] = []
 
     @property
@@ -33,14 +42,17 @@ class FakeApi:
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         path = request.url.path.removeprefix("/api/v1/worker/")
-        if self.failures and "heartbeat" not in path:
+        if self.failures and not path.endswith(("/heartbeat/", "/log/")):
             failure = self.failures.popleft()
             if isinstance(failure, int):
                 return httpx.Response(failure, json={"detail": "told to fail"})
             raise failure("told to fail")
         self.calls.append(path)
         if path == "lease/":
-            return httpx.Response(200, json=self.leases.popleft()) if self.leases else httpx.Response(204)
+            if not self.leases:
+                return httpx.Response(204)
+            self.log, self._attempt_ended = {}, False
+            return httpx.Response(200, json=self.leases.popleft())
         assert request.headers["Authorization"] == "Bearer attempt-token"
         if self.over:
             return httpx.Response(409, json={"code": self.over, "detail": "over"})
@@ -51,9 +63,22 @@ class FakeApi:
             assert digest_of(request.content) == call.split("/")[1]
             self.objects[call.split("/")[1]] = request.content
             return httpx.Response(204)
+        if call == "objects/":
+            frames = bundles.unpack(request.content)
+            self.objects |= {frame.digest: frame.data for frame in frames if frame.digest not in self.refused}
+            return httpx.Response(200, json={"kept": len(frames), "refused": self.refused})
         body = json.loads(request.content)
         if call == "objects/missing/":
             return httpx.Response(200, json={"missing": [d for d in body["digests"] if d not in self.objects]})
+        if call == "log/":
+            if self.log_failures:
+                return httpx.Response(self.log_failures.popleft(), json={})
+            if self._attempt_ended:
+                self.late_lines += [line["text"] for line in body["lines"]]
+                return httpx.Response(409, json={"code": "completed"})
+            for number, line in enumerate(body["lines"], start=body["first"]):
+                assert self.log.setdefault(number, line["text"]) == line["text"]
+            return httpx.Response(200, json={"next": len(self.log), "cut": False})
         if call == "results/":
             for record in body["results"]:
                 named = [sample["answer"]["digest"] for sample in record["samples"]]
@@ -61,5 +86,6 @@ class FakeApi:
                 self.results[record["task"]] = record
             return httpx.Response(200, json={"new": len(body["results"])})
         if call in {"complete/", "fail/"}:
+            self._attempt_ended = True
             self.ended.append((call.strip("/"), body))
         return httpx.Response(204)

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gpu_jobs.launchers import LaunchError, LocalLauncher
+from gpu_jobs.launchers import LaunchError, Limits, LocalLauncher
+from gpu_jobs.launchers.local import NO_LIMITS
 
 SLEEPER = (sys.executable, "-c", "import time; time.sleep(60)")
 CRASHER = (sys.executable, "-c", "print('there is no torch'); raise SystemExit(1)")
@@ -21,7 +23,7 @@ def make(tmp_path):
     """A function that makes launchers over one folder; what they started is stopped at the end."""
     made = []
 
-    def launcher(command=SLEEPER, workers=1, api_url="http://site", **environment) -> LocalLauncher:
+    def launcher(command=SLEEPER, workers=1, api_url="http://site", limits=NO_LIMITS, **environment) -> LocalLauncher:
         made.append(
             LocalLauncher(
                 folder=tmp_path / "workers",
@@ -31,6 +33,7 @@ def make(tmp_path):
                 environment={**os.environ, **environment},
                 home=Path.cwd(),
                 command=command,
+                limits=limits,
             )
         )
         return made[-1]
@@ -132,3 +135,91 @@ def test_stopping_ends_the_process(make):
     launcher.stop(handle=handle)
     launcher.stop(handle="local-unknown")
     assert launcher.alive(handle=handle).alive is False
+
+
+def program(text: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", f"import mmap, os, signal, subprocess, sys, time\n{text}")
+
+
+HOG = program("held = b'x' * 400_000_000\ntime.sleep(60)")
+ITS_CHILD_IS_A_HOG = program(
+    "child = 'import time; held = b\"x\" * 400_000_000; time.sleep(60)'\n"
+    "subprocess.Popen([sys.executable, '-c', child])\ntime.sleep(60)"
+)
+
+
+def reason_of_death(launcher: LocalLauncher, handle: str) -> str:
+    until = time.monotonic() + 60
+    while launcher.alive(handle=handle).alive:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return launcher.alive(handle=handle).reason
+
+
+@pytest.mark.parametrize("command", [HOG, ITS_CHILD_IS_A_HOG])
+def test_a_worker_that_uses_too_much_memory_is_killed_with_its_children_and_it_is_said(make, command):
+    launcher = make(command=command, limits=Limits(memory_bytes=200_000_000))
+    handle = launcher.ensure(evaluation_id="e1")
+    guard = psutil.Process(pid_of(launcher, handle))
+    family = guard.children(recursive=True)
+    said = reason_of_death(launcher, handle)
+    assert said.startswith("it used ")
+    assert said.endswith(" MB of memory, more than the 200 MB that a worker may")
+    assert not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in family)
+    assert "The worker is killed: it used" in (launcher._folder / f"{handle}.log").read_text()
+
+
+def test_a_worker_that_runs_for_too_long_is_killed_and_it_is_said(make):
+    launcher = make(limits=Limits(seconds=1))
+    handle = launcher.ensure(evaluation_id="e1")
+    assert reason_of_death(launcher, handle) == "it ran for longer than the 1 seconds that a worker may"
+
+
+def test_mapped_files_and_reserved_addresses_are_no_memory(make, tmp_path):
+    weights = tmp_path / "weights"
+    weights.write_bytes(b"w" * 100_000_000)
+    reads_them = program(
+        f"file = open({str(weights)!r}, 'rb')\n"
+        "seen = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)\n"
+        "sum(seen[at] for at in range(0, len(seen), 4096))\n"
+        "reserved = mmap.mmap(-1, 8_000_000_000, flags=mmap.MAP_PRIVATE | 0x4000)\n"
+        f"open({str(tmp_path / 'read')!r}, 'w').close()\n"
+        "time.sleep(60)"
+    )
+    launcher = make(command=reads_them, limits=Limits(memory_bytes=60_000_000))
+    handle = launcher.ensure(evaluation_id="e1")
+    until = time.monotonic() + 120
+    while not (tmp_path / "read").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    time.sleep(1)
+    assert launcher.alive(handle=handle).alive is True
+
+
+def run_guard(tmp_path, *command: str) -> subprocess.Popen[bytes]:
+    guard = [sys.executable, "-m", "gpu_jobs.launchers.guard", "--note", str(tmp_path / "note"), "--seconds", "60"]
+    return subprocess.Popen([*guard, "--", *command], stdout=subprocess.PIPE)
+
+
+def test_the_exit_code_of_a_worker_within_its_limits_stays(tmp_path):
+    with run_guard(tmp_path, *program("sys.exit(11)")) as guard:
+        assert guard.wait(timeout=60) == 11
+    assert not (tmp_path / "note").exists()
+
+
+def test_a_guarded_worker_is_told_to_stop_as_if_there_were_no_guard(tmp_path):
+    polite = program(
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\nprint('ready', flush=True)\ntime.sleep(60)"
+    )
+    with run_guard(tmp_path, *polite) as guard:
+        assert guard.stdout.readline() == b"ready\n"
+        guard.send_signal(signal.SIGTERM)
+        assert guard.wait(timeout=60) == 143
+
+
+def test_a_worker_does_not_outlive_its_guard(tmp_path):
+    with run_guard(tmp_path, *program("print(os.getpid(), flush=True)\ntime.sleep(60)")) as guard:
+        worker = psutil.Process(int(guard.stdout.readline()))
+        guard.kill()
+        guard.wait()
+        worker.wait(timeout=30)

@@ -3,8 +3,10 @@
 import httpx
 import pytest
 
-from gpu_jobs import worker as worker_module
 from gpu_jobs.client import ApiClient
+from gpu_jobs.delivery import Delivery
+from gpu_jobs.exits import Exit
+from gpu_jobs.protocol import Lease
 from gpu_jobs.worker import Terminated, Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
@@ -40,9 +42,38 @@ def test_results_arrive_while_later_tasks_are_still_running():
 def test_artefacts_that_the_server_has_are_not_sent():
     api = FakeApi(LEASE, {**LEASE, "attempt": "a2"})
     make_worker(api, FakeRunner()).run()
-    assert (
-        sum(call.split("/")[2] == "objects" and "missing" not in call for call in api.calls if "attempts" in call) == 3
-    )
+    assert api.calls.count("attempts/a1/objects/") >= 1
+    assert api.calls.count("attempts/a2/objects/") == 0
+
+
+def test_many_artefacts_go_in_few_requests():
+    api, runner = FakeApi(), FakeRunner()
+    lease = Lease.model_validate({**LEASE, "tasks": [str(number) for number in range(250)]})
+    client = ApiClient(url="http://site", token="operator", transport=api.transport)
+    with Delivery(client=client, lease=lease, store=runner.store, every_seconds=600) as delivery:
+        for record in runner.run(lease):
+            delivery.add(record)
+        delivery.finish()
+    assert len(api.objects) == 250
+    # Results go 25 at a time, and with each 25 their artefacts in one body.
+    assert sum("objects" in call for call in api.calls) == 2 * 10
+
+
+def test_an_artefact_that_the_server_refuses_fails_the_attempt_and_is_named():
+    api = FakeApi({**LEASE, "tasks": ["0"]})
+    api.refused = {"d" * 64: "The bytes have another SHA-256."}
+    make_worker(api, FakeRunner()).run()
+    (how, body), *_ = api.ended
+    assert (how, body["how"]) == ("fail", "failed")
+    assert "d" * 64 in body["reason"]
+
+
+def test_an_artefact_too_large_for_a_bundle_goes_alone(monkeypatch):
+    monkeypatch.setattr("gpu_jobs.bundles.MOST_BYTES", 50)
+    api = FakeApi(LEASE)
+    make_worker(api, FakeRunner()).run()
+    assert len(api.objects) == 3
+    assert "attempts/a1/objects/" not in api.calls
 
 
 @pytest.mark.parametrize("failure", [500, 502, 503, 429, httpx.ConnectError, httpx.ReadTimeout])
@@ -69,13 +100,67 @@ def _failing_later(api: FakeApi, failure) -> FakeRunner:
 def test_a_server_that_stays_away_ends_the_worker_with_its_own_exit_code():
     api = FakeApi()
     api.failures.extend([httpx.ConnectError] * 1000)
-    assert make_worker(api, FakeRunner(), patience=0.0).run() == worker_module.EXIT_UNREACHABLE
+    assert make_worker(api, FakeRunner(), patience=0.0).run() == Exit.UNREACHABLE
+
+
+class Clock:
+    """Time that passes only by waiting."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+
+class AwayUntil(FakeApi):
+    """A server that is away until a moment."""
+
+    def __init__(self, *leases, clock: Clock, until: float) -> None:
+        super().__init__(*leases)
+        self._clock = clock
+        self._until = until
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        if self._clock() < self._until:
+            raise httpx.ConnectError("refused")
+        return super()._answer(request)
+
+
+@pytest.mark.parametrize(("away", "code"), [(0, Exit.IDLE), (75, Exit.IDLE), (270, Exit.IDLE), (400, Exit.UNREACHABLE)])
+def test_a_server_that_is_away_for_minutes_is_waited_for(away, code):
+    clock = Clock()
+    api = AwayUntil(LEASE, clock=clock, until=away)
+    client = ApiClient(url="http://site", token="operator", transport=api.transport, sleep=clock.wait, clock=clock)
+    assert Worker(client=client, runner=FakeRunner(), name="w", idle_seconds=0.0).run() == code
+    assert len(api.results) == (3 if code is Exit.IDLE else 0)
+    assert away <= clock.now <= max(away + 15, 300) if code is Exit.IDLE else clock.now <= 300
+
+
+def test_results_survive_a_server_that_goes_away_for_minutes_while_they_are_made():
+    clock = Clock()
+    api = AwayUntil(LEASE, clock=clock, until=0)
+
+    class GoesAway(FakeRunner):
+        def _record(self, *, lease, task):
+            if task == "1":
+                api._until = clock.now + 200
+            return super()._record(lease=lease, task=task)
+
+    client = ApiClient(url="http://site", token="operator", transport=api.transport, sleep=clock.wait, clock=clock)
+    assert Worker(client=client, runner=GoesAway(), name="w", idle_seconds=0.0).run() == Exit.IDLE
+    assert list(api.results) == ["0", "1", "2"]
+    assert [how for how, _ in api.ended] == ["complete"]
+    assert clock.now >= 200
 
 
 def test_a_wrong_token_ends_the_worker_with_its_own_exit_code():
     api = FakeApi()
     api.failures.append(403)
-    assert make_worker(api, FakeRunner()).run() == worker_module.EXIT_REFUSED
+    assert make_worker(api, FakeRunner()).run() == Exit.TOKEN_REFUSED
 
 
 def test_a_cancelled_evaluation_stops_the_work_and_the_worker_goes_on_with_the_next():
@@ -95,7 +180,7 @@ def test_a_worker_whose_profile_differs_refuses_and_says_why():
 
 def test_a_worker_that_fits_nothing_ends_so_that_a_fresh_one_can_take_over():
     api = FakeApi(*[LEASE] * 5)
-    assert make_worker(api, FakeRunner(profile_digest="other")).run() == worker_module.EXIT_REFUSED
+    assert make_worker(api, FakeRunner(profile_digest="other")).run() == Exit.DOES_NOT_FIT
     assert len(api.leases) == 2
 
 

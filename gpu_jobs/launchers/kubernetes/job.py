@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpu_jobs.exits import FAIL_AT_ONCE
 from gpu_jobs.launchers.kubernetes import names
 from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
-from gpu_jobs.worker import EXIT_REFUSED
 
 Json = dict[str, Any]
 
-BAD_SUBMISSION_EXITS = tuple(range(10, 20))
-"""Reserved for workers that find the submission itself unusable: another pod would find the same."""
-FAIL_AT_ONCE_EXITS = (EXIT_REFUSED, *BAD_SUBMISSION_EXITS)
 _USER = 65532
 _GRACE_SECONDS = 45
 """The worker's last words take up to 20 seconds, and loading an expert may delay the signal."""
@@ -102,7 +99,7 @@ def _failure_rules() -> list[Json]:
             "onExitCodes": {
                 "containerName": names.CONTAINER,
                 "operator": "In",
-                "values": sorted(FAIL_AT_ONCE_EXITS),
+                "values": list(FAIL_AT_ONCE),
             },
         },
     ]

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from gpu_jobs.launchers.kubernetes.job import BAD_SUBMISSION_EXITS
+from gpu_jobs.exits import BAD_SUBMISSION, REFUSED, Exit
 from gpu_jobs.launchers.kubernetes.reasons import Assessment, Reason, State
-from gpu_jobs.worker import EXIT_IDLE, EXIT_REFUSED, EXIT_TERMINATED, EXIT_UNREACHABLE
 
 Json = dict[str, Any]
 
@@ -59,13 +58,14 @@ def assess_pod(pod: Json) -> Assessment:
 
 def exit_reason(code: int) -> Reason:
     """What the worker says by its exit code."""
-    if code in BAD_SUBMISSION_EXITS:
+    if code in BAD_SUBMISSION:
         return Reason.BAD_SUBMISSION
+    if code in REFUSED:
+        return Reason.REFUSED
     return {
-        EXIT_IDLE: Reason.FINISHED,
-        EXIT_UNREACHABLE: Reason.UNREACHABLE,
-        EXIT_REFUSED: Reason.REFUSED,
-        EXIT_TERMINATED: Reason.STOPPED,
+        Exit.IDLE.value: Reason.FINISHED,
+        Exit.UNREACHABLE.value: Reason.UNREACHABLE,
+        Exit.TERMINATED.value: Reason.STOPPED,
         _KILLED_EXIT: Reason.KILLED,
     }.get(code, Reason.CRASHED)
 

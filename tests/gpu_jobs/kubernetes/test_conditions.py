@@ -62,9 +62,11 @@ GATED = conditions({"type": "PodScheduled", "status": "False", "reason": "Schedu
         ),
         (pod("Failed", **container("terminated", exitCode=137, reason="Error")), State.FAILED, Reason.KILLED),
         (pod("Failed", **container("terminated", exitCode=143, reason="Error")), State.FAILED, Reason.STOPPED),
-        (pod("Failed", **container("terminated", exitCode=1, reason="Error")), State.FAILED, Reason.UNREACHABLE),
+        (pod("Failed", **container("terminated", exitCode=20, reason="Error")), State.FAILED, Reason.UNREACHABLE),
         (pod("Failed", **container("terminated", exitCode=2, reason="Error")), State.FAILED, Reason.REFUSED),
-        (pod("Failed", **container("terminated", exitCode=12, reason="Error")), State.FAILED, Reason.BAD_SUBMISSION),
+        (pod("Failed", **container("terminated", exitCode=1, reason="Error")), State.FAILED, Reason.CRASHED),
+        (pod("Failed", **container("terminated", exitCode=12, reason="Error")), State.FAILED, Reason.REFUSED),
+        (pod("Failed", **container("terminated", exitCode=13, reason="Error")), State.FAILED, Reason.BAD_SUBMISSION),
         (pod("Failed", **container("terminated", exitCode=99, reason="Error")), State.FAILED, Reason.CRASHED),
         (
             pod("Failed", **container("terminated", exitCode=128, reason="StartError")),

@@ -65,7 +65,7 @@ def status(api, cluster):
         (waits("ImagePullBackOff"), Reason.IMAGE_NOT_PULLED, "image cannot be pulled", 45 * MINUTE),
         (waits("CreateContainerConfigError"), Reason.CONTAINER_NOT_CREATED, "a secret, is missing", 45 * MINUTE),
         (exits(137, reason="OOMKilled"), Reason.OUT_OF_MEMORY, "more memory than it may use", 15 * MINUTE),
-        (exits(1), Reason.UNREACHABLE, "could not reach the site", 15 * MINUTE),
+        (exits(20), Reason.UNREACHABLE, "could not reach the site", 15 * MINUTE),
         (unschedulable, Reason.UNSCHEDULABLE, "No machine of the cluster has room", 5 * HOUR),
     ],
 )
@@ -84,7 +84,14 @@ def test_what_does_not_heal_is_said_retried_and_given_up_in_time(api, cluster, f
 
 
 @pytest.mark.parametrize(
-    ("code", "sentence"), [(2, "does not fit the site"), (10, "submission unusable"), (19, "submission unusable")]
+    ("code", "sentence"),
+    [
+        (2, "does not fit the site"),
+        (10, "does not fit the site"),
+        (11, "does not fit the site"),
+        (13, "submission unusable"),
+        (19, "submission unusable"),
+    ],
 )
 def test_what_would_fail_again_fails_at_once(api, cluster, code, sentence):
     cluster.fate = exits(code)

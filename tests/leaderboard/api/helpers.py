@@ -24,6 +24,9 @@ class ApiClient:
             f"/api/v1/{path}", {} if body is None else body, content_type="application/json", headers=self._headers
         )
 
+    def post_bytes(self, path: str, data: bytes, content_type: str):
+        return self._client.post(f"/api/v1/{path}", data, content_type=content_type, headers=self._headers)
+
     def put(self, path: str, data: bytes, content_type: str):
         return self._client.put(f"/api/v1/{path}", data, content_type=content_type, headers=self._headers)
 

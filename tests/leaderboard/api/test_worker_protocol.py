@@ -5,7 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from evaluator.values import encode
+from evaluator.values import Artefact, MediaType, encode
+from gpu_jobs import bundles
 from leaderboard.evaluations import services
 from leaderboard.evaluations.models import Attempt, EvaluationState, TaskResult
 from tests.leaderboard.api.helpers import ApiClient, client_of, worker_client
@@ -44,6 +45,12 @@ def test_a_lease_tells_all_that_a_worker_needs():
     assert told["expires_in"] > 2 * told["heartbeat_seconds"]
     assert told["profile_digest"] == "f" * 64
     assert Attempt.objects.get().token_hash == hashlib.sha256(told["token"].encode()).hexdigest()
+
+
+@pytest.mark.parametrize(("lease_seconds", "heartbeat"), [(60, 10), (20, 5), (3, 1), (600, 10)])
+def test_the_server_says_how_often_a_worker_says_that_it_lives(settings, lease_seconds, heartbeat):
+    settings.LEASE_SECONDS = lease_seconds
+    assert lease()["heartbeat_seconds"] == heartbeat
 
 
 def test_an_endpoint_s_address_and_limits_are_told_to_the_worker():
@@ -113,6 +120,62 @@ def test_an_artefact_that_is_too_large_is_refused(settings):
     worker, path = calls(lease())
     artefact = encode("more than ten bytes")
     assert worker.put(f"{path}objects/{artefact.digest}/", artefact.data, artefact.media_type).status_code == 413
+
+
+def send(told: dict, data: bytes, content_type: str = bundles.CONTENT_TYPE):
+    return ApiClient(told["token"]).post_bytes(f"worker/attempts/{told['attempt']}/objects/", data, content_type)
+
+
+def missing(told: dict, *artefacts: Artefact) -> list[str]:
+    worker, path = calls(told)
+    return worker.post(f"{path}objects/missing/", {"digests": [a.digest for a in artefacts]}).json()["missing"]
+
+
+def test_many_artefacts_come_in_one_body_and_again_without_harm():
+    told = lease()
+    artefacts = [encode(f"answer {number}") for number in range(30)]
+    assert len(missing(told, *artefacts)) == 30
+    for _ in range(2):
+        response = send(told, bundles.pack(artefacts))
+        assert (response.status_code, response.json()) == (200, {"kept": 30, "refused": {}})
+    assert missing(told, *artefacts) == []
+
+
+def test_of_a_bundle_the_good_are_kept_and_each_bad_one_is_named(settings):
+    settings.MAX_OBJECT_BYTES = 20
+    told = lease()
+    good, large = encode("good"), encode("more than twenty bytes of text")
+    wrong = bundles.pack([encode("right")]).replace(b"right", b"wrong")
+    odd = bundles.pack([encode("odd")]).replace(MediaType.TEXT.encode(), b"text/html")
+    refused = send(told, wrong + bundles.pack([good, large]) + odd).json()
+    assert refused["kept"] == 1
+    assert list(refused["refused"]) == [encode("right").digest, large.digest, encode("odd").digest]
+    assert "have the SHA-256" in refused["refused"][encode("right").digest]
+    assert missing(told, good, large, encode("wrong"), encode("right"), encode("odd")) == [
+        large.digest, encode("wrong").digest, encode("right").digest, encode("odd").digest,
+    ]  # fmt: skip
+
+
+def test_a_bundle_that_is_cut_or_too_large_changes_nothing(monkeypatch):
+    told = lease()
+    artefacts = [encode("one"), encode("two")]
+    response = send(told, bundles.pack(artefacts)[:-1])
+    assert (response.status_code, list(response.json())) == (400, ["bundle"])
+    assert send(told, bundles.pack(artefacts), "application/octet-stream").status_code == 400
+    monkeypatch.setattr(bundles, "MOST_BYTES", 100)
+    assert send(told, bundles.pack(artefacts)).status_code == 413
+    assert len(missing(told, *artefacts)) == 2
+
+
+def test_a_bundle_needs_the_token_of_a_live_attempt():
+    told = lease()
+    assert send({**told, "token": "wrong"}, b"").status_code == 403
+    services.cancel(Attempt.objects.get().shard.evaluation)
+    response = send(told, bundles.pack([encode("late")]))
+    assert (response.status_code, response.json()["code"]) == (409, "cancelled")
+    from leaderboard.evaluations.objects import server_store
+
+    assert not server_store(split="public").has(encode("late").digest)
 
 
 @pytest.mark.parametrize(

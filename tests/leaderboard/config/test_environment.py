@@ -59,3 +59,10 @@ def test_a_kept_secret_stays_the_same_and_private(tmp_path):
     assert len(first) >= 50
     assert kept_secret(tmp_path / "folder" / "key") == first
     assert (tmp_path / "folder" / "key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_size_is_read_in_bytes_and_a_wrong_one_is_named():
+    assert Environment({"LIMIT": " 6GB "}).size("LIMIT") == 6 * 10**9
+    assert Environment({"LIMIT": ""}).size("LIMIT") == 0
+    with pytest.raises(ImproperlyConfigured, match="LIMIT is wrong: 'much' is no size"):
+        Environment({"LIMIT": "much"}).size("LIMIT")

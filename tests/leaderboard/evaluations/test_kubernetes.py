@@ -9,13 +9,14 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
+from gpu_jobs.exits import REFUSED
 from gpu_jobs.launchers.kubernetes import KubernetesLauncher, build_job
-from leaderboard.evaluations import orphans, reconcile, services
+from leaderboard.evaluations import orphans, reconcile, services, tasks
 from leaderboard.evaluations.launching import evaluation_facts, kubernetes_launcher
 from leaderboard.evaluations.management.commands import watch_kubernetes
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from tests.fakes.kubernetes_api import FakeKubernetesApi
-from tests.fakes.kubernetes_cluster import FakeCluster, disrupted, starts, unschedulable
+from tests.fakes.kubernetes_cluster import FakeCluster, disrupted, exits, starts, unschedulable
 from tests.gpu_jobs.kubernetes.making import EVALUATION, IMAGE, make_facts, make_settings
 from tests.leaderboard.factories import make_evaluation, make_lease, make_submission
 
@@ -94,6 +95,27 @@ def test_a_cancelled_evaluation_leaves_no_job(cluster):
     services.cancel(evaluation=evaluation)
     assert orphans.stop_orphans(launcher_of_the_test()) == [f"planarena-{evaluation.pk}-g1"]
     assert [job["metadata"]["name"] for job in cluster.api.all("jobs")] == [f"planarena-{other.pk}-g1"]
+
+
+def test_a_cancelled_evaluation_s_job_is_deleted_without_waiting_for_the_sweep(cluster):
+    evaluation, other = settle(make_evaluation()), settle(make_evaluation())
+    cluster.tick()
+    services.cancel(evaluation)
+    tasks.stop_workers(str(evaluation.pk))
+    tasks.stop_workers(str(evaluation.pk))
+    cluster.tick()
+    assert [job["metadata"]["name"] for job in cluster.api.all("jobs")] == [f"planarena-{other.pk}-g1"]
+
+
+@pytest.mark.parametrize("code", [int(code) for code in REFUSED])
+def test_a_worker_that_would_refuse_again_fails_the_evaluation_with_a_sentence(cluster, code):
+    cluster.fate = exits(code)
+    evaluation = settle(make_evaluation())
+    for _ in range(10):
+        cluster.tick()
+        settle(evaluation)
+    assert (evaluation.state, evaluation.reason) == (EvaluationState.FAILED, "launch_given_up")
+    assert "does not fit the site" in evaluation.reason_text
 
 
 def test_a_job_without_a_row_is_stopped(cluster):

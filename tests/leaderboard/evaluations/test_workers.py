@@ -5,17 +5,24 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 from django.conf import settings as django_settings
 
+from evaluator.records import ArtefactReference
+from evaluator.values import encode
+from gpu_jobs.client import ApiClient
+from gpu_jobs.exits import FAIL_AT_ONCE, Exit
 from gpu_jobs.launchers import LocalLauncher
+from gpu_jobs.worker import Worker
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.reconcile import sweep
-from tests.fakes.runner import score_of
+from tests.fakes.runner import FakeRunner, score_of
 from tests.leaderboard.factories import make_evaluation, make_suite
 from tests.leaderboard.serving import server
 
@@ -123,6 +130,77 @@ def test_a_worker_that_is_told_to_stop_hands_over_and_exits_with_143(site, tmp_p
     site(pace=0.0)
     sweep_until(lambda: is_completed(evaluation))
     assert len(scores(evaluation)) == 8
+
+
+class ManyArtefacts(FakeRunner):
+    """Four artefacts for each task."""
+
+    def _record(self, *, lease, task):
+        record = super()._record(lease=lease, task=task)
+        inputs = {}
+        for number in range(3):
+            artefact = encode(f"input {number} of {task}")
+            self.store.put(artefact)
+            inputs[str(number)] = ArtefactReference(digest=artefact.digest, media_type=artefact.media_type)
+        return record.model_copy(update={"samples": [record.samples[0].model_copy(update={"inputs": inputs})]})
+
+
+def test_an_evaluation_costs_few_requests(site):
+    url = site(pace=0.0)._api_url
+    evaluation = make_evaluation(suite=make_suite(runnable=40), state=EvaluationState.LAUNCHING)
+    calls: Counter[str] = Counter()
+    client = ApiClient(url=url, token=django_settings.WORKER_TOKEN)
+    client._client.event_hooks = {"request": [lambda request: calls.update([kind_of(request)])]}
+    assert Worker(client=client, runner=ManyArtefacts(), name="w", idle_seconds=0.0).run() == Exit.IDLE
+    sweep_until(lambda: is_completed(evaluation))
+    shards = 5
+    assert calls["lease"] == shards + 1
+    assert calls["complete"] == shards
+    # 160 artefacts, which were 160 requests when each went alone.
+    assert shards <= calls["POST objects"] <= 3 * shards
+    assert calls["PUT objects"] == 0
+    assert calls.total() < 160
+
+
+def kind_of(request: httpx.Request) -> str:
+    """What a call of the worker is for."""
+    parts = request.url.path.split("/worker/")[1].strip("/").split("/")
+    if parts[0] == "lease":
+        return "lease"
+    if parts[2] == "objects" and parts[3:] != ["missing"]:
+        return f"{request.method} objects"
+    return "/".join(parts[2:])
+
+
+@pytest.mark.parametrize(
+    ("token", "options", "code"),
+    [
+        ("not the worker token", [], Exit.TOKEN_REFUSED),
+        ("", [], Exit.MISCONFIGURED),
+        ("any", ["--store", "gopher://x/y"], Exit.MISCONFIGURED),
+        ("any", ["--no-such-option"], Exit.USAGE),
+    ],
+)
+def test_a_worker_that_would_fail_again_says_so_by_its_exit_code(site, token, options, code):
+    launcher = site(pace=0.0)
+    ended = subprocess.run(
+        [*_COMMAND, "--url", launcher._api_url, *options],
+        env={**launcher._environment, "PLANARENA_WORKER_TOKEN": token}, cwd=launcher._home, timeout=60, check=False,
+    )  # fmt: skip
+    assert ended.returncode == code
+    assert ended.returncode in FAIL_AT_ONCE
+
+
+def test_cancelling_stops_the_process_through_the_launcher(site):
+    from leaderboard.evaluations import services, stopping
+
+    launcher = site(pace=60)
+    evaluation = make_evaluation(suite=make_suite(runnable=8))
+    sweep_until(lambda: Attempt.objects.filter(state=AttemptState.LIVE).exists())
+    process = psutil.Process(worker_pid())
+    services.cancel(evaluation)
+    stopping.stop_workers(evaluation_id=evaluation.pk, launching=launcher)
+    assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def test_cancelling_stops_a_running_worker_from_adding_results(site):

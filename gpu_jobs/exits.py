@@ -1,0 +1,36 @@
+"""What a worker says by its exit code: the one list that the program, the Job's podFailurePolicy and the docs follow.
+
+From 10 to 19 another worker of the same image and settings would end the same way, so that Kubernetes fails the Job at
+once instead of starting pod after pod. All others count towards the Job's `backoffLimit`, disruptions excepted.
+"""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit codes of `python -m gpu_jobs worker`."""
+
+    IDLE = 0
+    """It found no more work."""
+    CRASHED = 1
+    """Python's own, for an error that nobody caught."""
+    USAGE = 2
+    """argparse's own, for options that it does not know."""
+    TOKEN_REFUSED = 10
+    """The site refuses its token, or what it sends."""
+    DOES_NOT_FIT = 11
+    """It refused several leases in a row, since its suites or profiles differ from the site's."""
+    MISCONFIGURED = 12
+    """An option or variable is missing or cannot be used."""
+    UNREACHABLE = 20
+    """The site could not be reached for as long as it was tried; from another machine it may be."""
+    TERMINATED = 143
+    """It was told to stop (128 + SIGTERM). Never 0: the work is not done."""
+
+
+BAD_SUBMISSION = tuple(range(13, 20))
+"""Reserved for workers that find the submission itself unusable. None is used yet: what is wrong with a planner becomes
+the outcome of its tasks."""
+REFUSED = (Exit.USAGE, Exit.TOKEN_REFUSED, Exit.DOES_NOT_FIT, Exit.MISCONFIGURED)
+"""Somebody has to change the worker's image, token or settings first."""
+FAIL_AT_ONCE = tuple(sorted(map(int, (*REFUSED, *BAD_SUBMISSION))))

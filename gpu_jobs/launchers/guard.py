@@ -1,0 +1,124 @@
+"""`python -m gpu_jobs.launchers.guard ... -- COMMAND`: runs a worker and kills it when it uses too much.
+
+A process of its own, because one that is short of memory or hangs in foreign code cannot watch itself. It passes on
+SIGTERM and SIGINT and ends with the worker's exit code.
+
+Memory is what the worker and its children hold for themselves, looked at several times a second. RLIMIT_AS does not
+fit: it counts addresses, of which torch and CUDA reserve far more than they use, and mapped files of weights, which can
+be read again at any time.
+"""
+
+import argparse
+import ctypes
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+
+import psutil
+
+KILLED_EXIT = 137
+_LOOK_EVERY_SECONDS = 0.2
+_PR_SET_PDEATHSIG = 1
+_FIRST_TO_GO = "500"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command within its limits, and return its exit code, or 137 if it was killed here."""
+    options = _parser().parse_args(arguments)
+    worker = subprocess.Popen(options.command, preexec_fn=_prepare)  # noqa: S603 - the launcher's command
+    _pass_on_signals(worker)
+    started = time.monotonic()
+    while worker.poll() is None:
+        why = _excess(worker, started=started, memory=options.memory, seconds=options.seconds)
+        if why:
+            _kill(worker, why=why, note=Path(options.note))
+            return KILLED_EXIT
+        with suppress(subprocess.TimeoutExpired):
+            worker.wait(_LOOK_EVERY_SECONDS)
+    code = int(worker.returncode)
+    return code if code >= 0 else 128 - code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m gpu_jobs.launchers.guard")
+    parser.add_argument("--memory", type=int, default=0, help="bytes; 0: no limit")
+    parser.add_argument("--seconds", type=float, default=0, help="of wall-clock time; 0: no limit")
+    parser.add_argument("--note", required=True, help="file for the reason, as part of a sentence")
+    parser.add_argument("command", nargs="+")
+    return parser
+
+
+def _prepare() -> None:
+    """In the worker's process, before it becomes the worker."""
+    # No core file: it would hold the token and may fill the disk.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        # It must not outlive its guard, and goes before the site's own processes when the machine is out of memory.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
+
+
+def _pass_on_signals(worker: "subprocess.Popen[bytes]") -> None:
+    def pass_on(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal's signature
+        worker.send_signal(number)
+
+    signal.signal(signal.SIGTERM, pass_on)
+    signal.signal(signal.SIGINT, pass_on)
+
+
+def _excess(worker: "subprocess.Popen[bytes]", *, started: float, memory: int, seconds: float) -> str:
+    """What it has too much of, as part of a sentence; empty if nothing."""
+    if seconds and time.monotonic() - started > seconds:
+        return f"it ran for longer than the {seconds:g} seconds that a worker may"
+    if memory and (used := _memory(worker.pid)) > memory:
+        return f"it used {used / 1e6:.0f} MB of memory, more than the {memory / 1e6:.0f} MB that a worker may"
+    return ""
+
+
+def _memory(pid: int) -> int:
+    """Bytes that a process and its children hold for themselves."""
+    try:
+        process = psutil.Process(pid)
+        return sum(_own_memory(one) for one in [process, *process.children(recursive=True)])
+    except psutil.NoSuchProcess:
+        return 0
+
+
+def _own_memory(process: psutil.Process) -> int:
+    """Without mapped files where the system tells them apart."""
+    try:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+    except OSError:
+        with suppress(psutil.Error):
+            return int(process.memory_info().rss)
+        return 0
+    fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+    return sum(int(fields[name].split()[0]) * 1024 for name in ("RssAnon", "RssShmem") if name in fields)
+
+
+def _kill(worker: "subprocess.Popen[bytes]", *, why: str, note: Path) -> None:
+    # Before the kill: who finds it dead asks for the reason at once.
+    draft = note.with_suffix(".reason-draft")
+    draft.write_text(why)
+    draft.replace(note)
+    sys.stdout.write(f"The worker is killed: {why}.\n")
+    sys.stdout.flush()
+    with suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(worker.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+    worker.kill()
+    worker.wait()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYTHONUNBUFFERED", "1")
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""What a worker logs while it works on a lease, sent to the site for the evaluation's owner to read.
+
+Only messages are sent, without tracebacks: these name folders of the worker's machine, and stay in its own log. Sending
+is no part of the work: whatever goes wrong with it, the attempt goes on.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from gpu_jobs.client import ApiClient, AttemptOverError, RefusedError, UnreachableError
+from gpu_jobs.protocol import EndpointPlanner, Lease
+from gpu_jobs.redaction import Redactor
+
+MOST_LINES_PER_CALL = 200
+LONGEST_LINE = 2000
+_MOST_WAITING = 2000
+_LONGEST_MESSAGE = 20 * LONGEST_LINE
+_LAST_WORDS_SECONDS = 5.0
+_CUT = "… (cut)"
+
+
+class LogLine(NamedTuple):
+    """One line as it is sent."""
+
+    at: float
+    """Seconds since 1970."""
+    level: str
+    text: str
+
+
+class AttemptLog:
+    """Collects the lines of one attempt and sends them every few seconds."""
+
+    def __init__(
+        self, *, client: ApiClient, lease: Lease, secrets: Iterable[str] = (), every_seconds: float = 2.0
+    ) -> None:
+        """Args:
+        client: the API.
+        lease: whose log it is; its token and its planner's address are never sent.
+        secrets: what else is never sent.
+        every_seconds: how often lines are sent.
+        """
+        planner = lease.planner
+        addresses = [planner.url] if isinstance(planner, EndpointPlanner) else []
+        self._client = client
+        self._lease = lease
+        self._collector = _Collector(Redactor(secrets=[*secrets, lease.token], addresses=addresses))
+        self._every = every_seconds
+        self._first = 0
+        """Number of the first line that waits."""
+        self._wanted = True
+        self._sending = threading.Lock()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="log", daemon=True)
+
+    def __enter__(self) -> Self:
+        logging.getLogger().addHandler(self._collector)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        logging.getLogger().removeHandler(self._collector)
+        self._stopping.set()
+
+    def finish(self) -> None:
+        """Send what waits, and nothing afterwards: an attempt that has ended takes no lines. Never fails."""
+        self._send(patience=_LAST_WORDS_SECONDS)
+        self._wanted = False
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._every):
+            self._send(patience=0.0)
+
+    def _send(self, *, patience: float) -> None:
+        with self._sending:
+            while self._wanted and (lines := self._collector.first(MOST_LINES_PER_CALL)):
+                try:
+                    answer = self._client.log(lease=self._lease, first=self._first, lines=lines, patience=patience)
+                except UnreachableError:
+                    # The same lines are sent again with the next call.
+                    return
+                except (AttemptOverError, RefusedError):
+                    self._wanted = False
+                    return
+                self._collector.forget(len(lines))
+                self._first += len(lines)
+                self._wanted = not answer.get("cut", False)
+
+
+class _Collector(logging.Handler):
+    """Keeps lines until they are sent; drops the newest when there are far too many."""
+
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        super().__init__(level=logging.INFO)
+        self._redact = redact
+        self._waiting: deque[LogLine] = deque()
+        self._dropped = 0
+        self._changing = threading.Lock()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            text = record.getMessage()
+            if record.exc_info and record.exc_info[1] is not None:
+                text = f"{text}\n{type(record.exc_info[1]).__name__}: {record.exc_info[1]}"
+        except Exception:  # noqa: BLE001 - a message that cannot be made must not end what logs it
+            self.handleError(record)
+            return
+        for line in self._redact(text[:_LONGEST_MESSAGE]).splitlines():
+            self._add(LogLine(at=record.created, level=record.levelname, text=_bounded(line)))
+
+    def first(self, count: int) -> list[LogLine]:
+        """The oldest lines that wait."""
+        with self._changing:
+            return list(self._waiting)[:count]
+
+    def forget(self, count: int) -> None:
+        """Drop the oldest lines: they have arrived."""
+        with self._changing:
+            for _ in range(count):
+                self._waiting.popleft()
+
+    def _add(self, line: LogLine) -> None:
+        with self._changing:
+            if len(self._waiting) >= _MOST_WAITING:
+                self._dropped += 1
+                return
+            if self._dropped:
+                note = f"({self._dropped} lines were dropped: the site could not be reached)"
+                self._waiting.append(LogLine(at=line.at, level="WARNING", text=note))
+                self._dropped = 0
+            self._waiting.append(line)
+
+
+def _bounded(line: str) -> str:
+    """The line without what databases do not keep, cut."""
+    line = line.encode("utf-8", "replace").decode().replace("\x00", "?")
+    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - len(_CUT)] + _CUT

@@ -1,0 +1,68 @@
+"""Stopping the workers of an evaluation that was cancelled or has failed, at once and through the launcher.
+
+It saves time and GPUs, no more: a worker that nobody stops learns from its next heartbeat that its attempt is over, and
+what outlives its evaluation on a cluster is found by `orphans`.
+"""
+
+import logging
+from uuid import UUID
+
+from django.db import transaction
+
+from gpu_jobs.launchers import FindsOrphans, Launcher, LaunchError
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation
+from leaderboard.evaluations.transitions import FINAL
+
+logger = logging.getLogger(__name__)
+
+
+def enqueue_stop(evaluation_id: UUID) -> None:
+    """Ask for the workers to be stopped after the commit. A lost message costs time only."""
+    transaction.on_commit(lambda: _send(evaluation_id))
+
+
+def stop_workers(*, evaluation_id: UUID, launching: Launcher) -> list[str]:
+    """Stop what works for an evaluation that is over, and return the handles. An error is logged.
+
+    Before: nothing; the evaluation may be in any state, and the message may come twice.
+    After: if the evaluation was over, its Job or the workers that held its cancelled attempts were told to stop.
+    """
+    stopped = []
+    for handle in _handles(evaluation_id=evaluation_id, one_each=isinstance(launching, FindsOrphans)):
+        try:
+            launching.stop(handle=handle)
+            stopped.append(handle)
+        except LaunchError as error:
+            logger.warning("%s: %s", handle, error)
+    return stopped
+
+
+def _handles(*, evaluation_id: UUID, one_each: bool) -> list[str]:
+    """What is to be stopped.
+
+    Args:
+        one_each: whether what the launcher starts works for one evaluation. Else a handle is one of a pool's workers,
+            and the one that the evaluation was launched with may be working for somebody else by now.
+    """
+    over = Evaluation.objects.filter(pk=evaluation_id, state__in=[state.value for state in FINAL]).first()
+    if over is None:
+        return []
+    if one_each:
+        return [over.launch_handle] if over.launch_handle else []
+    cancelled = Attempt.objects.filter(shard__evaluation=over, state=AttemptState.CANCELLED).order_by("worker")
+    busy = Attempt.objects.filter(state=AttemptState.LIVE).values("worker")
+    # Who holds another lease has noticed already and moved on.
+    return list(cancelled.exclude(worker__in=busy).values_list("worker", flat=True).distinct())
+
+
+def _send(evaluation_id: UUID) -> None:
+    from kombu.exceptions import OperationalError
+
+    from leaderboard.evaluations.tasks import stop_workers
+
+    try:
+        stop_workers.apply_async(args=[str(evaluation_id)], retry=False)
+    except (OperationalError, OSError) as error:
+        logger.warning(
+            "no message to stop the workers of %s (%s); they will notice by themselves", evaluation_id, error
+        )

@@ -1,0 +1,1 @@
+"""What concerns workers beside the queue: what they say while they work, and whose they are."""

@@ -1,0 +1,122 @@
+"""What workers say while they work: taken in once, bounded, and shown to the evaluation's owner and staff."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.db import transaction
+from django.db.models import Prefetch, QuerySet
+
+from gpu_jobs.logs import LONGEST_LINE, LogLine
+from gpu_jobs.redaction import Redactor
+from leaderboard.accounts.models import User
+from leaderboard.evaluations import leases
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT
+from leaderboard.evaluations.models import Attempt, Evaluation
+from leaderboard.workers.models import AttemptLog, LogChunk
+
+TAIL_LINES = 200
+
+
+class GapError(Exception):
+    """Lines are missing before these; nothing was changed. `expected` is the number of the line that comes next."""
+
+    def __init__(self, expected: int) -> None:
+        self.expected = expected
+        super().__init__(f"line {expected} is expected next")
+
+
+class Appended(NamedTuple):
+    """What a worker is told."""
+
+    next: int
+    cut: bool
+
+
+class ShownLine(NamedTuple):
+    """One line as people read it."""
+
+    at: datetime
+    level: str
+    text: str
+
+
+def append(*, attempt_id: UUID, first: int, lines: Sequence[LogLine]) -> Appended:
+    """Take in lines of an attempt's log, the first of which has the number `first`.
+
+    Before: the attempt is live.
+    After: the lines that had not come yet are kept, without secrets, as far as there is room: what is too much is
+    dropped and the log marked as cut. Lines that came before change nothing.
+
+    Raises:
+        AttemptEndedError: the attempt is not live.
+        GapError: lines before these have not come.
+    """
+    leases.heartbeat(attempt_id)
+    evaluation = Evaluation.objects.select_related("submission__planner").get(shards__attempts=attempt_id)
+    redact = Redactor(secrets=[settings.WORKER_TOKEN], addresses=[evaluation.submission.planner.endpoint_url])
+    with transaction.atomic():
+        AttemptLog.objects.get_or_create(attempt_id=attempt_id)
+        log = AttemptLog.objects.select_for_update().get(attempt_id=attempt_id)
+        if first > log.next_line:
+            raise GapError(log.next_line)
+        new = [_kept(line, redact=redact) for line in lines[log.next_line - first :]]
+        if new:
+            _add(log=log, lines=new)
+    return Appended(next=log.next_line, cut=log.cut)
+
+
+def may_read(*, user: User | AnonymousUser, evaluation: Evaluation) -> bool:
+    """Who sees the log: staff, and the owner unless messages could tell about hidden data."""
+    if user.is_staff:
+        return True
+    return user.pk == evaluation.submission.submitted_by_id and evaluation.split != HIDDEN_SPLIT
+
+
+def attempts_of(evaluation: Evaluation) -> QuerySet[Attempt]:
+    """The evaluation's attempts with their logs, the newest first."""
+    related = Attempt.objects.filter(shard__evaluation=evaluation).select_related("shard", "log")
+    return related.prefetch_related(Prefetch("log__chunks")).order_by("-leased_at", "pk")
+
+
+def lines_of(attempt: Attempt) -> list[ShownLine]:
+    """The lines of an attempt that came from `attempts_of`."""
+    log = getattr(attempt, "log", None)
+    return [] if log is None else [_shown(line) for chunk in log.chunks.all() for line in chunk.lines]
+
+
+def tail(evaluation: Evaluation) -> list[ShownLine]:
+    """The last lines of all attempts, in the order of time."""
+    newest = LogChunk.objects.filter(log__attempt__shard__evaluation=evaluation).order_by("-pk").values_list("lines")
+    # A chunk has at least one line, so that this many are enough.
+    found = [_shown(line) for (lines,) in islice(newest[:TAIL_LINES], TAIL_LINES) for line in lines]
+    return sorted(found, key=lambda line: line.at)[-TAIL_LINES:]
+
+
+def _add(*, log: AttemptLog, lines: Sequence[LogLine]) -> None:
+    """Keep what there is room for. All lines count as come, so that the next call goes on behind them."""
+    kept = []
+    for line in lines:
+        log.cut = log.cut or log.size + len(line.text) > settings.MAX_LOG_CHARACTERS
+        if log.cut:
+            break
+        log.size += len(line.text) + 1
+        kept.append(list(line))
+    if kept:
+        LogChunk.objects.create(log=log, first=log.next_line, lines=kept)
+    log.next_line += len(lines)
+    log.save(update_fields=["next_line", "size", "cut"])
+
+
+def _kept(line: LogLine, *, redact: Redactor) -> LogLine:
+    text = redact(line.text.encode("utf-8", "replace").decode().replace("\x00", "?"))
+    return LogLine(at=line.at, level=line.level[:10], text=text[:LONGEST_LINE])
+
+
+def _shown(line: Sequence[float | str]) -> ShownLine:
+    at, level, text = line
+    return ShownLine(at=datetime.fromtimestamp(float(at), tz=UTC), level=str(level), text=str(text))

@@ -1,0 +1,35 @@
+"""Evaluations that researchers run on their own workers. They are marked, and not ranked: nobody has verified them."""
+
+from uuid import UUID
+
+from django.db import transaction
+
+from leaderboard.accounts.models import User
+from leaderboard.evaluations import services
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT
+from leaderboard.evaluations.models import Submission
+from leaderboard.field_errors import FieldErrors
+from leaderboard.workers.models import OwnWorkerRun
+
+
+def submit_for_own_worker(*, user: User, data: services.SubmissionData) -> Submission:
+    """Enter a planner for suites that only workers with a token of this user evaluate.
+
+    Before: nothing.
+    After: as `services.submit`, and every evaluation is marked.
+
+    Raises:
+        FieldErrors: something entered is wrong, or data is hidden from its owner; nothing was changed.
+    """
+    with transaction.atomic():
+        submission = services.submit(user=user, data=data)
+        evaluations = list(submission.evaluations.select_related("suite"))
+        if hidden := [one.suite.slug for one in evaluations if one.split == HIDDEN_SPLIT]:
+            raise FieldErrors({"own_worker": [f"{hidden[0]} has hidden data here, which only our workers may see."]})
+        OwnWorkerRun.objects.bulk_create(OwnWorkerRun(evaluation=evaluation) for evaluation in evaluations)
+    return submission
+
+
+def runs_on_own_worker(evaluation_id: UUID) -> bool:
+    """Whether the evaluation's owner runs it."""
+    return OwnWorkerRun.objects.filter(evaluation=evaluation_id).exists()

@@ -1,0 +1,69 @@
+"""Secrets do not reach a log that others read."""
+
+import time
+
+import pytest
+
+from gpu_jobs.redaction import Redactor, secrets_of
+
+SECRET = "s3cr3t-v4lue_0123456789"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Authorization: Bearer {SECRET}",
+        f"headers: {{'authorization': 'Token {SECRET}', 'x': '{SECRET}'}}",
+        f'"Cookie": "sessionid={SECRET}"',
+        f"sent bearer {SECRET} to the site",
+        f"postgresql://arena:{SECRET}@db/arena is away",
+        f"https://{SECRET}@example.org/x",
+        f"GET https://example.org/plan?api_key={SECRET}&x=1",
+        f"password='{SECRET}'",
+        f"AWS_SECRET_ACCESS_KEY={SECRET}",
+        f"token: {SECRET}",
+        f"use hf_{SECRET}",
+        f"pa_{SECRET} was used",
+        f"paw_{SECRET} was used",
+    ],
+)
+def test_what_looks_like_a_secret_is_hidden(text):
+    assert SECRET not in Redactor()(text)
+    assert "***" in Redactor()(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "task 12: scored 0.7312",
+        "planner_fault (invalid_plan): plan step 3: input \"image\" is text",
+        "the bearer of bad news; basic tokens of a text; 512 tokens were made",
+        "loaded https://example.org/weights in 3.1 s, mail ada@example.org",
+    ],
+)  # fmt: skip
+def test_what_is_no_secret_stays(text):
+    assert Redactor()(text) == text
+
+
+def test_exact_values_are_hidden_wherever_they_stand_and_the_longest_first():
+    redact = Redactor(secrets=["abcdefgh", "abcdefghijkl", "tiny", ""])
+    assert redact("xabcdefghijklx abcdefgh tiny") == "x***x *** tiny"
+
+
+def test_an_endpoint_s_address_is_hidden_in_all_its_forms():
+    redact = Redactor(addresses=["https://Planner.example.org:8443/plan"])
+    said = redact("https://Planner.example.org:8443/plan: planner.example.org:8443 refused, PLANNER.EXAMPLE.ORG down")
+    assert "example.org" not in said.lower()
+    assert redact("notplanner.example.org.evil") == "notplanner.example.org.evil"
+
+
+def test_variables_that_are_secret_are_known_by_their_names():
+    found = secrets_of({"PLANARENA_WORKER_TOKEN": "a", "PLANARENA_HIDDEN_SEED": "b", "PATH": "c", "DB_PASSWORD": "d"})
+    assert found == ["a", "b", "d"]
+
+
+def test_a_long_line_takes_no_longer_than_its_length():
+    started = time.process_time()
+    for odd in ("x" * 40_000, "token" * 8_000, "a.b-" * 10_000, "eyJ." * 10_000, "https://" * 5_000, "Bearer " * 5_000):
+        Redactor(secrets=[SECRET], addresses=["https://planner.example.org/plan"])(odd)
+    assert time.process_time() - started < 5
