@@ -1,8 +1,8 @@
 """kombu's filesystem transport, with messages and tables that are there as a whole or not at all.
 
-kombu 5.7 opens a file in its place and writes it afterwards. Whoever reads in between, or after the writer was killed in
-between, gets an empty file: Celery's worker ends with a JSON error (https://github.com/celery/kombu/issues/1551), and an
-empty table of an exchange stays, so that nothing can be sent any more.
+kombu 5.7 opens a file in its place and writes it afterwards. Whoever reads in between, or after the writer was killed
+in between, gets an empty file: Celery's worker ends with a JSON error (https://github.com/celery/kombu/issues/1551),
+and an empty table of an exchange stays, so that nothing can be sent any more.
 """
 
 import fcntl

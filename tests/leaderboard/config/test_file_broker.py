@@ -13,7 +13,11 @@ from leaderboard.config.file_broker import Transport
 def connection(tmp_path: Path):
     folder = tmp_path / "messages"
     folder.mkdir()
-    options = {"data_folder_in": str(folder), "data_folder_out": str(folder), "control_folder": str(tmp_path / "control")}
+    options = {
+        "data_folder_in": str(folder),
+        "data_folder_out": str(folder),
+        "control_folder": str(tmp_path / "control"),
+    }
     with Connection("filesystem://localhost//", transport_options={**options, "store_processed": False}) as made:
         yield made
 
