@@ -31,12 +31,16 @@ def nothing_kept(monkeypatch):
 
 
 def scrape(settings) -> dict[tuple[str, ...], float]:
-    """Every sample by its name and the values of its labels."""
+    """Every sample by its name and the values of its labels: view before method, tool before cached."""
     settings.METRICS_TOKEN = TOKEN
     response = Client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert response.status_code == 200
     families = text_string_to_metric_families(response.content.decode())
-    return {(s.name, *s.labels.values()): s.value for family in families for s in family.samples}
+    return {
+        (s.name, *(s.labels[name] for name in sorted(s.labels, reverse=True))): s.value
+        for family in families
+        for s in family.samples
+    }
 
 
 def record_with_steps(task: str, *, suite: str, steps: list[tuple[str, bool, float]]):
