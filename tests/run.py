@@ -30,6 +30,13 @@ def main(arguments: Sequence[str]) -> int:
         )
         return 1
     os.environ["CHROMIUM_PATH"] = browser
+    if not find_or_install_redis():
+        print(
+            "planarena: the tests of the queue need the program redis-server. It was not found, and Debian's package "
+            "could not be installed. Install Redis 6 or newer, so that redis-server is on the PATH.",
+            file=sys.stderr,
+        )
+        return 1
     pytest = ("pytest", [sys.executable, "-m", "pytest", *arguments])
     if arguments:
         return run_all([pytest])
@@ -66,21 +73,35 @@ def run_all(checks: Sequence[tuple[str, list[str]]]) -> int:
 def find_or_install_browser() -> str | None:
     """Path of a Chromium: the machine's, else Debian's package when root, else Playwright's own; None if all fail."""
     found = find_browser()
-    if found is None and hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
-        print("== installing Chromium (Debian's package)", flush=True)
-        for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]):
-            subprocess.run(
-                command,
-                env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
-                stdout=subprocess.DEVNULL,
-                check=False,
-            )
+    if found is None and install_debian("chromium"):
         found = find_browser()
     if found is None:
         print("== installing Chromium (Playwright's own)", flush=True)
         subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
         found = playwrights_own()
     return found
+
+
+def find_or_install_redis() -> bool:
+    """Whether there is a `redis-server` to start: the machine's, else Debian's package when root."""
+    if shutil.which("redis-server") is None:
+        install_debian("redis-server")
+    return shutil.which("redis-server") is not None
+
+
+def install_debian(package: str) -> bool:
+    """Install a package of Debian's, and say whether that was tried at all: it takes root and apt."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0 or not shutil.which("apt-get"):
+        return False
+    print(f"== installing {package} (Debian's package)", flush=True)
+    for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", package]):
+        subprocess.run(
+            command,
+            env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
+            stdout=subprocess.DEVNULL,
+            check=False,
+        )
+    return True
 
 
 def find_browser() -> str | None:

@@ -116,11 +116,14 @@ class LocalLauncher:
             return running[0].handle
 
     def alive(self, *, handle: str) -> Liveness:
-        """Whether a worker that was started here runs; unknown for all others."""
+        """Whether a worker that was started and noted here runs; unknown for all others."""
         if not handle.startswith(PREFIX):
             return Liveness(alive=None)
         worker = self._read(self._folder / f"{handle}.json")
-        if worker is not None and worker.running():
+        if worker is None:
+            # Who started it was killed before it could note it, and the worker may live: its heartbeats tell.
+            return Liveness(alive=None)
+        if worker.running():
             return Liveness(alive=True)
         return Liveness(alive=False, reason=self._reason(handle) or "its process ended")
 

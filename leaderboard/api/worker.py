@@ -22,6 +22,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from pydantic import TypeAdapter, ValidationError
 from rest_framework import serializers, status
@@ -259,8 +260,10 @@ class CompleteView(AttemptView):
 
     def post(self, request: Request, attempt_id: UUID) -> Response:
         body = _validated(CompleteRequest, request)
-        leases.complete(attempt_id)
-        note_worker(attempt_id=attempt_id, provenance=body.get("provenance") or {})
+        # Together: after the attempt is over the call is refused, so that what was not noted would be lost.
+        with transaction.atomic():
+            leases.complete(attempt_id)
+            note_worker(attempt_id=attempt_id, provenance=body.get("provenance") or {})
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

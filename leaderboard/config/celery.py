@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 from celery import Celery, Task, bootsteps
 from celery import shared_task as _shared_task  # noqa: TID251 - the one place where it may be used
 from django.conf import settings
+from kombu.transport import TRANSPORT_ALIASES
 
 from leaderboard.config.health import alive_file
 
@@ -19,6 +20,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.config.settings")
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+
+TRANSPORT_ALIASES["filesystem"] = "leaderboard.config.file_broker:Transport"
 
 app = Celery("planarena")
 # The namespace matters: without it Celery ignores every new-style name silently.

@@ -78,11 +78,13 @@ INSTALLED_APPS = [
     "leaderboard.outbox",
     "leaderboard.quotas",
     "leaderboard.workers",
+    "leaderboard.monitoring",
     "leaderboard.api",
     "leaderboard.demo",
 ]
 
 MIDDLEWARE = [
+    "leaderboard.monitoring.requests.measure_requests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -226,6 +228,15 @@ if CELERY_BROKER_URL.startswith("filesystem:"):
         # Seconds; kombu's default of one is most of the time between submitting and the first step.
         "polling_interval": 0.2,
     }
+elif CELERY_BROKER_URL.startswith(("redis:", "rediss:")):
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        # Seconds until a message that was not acknowledged, since its process was killed, comes to another one. Longer
+        # than a task and the one that a process has taken in advance may last together (`CELERY_TASK_TIME_LIMIT`), or
+        # messages would come twice; kombu's default of an hour only means that the sweep is always faster.
+        "visibility_timeout": 600,
+        "socket_keepalive": True,
+        "health_check_interval": 30,
+    }
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TIME_LIMIT = 120
 CELERY_TASK_SOFT_TIME_LIMIT = 108
@@ -300,6 +311,13 @@ MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 *
 MAX_LOG_CHARACTERS = env.integer("PLANARENA_MAX_LOG_CHARACTERS", default=256 * 1024, least=1000)
 """Of one attempt's log; what comes after it is dropped, and the log says so."""
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
+
+# --- Monitoring -------------------------------------------------------------------------------------------------------
+
+METRICS_TOKEN = env.text("PLANARENA_METRICS_TOKEN")
+"""What Prometheus must send to read `/metrics`; without it there is no such page, but for this machine in demo mode."""
+if METRICS_TOKEN and len(METRICS_TOKEN) < 20:
+    raise ImproperlyConfigured("PLANARENA_METRICS_TOKEN is too short: use at least 20 random characters.")
 
 # --- Logging ----------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from leaderboard.config.health import live, ready
 from leaderboard.evaluations.objects import artefact, hidden_artefact
+from leaderboard.monitoring.views import metrics
 
 urlpatterns = [
     path("api/v1/", include("leaderboard.api.urls")),
@@ -11,6 +12,7 @@ urlpatterns = [
     path("hidden-objects/<slug:digest>", hidden_artefact, name="hidden-object"),
     path("health/live", live, name="live"),
     path("health/ready", ready, name="ready"),
+    path("metrics", metrics, name="metrics"),
     path("accounts/", include("allauth.urls")),
     path("", include("leaderboard.accounts.urls")),
     path("", include("leaderboard.planners.urls")),

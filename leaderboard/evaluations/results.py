@@ -16,6 +16,7 @@ from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.leases import locked_attempt
 from leaderboard.evaluations.models import Attempt, Evaluation, TaskResult
 from leaderboard.evaluations.states import note_progress
+from leaderboard.monitoring.usage import count_steps
 
 _FROM_WORKERS = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
 
@@ -65,6 +66,8 @@ def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store) 
                 evaluation_id=shard.evaluation_id,
                 results=[NewResult(task=record.task, outcome=record.outcome, score=record.score) for record in new],
             )
+            # The last of all, since others wait for it until the commit.
+            count_steps(new)
     return len(new)
 
 

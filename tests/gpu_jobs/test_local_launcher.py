@@ -98,6 +98,14 @@ def test_of_workers_that_others_started_nothing_is_known(make):
     assert make().alive(handle="ada-workstation-1").alive is None
 
 
+def test_a_worker_that_nobody_could_note_is_not_taken_for_dead(make):
+    launcher = make()
+    handle = launcher.ensure(evaluation_id="e1")
+    (launcher._folder / f"{handle}.json").rename(launcher._folder / "aside")
+    assert launcher.alive(handle=handle).alive is None
+    (launcher._folder / "aside").rename(launcher._folder / f"{handle}.json")
+
+
 def test_a_worker_that_dies_at_once_is_not_started_for_ever(make):
     launcher = make(command=CRASHER)
 

@@ -1,0 +1,74 @@
+"""kombu's filesystem transport, with messages and tables that are there as a whole or not at all.
+
+kombu 5.7 opens a file in its place and writes it afterwards. Whoever reads in between, or after the writer was killed
+in between, gets an empty file: Celery's worker ends with a JSON error (https://github.com/celery/kombu/issues/1551),
+and an empty table of an exchange stays, so that nothing can be sent any more.
+"""
+
+import fcntl
+import json
+import os
+import uuid
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from kombu.exceptions import ChannelError
+from kombu.transport import filesystem
+from kombu.transport.filesystem import exchange_queue_t
+from kombu.utils.json import dumps
+
+
+class Channel(filesystem.Channel):
+    """Writes beside the place and renames into it."""
+
+    def get_table(self, exchange: str) -> list[Any]:
+        """The queues of an exchange; none if what is there cannot be read."""
+        try:
+            return list(super().get_table(exchange))
+        except ValueError:
+            # Left half-written by an older release: the next binding writes it anew.
+            return []
+
+    def _queue_bind(self, exchange: str, routing_key: str, pattern: str, queue: str) -> None:
+        path = self._exchange_file(exchange)
+        bound = exchange_queue_t(routing_key or "", pattern or "", queue or "")
+        try:
+            path.parent.mkdir(exist_ok=True)
+            with path.with_suffix(".lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                table = self.get_table(exchange)
+                if bound not in table:
+                    _write(path=path, text=json.dumps([bound, *table]))
+        except OSError as error:
+            raise ChannelError(f"Cannot write {path}") from error
+
+    def _put(self, queue: str, payload: dict[str, Any], **_: Any) -> None:
+        # Names sort by time, as those of kombu.
+        name = f"{round(monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg"
+        path = Path(self.data_folder_out) / name
+        try:
+            _write(path=path, text=dumps(payload))
+        except OSError as error:
+            raise ChannelError(f"Cannot write {path}") from error
+
+    def _get(self, queue: str) -> dict[str, Any]:
+        while True:
+            try:
+                found: dict[str, Any] = super()._get(queue)
+                return found
+            except ValueError:
+                # Not one of ours, or of an older release. It was taken away, and the sweep does what it asked for.
+                continue
+
+
+class Transport(filesystem.Transport):
+    """The transport behind `filesystem://`."""
+
+    Channel = Channel
+
+
+def _write(*, path: Path, text: str) -> None:
+    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
+    draft.write_text(text)
+    draft.replace(path)

@@ -1,0 +1,101 @@
+"""Figures that the database knows: the same from whichever process they are asked. One cheap query each."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from django.db.models import Count, Min
+from django.utils import timezone
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+
+from leaderboard.evaluations import transitions
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.monitoring.models import ToolUsage
+
+CACHE_SECONDS = 10.0
+"""How long figures are shown again, so that scraping often costs the database nothing."""
+
+
+class DatabaseFigures:
+    """A collector of prometheus_client."""
+
+    def __init__(self, *, cache_seconds: float = CACHE_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
+        """Args:
+        cache_seconds: how long figures are shown again.
+        clock: what tells the time.
+        """
+        self._cache_seconds = cache_seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: list[Metric] = []
+        self._until = float("-inf")
+
+    def collect(self) -> list[Metric]:
+        """The figures, at most `cache_seconds` old."""
+        # Scrapes at one moment ask once.
+        with self._lock:
+            if self._clock() >= self._until:
+                self._kept = list(_figures())
+                self._until = self._clock() + self._cache_seconds
+            return self._kept
+
+
+def _figures() -> Iterator[Metric]:
+    yield from _evaluations()
+    yield _shards()
+    yield _attempts()
+    yield from _tools()
+
+
+def _evaluations() -> Iterator[Metric]:
+    count = GaugeMetricFamily("planarena_evaluations", "Evaluations by state.", labels=["state"])
+    oldest = GaugeMetricFamily(
+        "planarena_evaluations_oldest_seconds",
+        "How long the oldest evaluation has been in a state that is not final; 0 if none is.",
+        labels=["state"],
+    )
+    rows = Evaluation.objects.values_list("state").annotate(Count("pk"), Min("state_since")).order_by()
+    found = {state: (number, since) for state, number, since in rows}
+    now = timezone.now()
+    for state in EvaluationState:
+        number, since = found.get(state, (0, now))
+        count.add_metric([state], number)
+        if state not in transitions.FINAL:
+            oldest.add_metric([state], max(0.0, (now - since).total_seconds()))
+    yield from (count, oldest)
+
+
+def _shards() -> Metric:
+    family = GaugeMetricFamily(
+        "planarena_shards", "Shards of evaluations that have not ended, by state.", labels=["state"]
+    )
+    under_way = [state for state in EvaluationState if state not in transitions.FINAL]
+    rows = Shard.objects.filter(evaluation__state__in=under_way).values_list("state").annotate(Count("pk")).order_by()
+    _add_all(family=family, states=ShardState.values, found=dict(rows))
+    return family
+
+
+def _attempts() -> Metric:
+    family = GaugeMetricFamily("planarena_attempts", "Tries at shards by how they stand or ended.", labels=["state"])
+    rows = Attempt.objects.values_list("state").annotate(Count("pk")).order_by()
+    _add_all(family=family, states=AttemptState.values, found=dict(rows))
+    return family
+
+
+def _add_all(*, family: GaugeMetricFamily, states: list[str], found: dict[str, int]) -> None:
+    # Zeros too: a series that comes and goes cannot be alerted on.
+    for state in states:
+        family.add_metric([state], found.get(state, 0))
+
+
+def _tools() -> Iterator[Metric]:
+    steps = CounterMetricFamily(
+        "planarena_steps", "Steps of delivered results; cached ones were in a store.", labels=["tool", "cached"]
+    )
+    seconds = CounterMetricFamily("planarena_expert_seconds", "Time that experts took.", labels=["tool"])
+    for usage in ToolUsage.objects.order_by("tool"):
+        steps.add_metric([usage.tool, "yes"], usage.cached)
+        steps.add_metric([usage.tool, "no"], usage.steps - usage.cached)
+        seconds.add_metric([usage.tool], usage.seconds)
+    yield from (steps, seconds)

