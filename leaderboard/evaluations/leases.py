@@ -136,9 +136,7 @@ def lock_evaluation(evaluation_id: UUID) -> Evaluation:
     return Evaluation.objects.select_for_update(no_key=True).get(pk=evaluation_id)
 
 
-def next_evaluation(
-    *, suites: Sequence[str] | None, evaluation_id: UUID | None, scope: Q | None = None
-) -> UUID | None:
+def next_evaluation(*, suites: Sequence[str] | None, evaluation_id: UUID | None, scope: Q | None = None) -> UUID | None:
     """The evaluation whose turn it is, among those with a shard that may be leased now; None if there is none.
 
     `scope` is a condition on evaluations: which of them the worker may work on.
