@@ -14,13 +14,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from evaluator.engine.store import MemoryStore
 from evaluator.records import SampleResult, StepRun
+from leaderboard.evaluations import leases
 from leaderboard.evaluations.leases import AttemptEndedError
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.results import deliver
 from leaderboard.monitoring import views
 from leaderboard.monitoring.figures import DatabaseFigures
 from leaderboard.monitoring.models import ToolUsage
-from tests.leaderboard.factories import expire, make_evaluation, make_lease, make_record, make_suite
+from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite
 
 TOKEN = "the-token-of-these-tests"
 
@@ -90,9 +91,7 @@ def test_steps_are_counted_once_when_their_results_arrive(settings):
     assert found["planarena_steps_total", "Deblur", "yes"] == 1
     assert found["planarena_steps_total", "Caption", "yes"] == 1
     assert found["planarena_expert_seconds_total", "Deblur"] == 2.5
-    expire(lease)
-    lease.attempt.state = "lost"
-    lease.attempt.save()
+    assert leases.lose(attempt_id=lease.attempt.pk, detail="it was not heard of")
     with pytest.raises(AttemptEndedError):
         deliver(attempt_id=lease.attempt.pk, records=[second], store=MemoryStore())
     assert ToolUsage.objects.get(tool="Deblur").steps == 3
