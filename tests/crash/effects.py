@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,14 @@ class Point:
 
     effect: Effect
     moment: str
+
+    def of_any_role(self) -> "Point":
+        """The same in whichever process comes first: who makes an exchange, say, is a race."""
+        return replace(self, effect=replace(self.effect, role=""))
+
+    def covers(self, other: "Point") -> bool:
+        """Whether this is the other one, in its role or in any."""
+        return other == self or (not self.effect.role and other.of_any_role() == self)
 
     def __str__(self) -> str:
         return f"{self.effect.role} {self.moment} {self.effect.name} #{self.effect.ordinal}"
@@ -79,7 +87,7 @@ class Instrument:
             file.write(json.dumps(asdict(effect)) + "\n")
 
     def _reach(self, point: Point) -> None:
-        if point != self._armed:
+        if self._armed is None or not self._armed.covers(point):
             return
         try:
             (self._folder / ARMED).unlink()
