@@ -81,7 +81,8 @@ def end(processes: Sequence[psutil.Process]) -> None:
 def _cpu_seconds(process: psutil.Process) -> float:
     with suppress(psutil.NoSuchProcess):
         times = process.cpu_times()
-        return float(times.user + times.system)
+        # With those of its children that have ended: Celery replaces some.
+        return float(times.user + times.system + times.children_user + times.children_system)
     return 0.0
 
 
