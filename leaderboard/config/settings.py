@@ -226,7 +226,7 @@ if CELERY_BROKER_URL.startswith("filesystem:"):
         "control_folder": str(DATA_DIR / "broker" / "control"),
         "store_processed": False,
         # Seconds; kombu's default of one is most of the time between submitting and the first step.
-        "polling_interval": 0.2,
+        "polling_interval": 0.05,
     }
 elif CELERY_BROKER_URL.startswith(("redis:", "rediss:")):
     CELERY_BROKER_TRANSPORT_OPTIONS = {

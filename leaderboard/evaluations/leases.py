@@ -15,8 +15,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Cast, Coalesce
+from django.db.models import Case, Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Value, When
+from django.db.models.functions import Cast
 from django.utils import timezone
 
 from leaderboard.evaluations import canary, transitions
@@ -150,21 +150,22 @@ def next_evaluation(*, suites: Sequence[str] | None, evaluation_id: UUID | None,
         due = due.filter(suite__slug__in=suites)
     if evaluation_id is not None:
         due = due.filter(pk=evaluation_id)
-    user = "shard__evaluation__submission__submitted_by"
-    since = timezone.now() - timedelta(seconds=settings.FAIR_SHARE_SECONDS)
-    leases = (
-        Attempt.objects.filter(
-            Q(state=AttemptState.LIVE) | Q(leased_at__gte=since), **{user: OuterRef("submission__submitted_by")}
-        )
-        .order_by()
-        .values(user)
-        .annotate(count=Count("pk"))
-        .values("count")
-    )
-    had = Coalesce(Subquery(leases, output_field=FloatField()), 0.0)
-    share = had / Cast("submission__submitted_by__queue_weight", FloatField())
+    share = _leases_had() / Cast("submission__submitted_by__queue_weight", FloatField())
     ordered = due.annotate(share=share).order_by("share", "-priority", "created", "pk")
     return ordered.values_list("pk", flat=True).first()
+
+
+def _leases_had() -> Case:
+    """How many leases an evaluation's user has had.
+
+    Counted once, before: PostgreSQL would run a subquery again for every evaluation that waits.
+    """
+    user = "shard__evaluation__submission__submitted_by"
+    since = timezone.now() - timedelta(seconds=settings.FAIR_SHARE_SECONDS)
+    leases = Attempt.objects.filter(Q(state=AttemptState.LIVE) | Q(leased_at__gte=since))
+    counts = leases.order_by().values_list(user).annotate(count=Count("pk"))
+    had = (When(submission__submitted_by=owner, then=Value(float(count))) for owner, count in counts)
+    return Case(*had, default=Value(0.0), output_field=FloatField())
 
 
 def _due_shards(evaluation_id: UUID | OuterRef) -> QuerySet[Shard]:

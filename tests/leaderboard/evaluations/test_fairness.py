@@ -6,6 +6,8 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from leaderboard.accounts.models import User
@@ -109,3 +111,13 @@ def test_what_cannot_be_is_refused_with_a_sentence(arguments):
     make_user("ada")
     with pytest.raises(CommandError):
         call_command("prioritise", *arguments)
+
+
+def test_leases_are_counted_once_and_not_again_for_each_evaluation_that_waits():
+    suite = make_suite(runnable=2)
+    for _ in range(3):
+        make_evaluation(suite=suite, state=LAUNCHING)
+    serve(slots=1, until=2)
+    with CaptureQueriesContext(connection) as queries:
+        leases.next_evaluation(suites=None, evaluation_id=None)
+    assert [Attempt._meta.db_table in query["sql"] for query in queries] == [True, False]

@@ -1,0 +1,118 @@
+"""What the load test does to the database, and what it reads from it. Imported when Django is set up."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.db import connection, connections
+from django.db.models import Count, Max, Min
+from django.utils import timezone
+
+from leaderboard.accounts.models import User
+from leaderboard.evaluations import services, transitions
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard
+from leaderboard.planners.services import PlannerData
+from tests.leaderboard.factories import make_suite
+
+_ENDED = [state.value for state in transitions.FINAL]
+
+
+def prepare(*, tasks: int) -> str:
+    """Make the tables and a suite of so many tasks, and return the suite's name."""
+    call_command("migrate", verbosity=0)
+    return make_suite(slug="trivial", runnable=tasks).slug
+
+
+def unequal(*, total: int, users: int) -> list[int]:
+    """How many evaluations each user has: in even steps from the first to the last, who has three times as many."""
+    weights = [1 + 2 * number / max(1, users - 1) for number in range(users)]
+    bounds = [round(total * sum(weights[:number]) / sum(weights)) for number in range(users + 1)]
+    return [after - before for before, after in pairwise(bounds)]
+
+
+def submit_all(*, suite: str, counts: Sequence[int]) -> None:
+    """Submit so many evaluations for each user, in turns, each with the user's one planner."""
+    users = [User.objects.create(username=f"user{number:02}") for number in range(len(counts))]
+    for turn in range(max(counts)):
+        for user, count in zip(users, counts, strict=True):
+            if turn < count:
+                planner = PlannerData(name=f"planner of {user.username}", kind="bundled", bundled_name="gold")
+                services.submit(user=user, data=services.SubmissionData(planner=planner, suites=[suite]))
+
+
+def states() -> dict[str, int]:
+    """How many evaluations there are in each state."""
+    found = Evaluation.objects.order_by().values_list("state").annotate(count=Count("pk"))
+    return {str(state): count for state, count in found}
+
+
+def ages() -> dict[str, tuple[float, float]]:
+    """Of each state that is not final: seconds of the oldest, and the most of its deadline that anyone has used up."""
+    now = timezone.now()
+    found: dict[str, tuple[float, float]] = {}
+    rows = Evaluation.objects.exclude(state__in=_ENDED).values_list("state", "state_since", "state_deadline")
+    for state, since, deadline in rows:
+        age = (now - since).total_seconds()
+        used = age / (deadline - since).total_seconds()
+        oldest, most = found.get(state, (0.0, 0.0))
+        found[state] = (max(oldest, age), max(most, used))
+    return found
+
+
+def waiting_shards() -> bool:
+    """Whether a worker could have something to do."""
+    return Shard.objects.filter(state="pending", evaluation__state__in=transitions.LEASABLE).exists()
+
+
+def owners_of_leases() -> list[str]:
+    """Whose shard each lease was of, in order."""
+    user = "shard__evaluation__submission__submitted_by__username"
+    return list(Attempt.objects.order_by("leased_at").values_list(user, flat=True))
+
+
+def shards_by_user() -> dict[str, int]:
+    """How many shards each user has."""
+    user = "evaluation__submission__submitted_by__username"
+    return dict(Shard.objects.order_by().values_list(user).annotate(count=Count("pk")))
+
+
+def attempts() -> list[tuple[str, float, float]]:
+    """Worker, when it leased and when it ended, of each attempt that was completed."""
+    rows = Attempt.objects.filter(state=AttemptState.COMPLETED).values_list("worker", "leased_at", "ended_at")
+    return [(worker, leased.timestamp(), ended.timestamp()) for worker, leased, ended in rows]
+
+
+def attempt_states() -> dict[str, int]:
+    """How many attempts there are in each state."""
+    return dict(Attempt.objects.order_by().values_list("state").annotate(count=Count("pk")))
+
+
+def waits_for_publication() -> list[float]:
+    """Of each evaluation that has ended: seconds between its last attempt's end and its own."""
+    last = Evaluation.objects.filter(state__in=_ENDED).annotate(last=Max("shards__attempts__ended_at"))
+    rows: Any = last.values_list("last", "finished")
+    return [(finished - done).total_seconds() for done, finished in rows if done is not None]
+
+
+def span() -> tuple[datetime, datetime, datetime]:
+    """The first lease, the end of the last attempt, and the end of the last evaluation."""
+    leased = Attempt.objects.aggregate(first=Min("leased_at"), last=Max("ended_at"))
+    finished = Evaluation.objects.aggregate(last=Max("finished"))["last"]
+    return leased["first"], leased["last"], finished
+
+
+def server_pid() -> int:
+    """Process id of the PostgreSQL server."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW data_directory")
+        folder = Path(cursor.fetchone()[0])
+    return int((folder / "postmaster.pid").read_text().splitlines()[0])
+
+
+def close() -> None:
+    """Let go of all connections, so that the server can stop."""
+    connections.close_all()
+    connection.close_pool()

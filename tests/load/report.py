@@ -1,0 +1,141 @@
+"""The report of a load test: ratios and distributions first, then what they come from."""
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.load.figures import distribution, fairness, gaps, growth
+
+if TYPE_CHECKING:
+    from tests.load.run import Watched
+
+
+def report_of(
+    *, options: Mapping[str, Any], watched: "Watched", seconds: Mapping[str, float], times: Sequence[Path], log: Path
+) -> dict[str, Any]:
+    """Everything that is known when all evaluations have ended.
+
+    Args:
+        options: how large the test was.
+        watched: what was seen from time to time.
+        seconds: how long each stage took.
+        times: the files that the workers wrote.
+        log: Celery's.
+    """
+    from tests.load import database
+
+    states = database.states()
+    attempts = database.attempts()
+    first, last, finished = database.span()
+    shards = [line for line in _lines(times) if not line.get("empty")]
+    # After the last lease there is nothing to get any more.
+    closing = max(leased for _, leased, _ in attempts)
+    empty = sum(bool(line.get("empty")) and line["at"] < closing for line in _lines(times))
+    done = states.get("completed", 0)
+    return {
+        "finished": done / options["evaluations"],
+        "fairness": fairness(leases=database.owners_of_leases(), shards=database.shards_by_user()),
+        "overhead_seconds_per_shard": _overhead(shards),
+        "cpu_seconds_per_shard": {what: spent / len(attempts) for what, spent in sorted(watched.cpu.items())},
+        "seconds_between_shards": distribution(gaps(attempts)),
+        "empty_leases_while_work_waited": empty / (empty + len(shards)),
+        "deadline_used_at_most": watched.used,
+        "memory_mib": {what: growth([each[what] for each in watched.memory]) for what in sorted(watched.cpu)},
+        "throughput": {
+            "shards_per_second": len(attempts) / (last - first).total_seconds(),
+            "evaluations_per_second": done / (finished - first).total_seconds(),
+        },
+        "celery_task_seconds": {name: distribution(spent) for name, spent in _tasks(log.read_text()).items()},
+        "seconds_to_publication": distribution(database.waits_for_publication()),
+        "oldest_seconds": watched.oldest,
+        "states": states,
+        "attempts": database.attempt_states(),
+        "seconds": dict(seconds),
+        "options": dict(options),
+        "cores": os.cpu_count(),
+    }
+
+
+def _lines(times: Sequence[Path]) -> list[dict[str, Any]]:
+    return [json.loads(line) for path in times for line in path.read_text().splitlines()]
+
+
+def _tasks(log: str) -> dict[str, list[float]]:
+    """How long each of Celery's tasks took, by its name."""
+    found: dict[str, list[float]] = {}
+    for name, spent in re.findall(r"Task [\w.]*?(\w+)\[[\w-]+\] succeeded in ([\d.e-]+)s", log):
+        found.setdefault(name, []).append(float(spent))
+    return dict(sorted(found.items()))
+
+
+def _overhead(shards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What a shard takes in the worker beside its runner: the call that leases it, the deliveries, the last call."""
+    parts: dict[str, list[float]] = {"all": [], "lease": [], "deliver": [], "complete": []}
+    for shard in shards:
+        over = shard["total"] - shard.get("runner", 0.0)
+        parts["all"].append(over)
+        parts["lease"].append(shard["lease"])
+        parts["complete"].append(shard["complete"])
+        parts["deliver"].append(over - shard["lease"] - shard["complete"])
+    return {part: distribution(values) for part, values in parts.items()}
+
+
+def told(report: Mapping[str, Any]) -> str:
+    """The report for people."""
+    fair, over, options = report["fairness"], report["overhead_seconds_per_shard"], report["options"]
+    lines = [
+        f"finished            {report['finished']:.1%} of {options['evaluations']}: {_counts(report['states'])}",
+        f"attempts            {_counts(report['attempts'])}",
+        f"fairness            {_share(fair['overall'])} of an equal share while all {options['users']} users waited",
+        f"  in windows        {_windows(fair['windows'])}",
+        *(f"overhead {part:<10} {_times(values)}" for part, values in over.items()),
+        f"between two shards  {_times(report['seconds_between_shards'])}, from the database",
+        f"empty leases        {report['empty_leases_while_work_waited']:.1%} of calls, while work waited",
+        "CPU per shard       " + _each(report["cpu_seconds_per_shard"], lambda spent: f"{spent * 1000:.1f} ms"),
+        "deadline used       " + _each(report["deadline_used_at_most"], lambda used: f"{used:.2%}"),
+        "oldest              " + _each(report["oldest_seconds"], lambda age: f"{age:.0f} s"),
+        *(f"memory {what:<12} {_growth(values)}" for what, values in report["memory_mib"].items()),
+        *(f"task {name:<14} {_times(values)} of {values['count']}" for name, values in _named(report)),
+        f"to publication      {_times(report['seconds_to_publication'])}",
+        "throughput          " + _each(report["throughput"], lambda rate: f"{rate:.1f}"),
+        "seconds             " + _each(report["seconds"], lambda spent: f"{spent:.1f}"),
+        f"on                  {report['cores']} cores, {options['workers']} workers, pace {options['pace']} s",
+    ]
+    return "\n".join(lines)
+
+
+def _named(report: Mapping[str, Any]) -> list[tuple[str, Mapping[str, float]]]:
+    return [(name[:14], values) for name, values in report["celery_task_seconds"].items()]
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
+
+
+def _share(shares: Mapping[str, float]) -> str:
+    return f"{shares['least']:.2f} to {shares['greatest']:.2f}"
+
+
+def _windows(windows: Mapping[str, Any]) -> str:
+    if not windows["count"]:
+        return "too few leases for one"
+    return f"{_share(windows)} in the worst of {windows['count']} windows of {windows['leases_each']} leases"
+
+
+def _times(values: Mapping[str, float]) -> str:
+    if not values["count"]:
+        return "none"
+    return ", ".join(f"{name} {values[name] * 1000:.0f} ms" for name in ("median", "p95", "max"))
+
+
+def _growth(values: Mapping[str, float]) -> str:
+    if not values:
+        return "too few samples"
+    return f"x {values['last_to_first']:.2f} from {values['first']:.0f} to {values['last']:.0f} MiB"
+
+
+def _each(values: Mapping[str, float], show: Any) -> str:
+    return ", ".join(f"{name} {show(value)}" for name, value in values.items())
