@@ -5,13 +5,18 @@ twice or by two processes at once, so that a process may be killed at any instru
 """
 
 import logging
-from collections.abc import Sequence
+import random
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum, auto
 from uuid import UUID
 
+from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
+from django.db import DatabaseError, connection
 from django.db.models import Count, Q
 from django.utils import timezone
 
@@ -210,21 +215,58 @@ def _act(*, step: Step, evaluation: Evaluation, launching: Launcher) -> bool:
             return steps.abandon(evaluation)
 
 
-def sweep() -> int:
-    """Reconcile every evaluation that has not ended, and return how many there are.
+SWEEP_LOCK = 7_215_091
+"""Number of the lock that a sweep holds in the database."""
+SWEEP_BUDGET = timedelta(seconds=60)
+"""How long a sweep begins another evaluation: well below the limit of a Celery task."""
 
-    An error in one of them is logged and keeps none of the others from moving on.
+
+def sweep(*, budget: timedelta = SWEEP_BUDGET) -> int:
+    """Reconcile every evaluation that has not ended, and return how many there were.
+
+    Only one sweep works at a time; another one leaves with 0. Where there are more evaluations than the budget
+    suffices for, the next sweep begins somewhere else, so that all of them have their turn. An error in one of them is
+    logged and keeps none of the others from moving on.
     """
-    waiting = list(_not_ended())
-    for evaluation_id in waiting:
-        try:
-            # Bounded, because others wait; whatever is left comes with the next sweep.
-            for _ in range(5):
-                if not reconcile(evaluation_id):
-                    break
-        except Exception:  # the sweep is the last resort of all evaluations
-            logger.exception("reconciling evaluation %s failed", evaluation_id)
-    return len(waiting)
+    with _sweeping_alone() as alone:
+        if not alone:
+            return 0
+        waiting = _not_ended()
+        turn = random.randrange(len(waiting)) if waiting else 0  # noqa: S311 - no secret
+        until = time.monotonic() + budget.total_seconds()
+        for done, evaluation_id in enumerate([*waiting[turn:], *waiting[:turn]]):
+            if time.monotonic() >= until:
+                logger.warning("the sweep came to %d of %d evaluations", done, len(waiting))
+                break
+            _reconcile_some(evaluation_id)
+        return len(waiting)
+
+
+def _reconcile_some(evaluation_id: UUID) -> None:
+    try:
+        # Bounded, because others wait; whatever is left comes with the next sweep.
+        for _ in range(5):
+            if not reconcile(evaluation_id):
+                break
+    except SoftTimeLimitExceeded:
+        raise
+    except Exception:  # the sweep is the last resort of all evaluations
+        logger.exception("reconciling evaluation %s failed", evaluation_id)
+
+
+@contextmanager
+def _sweeping_alone() -> Iterator[bool]:
+    """Whether nobody else sweeps; until the end nobody else does. The lock goes with the connection of a process."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [SWEEP_LOCK])
+        alone = bool(cursor.fetchone()[0])
+    try:
+        yield alone
+    finally:
+        if alone:
+            # Where the connection is gone, the lock is, too.
+            with suppress(DatabaseError), connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [SWEEP_LOCK])
 
 
 def _not_ended() -> Sequence[UUID]:

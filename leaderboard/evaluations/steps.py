@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from uuid import UUID
 
+from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 from django.utils import timezone
 
@@ -135,6 +136,9 @@ def summarise(evaluation: Evaluation) -> bool:
         )
     try:
         return _complete(evaluation=evaluation, results=results)
+    except SoftTimeLimitExceeded:
+        # It says nothing about these scores: the process had no more time.
+        raise
     except Exception as error:  # whatever it is, its owner must not be left without an answer
         logger.exception("the scores of evaluation %s could not be computed", evaluation.pk)
         explain(
