@@ -25,6 +25,8 @@ from evaluator.sample_artefacts import KeptSamples
 from evaluator.suites.model import Suite, Task
 from evaluator.suites.samples import SampleSource
 
+_UNREADABLE = (OSError, ValueError, LookupError, TypeError)
+"""What sources of samples raise on missing and damaged files."""
 _SCORES_KEPT = 200_000
 """Some hundred bytes each."""
 
@@ -109,8 +111,16 @@ class Evaluator:
         return self.suite.context(task=task, offered=frozenset(self.profile.experts))
 
     def _execute(self, planned: Sequence[_Planned]) -> Iterator[ResultRecord]:
-        open_tasks = {item.task.key: (item, dict[int, JobResult]()) for item in planned}
-        jobs = [self._job(item=item, index=index) for item in planned for index in range(self._count)]
+        open_tasks: dict[str, tuple[_Planned, dict[int, JobResult]]] = {}
+        jobs: list[Job] = []
+        for item in planned:
+            try:
+                jobs += [self._job(item=item, index=index) for index in range(self._count)]
+            except _UNREADABLE as error:
+                message = f"The data of this task cannot be read: {type(error).__name__}: {error}."
+                yield faulty(item.record, reason=Reason.INTERNAL_ERROR, message=message)
+            else:
+                open_tasks[item.task.key] = (item, {})
         try:
             for result in self.engine.run(jobs):
                 item, results = open_tasks[result.job.task]

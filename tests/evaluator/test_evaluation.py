@@ -174,6 +174,24 @@ def test_an_expert_that_crashes_is_an_infra_fault_of_the_tasks_that_need_it():
     assert records[LOW_ONLY].outcome is Outcome.SCORED
 
 
+@pytest.mark.parametrize("part", ["inputs", "reference"])
+def test_data_that_cannot_be_read_cost_their_own_task_only(monkeypatch, part):
+    read = getattr(Samples, part)
+
+    def damaged(self, *, task, index):
+        if task.key == GRAY_ONLY and index == 1:
+            raise OSError("cannot identify image file")
+        return read(self, task=task, index=index)
+
+    monkeypatch.setattr(Samples, part, damaged)
+    records = run({GRAY_ONLY: "Colorization", LOW_ONLY: "Image Super Resolution"})
+    assert records[GRAY_ONLY].outcome is Outcome.INFRA_FAULT
+    assert (
+        records[GRAY_ONLY].reason_text == "The data of this task cannot be read: OSError: cannot identify image file."
+    )
+    assert records[LOW_ONLY].outcome is Outcome.SCORED
+
+
 def test_a_scorer_that_crashes_is_an_infra_fault():
     class Crash:
         def score(self, *, outputs, references):
