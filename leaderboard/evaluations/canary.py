@@ -23,6 +23,7 @@ from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import AttemptState, Evaluation, EvaluationState, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, end_attempts_of, explain
+from leaderboard.evaluations.stopping import enqueue_stop
 from leaderboard.planners.models import Planner, PlannerKind
 
 CANARIES = 2
@@ -148,6 +149,7 @@ def settle(evaluation: Evaluation) -> bool:
                 facts={"detail": _said(last)},
             )
             end_attempts_of(evaluation_id=evaluation.pk, target=AttemptState.CANCELLED)
+            enqueue_stop(evaluation.pk)
     return True
 
 

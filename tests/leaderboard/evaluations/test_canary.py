@@ -4,7 +4,7 @@ import pytest
 
 from evaluator.engine.store import MemoryStore
 from evaluator.records import Outcome, Reason
-from leaderboard.evaluations import canary, leases, services, steps
+from leaderboard.evaluations import canary, leases, services, steps, tasks
 from leaderboard.evaluations.canary import Ending, Verdict, judge
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard
 from leaderboard.evaluations.reconcile import reconcile, sweep
@@ -82,6 +82,17 @@ class TestRunning:
         assert work(evaluation) == ["0"]
         assert (evaluation.leasable_shards, evaluation.reason) == (None, "running")
         assert [make_lease(evaluation).tasks for _ in range(3)] == [["1"], ["2", "3"], ["4", "5"]]
+
+    def test_the_workers_of_a_broken_planner_are_stopped(self, monkeypatch, django_capture_on_commit_callbacks):
+        asked: list[str] = []
+        monkeypatch.setattr(tasks.stop_workers, "apply_async", lambda args, retry: asked.extend(args))
+        evaluation = make()
+        with django_capture_on_commit_callbacks(execute=True):
+            work(evaluation, NOT_JSON)
+        assert asked == []
+        with django_capture_on_commit_callbacks(execute=True):
+            work(evaluation, NOT_JSON)
+        assert asked == [str(evaluation.pk)]
 
     def test_a_broken_planner_fails_after_two_tasks_with_what_it_answered(self):
         evaluation = make()
