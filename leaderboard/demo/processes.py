@@ -5,9 +5,11 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 
 import httpx
 import psutil
@@ -174,3 +176,24 @@ def _signal(process: psutil.Process, number: signal.Signals) -> None:
         os.kill(process.pid, number)
     except ProcessLookupError:
         return
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does, so that `kill` leaves nothing running either.
+
+    Only the first counts: a second one would cut the ending itself short, and leave what it was about to stop. SIGINT
+    is named too: started in the background of a script, a process inherits that it is ignored.
+    """
+
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal's signature
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    previous = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -3,20 +3,18 @@
 import os
 import secrets
 import shutil
-import signal
 import socket
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import httpx
 
+from leaderboard.demo.processes import interruptible
 from tests.load.processes import Processes
 from tests.load.report import report_of
 
@@ -56,7 +54,7 @@ class Watched:
 def measure(options: Options) -> dict[str, Any]:
     """Run the load test in a folder of its own, and return the report. Nothing is left behind, also on Ctrl-C."""
     folder = Path(tempfile.mkdtemp(prefix="planarena-load-"))
-    with _interruptible():
+    with interruptible():
         try:
             return _measure_in(folder, options=options)
         finally:
@@ -217,23 +215,3 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let SIGTERM end the test as Ctrl-C does; both once, so that the ending itself is not cut short.
-
-    SIGINT is named too: started in the background of a script, a process inherits that it is ignored.
-    """
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    previous = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

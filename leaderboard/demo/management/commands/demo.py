@@ -2,13 +2,11 @@
 
 import io
 import os
-import signal
 import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
 from leaderboard.config.environment import BASE_DIR
-from leaderboard.demo.processes import DemoError, Supervisor, require_free_port, wait_for_site
+from leaderboard.demo.processes import DemoError, Supervisor, interruptible, require_free_port, wait_for_site
 from leaderboard.demo.progress import follow, print_board
 from leaderboard.demo.seed import submit_bundled
 from leaderboard.evaluations.launching import local_launcher
@@ -40,7 +38,7 @@ class Command(BaseCommand):
         if not settings.DEMO:
             raise CommandError("The demo needs PLANARENA_DEMO=1; start it with ./planarena demo.")
         try:
-            with _interruptible():
+            with interruptible():
                 self._run(console=console, once=options["once"], port=options["port"])
         except KeyboardInterrupt:
             console.print("\nStopped.")
@@ -91,22 +89,3 @@ def _processes(*, url: str, port: int) -> Iterator[Supervisor]:
     finally:
         supervisor.stop()
         local_launcher().stop_all()
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let SIGTERM end the demo as Ctrl-C does, so that `kill` leaves nothing running either.
-
-    SIGINT is named too: started in the background of a script, a process inherits that it is ignored.
-    """
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        raise KeyboardInterrupt
-
-    previous = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
