@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from celery.exceptions import SoftTimeLimitExceeded
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -110,6 +111,9 @@ def _claim(only: UUID | None) -> OutboxMessage | None:
 def _send_one(message: OutboxMessage) -> bool:
     try:
         send(message)
+    except SoftTimeLimitExceeded:
+        # It says nothing about this message: the process had no more time, and the claim lapses.
+        raise
     except Exception as error:  # whatever a sender meets, the other messages go on
         logger.debug("outbox: %s", message, exc_info=True)
         _note_failure(message=message, error=error)

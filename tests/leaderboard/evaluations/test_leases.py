@@ -20,6 +20,7 @@ from tests.leaderboard.factories import (
     make_user,
     rows,
 )
+from tests.leaderboard.threads import in_threads
 
 LAUNCHING = EvaluationState.LAUNCHING
 
@@ -95,22 +96,13 @@ class TestConcurrency:
     def test_many_workers_at_once_get_every_shard_exactly_once(self, settings):
         settings.TASKS_PER_SHARD = 1
         make_evaluation(suite=make_suite(runnable=12), state=LAUNCHING)
-        taken, errors = [], []
+        taken = []
 
         def work() -> None:
-            try:
-                while lease := leases.lease(worker="w"):
-                    taken.extend(lease.tasks)
-            except Exception as error:
-                errors.append(error)
-            finally:
-                connection.close()
+            while lease := leases.lease(worker="w"):
+                taken.extend(lease.tasks)
 
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=20)
+        errors = in_threads(work, count=4)
         # A worker that met a lock that was just let go sees nothing to do; whoever asks next gets the shard.
         while lease := leases.lease(worker="w"):
             taken.extend(lease.tasks)

@@ -1,11 +1,11 @@
 """Messages are written with what they tell of, sent at least once, and given up in the end."""
 
-import threading
 from datetime import timedelta
 
 import pytest
+from celery.exceptions import SoftTimeLimitExceeded
 from django.core import mail
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from leaderboard.evaluations import leases
@@ -16,6 +16,7 @@ from leaderboard.evaluations.states import advance
 from leaderboard.outbox import senders, services
 from leaderboard.outbox.models import Kind, OutboxMessage
 from tests.leaderboard.factories import make_evaluation
+from tests.leaderboard.threads import in_threads
 
 MAIL = {"to": "ada@example.org", "subject": "Hello", "text": "A text."}
 
@@ -86,6 +87,17 @@ class TestSending:
         for to in ("first", "second", "third"):
             services.enqueue(kind=Kind.MAIL, payload={**MAIL, "to": to})
         assert services.dispatch() == 2
+
+    def test_the_end_of_a_process_is_no_failure_of_a_message(self, postman):
+        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        postman.problem = SoftTimeLimitExceeded()
+        with pytest.raises(SoftTimeLimitExceeded):
+            services.dispatch()
+        message = OutboxMessage.objects.get()
+        assert (message.last_error, message.sent_at) == ("", None)
+        postman.problem = None
+        make_due()
+        assert services.dispatch() == 1
 
     @pytest.mark.parametrize("age", [None, timedelta(days=3)])
     def test_what_can_never_be_sent_or_was_tried_for_too_long_is_given_up_and_logged(self, postman, caplog, age):
@@ -170,17 +182,7 @@ class TestCommit:
         for number in range(20):
             OutboxMessage.objects.create(kind=Kind.MAIL, payload={**MAIL, "subject": str(number)})
 
-        def work() -> None:
-            try:
-                services.dispatch()
-            finally:
-                connection.close()
-
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=20)
+        assert in_threads(services.dispatch, count=4) == []
         services.dispatch()
         assert sorted(int(message.payload["subject"]) for message in postman.taken) == list(range(20))
 

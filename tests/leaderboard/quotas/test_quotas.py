@@ -1,9 +1,7 @@
 """The ledger: never more than the limit, refunded exactly once."""
 
-import threading
-
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Sum
 from django.utils import timezone
 
@@ -18,6 +16,7 @@ from leaderboard.quotas.models import ALL_SUITES, EntryReason, QuotaBalance, Quo
 from leaderboard.quotas.services import QuotaExceededError, quotas_of, refund, today
 from tests.leaderboard.api.helpers import client_of
 from tests.leaderboard.factories import PASSWORD, make_evaluation, make_lease, make_record, make_suite, make_user
+from tests.leaderboard.threads import in_threads
 
 UNLIMITED = 0
 
@@ -95,23 +94,15 @@ def test_simultaneous_submissions_never_exceed_the_quota(settings):
     settings.QUOTA_PER_SUITE_AND_DAY = settings.QUOTA_PER_DAY = 3
     user, suite = make_user(), make_suite()
     ends: list[str] = []
-    together = threading.Barrier(6)
 
     def submit() -> None:
         try:
-            together.wait(timeout=10)
             make_evaluation(user=user, suite=suite)
             ends.append("submitted")
         except QuotaExceededError:
             ends.append("refused")
-        finally:
-            connection.close()
 
-    threads = [threading.Thread(target=submit) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=20)
+    assert in_threads(submit, count=6) == []
     assert sorted(ends) == ["refused"] * 3 + ["submitted"] * 3
     assert Evaluation.objects.count() == 3
     assert used(user) == {ALL_SUITES: 3, suite.slug: 3}
