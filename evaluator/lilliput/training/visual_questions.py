@@ -36,6 +36,7 @@ _MOST = 4
 """Most things of a scene."""
 _COLOURS, _SHAPES = list(Colour), list(Shape)
 _DRAWS = 3
+"""Questions among which one that asks for a direction is looked for."""
 _RARE = torch.tensor(6.0)
 """Weight of the few patches that a question is about."""
 
@@ -190,18 +191,12 @@ class QuestionObjective:
         ]
         looked = [looking_loss(attention=weights, targets=targets[..., 1]) for weights in output.attentions[-2:]]
         answers = answer_loss(logits=output.logits, questions=questions)
-        return (
-            answers
-            + seen
-            + 0.3 * meant
-            + 5 * found.sum()
-            + 2 * torch.stack(asked).sum()
-            + 0.3 * torch.stack(looked).sum()
-        )
+        pointing = 2 * torch.stack(asked).sum() + 0.3 * torch.stack(looked).sum()
+        return answers + seen + 0.3 * meant + 5 * found.sum() + pointing
 
 
 def _draw_hard(*, scene: Scene, rng: np.random.Generator) -> Question:
-    """The first of three questions that asks for a direction, else the last: those are learnt last by far."""
+    """The first of a few questions that asks for a direction, else the last: those are learnt last by far."""
     for _ in range(_DRAWS - 1):
         question = draw_question(scene=scene, rng=rng)
         if any(direction.english in question.text for direction in DIRECTIONS.values()):
@@ -268,7 +263,6 @@ def pointed_at(question: Question, *, labels: Tensor) -> Tensor:
     """Which patches show what a question names, and which its answer: from (patches, 2) to floats of that shape.
 
     Where the answer is no, no patch shows it.
-
 
     Args:
         labels: for each patch 0 or 1 + colour and 0 or 1 + shape of what lies there.

@@ -9,6 +9,7 @@ import torch
 
 from evaluator.experts.detection import Detection, reading_order
 from evaluator.lilliput.grammar import Bilingual, Question, caption, draw_question, main_caption
+from evaluator.lilliput.grammar.captions import DIRECTIONS
 from evaluator.lilliput.rendering import object_mask, outline_box
 from evaluator.lilliput.scenes import SIZE, draw_scene
 from evaluator.lilliput.seeds import Split
@@ -182,6 +183,33 @@ def test_a_question_points_at_what_it_names_and_at_what_answers_it():
     assert pointed("Is the ring to the left of the star?", "no") == [[1, 1, 0], [0, 0, 0]]
     assert pointed("Is there a heart?", "no") == [[0, 0, 0], [0, 0, 0]]
     assert pointed("How many things are there?", "two") == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_words_are_taught_where_the_things_lie_that_they_name():
+    star = 1 + list(Shape).index("star")
+    # A picture of 2x2 patches with stars on the right.
+    labels = torch.tensor([[[0, 0], [1, star], [0, 0], [2, star]]])
+    words = visual_questions.encoded(["What colour is the star?"])["input_ids"]
+    places = torch.zeros(1, words.shape[1], 2)
+    there = visual_questions.word_labels()[words][0, :, 1] > 0
+    assert there.sum() == 1
+    loss = visual_questions.place_loss(places=places, words=words, labels=labels)
+    assert loss == pytest.approx((0.75**2 + 0.5**2) / 2)
+    places[0, there] = torch.tensor([0.75, 0.5])
+    assert visual_questions.place_loss(places=places, words=words, labels=labels) == 0
+    nothing = torch.zeros_like(labels)
+    assert visual_questions.place_loss(places=places, words=words, labels=nothing) == 0
+
+
+def test_most_questions_to_learn_from_ask_for_a_direction():
+    scenes = [draw_scene(split=Split.TRAIN, index=index) for index in range(200)]
+    rng = np.random.default_rng(0)
+
+    def share(draw):
+        texts = [draw(scene=scene, rng=rng).text for scene in scenes]
+        return sum(any(d.english in text for d in DIRECTIONS.values()) for text in texts) / len(texts)
+
+    assert share(visual_questions._draw_hard) > share(draw_question) + 0.2
 
 
 def test_normalised_latents_have_mean_0_and_deviation_1_and_are_read_as_before(bank):
