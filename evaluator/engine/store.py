@@ -11,7 +11,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol
@@ -143,6 +143,14 @@ class LocalStore:
 
     def held(self) -> AbstractContextManager[None]:
         return nullcontext() if self._evictor is None else self._evictor.held()
+
+    def digests(self) -> Iterator[str]:
+        """The digests of all objects that are complete, in order."""
+        for folder in sorted((self.path / "objects").glob("[0-9a-f][0-9a-f]")):
+            found = (
+                folder.name + path.stem for path in sorted(folder.iterdir()) if path.suffix in self._ENDINGS.values()
+            )
+            yield from filter(is_digest, found)
 
     def _read_step(self, key: str) -> dict[str, ArtefactReference] | None:
         try:

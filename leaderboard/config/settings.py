@@ -79,6 +79,7 @@ INSTALLED_APPS = [
     "leaderboard.quotas",
     "leaderboard.workers",
     "leaderboard.monitoring",
+    "leaderboard.backups",
     "leaderboard.api",
     "leaderboard.demo",
 ]

@@ -1,0 +1,145 @@
+"""A backup of a site that works, restored into an empty database by the commands that an operator uses."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from evaluator.engine.store import LocalStore
+from evaluator.values import Artefact, MediaType
+from leaderboard.boards.models import Snapshot
+from leaderboard.evaluations import leases
+from leaderboard.evaluations.models import TaskResult
+from leaderboard.evaluations.objects import server_store
+from leaderboard.evaluations.reconcile import sweep
+from leaderboard.evaluations.results import deliver
+from tests.leaderboard.factories import make_evaluation, make_record, make_suite
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def own_store(settings, tmp_path):
+    settings.STORE_DIR = tmp_path / "store"
+
+
+@pytest.fixture
+def empty_database(postgres_url):
+    """The URL of a database with nothing in it."""
+    name = "restored"
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        admin.execute(f"DROP DATABASE IF EXISTS {name}")
+        admin.execute(f"CREATE DATABASE {name}")
+        yield urlsplit(postgres_url)._replace(path=f"/{name}").geturl()
+        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def finished_evaluation():
+    """One on the board, with its records in the store."""
+    evaluation = make_evaluation(suite=make_suite(slug="backed-up", runnable=12))
+    sweep()
+    while lease := leases.lease(worker="w", evaluation_id=evaluation.pk):
+        records = [make_record(task, suite="backed-up") for task in lease.tasks]
+        deliver(attempt_id=lease.attempt.pk, records=records, store=server_store(split=""))
+        leases.complete(lease.attempt.pk)
+    sweep()
+    return evaluation
+
+
+def manage(*arguments, database, data):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PLANARENA_", "DJANGO_"))}
+    environment = kept | {"DATABASE_URL": database, "PLANARENA_DATA": str(data), "PLANARENA_DEMO": "1"}
+    command = [sys.executable, str(ROOT / "manage.py"), *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_what_was_published_is_there_after_a_restore(tmp_path, empty_database, launcher):
+    evaluation = finished_evaluation()
+    waiting = make_evaluation(suite=make_suite(slug="waiting"))
+    content = Snapshot.objects.get().content
+    digests = set(TaskResult.objects.exclude(record_digest="").values_list("record_digest", flat=True))
+    assert digests
+    call_command("back_up", tmp_path / "backup")
+
+    done = manage("restore", str(tmp_path / "backup"), database=empty_database, data=tmp_path / "new")
+    assert done.returncode == 0, done.stderr
+    assert "Every record that the results name is there." in done.stdout
+    with psycopg.connect(empty_database) as restored:
+        assert restored.execute("SELECT content FROM boards_snapshot").fetchone()[0] == content
+        states = dict(restored.execute("SELECT id, state FROM evaluations_evaluation").fetchall())
+        assert states == {evaluation.pk: "completed", waiting.pk: "queued"}
+        with pytest.raises(psycopg.Error, match="completed"):
+            # The triggers are there again, too.
+            restored.execute("UPDATE evaluations_evaluation SET state = 'queued' WHERE state = 'completed'")
+    assert digests <= set(LocalStore(tmp_path / "new/store/public").digests())
+    again = manage("restore", str(tmp_path / "backup"), database=empty_database, data=tmp_path / "new")
+    assert again.returncode == 1
+    assert "Restore into an empty one" in again.stderr
+
+
+def test_a_dump_that_was_cut_off_changes_nothing(tmp_path, empty_database):
+    finished_evaluation()
+    call_command("back_up", tmp_path / "backup")
+    dump = next((tmp_path / "backup").glob("*.dump"))
+    dump.write_bytes(dump.read_bytes()[:-1])
+    done = manage("restore", str(tmp_path / "backup"), database=empty_database, data=tmp_path / "new")
+    assert done.returncode == 1
+    assert "missing, cut off or changed" in done.stderr
+    with psycopg.connect(empty_database) as restored:
+        tables = restored.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
+    assert tables == (0,)
+
+
+def test_the_next_backup_copies_only_what_is_new(tmp_path, capsys):
+    finished_evaluation()
+    folder = tmp_path / "backup"
+    call_command("back_up", folder)
+    server_store(split="hidden").put(Artefact(data=b"new", media_type=MediaType.TEXT))
+    call_command("back_up", folder, keep=1)
+    objects = json.loads((folder / "backup.json").read_text())["objects"]
+    assert objects["public"]["new"] == 0
+    assert objects["public"]["there"] > 0
+    assert objects["hidden"] == {"new": 1, "new_bytes": 3, "there": 0}
+    assert len(list(folder.glob("*.dump"))) == 1
+
+
+def test_a_damaged_object_is_named_and_everything_else_is_copied(tmp_path):
+    finished_evaluation()
+    store = settings.STORE_DIR / "public"
+    damaged = sorted((store / "objects").rglob("*.txt"))[0]
+    damaged.write_bytes(b"something else")
+    count = len(list(LocalStore(store).digests()))
+    with pytest.raises(CommandError, match=f"1 objects of the store are damaged.*{damaged.stem}"):
+        call_command("back_up", tmp_path / "backup")
+    assert len(list(LocalStore(tmp_path / "backup/public").digests())) == count - 1
+    assert (tmp_path / "backup/backup.json").exists()
+
+
+def test_a_folder_without_a_backup_is_refused(tmp_path, empty_database):
+    done = manage("restore", str(tmp_path), database=empty_database, data=tmp_path / "new")
+    assert done.returncode == 1
+    assert "there is no backup.json" in done.stderr
+
+
+def test_no_password_stands_in_a_command_line(tmp_path, monkeypatch):
+    seen = []
+    run = subprocess.run
+
+    def record(command, **options):
+        seen.append(command)
+        return run(command, **options)
+
+    monkeypatch.setattr(subprocess, "run", record)
+    monkeypatch.setitem(connection.settings_dict, "PASSWORD", "not to be seen")
+    call_command("back_up", tmp_path / "backup")
+    assert seen
+    assert all("not to be seen" not in argument for command in seen for argument in map(str, command))
