@@ -1,0 +1,193 @@
+"""A large installation, made up: users, planners, evaluations and the results of their tasks. Needs Django set up.
+
+Every number is drawn from one seed and is none that anything measured; the database is thrown away with the test.
+"""
+
+import random
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
+from psycopg.types.json import Jsonb
+
+from evaluator.engine.store import LocalStore
+from evaluator.records import Outcome, Reason, ResultRecord
+from evaluator.values import Artefact, MediaType
+from leaderboard.accounts.models import User
+from leaderboard.boards.services import publish
+from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations.conditions import conditions_of
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
+from leaderboard.planners.models import Planner
+
+WIDE = "scale"
+_WIDE_TASKS = 2500
+_REASONS = {
+    Outcome.PLANNER_FAULT: (Reason.INVALID_PLAN, "The plan calls a tool that there is not."),
+    Outcome.INFRA_FAULT: (Reason.WORKER_LOST, "The worker was lost."),
+}
+_RESULT_COLUMNS = (
+    "evaluation_id", "task_id", "outcome", "reason", "reason_text", "score", "indicators", "seconds", "plan_summary",
+    "record_digest", "accepted", "updated",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many of the evaluations are of a suite."""
+
+    suite: Suite
+    evaluations: int
+
+
+def populate(*, evaluations: int, results: int, users: int, seed: int = 0) -> dict[str, int]:
+    """Fill the database and publish every board. Returns how many rows of each kind there are."""
+    rng = random.Random(seed)
+    call_command("migrate", verbosity=0)
+    call_command("register_suites", verbosity=0)
+    _wide_suite()
+    shares = _shares(evaluations=evaluations, results=results)
+    people = _users(users)
+    total = 0
+    for share in shares:
+        made = _evaluations(share=share, people=people, rng=rng)
+        total += _results(share=share, evaluations=made, rng=rng)
+        publish(made[-1])
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return {"evaluations": evaluations, "results": total, "users": users}
+
+
+def _wide_suite() -> None:
+    """A suite as large as Tool2K, whose requests are not shipped."""
+    like = Suite.objects.get(slug="toolmini", current=True)
+    suite = Suite.objects.create(
+        slug=WIDE, version="1", digest="5" * 64, title="Many tasks", description="Made up.", kind=like.kind,
+        metrics=like.metrics,
+    )  # fmt: skip
+    tasks = list(Task.objects.filter(suite=like))
+    Task.objects.bulk_create(
+        Task(
+            suite=suite, key=str(number), position=number, text=f"{like_task.text} ({number})",
+            structure=like_task.structure, metric=like_task.metric, attributes=like_task.attributes, gold=like_task.gold,
+        )
+        for number in range(_WIDE_TASKS)
+        for like_task in [tasks[number % len(tasks)]]
+    )  # fmt: skip
+
+
+def _shares(*, evaluations: int, results: int) -> list[Share]:
+    """So many evaluations of the wide suite as bring the results to the wanted number; the others in equal parts."""
+    others = list(Suite.objects.filter(current=True).exclude(slug=WIDE).order_by("slug"))
+    size = sum(Task.objects.filter(suite=suite).count() for suite in others) / len(others)
+    wide = max(1, min(evaluations, round((results - evaluations * size) / (_WIDE_TASKS - size))))
+    each, rest = divmod(evaluations - wide, len(others))
+    found = [Share(suite, each + (number < rest)) for number, suite in enumerate(others)]
+    return [*found, Share(Suite.objects.get(slug=WIDE, current=True), wide)]
+
+
+def _users(count: int) -> list[User]:
+    return User.objects.bulk_create(User(username=f"person{number:04}") for number in range(count))
+
+
+def _evaluations(*, share: Share, people: Sequence[User], rng: random.Random) -> list[Evaluation]:
+    """Planners with up to four submissions each; one evaluation in a hundred is under way."""
+    now = timezone.now()
+    planners = Planner.objects.bulk_create(
+        Planner(
+            owner=people[number % len(people)], name=f"{share.suite.slug} planner {number}", kind="bundled",
+            bundled_name="gold",
+        )
+        for number in range((share.evaluations + 3) // 4)
+    )  # fmt: skip
+    submissions = Submission.objects.bulk_create(
+        Submission(planner=planner, submitted_by=planner.owner)
+        for number in range(share.evaluations)
+        for planner in [planners[number % len(planners)]]
+    )
+    conditions = conditions_of(share.suite)._asdict()
+    tasks = Task.objects.filter(suite=share.suite).count()
+    made = []
+    for number, submission in enumerate(submissions):
+        state = "completed" if number % 100 or number + 1 == share.evaluations else "running"
+        ended = now - timedelta(minutes=share.evaluations - number)
+        made.append(
+            Evaluation(
+                submission=submission, suite=share.suite, **conditions, state=state, state_since=ended,
+                state_deadline=None if state == "completed" else now + timedelta(hours=6), reason="published",
+                reason_text="Published.", tasks_total=tasks, finished=ended if state == "completed" else None,
+                provenance={"suite_digest": share.suite.digest, "workers": []},
+                summary=_summary(suite=share.suite, tasks=tasks, rng=rng) if state == "completed" else None,
+            )
+        )  # fmt: skip
+    return Evaluation.objects.bulk_create(made, batch_size=500)
+
+
+def _summary(*, suite: Suite, tasks: int, rng: random.Random) -> dict[str, Any]:
+    metrics = {}
+    for metric in suite.metrics:
+        mean = rng.random() * 0.9
+        metrics[metric["key"]] = {"mean": mean, "low": mean - 0.03, "high": mean + 0.03, "tasks": tasks}
+    return {"metrics": metrics, "outcomes": {"scored": tasks}}
+
+
+def _results(*, share: Share, evaluations: Sequence[Evaluation], rng: random.Random) -> int:
+    tasks = list(Task.objects.filter(suite=share.suite).order_by("position"))
+    digests = _records(suite=share.suite, tasks=tasks)
+    now = timezone.now()
+    columns = ", ".join(_RESULT_COLUMNS)
+    count = 0
+    with connection.cursor() as cursor, cursor.copy(f"COPY evaluations_taskresult ({columns}) FROM STDIN") as copy:
+        for evaluation in evaluations:
+            share_done = 1.0 if evaluation.state == EvaluationState.COMPLETED else 0.5
+            for row in _rows(evaluation=evaluation, tasks=tasks[: int(len(tasks) * share_done)], now=now, rng=rng):
+                copy.write_row((*row[:9], digests[row[1]], *row[9:]))
+                count += 1
+    return count
+
+
+def _rows(
+    *, evaluation: Evaluation, tasks: Sequence[Task], now: datetime, rng: random.Random
+) -> Iterator[tuple[Any, ...]]:
+    judged = evaluation.suite.judges_plans
+    keys = [metric["key"] for metric in evaluation.suite.metrics] if judged else []
+    for task in tasks:
+        fault = rng.random() < 0.1
+        outcome = Outcome.PLANNER_FAULT if fault else Outcome.SCORED
+        reason, text = _REASONS.get(outcome, ("", ""))
+        score = 0.0 if fault else rng.random()
+        indicators = {key: float(rng.random() < 0.7) for key in keys}
+        yield (
+            evaluation.pk, task.pk, str(outcome), str(reason), text, score, Jsonb(indicators), rng.random(),
+            "Image Denoising, Image Deblurring, Image Captioning", False, now,
+        )  # fmt: skip
+
+
+def _records(*, suite: Suite, tasks: Sequence[Task]) -> dict[int, str]:
+    """A record for each task, which all evaluations share: the store is as slow with one as with many."""
+    from django.conf import settings
+
+    store = LocalStore(settings.STORE_DIR / "public")
+    found = {}
+    for task in tasks:
+        record = ResultRecord(
+            suite=suite.slug, task=task.key, request=task.text, metric=task.metric, outcome=Outcome.SCORED, score=0.5,
+            plan_received=task.gold, plan=task.gold,
+        )  # fmt: skip
+        data = record.model_dump_json().encode()
+        found[task.pk] = store.put(Artefact(data=data, media_type=MediaType.TEXT))
+    return found
+
+
+def examples() -> dict[str, uuid.UUID]:
+    """A completed evaluation of each suite, the middle one."""
+    found = {}
+    for suite in Suite.objects.filter(current=True):
+        completed = Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED).order_by("created", "pk")
+        found[suite.slug] = completed[completed.count() // 2].pk
+    return found
