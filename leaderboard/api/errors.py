@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from leaderboard.evaluations.leases import AttemptEndedError, IncompleteError
-from leaderboard.evaluations.library import NotReadyError
+from leaderboard.evaluations.library import NOT_READY, NotReadyError
 from leaderboard.evaluations.results import ObjectsMissingError, RecordsRefusedError
 from leaderboard.evaluations.services import NotPossibleError
 from leaderboard.field_errors import FieldErrors
@@ -56,7 +56,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
             return Response(body, status=status.HTTP_429_TOO_MANY_REQUESTS, headers=headers)
         case NotReadyError():
             logger.error("%s", error)
-            body = {"detail": "This site cannot evaluate at present; its operator has been told.", "code": "not_ready"}
+            body = {"detail": NOT_READY, "code": "not_ready"}
             return Response(body, status=status.HTTP_503_SERVICE_UNAVAILABLE)
     return exception_handler(error, context) or _unexpected(error, context)
 

@@ -94,6 +94,15 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
     own_worker = serializers.SerializerMethodField(
         help_text="Whether its owner's own worker measured it. Such results are not ranked."
     )
+    rerun_of = serializers.UUIDField(
+        source="submission.rerun_of_id",
+        read_only=True,
+        allow_null=True,
+        help_text="The evaluation that this one runs again.",
+    )
+    reruns = serializers.PrimaryKeyRelatedField[Submission](
+        many=True, read_only=True, help_text="Submissions that run this evaluation again."
+    )
     done = serializers.IntegerField(read_only=True, help_text="Tasks that have ended, `not_run` ones included.")
     url = serializers.SerializerMethodField()
 
@@ -103,7 +112,7 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
             "id", "submission", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split",
             "samples", "planner", "state", "state_label", "final", "reason", "reason_text", "state_since",
             "tasks_total", "tasks_not_run", "done", "summary", "provenance", "created", "finished",
-            "own_worker", "url",
+            "own_worker", "rerun_of", "reruns", "url",
         ]  # fmt: skip
         read_only_fields = fields
 
@@ -129,7 +138,7 @@ class SubmissionOutput(serializers.ModelSerializer[Submission]):
 
     class Meta:
         model = Submission
-        fields = ["id", "planner", "submitted_by", "created", "evaluations"]
+        fields = ["id", "planner", "submitted_by", "created", "rerun_of", "evaluations"]
         read_only_fields = fields
 
 

@@ -22,6 +22,7 @@ urlpatterns = [
     path(f"{_EVALUATION}resume/", views.ResumeView.as_view(), name="resume"),
     path(f"{_EVALUATION}accept/", views.AcceptView.as_view(), name="accept"),
     path(f"{_EVALUATION}cancel/", views.CancelView.as_view(), name="cancel"),
+    path(f"{_EVALUATION}rerun/", views.RerunView.as_view(), name="rerun"),
     path("quota/", views.QuotaView.as_view(), name="quota"),
     path("suites/", views.SuitesView.as_view(), name="suites"),
     path("suites/<slug:slug>/tasks/", views.TasksView.as_view(), name="tasks"),

@@ -26,9 +26,11 @@ from leaderboard.api.authentication import ApiTokenAuthentication, PasswordAuthe
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import services
+from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.objects import server_store
+from leaderboard.evaluations.rerunning import rerun
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.services import PlannerData
 from leaderboard.quotas.services import quotas_of
@@ -38,11 +40,14 @@ _CONFLICT = OpenApiResponse(OpenApiTypes.OBJECT, description="The evaluation's s
 
 _NO_QUOTA = OpenApiResponse(OpenApiTypes.OBJECT, description="The quota of today is used up; see `Retry-After`.")
 
+_NOT_READY = OpenApiResponse(OpenApiTypes.OBJECT, description="The site cannot evaluate at present.")
+
 
 def _evaluations() -> QuerySet[Evaluation]:
     related = Evaluation.objects.select_related(
         "suite", "submission__planner__owner", "submission__submitted_by", "own_worker_run"
     )
+    related = related.prefetch_related("reruns")
     return related.annotate(done=Count("results")).order_by("-created", "pk")
 
 
@@ -184,19 +189,19 @@ def _record(result: TaskResult, *, withheld: bool) -> Any:
     return {**record, "samples": []} if withheld else record
 
 
-class IsOwner(BasePermission):
-    """The caller submitted the evaluation."""
+class MayAct(BasePermission):
+    """The caller may act on the evaluation, as `evaluations.acting` says."""
 
     message = "Only the owner of an evaluation may do this."
 
     def has_object_permission(self, request: Request, view: Any, obj: Evaluation) -> bool:  # noqa: ARG002
-        return bool(request.user.pk == obj.submission.submitted_by_id)
+        return may_act(user=request.user, submission=obj.submission)
 
 
 class _ActionView(APIView):
     """Something that an evaluation's owner does."""
 
-    permission_classes = [IsAuthenticated, IsOwner]
+    permission_classes = [IsAuthenticated, MayAct]
 
     def act(self, evaluation: Evaluation) -> None:
         raise NotImplementedError
@@ -214,21 +219,40 @@ class ResumeView(_ActionView):
     """Run the tasks again that failed for reasons that are not the planner's."""
 
     def act(self, evaluation: Evaluation) -> None:
-        services.resume(evaluation)
+        services.resume(evaluation, by=self.request.user)
 
 
 class AcceptView(_ActionView):
     """Let these tasks count as faults of the planner."""
 
     def act(self, evaluation: Evaluation) -> None:
-        services.accept(evaluation)
+        services.accept(evaluation, by=self.request.user)
 
 
 class CancelView(_ActionView):
     """End the evaluation."""
 
     def act(self, evaluation: Evaluation) -> None:
-        services.cancel(evaluation)
+        services.cancel(evaluation, by=self.request.user)
+
+
+class RerunView(APIView):
+    """Submit the planner of an evaluation that has ended once more, for the same suite under today's conditions."""
+
+    permission_classes = [IsAuthenticated, MayAct]
+    throttle_classes = [ScopedRateThrottle]
+    throttle_scope = "submissions"
+
+    @extend_schema(
+        request=None, responses={201: shapes.SubmissionOutput, 409: _CONFLICT, 429: _NO_QUOTA, 503: _NOT_READY}
+    )
+    def post(self, request: Request, evaluation_id: UUID) -> Response:
+        """Its evaluation names this one in `rerun_of`; it is charged to the quota like any other."""
+        evaluation = get_object_or_404(_evaluations(), pk=evaluation_id)
+        self.check_object_permissions(request, evaluation)
+        submission = rerun(evaluation, by=request.user)
+        shown = shapes.SubmissionOutput(_submissions().get(pk=submission.pk), context={"request": request})
+        return Response(shown.data, status=status.HTTP_201_CREATED)
 
 
 class QuotaView(APIView):

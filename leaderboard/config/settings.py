@@ -57,6 +57,7 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
 # --- Applications -----------------------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
+    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -71,6 +72,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "csp",
     "leaderboard.accounts",
+    "leaderboard.audit",
     "leaderboard.catalog",
     "leaderboard.planners",
     "leaderboard.evaluations",

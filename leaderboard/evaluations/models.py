@@ -23,6 +23,8 @@ class Submission(models.Model):
     planner = models.ForeignKey(Planner, on_delete=models.PROTECT, related_name="submissions")
     submitted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="submissions")
     created = models.DateTimeField(auto_now_add=True)
+    rerun_of = models.ForeignKey("Evaluation", on_delete=models.PROTECT, null=True, related_name="reruns")
+    """The evaluation that was run again: final states are final, so that a re-run is a submission of its own."""
 
     def __str__(self) -> str:
         return str(self.id)
@@ -100,6 +102,10 @@ class Evaluation(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    def in_words(self) -> str:
+        """What is evaluated on what, as it is named to people."""
+        return f"{self.submission.planner.name} on {self.suite.title}"
 
 
 class ShardState(models.TextChoices):

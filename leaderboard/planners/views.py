@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from leaderboard.evaluations import services
-from leaderboard.evaluations.library import NotReadyError
+from leaderboard.evaluations.library import NOT_READY, NotReadyError
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.forms import SubmitForm
@@ -36,7 +36,7 @@ def submit(request: HttpRequest) -> HttpResponse:
             form.show(problems)
         except NotReadyError as error:
             logger.error("%s", error)
-            form.add_error(None, "This site cannot evaluate at present; its operator has been told. Try again later.")
+            form.add_error(None, NOT_READY)
             status = 503
         except QuotaExceededError as error:
             form.add_error(None, str(error))
