@@ -15,10 +15,10 @@ class Action(models.TextChoices):
     REQUEUED = "requeued", "Requeued an evaluation"
     PRIORITY_SET = "priority_set", "Set the priority of an evaluation"
     WEIGHT_SET = "weight_set", "Set the weight of a user"
-    TOKEN_MADE = "token_made", "Made an API token"  # noqa: S105 - no password
-    TOKEN_REVOKED = "token_revoked", "Revoked an API token"  # noqa: S105 - no password
-    WORKER_TOKEN_MADE = "worker_token_made", "Made a worker token"  # noqa: S105 - no password
-    WORKER_TOKEN_REVOKED = "worker_token_revoked", "Revoked a worker token"  # noqa: S105 - no password
+    TOKEN_MADE = "token_made", "Made an API token"
+    TOKEN_REVOKED = "token_revoked", "Revoked an API token"
+    WORKER_TOKEN_MADE = "worker_token_made", "Made a worker token"
+    WORKER_TOKEN_REVOKED = "worker_token_revoked", "Revoked a worker token"
     WEBHOOK_ADDED = "webhook_added", "Added a webhook"
     WEBHOOK_REMOVED = "webhook_removed", "Removed a webhook"
     MESSAGE_SENT_AGAIN = "message_sent_again", "Had a message sent again"
