@@ -6,9 +6,9 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 
-from leaderboard.accounts.models import User
+from leaderboard.accounts.models import Invitation, Membership, Team, User
 from leaderboard.accounts.services import LARGEST_WEIGHT, set_weight
-from leaderboard.config.admin import ReadOnlyAdmin, site
+from leaderboard.config.admin import ReadOnlyAdmin, ReadOnlyInline, site
 
 
 class WeightForm(forms.ModelForm):
@@ -43,3 +43,25 @@ class UserAdmin(ReadOnlyAdmin):
     def save_model(self, request: HttpRequest, obj: User, form: forms.ModelForm, change: bool) -> None:  # noqa: ARG002
         """Set the weight by the service that the command line uses."""
         set_weight(user=obj, weight=form.cleaned_data["queue_weight"], by=request.user)
+
+
+class MembershipInline(ReadOnlyInline):
+    """Who is in a team."""
+
+    model = Membership
+
+
+class InvitationInline(ReadOnlyInline):
+    """Who was asked and has not answered."""
+
+    model = Invitation
+
+
+@admin.register(Team, site=site)
+class TeamAdmin(ReadOnlyAdmin):
+    """Teams with their members."""
+
+    list_display = ("name", "slug", "created")
+    search_fields = ("name", "slug", "memberships__user__username")
+    ordering = ("name",)
+    inlines = (MembershipInline, InvitationInline)

@@ -9,6 +9,7 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from leaderboard.accounts.teams import NotAllowedError
 from leaderboard.evaluations.leases import AttemptEndedError, IncompleteError
 from leaderboard.evaluations.library import NOT_READY, NotReadyError
 from leaderboard.evaluations.results import ObjectsMissingError, RecordsRefusedError
@@ -42,6 +43,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
             return Response(body, status=status.HTTP_409_CONFLICT)
         case AttemptEndedError():
             return Response({"detail": str(error), "code": error.state.value}, status=status.HTTP_409_CONFLICT)
+        case NotAllowedError():
+            return Response({"detail": str(error), "code": "not_allowed"}, status=status.HTTP_403_FORBIDDEN)
         case NotPossibleError():
             return Response({"detail": str(error), "code": "not_possible"}, status=status.HTTP_409_CONFLICT)
         case QuotaExceededError():
@@ -49,6 +52,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
                 "detail": str(error),
                 "code": "quota_exceeded",
                 "suite": error.suite,
+                "team": error.team.slug if error.team else "",
                 "limit": error.limit,
                 "free_at": error.free_at.isoformat(),
             }

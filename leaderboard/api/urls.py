@@ -3,7 +3,7 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
-from leaderboard.api import views, worker, workers
+from leaderboard.api import teams, views, worker, workers
 
 app_name = "api"
 
@@ -31,6 +31,12 @@ urlpatterns = [
     path("tokens/<slug:token_id>/", views.TokenView.as_view(), name="token"),
     path("worker-tokens/", workers.WorkerTokensView.as_view(), name="worker-tokens"),
     path("worker-tokens/<uuid:token_id>/", workers.WorkerTokenView.as_view(), name="worker-token"),
+    path("teams/", teams.TeamsView.as_view(), name="teams"),
+    path("teams/<slug:slug>/", teams.TeamView.as_view(), name="team"),
+    path("teams/<slug:slug>/members/", teams.MembersView.as_view(), name="members"),
+    path("teams/<slug:slug>/members/<str:username>/", teams.MemberView.as_view(), name="member"),
+    path("teams/<slug:slug>/accept/", teams.AcceptView.as_view(), name="accept-invitation"),
+    path("teams/<slug:slug>/owner/", teams.OwnerView.as_view(), name="owner"),
     path("worker/lease/", worker.LeaseView.as_view(), name="lease"),
     path(f"{_ATTEMPT}heartbeat/", worker.HeartbeatView.as_view(), name="heartbeat"),
     path(f"{_ATTEMPT}objects/missing/", worker.MissingObjectsView.as_view(), name="missing-objects"),

@@ -21,19 +21,20 @@ from rest_framework.views import APIView
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.records import Outcome
 from leaderboard.accounts.services import create_token, revoke_token, tokens_of
+from leaderboard.accounts.teams import teams_of
 from leaderboard.api import serializers as shapes
 from leaderboard.api.authentication import ApiTokenAuthentication, PasswordAuthentication
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import services
-from leaderboard.evaluations.acting import may_act
+from leaderboard.evaluations.acting import acted_on_by, may_act
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.rerunning import rerun
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.services import PlannerData
-from leaderboard.quotas.services import quotas_of
+from leaderboard.quotas.services import quotas_of, quotas_of_teams
 from leaderboard.workers.own import submit_for_own_worker
 
 _CONFLICT = OpenApiResponse(OpenApiTypes.OBJECT, description="The evaluation's state does not allow this now.")
@@ -45,14 +46,14 @@ _NOT_READY = OpenApiResponse(OpenApiTypes.OBJECT, description="The site cannot e
 
 def _evaluations() -> QuerySet[Evaluation]:
     related = Evaluation.objects.select_related(
-        "suite", "submission__planner__owner", "submission__submitted_by", "own_worker_run"
+        "suite", "submission__planner__owner", "submission__submitted_by", "submission__team", "own_worker_run"
     )
     related = related.prefetch_related("reruns")
     return related.annotate(done=Count("results")).order_by("-created", "pk")
 
 
 class SubmissionsView(generics.ListCreateAPIView[Submission]):
-    """Submit a planner, or list one's own submissions."""
+    """Submit a planner, or list one's own submissions and those of one's teams."""
 
     serializer_class = shapes.SubmissionOutput
     permission_classes = [IsAuthenticated]
@@ -62,14 +63,18 @@ class SubmissionsView(generics.ListCreateAPIView[Submission]):
         return [ScopedRateThrottle()] if self.request.method == "POST" else []
 
     def get_queryset(self) -> QuerySet[Submission]:
-        return _submissions().filter(submitted_by=self.request.user.pk).order_by("-created", "pk")
+        if getattr(self, "swagger_fake_view", False):
+            return Submission.objects.none()
+        return _submissions().filter(acted_on_by(self.request.user)).order_by("-created", "pk")
 
     @extend_schema(request=shapes.SubmissionInput, responses={201: shapes.SubmissionOutput, 429: _NO_QUOTA})
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # noqa: ARG002 - the base class's
         body = shapes.SubmissionInput(data=request.data)
         body.is_valid(raise_exception=True)
         data = services.SubmissionData(
-            planner=PlannerData(**body.validated_data["planner"]), suites=body.validated_data["suites"]
+            planner=PlannerData(**body.validated_data["planner"]),
+            suites=body.validated_data["suites"],
+            team=body.validated_data["team"],
         )
         try:
             submit = submit_for_own_worker if body.validated_data["own_worker"] else services.submit
@@ -82,13 +87,13 @@ class SubmissionsView(generics.ListCreateAPIView[Submission]):
 
 def _nested(error: FieldErrors) -> dict[str, Any]:
     """The errors under the names that the fields have in the body: most are the planner's."""
-    outside = {field: texts for field, texts in error.errors.items() if field in {"suites", "own_worker"}}
+    outside = {field: texts for field, texts in error.errors.items() if field in {"suites", "own_worker", "team"}}
     planner = {field: texts for field, texts in error.errors.items() if field not in outside}
     return {**({"planner": planner} if planner else {}), **outside}
 
 
 def _submissions() -> QuerySet[Submission]:
-    return Submission.objects.select_related("planner__owner", "submitted_by").prefetch_related(
+    return Submission.objects.select_related("planner__owner", "submitted_by", "team").prefetch_related(
         Prefetch("evaluations", queryset=_evaluations())
     )
 
@@ -107,7 +112,7 @@ class SubmissionView(generics.RetrieveAPIView[Submission]):
     parameters=[
         OpenApiParameter("suite", str, description="Slug of a suite."),
         OpenApiParameter("state", str, enum=EvaluationState.values),
-        OpenApiParameter("mine", bool, description="Only the caller's own."),
+        OpenApiParameter("mine", bool, description="Only the caller's own and their teams'."),
     ]
 )
 class EvaluationsView(generics.ListAPIView[Evaluation]):
@@ -122,7 +127,8 @@ class EvaluationsView(generics.ListAPIView[Evaluation]):
         if state := self.request.query_params.get("state"):
             found = found.filter(state=_choice("state", state, EvaluationState.values))
         if self.request.query_params.get("mine", "").lower() in {"1", "true"}:
-            found = found.filter(submission__submitted_by=self.request.user.pk)
+            mine = Submission.objects.filter(acted_on_by(self.request.user)) if self.request.user.pk else ()
+            found = found.filter(submission__in=mine)
         return found
 
 
@@ -256,14 +262,17 @@ class RerunView(APIView):
 
 
 class QuotaView(APIView):
-    """What the caller may still submit today: of all suites together (`suite` is empty), and of each."""
+    """What the caller may still submit today, and for each of their teams (`team`): of all suites together (`suite` is
+    empty), and of each."""
 
     permission_classes = [IsAuthenticated]
 
     @extend_schema(responses=shapes.QuotaOutput(many=True))
     def get(self, request: Request) -> Response:
-        suites = Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True)
-        return Response(shapes.QuotaOutput(quotas_of(user=request.user, suites=list(suites)), many=True).data)
+        suites = list(Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True))
+        own = quotas_of(user=request.user, suites=suites)
+        of_teams = quotas_of_teams(teams=list(teams_of(request.user)), suites=suites)
+        return Response(shapes.QuotaOutput([*own, *of_teams], many=True).data)
 
 
 class SuitesView(generics.ListAPIView[Suite]):

@@ -307,6 +307,12 @@ QUOTA_PER_SUITE_AND_DAY = env.integer("PLANARENA_QUOTA_PER_SUITE_AND_DAY", defau
 """Evaluations of one suite that a user may submit in a day (UTC); 0: any number."""
 QUOTA_PER_DAY = env.integer("PLANARENA_QUOTA_PER_DAY", default=0 if DEMO else 100, least=0)
 """The same of all suites together."""
+TEAM_QUOTA_PER_SUITE_AND_DAY = env.integer(
+    "PLANARENA_TEAM_QUOTA_PER_SUITE_AND_DAY", default=0 if DEMO else 100, least=0
+)
+"""Evaluations of one suite that may be submitted for a team in a day, by all its members together; 0: any number."""
+TEAM_QUOTA_PER_DAY = env.integer("PLANARENA_TEAM_QUOTA_PER_DAY", default=0 if DEMO else 200, least=0)
+"""The same of all suites together."""
 HEARTBEAT_SECONDS = env.integer("PLANARENA_HEARTBEAT_SECONDS", default=10, least=1)
 """How often workers say that they live; never less often than four times in a lease."""
 MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)

@@ -21,4 +21,5 @@ urlpatterns = [
     path("", include("leaderboard.evaluations.urls")),
     path("", include("leaderboard.boards.urls")),
     path("", include("leaderboard.workers.urls")),
+    path("", include("leaderboard.outbox.urls")),
 ]

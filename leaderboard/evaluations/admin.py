@@ -43,9 +43,9 @@ class EvaluationInline(ReadOnlyInline):
 class SubmissionAdmin(ReadOnlyAdmin):
     """Who entered which planner when."""
 
-    list_display = ("id", "planner", "submitted_by", "rerun_of", "created")
-    list_select_related = ("planner", "submitted_by", "rerun_of")
-    search_fields = ("=id", "planner__name", "submitted_by__username")
+    list_display = ("id", "planner", "submitted_by", "team", "rerun_of", "created")
+    list_select_related = ("planner", "submitted_by", "team", "rerun_of")
+    search_fields = ("=id", "planner__name", "submitted_by__username", "team__slug")
     ordering = ("-created",)
     inlines = (EvaluationInline,)
 

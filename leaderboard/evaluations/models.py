@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import models
 
 from evaluator.records import Outcome
+from leaderboard.accounts.models import Team
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.planners.models import Planner
@@ -23,6 +24,8 @@ class Submission(models.Model):
     planner = models.ForeignKey(Planner, on_delete=models.PROTECT, related_name="submissions")
     submitted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="submissions")
     created = models.DateTimeField(auto_now_add=True)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="submissions")
+    """Charged for it too; its members may act on it like who submitted it."""
     rerun_of = models.ForeignKey("Evaluation", on_delete=models.PROTECT, null=True, related_name="reruns")
     """The evaluation that was run again: final states are final, so that a re-run is a submission of its own."""
 

@@ -2,7 +2,8 @@
 
 from django.db import transaction
 
-from leaderboard.accounts.models import User
+from leaderboard.accounts.models import Team, User
+from leaderboard.accounts.teams import is_member
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.catalog.models import Suite
@@ -18,8 +19,8 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
 
     Before: the evaluation has ended, whichever way.
     After: a submission that names it in `rerun_of` has one queued evaluation under today's conditions, run on its
-    submitter's own worker if this one was. It is charged to `by`, who submits it; with `for_owner` the first
-    submitter submits it again, at nobody's charge.
+    submitter's own worker if this one was. It is charged to `by`, who submits it, and to the team that the first
+    one was for; with `for_owner` the first submitter submits it again, at nobody's charge.
 
     Raises:
         NotPossibleError: it has not ended, or suite or planner could not be submitted today; nothing was changed.
@@ -27,15 +28,16 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
         QuotaExceededError: `by` has none left today; nothing was changed.
         NotReadyError: this installation cannot evaluate at present.
     """
-    before = Evaluation.objects.select_related("suite", "submission__planner", "submission__submitted_by").get(
-        pk=evaluation.pk
-    )
+    before = Evaluation.objects.select_related(
+        "suite", "submission__planner", "submission__submitted_by", "submission__team"
+    ).get(pk=evaluation.pk)
     entrances = services.look_up([_todays_suite(before)])
     first = before.submission
     with transaction.atomic():
         submission = Submission.objects.create(
             planner=first.planner,
             submitted_by=first.submitted_by if for_owner else by,
+            team=_team_of(first, submitter=first.submitted_by if for_owner else by),
             rerun_of=before,
         )
         services.enter(submission=submission, entrances=entrances, charged=not for_owner)
@@ -49,6 +51,11 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
             details={"submission": str(submission.pk), "charged": not for_owner},
         )
     return submission
+
+
+def _team_of(first: Submission, *, submitter: User) -> Team | None:
+    """The team that a re-run is for: the first one's, if its submitter still is in it."""
+    return first.team if is_member(user_id=submitter.pk, team_id=first.team_id) else None
 
 
 def _todays_suite(evaluation: Evaluation) -> Suite:

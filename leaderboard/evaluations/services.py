@@ -12,7 +12,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from evaluator.records import Outcome, Reason
-from leaderboard.accounts.models import User
+from leaderboard.accounts.models import Team, User
+from leaderboard.accounts.teams import teams_of
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.catalog.models import Suite, Task
@@ -43,6 +44,8 @@ class SubmissionData:
 
     planner: PlannerData
     suites: Sequence[str]
+    team: str = ""
+    """Slug of the team that it is for; empty: for the user alone."""
 
 
 def submit(*, user: User, data: SubmissionData) -> Submission:
@@ -54,23 +57,24 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
 
     Raises:
         FieldErrors: something entered is wrong; nothing was changed.
-        QuotaExceededError: the user has none left today; nothing was changed.
+        QuotaExceededError: user or team has none left today; nothing was changed.
     """
     suites, errors = _find_suites(data.suites)
-    errors = {**check_planner(data.planner), **errors}
+    team, wrong_team = _find_team(user=user, slug=data.team)
+    errors = {**check_planner(data.planner), **errors, **wrong_team}
     if errors:
         raise FieldErrors(errors)
     entrances = look_up(suites)
     with transaction.atomic():
         planner = enter_planner(owner=user, data=data.planner)
-        submission = Submission.objects.create(planner=planner, submitted_by=user)
+        submission = Submission.objects.create(planner=planner, submitted_by=user, team=team)
         enter(submission=submission, entrances=entrances)
         record(
             by=user,
             action=Action.SUBMITTED,
             target=submission,
             label=planner.name,
-            details={"suites": [entrance.suite.slug for entrance in entrances]},
+            details={"suites": [entrance.suite.slug for entrance in entrances], "team": data.team},
         )
     return submission
 
@@ -107,12 +111,12 @@ def enter(*, submission: Submission, entrances: Sequence[Entrance], charged: boo
     """Queue one evaluation of the submission for each of these suites, within the present transaction.
 
     Raises:
-        QuotaExceededError: the user has none left today; the transaction must be rolled back.
+        QuotaExceededError: user or team has none left today; the transaction must be rolled back.
     """
     for entrance in entrances:
         evaluation = _queue(submission=submission, entrance=entrance)
         if charged:
-            charge(user=submission.submitted_by, evaluation=evaluation)
+            charge(user=submission.submitted_by, team=submission.team, evaluation=evaluation)
 
 
 def _find_suites(slugs: Sequence[str]) -> tuple[list[Suite], dict[str, list[str]]]:
@@ -125,6 +129,15 @@ def _find_suites(slugs: Sequence[str]) -> tuple[list[Suite], dict[str, list[str]
         known = ", ".join(Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True))
         return [], {"suites": [f"There is no suite {unknown[0]!r}; there are: {known or 'none yet'}."]}
     return [found[slug] for slug in slugs], {}
+
+
+def _find_team(*, user: User, slug: str) -> tuple[Team | None, dict[str, list[str]]]:
+    if not slug:
+        return None, {}
+    team = teams_of(user).filter(slug=slug).first()
+    if team is None:
+        return None, {"team": [f"You are in no team {slug!r}."]}
+    return team, {}
 
 
 def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:

@@ -181,7 +181,7 @@ def _act(*, request: HttpRequest, evaluation_id: UUID, do: Callable[..., Any], s
 
 def _evaluation(evaluation_id: UUID) -> Evaluation:
     related = Evaluation.objects.select_related(
-        "suite", "submission__planner__owner", "submission__rerun_of", "own_worker_run"
+        "suite", "submission__planner__owner", "submission__rerun_of", "submission__team", "own_worker_run"
     )
     return get_object_or_404(related, pk=evaluation_id)
 

@@ -10,10 +10,10 @@ from leaderboard.quotas.models import QuotaBalance, QuotaEntry
 class QuotaEntryAdmin(ReadOnlyAdmin):
     """Charges and refunds."""
 
-    list_display = ("created", "user", "suite", "day", "amount", "reason", "evaluation")
+    list_display = ("created", "user", "team", "suite", "day", "amount", "reason", "evaluation")
     list_filter = ("reason", "suite", "day")
-    list_select_related = ("user", "evaluation")
-    search_fields = ("user__username", "=evaluation__id")
+    list_select_related = ("user", "team", "evaluation")
+    search_fields = ("user__username", "team__slug", "=evaluation__id")
     ordering = ("-created",)
 
 
@@ -21,8 +21,8 @@ class QuotaEntryAdmin(ReadOnlyAdmin):
 class QuotaBalanceAdmin(ReadOnlyAdmin):
     """What was used of a day."""
 
-    list_display = ("day", "user", "suite", "used", "charged")
+    list_display = ("day", "user", "team", "suite", "used", "charged")
     list_filter = ("day", "suite")
-    list_select_related = ("user",)
-    search_fields = ("user__username",)
+    list_select_related = ("user", "team")
+    search_fields = ("user__username", "team__slug")
     ordering = ("-day", "user")
