@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from leaderboard.accounts.teams import NotAllowedError
+from leaderboard.evaluations.idempotency import KeyReusedError, WrongKeyError
 from leaderboard.evaluations.leases import AttemptEndedError, IncompleteError
 from leaderboard.evaluations.library import NOT_READY, NotReadyError
 from leaderboard.evaluations.results import ObjectsMissingError, RecordsRefusedError
@@ -43,6 +44,11 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
             return Response(body, status=status.HTTP_409_CONFLICT)
         case AttemptEndedError():
             return Response({"detail": str(error), "code": error.state.value}, status=status.HTTP_409_CONFLICT)
+        case WrongKeyError():
+            return Response({"Idempotency-Key": [str(error)]}, status=status.HTTP_400_BAD_REQUEST)
+        case KeyReusedError():
+            body = {"detail": str(error), "code": "idempotency_key_reused"}
+            return Response(body, status=status.HTTP_422_UNPROCESSABLE_ENTITY)
         case NotAllowedError():
             return Response({"detail": str(error), "code": "not_allowed"}, status=status.HTTP_403_FORBIDDEN)
         case NotPossibleError():

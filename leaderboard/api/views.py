@@ -1,6 +1,7 @@
 """The API for people and pipelines. What happens is in the services; here it is only read and shown."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -29,6 +30,7 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import services
 from leaderboard.evaluations.acting import acted_on_by, may_act
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
+from leaderboard.evaluations.idempotency import submit_once
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.rerunning import rerun
@@ -42,6 +44,16 @@ _CONFLICT = OpenApiResponse(OpenApiTypes.OBJECT, description="The evaluation's s
 _NO_QUOTA = OpenApiResponse(OpenApiTypes.OBJECT, description="The quota of today is used up; see `Retry-After`.")
 
 _NOT_READY = OpenApiResponse(OpenApiTypes.OBJECT, description="The site cannot evaluate at present.")
+
+_REUSED = OpenApiResponse(OpenApiTypes.OBJECT, description="The `Idempotency-Key` came before with another request.")
+
+_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="Up to 255 characters of your own. The same request with the same key within 24 hours gives the first "
+    "answer's submission, with `Idempotent-Replayed: true`, and submits nothing.",
+)
 
 
 def _evaluations() -> QuerySet[Evaluation]:
@@ -67,7 +79,11 @@ class SubmissionsView(generics.ListCreateAPIView[Submission]):
             return Submission.objects.none()
         return _submissions().filter(acted_on_by(self.request.user)).order_by("-created", "pk")
 
-    @extend_schema(request=shapes.SubmissionInput, responses={201: shapes.SubmissionOutput, 429: _NO_QUOTA})
+    @extend_schema(
+        parameters=[_KEY],
+        request=shapes.SubmissionInput,
+        responses={201: shapes.SubmissionOutput, 422: _REUSED, 429: _NO_QUOTA, 503: _NOT_READY},
+    )
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # noqa: ARG002 - the base class's
         body = shapes.SubmissionInput(data=request.data)
         body.is_valid(raise_exception=True)
@@ -76,13 +92,23 @@ class SubmissionsView(generics.ListCreateAPIView[Submission]):
             suites=body.validated_data["suites"],
             team=body.validated_data["team"],
         )
+        submit = submit_for_own_worker if body.validated_data["own_worker"] else services.submit
         try:
-            submit = submit_for_own_worker if body.validated_data["own_worker"] else services.submit
-            submission = submit(user=request.user, data=data)
+            return _submitted(
+                request=request, asked=body.validated_data, submit=lambda: submit(user=request.user, data=data)
+            )
         except FieldErrors as error:
             raise FieldValidationError(_nested(error)) from error
-        shown = shapes.SubmissionOutput(_submissions().get(pk=submission.pk), context=self.get_serializer_context())
-        return Response(shown.data, status=status.HTTP_201_CREATED)
+
+
+def _submitted(*, request: Request, asked: Any, submit: Callable[[], Submission]) -> Response:
+    """Submit once for each `Idempotency-Key`, and answer with the submission."""
+    once = submit_once(
+        user=request.user, key=request.headers.get("Idempotency-Key"), request=[request.path, asked], submit=submit
+    )
+    shown = shapes.SubmissionOutput(_submissions().get(pk=once.submission.pk), context={"request": request})
+    headers = {"Idempotent-Replayed": "true"} if once.repeated else {}
+    return Response(shown.data, status=status.HTTP_201_CREATED, headers=headers)
 
 
 def _nested(error: FieldErrors) -> dict[str, Any]:
@@ -250,15 +276,15 @@ class RerunView(APIView):
     throttle_scope = "submissions"
 
     @extend_schema(
-        request=None, responses={201: shapes.SubmissionOutput, 409: _CONFLICT, 429: _NO_QUOTA, 503: _NOT_READY}
+        parameters=[_KEY],
+        request=None,
+        responses={201: shapes.SubmissionOutput, 409: _CONFLICT, 422: _REUSED, 429: _NO_QUOTA, 503: _NOT_READY},
     )
     def post(self, request: Request, evaluation_id: UUID) -> Response:
         """Its evaluation names this one in `rerun_of`; it is charged to the quota like any other."""
         evaluation = get_object_or_404(_evaluations(), pk=evaluation_id)
         self.check_object_permissions(request, evaluation)
-        submission = rerun(evaluation, by=request.user)
-        shown = shapes.SubmissionOutput(_submissions().get(pk=submission.pk), context={"request": request})
-        return Response(shown.data, status=status.HTTP_201_CREATED)
+        return _submitted(request=request, asked=None, submit=lambda: rerun(evaluation, by=request.user))
 
 
 class QuotaView(APIView):

@@ -33,6 +33,24 @@ class Submission(models.Model):
         return str(self.id)
 
 
+class IdempotencyKey(models.Model):
+    """A key that came with a request to submit, and what the request made (`idempotency.py`)."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="idempotency_keys")
+    key = models.CharField(max_length=255)
+    digest = models.CharField(max_length=64)
+    """Of the request, to know it again."""
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, null=True)
+    """Null only within the transaction that makes it."""
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "key"], name="one_request_per_user_and_key")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.key}"
+
+
 class EvaluationState(models.TextChoices):
     """Where an evaluation stands. The last three are final."""
 
