@@ -3,7 +3,7 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
-from leaderboard.api import teams, views, worker, workers
+from leaderboard.api import teams, views, webhooks, worker, workers
 
 app_name = "api"
 
@@ -37,6 +37,9 @@ urlpatterns = [
     path("teams/<slug:slug>/members/<str:username>/", teams.MemberView.as_view(), name="member"),
     path("teams/<slug:slug>/accept/", teams.AcceptView.as_view(), name="accept-invitation"),
     path("teams/<slug:slug>/owner/", teams.OwnerView.as_view(), name="owner"),
+    path("webhooks/", webhooks.WebhooksView.as_view(), name="webhooks"),
+    path("webhooks/<uuid:webhook_id>/", webhooks.WebhookView.as_view(), name="webhook"),
+    path("webhooks/<uuid:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),
     path("worker/lease/", worker.LeaseView.as_view(), name="lease"),
     path(f"{_ATTEMPT}heartbeat/", worker.HeartbeatView.as_view(), name="heartbeat"),
     path(f"{_ATTEMPT}objects/missing/", worker.MissingObjectsView.as_view(), name="missing-objects"),

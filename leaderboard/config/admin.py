@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 
 ROWS_PER_PAGE = 50
@@ -28,6 +29,10 @@ class OperatorsSite(admin.AdminSite):
         if request.user.is_authenticated:
             raise PermissionDenied
         return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
+        """The site's own page, for the same reason."""
+        return redirect("account_change_password")
 
 
 site = OperatorsSite()
@@ -58,6 +63,12 @@ class ReadOnlyAdmin(_ForOperators, admin.ModelAdmin):
     list_per_page = ROWS_PER_PAGE
     show_full_result_count = False
     actions_selection_counter = True
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:  # noqa: ARG002 - Django's signature
+        """Everything there is, also what no form could change, such as ids and times."""
+        if self.fields:
+            return list(self.fields)
+        return [field.name for field in self.model._meta.fields if field.name not in (self.exclude or ())]
 
 
 class ReadOnlyInline(_ForOperators, admin.TabularInline):
