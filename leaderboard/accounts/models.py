@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.db.models.functions import Lower
 
 
 class User(AbstractUser):
@@ -21,6 +22,9 @@ class Team(models.Model):
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=80)
     created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(Lower("name"), name="one_team_per_name")]
 
     def __str__(self) -> str:
         return self.name

@@ -27,7 +27,7 @@ def create_team(*, owner: User, slug: str, name: str) -> Team:
     """Make a team with one member, its owner.
 
     Raises:
-        FieldErrors: slug or name is not possible, the slug is taken, or the user owns too many teams.
+        FieldErrors: slug or name is not possible or taken, or the user owns too many teams.
     """
     slug, name = slug.strip(), name.strip()
     if errors := _check(owner=owner, slug=slug, name=name):
@@ -38,7 +38,7 @@ def create_team(*, owner: User, slug: str, name: str) -> Team:
             Membership.objects.create(team=team, user=owner, role=Role.OWNER)
             _note(by=owner, action=Action.TEAM_MADE, team=team)
     except IntegrityError as error:
-        raise FieldErrors({"slug": [f"There is a team {slug!r} already: choose another short name."]}) from error
+        raise FieldErrors(_taken(slug=slug, name=name)) from error
     return team
 
 
@@ -54,6 +54,13 @@ def _check(*, owner: User, slug: str, name: str) -> dict[str, list[str]]:
     elif Membership.objects.filter(user=owner, role=Role.OWNER).count() >= MOST_OWNED:
         errors["slug"] = [f"You own {MOST_OWNED} teams, the most there may be: hand one over first."]
     return errors
+
+
+def _taken(*, slug: str, name: str) -> dict[str, list[str]]:
+    """What another team has already: boards show the name alone, so that this, too, is one team's."""
+    if Team.objects.filter(slug=slug).exists():
+        return {"slug": [f"There is a team {slug!r} already: choose another short name."]}
+    return {"name": [f"There is a team {name!r} already: choose another name."]}
 
 
 def _is_slug(slug: str) -> bool:

@@ -33,15 +33,22 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
     ).get(pk=evaluation.pk)
     entrances = services.look_up([_todays_suite(before)])
     first = before.submission
+    submitter = first.submitted_by if for_owner else by
+    own_worker = runs_on_own_worker(before.pk)
+    if own_worker and first.planner.endpoint_url and submitter.pk != first.planner.owner_id:
+        raise NotPossibleError(
+            "Only the planner's owner can run this again: it would run on your own worker, which would be told the "
+            "planner's address."
+        )
     with transaction.atomic():
         submission = Submission.objects.create(
             planner=first.planner,
-            submitted_by=first.submitted_by if for_owner else by,
-            team=_team_of(first, submitter=first.submitted_by if for_owner else by),
+            submitted_by=submitter,
+            team=_team_of(first, submitter=submitter),
             rerun_of=before,
         )
         services.enter(submission=submission, entrances=entrances, charged=not for_owner)
-        if runs_on_own_worker(before.pk):
+        if own_worker:
             mark(submission)
         record(
             by=by,

@@ -45,6 +45,11 @@ class TestRules:
         with pytest.raises(FieldErrors, match="There is a team 'lab' already"):
             teams.create_team(owner=make_user(), slug="lab", name="Another")
 
+    def test_so_is_a_name_since_boards_show_nothing_else(self):
+        make_team(name="The Lab")
+        with pytest.raises(FieldErrors, match="There is a team 'THE LAB' already"):
+            teams.create_team(owner=make_user(), slug="another", name="THE LAB")
+
     def test_only_the_owner_invites_removes_and_hands_over(self):
         ada, bea, eve = make_user("ada"), make_user("bea"), make_user("eve")
         team = make_team(ada, bea)

@@ -9,8 +9,9 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.rerunning import rerun
 from leaderboard.quotas.models import ALL_SUITES, QuotaBalance, QuotaEntry
 from leaderboard.quotas.services import QuotaExceededError
+from leaderboard.workers.own import submit_for_own_worker
 from tests.leaderboard.api.helpers import client_of
-from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
+from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user, planner_data
 from tests.leaderboard.pages import factories as pages
 from tests.leaderboard.threads import in_threads
 
@@ -99,8 +100,6 @@ def test_members_who_submit_at_once_never_exceed_the_team_s_quota_nor_wait_for_e
     turns = iter([person for person in people for _ in range(2)])
 
     def submit() -> None:
-        from tests.leaderboard.factories import planner_data
-
         data = services.SubmissionData(planner=planner_data(), suites=[one.slug for one in suites], team=team.slug)
         try:
             submission = services.submit(user=next(turns), data=data)
@@ -154,6 +153,17 @@ class TestActing:
         again = rerun(first.evaluations.get(), by=bea)
         assert (again.submitted_by, again.team, again.planner) == (bea, team, first.planner)
         assert used(user=bea)[ALL_SUITES] == used(team=team)[ALL_SUITES] == 1
+
+    def test_an_address_does_not_get_to_another_member_s_worker(self):
+        ada, bea = make_user("ada"), make_user("bea")
+        team = make_team(ada, bea)
+        endpoint = {"kind": "endpoint", "bundled_name": "", "endpoint_url": "https://planner.example.org/plan"}
+        data = services.SubmissionData(planner=planner_data(**endpoint), suites=[make_suite().slug], team=team.slug)
+        first = submit_for_own_worker(user=ada, data=data).evaluations.get()
+        services.cancel(first, by=ada)
+        with pytest.raises(services.NotPossibleError, match="Only the planner's owner"):
+            rerun(first, by=bea)
+        assert rerun(first, by=ada).submitted_by == ada
 
     def test_the_board_names_the_team(self, client):
         suite = pages.make_suite()
