@@ -21,7 +21,7 @@ def test_an_operator_reads_everything_and_is_told_of_each_action(arena, page):  
     subprocess.run([sys.executable, "manage.py", *make], cwd=ROOT, env=environment, check=True, timeout=120)
 
     page.goto(f"{arena.url}/admin/")
-    page.get_by_label("Username").fill("operator")
+    page.get_by_label("Login").fill("operator")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("main").get_by_role("button", name="Sign in").click()
     expect(page).to_have_url(f"{arena.url}/admin/")
