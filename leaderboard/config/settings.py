@@ -212,8 +212,7 @@ WHITENOISE_USE_FINDERS = DEBUG
 
 LANGUAGE_CODE = "en"
 USE_I18N = False
-DATE_FORMAT = "Y-m-d"
-DATETIME_FORMAT = "Y-m-d H:i:s"
+FORMAT_MODULE_PATH = "leaderboard.config.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
 

@@ -91,6 +91,10 @@ class TestReading:
         html = client.get(EVALUATIONS, {"submission__submitted_by__id__exact": second.submission.submitted_by_id})
         assert str(first.pk) not in html.content.decode()
 
+    def test_times_are_written_as_everywhere_on_the_site(self, client, operator):
+        evaluation = make_evaluation()
+        assert f"{evaluation.created:%Y-%m-%d %H:%M:%S}" in client.get(EVALUATIONS).content.decode()
+
     def test_a_state_cannot_be_written(self, client, operator):
         evaluation = make_evaluation()
         answer = client.post(f"{EVALUATIONS}{evaluation.pk}/change/", {"state": "completed"})
