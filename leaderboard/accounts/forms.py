@@ -1,4 +1,4 @@
-"""The form that makes a token. The rules stand in `services.py`."""
+"""Forms about tokens and teams. The rules stand in `services.py` and `teams.py`."""
 
 from django import forms
 
@@ -6,7 +6,17 @@ from leaderboard.accounts.services import DEFAULT_DAYS, LONGEST_DAYS
 from leaderboard.field_errors import FieldErrors
 
 
-class TokenForm(forms.Form):
+class ServiceForm(forms.Form):
+    """A form that shows what a service found wrong."""
+
+    def show(self, problems: FieldErrors) -> None:
+        """Put the service's errors beside their fields."""
+        for field, texts in problems.errors.items():
+            for text in texts:
+                self.add_error(field if field in self.fields else None, text)
+
+
+class TokenForm(ServiceForm):
     """How long a new token lasts."""
 
     days = forms.IntegerField(
@@ -16,8 +26,17 @@ class TokenForm(forms.Form):
         widget=forms.NumberInput(attrs={"class": "short"}),
     )
 
-    def show(self, problems: FieldErrors) -> None:
-        """Put the service's errors beside their fields."""
-        for field, texts in problems.errors.items():
-            for text in texts:
-                self.add_error(field if field in self.fields else None, text)
+
+class TeamForm(ServiceForm):
+    """A team to make."""
+
+    name = forms.CharField(label="Name", help_text="Stands on the boards beside what is submitted for the team.")
+    slug = forms.CharField(
+        label="Short name", help_text="For addresses and the API: lower-case letters, digits and '-', such as plan-lab."
+    )
+
+
+class InviteForm(ServiceForm):
+    """Somebody to invite."""
+
+    username = forms.CharField(label="User name", help_text="They are in the team as soon as they accept.")

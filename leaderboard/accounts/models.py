@@ -1,7 +1,9 @@
-"""People who submit planners."""
+"""People who submit planners, and the teams that they submit for."""
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.db.models.functions import Lower
 
 
 class User(AbstractUser):
@@ -12,3 +14,60 @@ class User(AbstractUser):
 
     class Meta(AbstractUser.Meta):
         constraints = [models.CheckConstraint(condition=models.Q(queue_weight__gte=1), name="a_weight_is_at_least_one")]
+
+
+class Team(models.Model):
+    """People who submit together: what is submitted for a team, each of its members may act on."""
+
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=80)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(Lower("name"), name="one_team_per_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Role(models.TextChoices):
+    """What a member may do beyond submitting and acting for the team."""
+
+    OWNER = "owner", "Owner"
+    """Invites and removes members, and hands the team over. Every team has exactly one."""
+    MEMBER = "member", "Member"
+
+
+class Membership(models.Model):
+    """That somebody is in a team, with their own consent."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
+    joined = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["team", "user"], name="one_membership_per_team_and_user"),
+            models.UniqueConstraint(
+                fields=["team"], condition=models.Q(role="owner"), name="a_team_has_at_most_one_owner"
+            ),
+            models.CheckConstraint(condition=models.Q(role__in=Role.values), name="a_member_has_a_known_role"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.team}"
+
+
+class Invitation(models.Model):
+    """That a team wants somebody, who has not answered yet."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="invitations")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "user"], name="one_invitation_per_team_and_user")]
+
+    def __str__(self) -> str:
+        return f"{self.user} to {self.team}"

@@ -1,18 +1,22 @@
-"""Personal API tokens. The page and the API use the same functions."""
+"""Personal API tokens, and the weights of users. Pages, API and admin use the same functions."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from knox.models import AuthToken
 
 from leaderboard.accounts.models import User
+from leaderboard.audit.models import Action
+from leaderboard.audit.services import record
 from leaderboard.field_errors import FieldErrors
 
 DEFAULT_DAYS = 90
 LONGEST_DAYS = 365
 MOST_TOKENS = 20
+LARGEST_WEIGHT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,9 @@ def create_token(*, user: User, days: int = DEFAULT_DAYS) -> NewToken:
         raise FieldErrors({"days": [f"A token lasts 1 to {LONGEST_DAYS} days."]})
     if tokens_of(user).count() >= MOST_TOKENS:
         raise FieldErrors({"days": [f"You have {MOST_TOKENS} tokens, the most there may be: delete one first."]})
-    row, token = AuthToken.objects.create(user=user, expiry=timedelta(days=days))
+    with transaction.atomic():
+        row, token = AuthToken.objects.create(user=user, expiry=timedelta(days=days))
+        _note(action=Action.TOKEN_MADE, row=row)
     return NewToken(id=row.token_key, token=token, expires=row.expiry)
 
 
@@ -45,5 +51,29 @@ def tokens_of(user: User) -> QuerySet[AuthToken]:
 
 def revoke_token(*, user: User, token_id: str) -> bool:
     """End a token of the user. False if the user has no such token."""
-    deleted, _ = AuthToken.objects.filter(user=user, token_key=token_id).delete()
-    return deleted > 0
+    with transaction.atomic():
+        row = AuthToken.objects.select_for_update().filter(user=user, token_key=token_id).first()
+        if row is None:
+            return False
+        _note(action=Action.TOKEN_REVOKED, row=row)
+        row.delete()
+    return True
+
+
+def set_weight(*, user: User, weight: int, by: User | None = None) -> None:
+    """Give a user another share of the workers; `by` is None for a command on the operator's own machine.
+
+    Raises:
+        ValueError: the weight is not in [1, 1000].
+    """
+    if not 1 <= weight <= LARGEST_WEIGHT:
+        raise ValueError(f"Give a weight from 1 to {LARGEST_WEIGHT}.")
+    with transaction.atomic():
+        before = User.objects.select_for_update().get(pk=user.pk).queue_weight
+        User.objects.filter(pk=user.pk).update(queue_weight=weight)
+        record(by=by, action=Action.WEIGHT_SET, target=user, details={"before": before, "after": weight})
+
+
+def _note(*, action: Action, row: AuthToken) -> None:
+    """Tell the audit log of a token by what it begins with: its primary key is the hash that it is known by."""
+    record(by=row.user, action=action, target=row, target_id=row.token_key, label=f"{row.token_key}...")

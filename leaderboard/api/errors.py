@@ -9,8 +9,10 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from leaderboard.accounts.teams import NotAllowedError
+from leaderboard.evaluations.idempotency import KeyReusedError, WrongKeyError
 from leaderboard.evaluations.leases import AttemptEndedError, IncompleteError
-from leaderboard.evaluations.library import NotReadyError
+from leaderboard.evaluations.library import NOT_READY, NotReadyError
 from leaderboard.evaluations.results import ObjectsMissingError, RecordsRefusedError
 from leaderboard.evaluations.services import NotPossibleError
 from leaderboard.field_errors import FieldErrors
@@ -42,6 +44,13 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
             return Response(body, status=status.HTTP_409_CONFLICT)
         case AttemptEndedError():
             return Response({"detail": str(error), "code": error.state.value}, status=status.HTTP_409_CONFLICT)
+        case WrongKeyError():
+            return Response({"Idempotency-Key": [str(error)]}, status=status.HTTP_400_BAD_REQUEST)
+        case KeyReusedError():
+            body = {"detail": str(error), "code": "idempotency_key_reused"}
+            return Response(body, status=status.HTTP_422_UNPROCESSABLE_ENTITY)
+        case NotAllowedError():
+            return Response({"detail": str(error), "code": "not_allowed"}, status=status.HTTP_403_FORBIDDEN)
         case NotPossibleError():
             return Response({"detail": str(error), "code": "not_possible"}, status=status.HTTP_409_CONFLICT)
         case QuotaExceededError():
@@ -49,6 +58,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
                 "detail": str(error),
                 "code": "quota_exceeded",
                 "suite": error.suite,
+                "team": error.team.slug if error.team else "",
                 "limit": error.limit,
                 "free_at": error.free_at.isoformat(),
             }
@@ -56,7 +66,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
             return Response(body, status=status.HTTP_429_TOO_MANY_REQUESTS, headers=headers)
         case NotReadyError():
             logger.error("%s", error)
-            body = {"detail": "This site cannot evaluate at present; its operator has been told.", "code": "not_ready"}
+            body = {"detail": NOT_READY, "code": "not_ready"}
             return Response(body, status=status.HTTP_503_SERVICE_UNAVAILABLE)
     return exception_handler(error, context) or _unexpected(error, context)
 

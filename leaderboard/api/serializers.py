@@ -6,6 +6,7 @@ from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from leaderboard.accounts.models import Team
 from leaderboard.accounts.services import DEFAULT_DAYS
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
@@ -35,6 +36,12 @@ class SubmissionInput(serializers.Serializer[Any]):
 
     planner = PlannerInput()
     suites = serializers.ListField(child=serializers.CharField(), help_text="Slugs of suites, such as `openagi`.")
+    team = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Slug of a team of yours that it is for: charged for it too, and its members may act on it.",
+    )
     own_worker = serializers.BooleanField(
         required=False,
         default=False,
@@ -94,6 +101,18 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
     own_worker = serializers.SerializerMethodField(
         help_text="Whether its owner's own worker measured it. Such results are not ranked."
     )
+    team = serializers.CharField(
+        source="submission.team.slug", read_only=True, default=None, allow_null=True, help_text="Slug of its team."
+    )
+    rerun_of = serializers.UUIDField(
+        source="submission.rerun_of_id",
+        read_only=True,
+        allow_null=True,
+        help_text="The evaluation that this one runs again.",
+    )
+    reruns = serializers.PrimaryKeyRelatedField[Submission](
+        many=True, read_only=True, help_text="Submissions that run this evaluation again."
+    )
     done = serializers.IntegerField(read_only=True, help_text="Tasks that have ended, `not_run` ones included.")
     url = serializers.SerializerMethodField()
 
@@ -103,7 +122,7 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
             "id", "submission", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split",
             "samples", "planner", "state", "state_label", "final", "reason", "reason_text", "state_since",
             "tasks_total", "tasks_not_run", "done", "summary", "provenance", "created", "finished",
-            "own_worker", "url",
+            "own_worker", "team", "rerun_of", "reruns", "url",
         ]  # fmt: skip
         read_only_fields = fields
 
@@ -125,11 +144,12 @@ class SubmissionOutput(serializers.ModelSerializer[Submission]):
 
     planner = PlannerOutput(read_only=True)
     submitted_by = serializers.CharField(source="submitted_by.username", read_only=True)
+    team = serializers.SlugRelatedField[Team](slug_field="slug", read_only=True)
     evaluations = EvaluationOutput(many=True, read_only=True)
 
     class Meta:
         model = Submission
-        fields = ["id", "planner", "submitted_by", "created", "evaluations"]
+        fields = ["id", "planner", "submitted_by", "team", "created", "rerun_of", "evaluations"]
         read_only_fields = fields
 
 
@@ -205,8 +225,9 @@ class BoardOutput(serializers.Serializer[Any]):
 
 
 class QuotaOutput(serializers.Serializer[Any]):
-    """What a user has used today."""
+    """What a user or team has used today."""
 
+    team = serializers.CharField(read_only=True, help_text="Slug; empty: the user's own quota.")
     suite = serializers.CharField(read_only=True)
     limit = serializers.IntegerField(read_only=True, allow_null=True, help_text="Null: any number.")
     used = serializers.IntegerField(read_only=True)

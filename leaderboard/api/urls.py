@@ -3,7 +3,7 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
-from leaderboard.api import views, worker, workers
+from leaderboard.api import teams, views, webhooks, worker, workers
 
 app_name = "api"
 
@@ -22,6 +22,7 @@ urlpatterns = [
     path(f"{_EVALUATION}resume/", views.ResumeView.as_view(), name="resume"),
     path(f"{_EVALUATION}accept/", views.AcceptView.as_view(), name="accept"),
     path(f"{_EVALUATION}cancel/", views.CancelView.as_view(), name="cancel"),
+    path(f"{_EVALUATION}rerun/", views.RerunView.as_view(), name="rerun"),
     path("quota/", views.QuotaView.as_view(), name="quota"),
     path("suites/", views.SuitesView.as_view(), name="suites"),
     path("suites/<slug:slug>/tasks/", views.TasksView.as_view(), name="tasks"),
@@ -30,6 +31,15 @@ urlpatterns = [
     path("tokens/<slug:token_id>/", views.TokenView.as_view(), name="token"),
     path("worker-tokens/", workers.WorkerTokensView.as_view(), name="worker-tokens"),
     path("worker-tokens/<uuid:token_id>/", workers.WorkerTokenView.as_view(), name="worker-token"),
+    path("teams/", teams.TeamsView.as_view(), name="teams"),
+    path("teams/<slug:slug>/", teams.TeamView.as_view(), name="team"),
+    path("teams/<slug:slug>/members/", teams.MembersView.as_view(), name="members"),
+    path("teams/<slug:slug>/members/<str:username>/", teams.MemberView.as_view(), name="member"),
+    path("teams/<slug:slug>/accept/", teams.AcceptView.as_view(), name="accept-invitation"),
+    path("teams/<slug:slug>/owner/", teams.OwnerView.as_view(), name="owner"),
+    path("webhooks/", webhooks.WebhooksView.as_view(), name="webhooks"),
+    path("webhooks/<uuid:webhook_id>/", webhooks.WebhookView.as_view(), name="webhook"),
+    path("webhooks/<uuid:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),
     path("worker/lease/", worker.LeaseView.as_view(), name="lease"),
     path(f"{_ATTEMPT}heartbeat/", worker.HeartbeatView.as_view(), name="heartbeat"),
     path(f"{_ATTEMPT}objects/missing/", worker.MissingObjectsView.as_view(), name="missing-objects"),

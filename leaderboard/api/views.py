@@ -1,6 +1,7 @@
 """The API for people and pipelines. What happens is in the services; here it is only read and shown."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -21,33 +22,50 @@ from rest_framework.views import APIView
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.records import Outcome
 from leaderboard.accounts.services import create_token, revoke_token, tokens_of
+from leaderboard.accounts.teams import teams_of
 from leaderboard.api import serializers as shapes
 from leaderboard.api.authentication import ApiTokenAuthentication, PasswordAuthentication
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import services
+from leaderboard.evaluations.acting import acted_on_by, may_act
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
+from leaderboard.evaluations.idempotency import submit_once
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.objects import server_store
+from leaderboard.evaluations.rerunning import rerun
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.services import PlannerData
-from leaderboard.quotas.services import quotas_of
+from leaderboard.quotas.services import quotas_of, quotas_of_teams
 from leaderboard.workers.own import submit_for_own_worker
 
 _CONFLICT = OpenApiResponse(OpenApiTypes.OBJECT, description="The evaluation's state does not allow this now.")
 
 _NO_QUOTA = OpenApiResponse(OpenApiTypes.OBJECT, description="The quota of today is used up; see `Retry-After`.")
 
+_NOT_READY = OpenApiResponse(OpenApiTypes.OBJECT, description="The site cannot evaluate at present.")
+
+_REUSED = OpenApiResponse(OpenApiTypes.OBJECT, description="The `Idempotency-Key` came before with another request.")
+
+_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="Up to 255 characters of your own. The same request with the same key within 24 hours gives the first "
+    "answer's submission, with `Idempotent-Replayed: true`, and submits nothing.",
+)
+
 
 def _evaluations() -> QuerySet[Evaluation]:
     related = Evaluation.objects.select_related(
-        "suite", "submission__planner__owner", "submission__submitted_by", "own_worker_run"
+        "suite", "submission__planner__owner", "submission__submitted_by", "submission__team", "own_worker_run"
     )
+    related = related.prefetch_related("reruns")
     return related.annotate(done=Count("results")).order_by("-created", "pk")
 
 
 class SubmissionsView(generics.ListCreateAPIView[Submission]):
-    """Submit a planner, or list one's own submissions."""
+    """Submit a planner, or list one's own submissions and those of one's teams."""
 
     serializer_class = shapes.SubmissionOutput
     permission_classes = [IsAuthenticated]
@@ -57,33 +75,51 @@ class SubmissionsView(generics.ListCreateAPIView[Submission]):
         return [ScopedRateThrottle()] if self.request.method == "POST" else []
 
     def get_queryset(self) -> QuerySet[Submission]:
-        return _submissions().filter(submitted_by=self.request.user.pk).order_by("-created", "pk")
+        if getattr(self, "swagger_fake_view", False):
+            return Submission.objects.none()
+        return _submissions().filter(acted_on_by(self.request.user)).order_by("-created", "pk")
 
-    @extend_schema(request=shapes.SubmissionInput, responses={201: shapes.SubmissionOutput, 429: _NO_QUOTA})
+    @extend_schema(
+        parameters=[_KEY],
+        request=shapes.SubmissionInput,
+        responses={201: shapes.SubmissionOutput, 422: _REUSED, 429: _NO_QUOTA, 503: _NOT_READY},
+    )
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # noqa: ARG002 - the base class's
         body = shapes.SubmissionInput(data=request.data)
         body.is_valid(raise_exception=True)
         data = services.SubmissionData(
-            planner=PlannerData(**body.validated_data["planner"]), suites=body.validated_data["suites"]
+            planner=PlannerData(**body.validated_data["planner"]),
+            suites=body.validated_data["suites"],
+            team=body.validated_data["team"],
         )
+        submit = submit_for_own_worker if body.validated_data["own_worker"] else services.submit
         try:
-            submit = submit_for_own_worker if body.validated_data["own_worker"] else services.submit
-            submission = submit(user=request.user, data=data)
+            return _submitted(
+                request=request, asked=body.validated_data, submit=lambda: submit(user=request.user, data=data)
+            )
         except FieldErrors as error:
             raise FieldValidationError(_nested(error)) from error
-        shown = shapes.SubmissionOutput(_submissions().get(pk=submission.pk), context=self.get_serializer_context())
-        return Response(shown.data, status=status.HTTP_201_CREATED)
+
+
+def _submitted(*, request: Request, asked: Any, submit: Callable[[], Submission]) -> Response:
+    """Submit once for each `Idempotency-Key`, and answer with the submission."""
+    once = submit_once(
+        user=request.user, key=request.headers.get("Idempotency-Key"), request=[request.path, asked], submit=submit
+    )
+    shown = shapes.SubmissionOutput(_submissions().get(pk=once.submission.pk), context={"request": request})
+    headers = {"Idempotent-Replayed": "true"} if once.repeated else {}
+    return Response(shown.data, status=status.HTTP_201_CREATED, headers=headers)
 
 
 def _nested(error: FieldErrors) -> dict[str, Any]:
     """The errors under the names that the fields have in the body: most are the planner's."""
-    outside = {field: texts for field, texts in error.errors.items() if field in {"suites", "own_worker"}}
+    outside = {field: texts for field, texts in error.errors.items() if field in {"suites", "own_worker", "team"}}
     planner = {field: texts for field, texts in error.errors.items() if field not in outside}
     return {**({"planner": planner} if planner else {}), **outside}
 
 
 def _submissions() -> QuerySet[Submission]:
-    return Submission.objects.select_related("planner__owner", "submitted_by").prefetch_related(
+    return Submission.objects.select_related("planner__owner", "submitted_by", "team").prefetch_related(
         Prefetch("evaluations", queryset=_evaluations())
     )
 
@@ -102,7 +138,7 @@ class SubmissionView(generics.RetrieveAPIView[Submission]):
     parameters=[
         OpenApiParameter("suite", str, description="Slug of a suite."),
         OpenApiParameter("state", str, enum=EvaluationState.values),
-        OpenApiParameter("mine", bool, description="Only the caller's own."),
+        OpenApiParameter("mine", bool, description="Only the caller's own and their teams'."),
     ]
 )
 class EvaluationsView(generics.ListAPIView[Evaluation]):
@@ -117,7 +153,8 @@ class EvaluationsView(generics.ListAPIView[Evaluation]):
         if state := self.request.query_params.get("state"):
             found = found.filter(state=_choice("state", state, EvaluationState.values))
         if self.request.query_params.get("mine", "").lower() in {"1", "true"}:
-            found = found.filter(submission__submitted_by=self.request.user.pk)
+            mine = Submission.objects.filter(acted_on_by(self.request.user)) if self.request.user.pk else ()
+            found = found.filter(submission__in=mine)
         return found
 
 
@@ -184,19 +221,19 @@ def _record(result: TaskResult, *, withheld: bool) -> Any:
     return {**record, "samples": []} if withheld else record
 
 
-class IsOwner(BasePermission):
-    """The caller submitted the evaluation."""
+class MayAct(BasePermission):
+    """The caller may act on the evaluation, as `evaluations.acting` says."""
 
     message = "Only the owner of an evaluation may do this."
 
     def has_object_permission(self, request: Request, view: Any, obj: Evaluation) -> bool:  # noqa: ARG002
-        return bool(request.user.pk == obj.submission.submitted_by_id)
+        return may_act(user=request.user, submission=obj.submission)
 
 
 class _ActionView(APIView):
     """Something that an evaluation's owner does."""
 
-    permission_classes = [IsAuthenticated, IsOwner]
+    permission_classes = [IsAuthenticated, MayAct]
 
     def act(self, evaluation: Evaluation) -> None:
         raise NotImplementedError
@@ -214,32 +251,54 @@ class ResumeView(_ActionView):
     """Run the tasks again that failed for reasons that are not the planner's."""
 
     def act(self, evaluation: Evaluation) -> None:
-        services.resume(evaluation)
+        services.resume(evaluation, by=self.request.user)
 
 
 class AcceptView(_ActionView):
     """Let these tasks count as faults of the planner."""
 
     def act(self, evaluation: Evaluation) -> None:
-        services.accept(evaluation)
+        services.accept(evaluation, by=self.request.user)
 
 
 class CancelView(_ActionView):
     """End the evaluation."""
 
     def act(self, evaluation: Evaluation) -> None:
-        services.cancel(evaluation)
+        services.cancel(evaluation, by=self.request.user)
+
+
+class RerunView(APIView):
+    """Submit the planner of an evaluation that has ended once more, for the same suite under today's conditions."""
+
+    permission_classes = [IsAuthenticated, MayAct]
+    throttle_classes = [ScopedRateThrottle]
+    throttle_scope = "submissions"
+
+    @extend_schema(
+        parameters=[_KEY],
+        request=None,
+        responses={201: shapes.SubmissionOutput, 409: _CONFLICT, 422: _REUSED, 429: _NO_QUOTA, 503: _NOT_READY},
+    )
+    def post(self, request: Request, evaluation_id: UUID) -> Response:
+        """Its evaluation names this one in `rerun_of`; it is charged to the quota like any other."""
+        evaluation = get_object_or_404(_evaluations(), pk=evaluation_id)
+        self.check_object_permissions(request, evaluation)
+        return _submitted(request=request, asked=None, submit=lambda: rerun(evaluation, by=request.user))
 
 
 class QuotaView(APIView):
-    """What the caller may still submit today: of all suites together (`suite` is empty), and of each."""
+    """What the caller may still submit today, and for each of their teams (`team`): of all suites together (`suite` is
+    empty), and of each."""
 
     permission_classes = [IsAuthenticated]
 
     @extend_schema(responses=shapes.QuotaOutput(many=True))
     def get(self, request: Request) -> Response:
-        suites = Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True)
-        return Response(shapes.QuotaOutput(quotas_of(user=request.user, suites=list(suites)), many=True).data)
+        suites = list(Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True))
+        own = quotas_of(user=request.user, suites=suites)
+        of_teams = quotas_of_teams(teams=list(teams_of(request.user)), suites=suites)
+        return Response(shapes.QuotaOutput([*own, *of_teams], many=True).data)
 
 
 class SuitesView(generics.ListAPIView[Suite]):

@@ -6,7 +6,8 @@ A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": 
      "planner": "gold", "kind": "bundled", "owner": "ada",
      "evaluation": "6d0c...", "finished": "2026-11-20T10:00:00+00:00", "samples": 8,
      "metrics": {"overall": {"mean": 0.71, "low": 0.65, "high": 0.77, "tasks": 30}},
-     "outcomes": {"scored": 30, "not_run": 155}}
+     "outcomes": {"scored": 30, "not_run": 155},
+     "team": "Plan Lab"}                             (only if it was submitted for a team)
 
 `rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. `rank_low` and
 `rank_high` are the ranks that the 95 % intervals leave open: a row certainly lies behind another only if the other's
@@ -41,6 +42,8 @@ class Entry(NamedTuple):
     finished: str
     """ISO 8601 with offset."""
     samples: int
+    team: str = ""
+    """Name of the team that it was submitted for, if it was for one."""
 
 
 class RankedEntry(NamedTuple):
@@ -109,6 +112,8 @@ def to_row(ranked: RankedEntry) -> dict[str, Any]:
         "samples": entry.samples,
         "metrics": {key: value._asdict() for key, value in entry.metrics.items()},
         "outcomes": dict(entry.outcomes),
+        # Left out where there is none, so that boards without teams keep their digests.
+        **({"team": entry.team} if entry.team else {}),
     }
 
 

@@ -103,7 +103,7 @@ def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
         Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED, **conditions._asdict())
         # What its owner's own worker measured is not ranked: nobody has verified it.
         .filter(own_worker_run__isnull=True)
-        .select_related("submission__planner__owner")
+        .select_related("submission__planner__owner", "submission__team")
         .order_by("finished", "pk")
     )
     metric = primary_metric(suite)
@@ -133,4 +133,5 @@ def _entry(evaluation: Evaluation) -> Entry:
         outcomes={key: count for key, count in evaluation.summary.get("outcomes", {}).items() if count},
         finished=finished.isoformat(),
         samples=evaluation.samples,
+        team=evaluation.submission.team.name if evaluation.submission.team else "",
     )

@@ -57,6 +57,7 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
 # --- Applications -----------------------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
+    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -71,6 +72,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "csp",
     "leaderboard.accounts",
+    "leaderboard.audit",
     "leaderboard.catalog",
     "leaderboard.planners",
     "leaderboard.evaluations",
@@ -211,6 +213,7 @@ WHITENOISE_USE_FINDERS = DEBUG
 
 LANGUAGE_CODE = "en"
 USE_I18N = False
+FORMAT_MODULE_PATH = "leaderboard.config.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
 
@@ -305,6 +308,12 @@ LEASE_SECONDS = env.integer("PLANARENA_LEASE_SECONDS", default=60, least=3)
 QUOTA_PER_SUITE_AND_DAY = env.integer("PLANARENA_QUOTA_PER_SUITE_AND_DAY", default=0 if DEMO else 50, least=0)
 """Evaluations of one suite that a user may submit in a day (UTC); 0: any number."""
 QUOTA_PER_DAY = env.integer("PLANARENA_QUOTA_PER_DAY", default=0 if DEMO else 100, least=0)
+"""The same of all suites together."""
+TEAM_QUOTA_PER_SUITE_AND_DAY = env.integer(
+    "PLANARENA_TEAM_QUOTA_PER_SUITE_AND_DAY", default=0 if DEMO else 100, least=0
+)
+"""Evaluations of one suite that may be submitted for a team in a day, by all its members together; 0: any number."""
+TEAM_QUOTA_PER_DAY = env.integer("PLANARENA_TEAM_QUOTA_PER_DAY", default=0 if DEMO else 200, least=0)
 """The same of all suites together."""
 HEARTBEAT_SECONDS = env.integer("PLANARENA_HEARTBEAT_SECONDS", default=10, least=1)
 """How often workers say that they live; never less often than four times in a lease."""

@@ -2,11 +2,13 @@
 
 from django.urls import include, path
 
+from leaderboard.config.admin import site
 from leaderboard.config.health import live, ready
 from leaderboard.evaluations.objects import artefact, hidden_artefact
 from leaderboard.monitoring.views import metrics
 
 urlpatterns = [
+    path("admin/", site.urls),
     path("api/v1/", include("leaderboard.api.urls")),
     path("objects/<slug:digest>", artefact, name="object"),
     path("hidden-objects/<slug:digest>", hidden_artefact, name="hidden-object"),
@@ -19,4 +21,5 @@ urlpatterns = [
     path("", include("leaderboard.evaluations.urls")),
     path("", include("leaderboard.boards.urls")),
     path("", include("leaderboard.workers.urls")),
+    path("", include("leaderboard.outbox.urls")),
 ]

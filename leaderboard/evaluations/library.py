@@ -31,6 +31,10 @@ class AddressRefusedError(Exception):
     """An endpoint address that may not be called; the message is a sentence for its owner."""
 
 
+NOT_READY = "This site cannot evaluate at present; its operator has been told. Try again later."
+"""What people read when there is a `NotReadyError`, whose message is for the operator's log."""
+
+
 class NotReadyError(Exception):
     """The installation cannot evaluate at present; the message is a sentence for the operator."""
 

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import models
 
 from evaluator.records import Outcome
+from leaderboard.accounts.models import Team
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.planners.models import Planner
@@ -23,9 +24,31 @@ class Submission(models.Model):
     planner = models.ForeignKey(Planner, on_delete=models.PROTECT, related_name="submissions")
     submitted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="submissions")
     created = models.DateTimeField(auto_now_add=True)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="submissions")
+    """Charged for it too; its members may act on it like who submitted it."""
+    rerun_of = models.ForeignKey("Evaluation", on_delete=models.PROTECT, null=True, related_name="reruns")
+    """The evaluation that was run again: final states are final, so that a re-run is a submission of its own."""
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class IdempotencyKey(models.Model):
+    """A key that came with a request to submit, and what the request made (`idempotency.py`)."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="idempotency_keys")
+    key = models.CharField(max_length=255)
+    digest = models.CharField(max_length=64)
+    """Of the request, to know it again."""
+    submission = models.ForeignKey(Submission, on_delete=models.CASCADE, null=True)
+    """Null only within the transaction that makes it."""
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "key"], name="one_request_per_user_and_key")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.key}"
 
 
 class EvaluationState(models.TextChoices):
@@ -100,6 +123,10 @@ class Evaluation(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    def in_words(self) -> str:
+        """What is evaluated on what, as it is named to people."""
+        return f"{self.submission.planner.name} on {self.suite.title}"
 
 
 class ShardState(models.TextChoices):

@@ -38,14 +38,14 @@ class EvaluationReason(models.TextChoices):
         "{count} of {total} tasks failed for reasons that are not the planner's. Resume them, or accept them as faults "
         "of the planner; until then the evaluation is not ranked.",
     )
-    RESUMED = "resumed", "Its owner resumed {count} tasks."
-    ACCEPTED = "accepted", "Its owner accepted {count} tasks as faults of the planner."
+    RESUMED = "resumed", "{count} tasks are run again, as {who} wanted."
+    ACCEPTED = "accepted", "{count} tasks were accepted as faults of the planner by {who}."
     PUBLISHED = "published", "Completed and published."
     NOT_VERIFIED = (
         "not_verified",
         "Completed on its owner's own worker. It is not ranked, since no worker of this site has verified the results.",
     )
-    CANCELLED_BY_OWNER = "cancelled_by_owner", "Cancelled by its owner."
+    CANCELLED_BY_OWNER = "cancelled_by_owner", "Cancelled by {who}."
     ABANDONED = "abandoned", "Cancelled: its owner did not resume or accept its failed tasks within {days} days."
     NO_WORKER = "no_worker", "Failed: no worker took its tasks within {hours} hours. Please submit again."
     STALLED = "stalled", "Failed: no task ended within {hours} hours. Please submit again."

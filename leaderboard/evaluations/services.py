@@ -1,15 +1,24 @@
-"""What owners do with evaluations: submit, resume, accept, cancel. Forms and API use the same functions."""
+"""What owners do with evaluations: submit, resume, accept, cancel. Pages, API and admin use the same functions.
+
+Whether somebody may do it is asked before (`acting.py`). `by` is who does it, for the audit log and for the reason that
+the owner reads; None stands for a command on the operator's own machine.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
 
 from evaluator.records import Outcome, Reason
-from leaderboard.accounts.models import User
+from leaderboard.accounts.models import Team, User
+from leaderboard.accounts.teams import teams_of
+from leaderboard.audit.models import Action
+from leaderboard.audit.services import record
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import canary, transitions
+from leaderboard.evaluations.acting import in_words
 from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
 from leaderboard.evaluations.leases import cancel_attempts
 from leaderboard.evaluations.library import library
@@ -35,6 +44,8 @@ class SubmissionData:
 
     planner: PlannerData
     suites: Sequence[str]
+    team: str = ""
+    """Slug of the team that it is for; empty: for the user alone."""
 
 
 def submit(*, user: User, data: SubmissionData) -> Submission:
@@ -46,24 +57,66 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
 
     Raises:
         FieldErrors: something entered is wrong; nothing was changed.
-        QuotaExceededError: the user has none left today; nothing was changed.
+        QuotaExceededError: user or team has none left today; nothing was changed.
     """
     suites, errors = _find_suites(data.suites)
-    errors = {**check_planner(data.planner), **errors}
+    team, wrong_team = _find_team(user=user, slug=data.team)
+    errors = {**check_planner(data.planner), **errors, **wrong_team}
     if errors:
         raise FieldErrors(errors)
-    conditions = {suite.slug: conditions_of(suite) for suite in suites}
-    reasons = {suite.slug: _not_run_reasons(suite, conditions[suite.slug]) for suite in suites}
+    entrances = look_up(suites)
     with transaction.atomic():
         planner = enter_planner(owner=user, data=data.planner)
-        submission = Submission.objects.create(planner=planner, submitted_by=user)
-        # Sorted: whoever else submits to the same suites at this moment charges them in the same order.
-        for suite in sorted(suites, key=lambda suite: suite.slug):
-            evaluation = _queue(
-                submission=submission, suite=suite, conditions=conditions[suite.slug], not_run=reasons[suite.slug]
-            )
-            charge(user=user, evaluation=evaluation)
+        submission = Submission.objects.create(planner=planner, submitted_by=user, team=team)
+        enter(submission=submission, entrances=entrances)
+        record(
+            by=user,
+            action=Action.SUBMITTED,
+            target=submission,
+            label=planner.name,
+            details={"suites": [entrance.suite.slug for entrance in entrances], "team": data.team},
+        )
     return submission
+
+
+class Entrance(NamedTuple):
+    """What is known of a suite before a planner is entered for it."""
+
+    suite: Suite
+    conditions: RunConditions
+    not_run: Mapping[str, tuple[Reason, str]]
+    """By task: why it cannot run under these conditions."""
+
+
+def look_up(suites: Sequence[Suite]) -> list[Entrance]:
+    """Today's conditions of these suites, in the order in which they are charged.
+
+    Raises:
+        NotReadyError: this installation cannot evaluate at present.
+    """
+    # Sorted: whoever else submits to the same suites at this moment charges them in the same order.
+    ordered = sorted(suites, key=lambda suite: suite.slug)
+    return [
+        Entrance(suite, conditions, _not_run(suite=suite, conditions=conditions))
+        for suite in ordered
+        for conditions in [conditions_of(suite)]
+    ]
+
+
+def _not_run(*, suite: Suite, conditions: RunConditions) -> Mapping[str, tuple[Reason, str]]:
+    return library().not_run_reasons(suite=suite.slug, profile=conditions.profile, split=conditions.split)
+
+
+def enter(*, submission: Submission, entrances: Sequence[Entrance], charged: bool = True) -> None:
+    """Queue one evaluation of the submission for each of these suites, within the present transaction.
+
+    Raises:
+        QuotaExceededError: user or team has none left today; the transaction must be rolled back.
+    """
+    for entrance in entrances:
+        evaluation = _queue(submission=submission, entrance=entrance)
+        if charged:
+            charge(user=submission.submitted_by, team=submission.team, evaluation=evaluation)
 
 
 def _find_suites(slugs: Sequence[str]) -> tuple[list[Suite], dict[str, list[str]]]:
@@ -78,13 +131,17 @@ def _find_suites(slugs: Sequence[str]) -> tuple[list[Suite], dict[str, list[str]
     return [found[slug] for slug in slugs], {}
 
 
-def _not_run_reasons(suite: Suite, conditions: RunConditions) -> Mapping[str, tuple[Reason, str]]:
-    return library().not_run_reasons(suite=suite.slug, profile=conditions.profile, split=conditions.split)
+def _find_team(*, user: User, slug: str) -> tuple[Team | None, dict[str, list[str]]]:
+    if not slug:
+        return None, {}
+    team = teams_of(user).filter(slug=slug).first()
+    if team is None:
+        return None, {"team": [f"You are in no team {slug!r}."]}
+    return team, {}
 
 
-def _queue(
-    *, submission: Submission, suite: Suite, conditions: RunConditions, not_run: Mapping[str, tuple[Reason, str]]
-) -> Evaluation:
+def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
+    suite, conditions, not_run = entrance
     now = timezone.now()
     tasks = list(Task.objects.filter(suite=suite).order_by("position"))
     shards, leasable = canary.split(
@@ -135,7 +192,7 @@ def _add_shards(*, evaluation: Evaluation, shards: Sequence[list[str]]) -> None:
     )
 
 
-def resume(evaluation: Evaluation) -> int:
+def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
     """Run the tasks that ended as `infra_fault` again, and only these. Returns how many there are.
 
     Before: the evaluation is `on_hold`.
@@ -154,17 +211,18 @@ def resume(evaluation: Evaluation) -> int:
             attempt=current.attempt,
             target=EvaluationState.QUEUED,
             reason=EvaluationReason.RESUMED,
-            facts={"count": len(keys)},
+            facts={"count": len(keys), "who": in_words(by=by, submission=current.submission)},
             raise_fence=True,
             launch_handle="",
         )
         faults.delete()
         _add_shards(evaluation=current, shards=canary.chunks(keys, size=tasks_per_shard(current.suite)))
+        _note(by=by, action=Action.RESUMED, evaluation=current, after=EvaluationState.QUEUED, tasks=len(keys))
         enqueue_reconcile(current.pk)
     return len(keys)
 
 
-def accept(evaluation: Evaluation) -> int:
+def accept(evaluation: Evaluation, *, by: User | None = None) -> int:
     """Let the tasks that ended as `infra_fault` count as faults of the planner. Returns how many there are.
 
     Before: the evaluation is `on_hold`.
@@ -184,14 +242,15 @@ def accept(evaluation: Evaluation) -> int:
             attempt=current.attempt,
             target=EvaluationState.AGGREGATING,
             reason=EvaluationReason.ACCEPTED,
-            facts={"count": count},
+            facts={"count": count, "who": in_words(by=by, submission=current.submission)},
         )
+        _note(by=by, action=Action.ACCEPTED, evaluation=current, after=EvaluationState.AGGREGATING, tasks=count)
         enqueue_reconcile(current.pk)
     return count
 
 
-def cancel(evaluation: Evaluation) -> None:
-    """End an evaluation at its owner's wish.
+def cancel(evaluation: Evaluation, *, by: User | None = None) -> None:
+    """End an evaluation because somebody wants it so.
 
     Before: it is in any state that is not final.
     After: it is `cancelled`, its workers' next calls are refused, and tasks without a result are `cancelled`.
@@ -207,13 +266,23 @@ def cancel(evaluation: Evaluation) -> None:
             attempt=current.attempt,
             target=EvaluationState.CANCELLED,
             reason=EvaluationReason.CANCELLED_BY_OWNER,
+            facts={"who": in_words(by=by, submission=current.submission)},
         )
+        _note(by=by, action=Action.CANCELLED, evaluation=current, after=EvaluationState.CANCELLED)
         cancel_attempts(current.pk)
         open_tasks = Task.objects.filter(suite=current.suite_id).exclude(results__evaluation=current.pk)
         TaskResult.objects.bulk_create(
             [TaskResult(evaluation=current, task=task, outcome=Outcome.CANCELLED) for task in open_tasks],
             ignore_conflicts=True,
         )
+
+
+def _note(
+    *, by: User | None, action: Action, evaluation: Evaluation, after: EvaluationState, **details: object
+) -> None:
+    """Tell the audit log of a change of state; `evaluation` is what it was before."""
+    states = {"before": {"state": evaluation.state}, "after": {"state": str(after)}}
+    record(by=by, action=action, target=evaluation, label=evaluation.in_words(), details={**states, **details})
 
 
 def _locked(evaluation: Evaluation, *, wanted: EvaluationState | None, verb: str) -> Evaluation:

@@ -1,5 +1,6 @@
 """Pages of evaluations and their tasks, and what their owners do there."""
 
+import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -12,12 +13,18 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.catalog.models import Task
-from leaderboard.evaluations import services, transitions
+from leaderboard.evaluations import rerunning, services, transitions
+from leaderboard.evaluations.acting import may_act
+from leaderboard.evaluations.library import NOT_READY, NotReadyError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.presenters import evaluation_page
 from leaderboard.evaluations.task_filters import PENDING
 from leaderboard.evaluations.task_presenters import task_page
+from leaderboard.field_errors import FieldErrors
+from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.workers.logs import may_read, tail
+
+logger = logging.getLogger(__name__)
 
 
 class Action(NamedTuple):
@@ -55,18 +62,28 @@ CANCEL = Action(
     tone="error",
     button="danger",
 )
+RERUN = Action(
+    url="evaluations:rerun",
+    label="Run again",
+    sentence="Submits the planner again for this suite, under today's conditions. It counts towards the quota like any "
+    "submission, and this evaluation stays as it is.",
+    confirm="Run it again",
+    tone="",
+    button="primary",
+)
 
 
 @require_safe
 def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """One evaluation: progress, scores, failures, tasks."""
     evaluation = _evaluation(evaluation_id)
-    is_owner = _owns(request=request, evaluation=evaluation)
+    acts = may_act(user=request.user, submission=evaluation.submission)
     context = {
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
-        "is_owner": is_owner,
-        "actions": allowed_actions(evaluation) if is_owner else (),
+        "is_owner": request.user.pk == evaluation.submission.planner.owner_id,
+        "actions": allowed_actions(evaluation) if acts else (),
+        "reruns": Evaluation.objects.filter(submission__rerun_of=evaluation).order_by("created"),
         "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
     }
     return render(request, "evaluations/detail.html", context)
@@ -119,6 +136,26 @@ def cancel(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     return _act(request=request, evaluation_id=evaluation_id, do=services.cancel, said="The evaluation is cancelled.")
 
 
+@require_POST
+@login_required
+def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """Submit the planner of an evaluation that has ended once more, and show the new evaluation."""
+    evaluation = _actable(request=request, evaluation_id=evaluation_id)
+    try:
+        submission = rerunning.rerun(evaluation, by=request.user)
+    except (services.NotPossibleError, QuotaExceededError) as error:
+        messages.error(request, str(error))
+    except FieldErrors as problems:
+        messages.error(request, " ".join(text for texts in problems.errors.values() for text in texts))
+    except NotReadyError as error:
+        logger.error("%s", error)
+        messages.error(request, NOT_READY)
+    else:
+        messages.success(request, "Submitted again. This page follows the new evaluation.")
+        evaluation = submission.evaluations.get()
+    return redirect("evaluations:detail", evaluation_id=evaluation.pk)
+
+
 def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
     """What the owner may do in the evaluation's present state."""
     actions: tuple[Action, ...] = ()
@@ -126,15 +163,15 @@ def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
         actions += (RESUME, ACCEPT)
     if evaluation.state in transitions.CANCELLABLE:
         actions += (CANCEL,)
+    if evaluation.state in transitions.FINAL:
+        actions += (RERUN,)
     return actions
 
 
-def _act(*, request: HttpRequest, evaluation_id: UUID, do: Callable[[Evaluation], Any], said: str) -> HttpResponse:
-    evaluation = _evaluation(evaluation_id)
-    if not _owns(request=request, evaluation=evaluation):
-        raise PermissionDenied
+def _act(*, request: HttpRequest, evaluation_id: UUID, do: Callable[..., Any], said: str) -> HttpResponse:
+    evaluation = _actable(request=request, evaluation_id=evaluation_id)
     try:
-        do(evaluation)
+        do(evaluation, by=request.user)
     except services.NotPossibleError as error:
         messages.error(request, str(error))
     else:
@@ -143,12 +180,17 @@ def _act(*, request: HttpRequest, evaluation_id: UUID, do: Callable[[Evaluation]
 
 
 def _evaluation(evaluation_id: UUID) -> Evaluation:
-    related = Evaluation.objects.select_related("suite", "submission__planner__owner", "own_worker_run")
+    related = Evaluation.objects.select_related(
+        "suite", "submission__planner__owner", "submission__rerun_of", "submission__team", "own_worker_run"
+    )
     return get_object_or_404(related, pk=evaluation_id)
 
 
-def _owns(*, request: HttpRequest, evaluation: Evaluation) -> bool:
-    return request.user.is_authenticated and request.user.pk == evaluation.submission.submitted_by_id
+def _actable(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
+    evaluation = _evaluation(evaluation_id)
+    if not may_act(user=request.user, submission=evaluation.submission):
+        raise PermissionDenied
+    return evaluation
 
 
 def _names(evaluation: Evaluation) -> dict[str, Any]:

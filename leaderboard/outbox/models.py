@@ -59,6 +59,13 @@ class OutboxMessage(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
 
+    @property
+    def standing(self) -> str:
+        """`sent`, `given up`, or `waiting`."""
+        if self.sent_at:
+            return "sent"
+        return "given up" if self.given_up_at else "waiting"
+
 
 class Webhook(models.Model):
     """An address that is told when an evaluation of its owner ends or needs them."""

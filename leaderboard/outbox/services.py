@@ -7,15 +7,19 @@ again while it is being sent is sent again.
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from leaderboard.accounts.models import User
+from leaderboard.audit.models import Action
+from leaderboard.audit.services import record
 from leaderboard.outbox.models import Kind, OutboxMessage
 from leaderboard.outbox.senders import PermanentError, ask_for_dispatch, send
 
@@ -74,6 +78,27 @@ def _nudge(*, message_id: UUID, kind: Kind) -> None:
         dispatch(only=message_id)
     else:
         ask_for_dispatch()
+
+
+def send_again(*, message_id: UUID, by: User) -> bool:
+    """Let a message wait again and be sent at once, under the id that it has.
+
+    Before: it was sent, was given up or still waits.
+    After: it waits, with all the time for tries again (True); or another one with its `dedup_key` does already, or it
+    is gone, and nothing changed (False).
+    """
+    now = timezone.now()
+    with suppress(IntegrityError), transaction.atomic():
+        message = OutboxMessage.objects.select_for_update().filter(pk=message_id).first()
+        if message is None:
+            return False
+        OutboxMessage.objects.filter(pk=message_id).update(
+            sent_at=None, given_up_at=None, created=now, available_at=now, tries=0
+        )
+        record(by=by, action=Action.MESSAGE_SENT_AGAIN, target=message, details={"before": message.standing})
+        transaction.on_commit(lambda: _nudge(message_id=message_id, kind=Kind(message.kind)), robust=True)
+        return True
+    return False
 
 
 def dispatch(*, only: UUID | None = None) -> int:

@@ -1,19 +1,21 @@
 """The form that enters a planner. The rules stand in `services.py`; the form reads what was typed and shows errors."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 
+from leaderboard.accounts.forms import ServiceForm
+from leaderboard.accounts.models import Team
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.services import SubmissionData
-from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.services import BUNDLED_PLANNERS, LONGEST_TIMEOUT, SHORTEST_TIMEOUT, PlannerData
 
 DEFAULT_TIMEOUT = 30
 
 
-class SubmitForm(forms.Form):
+class SubmitForm(ServiceForm):
     """A planner and the suites it is entered for."""
 
     kind = forms.ChoiceField(
@@ -58,9 +60,19 @@ class SubmitForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     suites = forms.MultipleChoiceField(label="Suites", widget=forms.CheckboxSelectMultiple)
+    team = forms.ChoiceField(
+        label="For whom?",
+        help_text="What is for a team counts towards its quota as well as yours, and its members may act on it.",
+        required=False,
+    )
+    own_worker = forms.BooleanField(label="Run on my own worker", required=False)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, teams: Sequence[Team] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if teams:
+            self.fields["team"].choices = [("", "For me alone"), *((team.slug, team.name) for team in teams)]
+        else:
+            del self.fields["team"]
         suites = list(Suite.objects.filter(current=True).order_by("slug"))
         field = self.fields["suites"]
         field.choices = [(suite.slug, _label(suite)) for suite in suites]
@@ -79,13 +91,7 @@ class SubmitForm(forms.Form):
             timeout_seconds=DEFAULT_TIMEOUT if timeout is None else timeout,
             description=entered.get("description", ""),
         )
-        return SubmissionData(planner=planner, suites=entered["suites"])
-
-    def show(self, problems: FieldErrors) -> None:
-        """Put the service's errors beside their fields."""
-        for field, texts in problems.errors.items():
-            for text in texts:
-                self.add_error(field if field in self.fields else None, text)
+        return SubmissionData(planner=planner, suites=entered["suites"], team=entered.get("team", ""))
 
 
 def _label(suite: Suite) -> str:

@@ -105,6 +105,18 @@ def enter_planner(*, owner: User, data: PlannerData) -> Planner:
     return found
 
 
+def data_of(planner: Planner) -> PlannerData:
+    """A planner as it would be entered today."""
+    return PlannerData(
+        name=planner.name,
+        kind=planner.kind,
+        bundled_name=planner.bundled_name,
+        endpoint_url=planner.endpoint_url,
+        timeout_seconds=planner.timeout_seconds,
+        description=planner.description,
+    )
+
+
 def _find(*, owner: User, name: str) -> Planner | None:
     return Planner.objects.filter(owner=owner, name__iexact=name.strip()).first()
 

@@ -3,10 +3,15 @@
 from django.conf import settings
 from django.db import models
 
+from leaderboard.accounts.models import Team
 from leaderboard.evaluations.models import Evaluation
 
 ALL_SUITES = ""
 """The suite of the balance that counts them all."""
+
+
+_OF_USER = models.Q(user__isnull=False, team__isnull=True)
+_OF_TEAM = models.Q(user__isnull=True, team__isnull=False)
 
 
 class EntryReason(models.TextChoices):
@@ -20,10 +25,11 @@ class EntryReason(models.TextChoices):
 class QuotaEntry(models.Model):
     """One evaluation that was charged or refunded. Entries are only ever added."""
 
-    # Null is for entries of a team, when there are teams.
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="quota_entries"
     )
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, null=True, related_name="quota_entries")
+    """Either user or team: what is submitted for a team has an entry of each."""
     suite = models.CharField(max_length=50)
     """Slug: a new version of a suite is no new quota."""
     day = models.DateField()
@@ -36,7 +42,13 @@ class QuotaEntry(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["evaluation", "amount"], name="charged_once_and_refunded_once"),
+            models.UniqueConstraint(
+                fields=["evaluation", "amount"], condition=_OF_USER, name="charged_once_and_refunded_once"
+            ),
+            models.UniqueConstraint(
+                fields=["evaluation", "amount"], condition=_OF_TEAM, name="team_charged_once_and_refunded_once"
+            ),
+            models.CheckConstraint(condition=_OF_USER | _OF_TEAM, name="an_entry_is_a_users_or_a_teams"),
             models.CheckConstraint(condition=models.Q(amount__in=[1, -1]), name="an_entry_is_a_charge_or_a_refund"),
         ]
 
@@ -50,6 +62,8 @@ class QuotaBalance(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="quota_balances"
     )
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, null=True, related_name="quota_balances")
+    """Either user or team."""
     suite = models.CharField(max_length=50, blank=True)
     """Slug, or `ALL_SUITES`."""
     day = models.DateField()
@@ -61,10 +75,14 @@ class QuotaBalance(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["user", "suite", "day"], name="one_balance_per_user_suite_and_day"),
+            models.UniqueConstraint(fields=["team", "suite", "day"], name="one_balance_per_team_suite_and_day"),
+            models.CheckConstraint(condition=_OF_USER | _OF_TEAM, name="a_balance_is_a_users_or_a_teams"),
             models.CheckConstraint(
                 condition=models.Q(used__lte=models.F("charged")), name="no_more_is_used_than_was_charged"
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.user_id} {self.suite or 'all'} {self.day}: {self.used}"
+        return (
+            f"{f'team {self.team_id}' if self.team_id else self.user_id} {self.suite or 'all'} {self.day}: {self.used}"
+        )

@@ -1,6 +1,6 @@
 """Charging and refunding. Both belong into the transaction of what they are for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from leaderboard.accounts.models import User
+from leaderboard.accounts.models import Team, User
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.quotas.models import ALL_SUITES, EntryReason, QuotaBalance, QuotaEntry
 
@@ -18,15 +18,17 @@ CHARGES_PER_QUOTA = 3
 
 
 class QuotaExceededError(Exception):
-    """The user has none left today; nothing was changed. The message is a sentence for them."""
+    """The user or team has none left today; nothing was changed. The message is a sentence for the user."""
 
-    def __init__(self, *, suite: str, limit: int, free_at: datetime) -> None:
+    def __init__(self, *, suite: str, limit: int, free_at: datetime, team: Team | None = None) -> None:
         self.suite = suite
         self.limit = limit
         self.free_at = free_at
+        self.team = team
         of = f"of the suite {suite} " if suite else ""
+        who, one = ("You have", "user") if team is None else (f"The team {team.name} has", "team")
         super().__init__(
-            f"You have submitted all {limit} evaluations {of}that a user may submit in a day. "
+            f"{who} submitted all {limit} evaluations {of}that a {one} may submit in a day. "
             f"You can submit again from {free_at:%Y-%m-%d %H:%M} UTC."
         )
 
@@ -37,17 +39,24 @@ class QuotaExceededError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """What a user has used today of a suite, or of all."""
+    """What a user or team has used today of a suite, or of all."""
 
+    team: str
+    """Slug; empty: it is the user's own."""
     suite: str
     limit: int | None
     """None: unlimited."""
     used: int
     free_at: datetime
 
+    @property
+    def left(self) -> int | None:
+        """How many more there may be; None: any number."""
+        return None if self.limit is None else max(0, self.limit - self.used)
 
-def charge(*, user: User, evaluation: Evaluation) -> None:
-    """Charge an evaluation to its user, for its suite and for the day.
+
+def charge(*, user: User, evaluation: Evaluation, team: Team | None = None) -> None:
+    """Charge an evaluation to its user, and to the team that it is for, for its suite and for the day.
 
     Before: the evaluation is not charged.
     After: it is, and no limit is exceeded, however many submit at once; or the caller's transaction must be rolled
@@ -58,47 +67,57 @@ def charge(*, user: User, evaluation: Evaluation) -> None:
     """
     day = today()
     slug = evaluation.suite.slug
-    # One order for all (ALL_SUITES is the least), so that no two submissions wait for each other.
-    for suite in (ALL_SUITES, slug):
-        _charge_balance(user=user, suite=suite, day=day)
-    QuotaEntry.objects.create(
-        user=user, suite=slug, day=day, evaluation=evaluation, amount=1, reason=EntryReason.SUBMITTED
-    )
+    # One order for all: the user before the team, and of each ALL_SUITES, the least, before the suite. Whoever has the
+    # first row of a user or team has that user's or team's others to themselves, so that no two wait for each other.
+    for whose in _payers(user=user, team=team):
+        for suite in (ALL_SUITES, slug):
+            _charge_balance(whose=whose, suite=suite, day=day)
+        QuotaEntry.objects.create(
+            **whose, suite=slug, day=day, evaluation=evaluation, amount=1, reason=EntryReason.SUBMITTED
+        )
 
 
-def _charge_balance(*, user: User, suite: str, day: date) -> None:
-    QuotaBalance.objects.bulk_create([QuotaBalance(user=user, suite=suite, day=day)], ignore_conflicts=True)
-    balance = QuotaBalance.objects.filter(user=user, suite=suite, day=day)
-    limit = limit_of(suite)
+def _payers(*, user: User, team: Team | None) -> list[dict[str, User | Team]]:
+    return [{"user": user}] if team is None else [{"user": user}, {"team": team}]
+
+
+def _charge_balance(*, whose: Mapping[str, User | Team], suite: str, day: date) -> None:
+    QuotaBalance.objects.bulk_create([QuotaBalance(**whose, suite=suite, day=day)], ignore_conflicts=True)
+    balance = QuotaBalance.objects.filter(**whose, suite=suite, day=day)
+    team = whose.get("team")
+    limit = limit_of(suite) if team is None else team_limit_of(suite)
     if limit is not None:
         balance = balance.filter(used__lt=limit, charged__lt=limit * CHARGES_PER_QUOTA)
     # The database looks at the condition again after it has waited for another submission's row.
     if not balance.update(used=F("used") + 1, charged=F("charged") + 1):
         assert limit is not None
-        raise QuotaExceededError(suite=suite, limit=limit, free_at=next_day(day))
+        raise QuotaExceededError(suite=suite, limit=limit, free_at=next_day(day), team=team)
 
 
 def refund(*, evaluation_id: object, reason: EntryReason) -> bool:
     """Give back what an evaluation was charged with. False if it was not charged, or was refunded already.
 
     Before: nothing; several processes may call at once.
-    After: the evaluation has exactly one refund, if it was charged.
+    After: the evaluation has exactly one refund for each charge: its user's, and its team's if it is for one.
     """
     with transaction.atomic():
-        charged = QuotaEntry.objects.select_for_update().filter(evaluation=evaluation_id, amount=1).first()
-        if charged is None or QuotaEntry.objects.filter(evaluation=evaluation_id, amount=-1).exists():
+        charges = QuotaEntry.objects.select_for_update().filter(evaluation=evaluation_id, amount=1)
+        # The user's before the team's, as in `charge`.
+        charged = list(charges.order_by(F("team").asc(nulls_first=True)))
+        if not charged or QuotaEntry.objects.filter(evaluation=evaluation_id, amount=-1).exists():
             return False
-        QuotaEntry.objects.create(
-            user_id=charged.user_id,
-            suite=charged.suite,
-            day=charged.day,
-            evaluation_id=charged.evaluation_id,
-            amount=-1,
-            reason=reason,
-        )
-        for suite in (ALL_SUITES, charged.suite):
-            QuotaBalance.objects.filter(user=charged.user_id, suite=suite, day=charged.day).update(used=F("used") - 1)
+        for entry in charged:
+            _refund_entry(entry=entry, reason=reason)
     return True
+
+
+def _refund_entry(*, entry: QuotaEntry, reason: EntryReason) -> None:
+    whose = {"user_id": entry.user_id, "team_id": entry.team_id}
+    QuotaEntry.objects.create(
+        **whose, suite=entry.suite, day=entry.day, evaluation_id=entry.evaluation_id, amount=-1, reason=reason
+    )
+    for suite in (ALL_SUITES, entry.suite):
+        QuotaBalance.objects.filter(**whose, suite=suite, day=entry.day).update(used=F("used") - 1)
 
 
 def quotas_of(*, user: User, suites: Sequence[str]) -> list[Quota]:
@@ -106,7 +125,25 @@ def quotas_of(*, user: User, suites: Sequence[str]) -> list[Quota]:
     day = today()
     used = dict(QuotaBalance.objects.filter(user=user, day=day).values_list("suite", "used"))
     return [
-        Quota(suite=suite, limit=limit_of(suite), used=used.get(suite, 0), free_at=next_day(day))
+        Quota(team="", suite=suite, limit=limit_of(suite), used=used.get(suite, 0), free_at=next_day(day))
+        for suite in (ALL_SUITES, *suites)
+    ]
+
+
+def quotas_of_teams(*, teams: Sequence[Team], suites: Sequence[str]) -> list[Quota]:
+    """The same for each of these teams, in one query."""
+    day = today()
+    balances = QuotaBalance.objects.filter(team__in=teams, day=day).values_list("team", "suite", "used")
+    used = {(team, suite): count for team, suite, count in balances}
+    return [
+        Quota(
+            team=team.slug,
+            suite=suite,
+            limit=team_limit_of(suite),
+            used=used.get((team.pk, suite), 0),
+            free_at=next_day(day),
+        )
+        for team in teams
         for suite in (ALL_SUITES, *suites)
     ]
 
@@ -114,6 +151,12 @@ def quotas_of(*, user: User, suites: Sequence[str]) -> list[Quota]:
 def limit_of(suite: str) -> int | None:
     """How many evaluations of a suite, or of all, a user may submit in a day; None: any number."""
     limit: int = settings.QUOTA_PER_DAY if suite == ALL_SUITES else settings.QUOTA_PER_SUITE_AND_DAY
+    return limit or None
+
+
+def team_limit_of(suite: str) -> int | None:
+    """The same for a team, whoever of its members submits."""
+    limit: int = settings.TEAM_QUOTA_PER_DAY if suite == ALL_SUITES else settings.TEAM_QUOTA_PER_SUITE_AND_DAY
     return limit or None
 
 

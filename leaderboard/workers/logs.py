@@ -15,6 +15,7 @@ from gpu_jobs.logs import LONGEST_LINE, LogLine
 from gpu_jobs.redaction import Redactor
 from leaderboard.accounts.models import User
 from leaderboard.evaluations import leases
+from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.workers.models import AttemptLog, LogChunk
@@ -71,10 +72,10 @@ def append(*, attempt_id: UUID, first: int, lines: Sequence[LogLine]) -> Appende
 
 
 def may_read(*, user: User | AnonymousUser, evaluation: Evaluation) -> bool:
-    """Who sees the log: staff, and the owner unless messages could tell about hidden data."""
+    """Who sees the log: staff, and who may act like the owner unless messages could tell about hidden data."""
     if user.is_staff:
         return True
-    return user.pk == evaluation.submission.submitted_by_id and evaluation.split != HIDDEN_SPLIT
+    return evaluation.split != HIDDEN_SPLIT and may_act(user=user, submission=evaluation.submission)
 
 
 def attempts_of(evaluation: Evaluation) -> QuerySet[Attempt]:

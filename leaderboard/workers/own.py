@@ -23,11 +23,20 @@ def submit_for_own_worker(*, user: User, data: services.SubmissionData) -> Submi
     """
     with transaction.atomic():
         submission = services.submit(user=user, data=data)
-        evaluations = list(submission.evaluations.select_related("suite"))
-        if hidden := [one.suite.slug for one in evaluations if one.split == HIDDEN_SPLIT]:
-            raise FieldErrors({"own_worker": [f"{hidden[0]} has hidden data here, which only our workers may see."]})
-        OwnWorkerRun.objects.bulk_create(OwnWorkerRun(evaluation=evaluation) for evaluation in evaluations)
+        mark(submission)
     return submission
+
+
+def mark(submission: Submission) -> None:
+    """Leave the evaluations of a new submission to workers of its submitter, within the present transaction.
+
+    Raises:
+        FieldErrors: data is hidden from the submitter; the transaction must be rolled back.
+    """
+    evaluations = list(submission.evaluations.select_related("suite"))
+    if hidden := [one.suite.slug for one in evaluations if one.split == HIDDEN_SPLIT]:
+        raise FieldErrors({"own_worker": [f"{hidden[0]} has hidden data here, which only our workers may see."]})
+    OwnWorkerRun.objects.bulk_create(OwnWorkerRun(evaluation=evaluation) for evaluation in evaluations)
 
 
 def runs_on_own_worker(evaluation_id: UUID) -> bool:

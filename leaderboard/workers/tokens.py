@@ -12,6 +12,8 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from leaderboard.accounts.models import User
+from leaderboard.audit.models import Action
+from leaderboard.audit.services import record
 from leaderboard.evaluations.leases import hash_token, lose
 from leaderboard.evaluations.models import AttemptState
 from leaderboard.field_errors import FieldErrors
@@ -58,7 +60,7 @@ class Holder:
 
 
 def create_worker_token(*, owner: User | None, name: str) -> NewWorkerToken:
-    """Make a token for a worker of this user, or of the operator.
+    """Make a token for a worker of this user, or of the operator at the command line.
 
     Raises:
         FieldErrors: the name is empty or too long, or there are too many tokens.
@@ -69,7 +71,9 @@ def create_worker_token(*, owner: User | None, name: str) -> NewWorkerToken:
     if owner is not None and worker_tokens_of(owner).count() >= MOST_TOKENS:
         raise FieldErrors({"name": [f"You have {MOST_TOKENS} worker tokens, the most there may be: revoke one first."]})
     text = f"{PREFIX}{secrets.token_urlsafe(32)}"
-    row = WorkerToken.objects.create(owner=owner, name=name, token_hash=hash_token(text))
+    with transaction.atomic():
+        row = WorkerToken.objects.create(owner=owner, name=name, token_hash=hash_token(text))
+        record(by=owner, action=Action.WORKER_TOKEN_MADE, target=row)
     return NewWorkerToken(id=row.pk, name=name, token=text)
 
 
@@ -78,8 +82,8 @@ def worker_tokens_of(owner: User) -> QuerySet[WorkerToken]:
     return WorkerToken.objects.filter(owner=owner, revoked_at=None).order_by("-created", "pk")
 
 
-def revoke_worker_token(*, owner: User | None, token_id: UUID) -> bool:
-    """End a token. False if the owner has no such token.
+def revoke_worker_token(*, owner: User | None, token_id: UUID, by: User | None = None) -> bool:
+    """End a token. False if the owner has no such token. `by` is who does it, if that is not the owner.
 
     After: nobody leases with it any more, and what is leased with it goes back to be leased again.
     """
@@ -87,6 +91,8 @@ def revoke_worker_token(*, owner: User | None, token_id: UUID) -> bool:
         own = WorkerToken.objects.filter(pk=token_id, owner=owner, revoked_at=None)
         if not own.update(revoked_at=timezone.now()):
             return False
+        token = WorkerToken.objects.get(pk=token_id)
+        record(by=by or owner, action=Action.WORKER_TOKEN_REVOKED, target=token)
         live = AttemptToken.objects.filter(token=token_id, attempt__state=AttemptState.LIVE).order_by("attempt")
         for attempt_id in list(live.values_list("attempt", flat=True)):
             lose(attempt_id=attempt_id, detail="the token of its worker was revoked")

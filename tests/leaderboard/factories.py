@@ -8,7 +8,8 @@ from typing import Any
 from django.utils import timezone
 
 from evaluator.records import Outcome, Reason, ResultRecord
-from leaderboard.accounts.models import User
+from leaderboard.accounts import teams
+from leaderboard.accounts.models import Team, User
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import leases, services
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
@@ -22,6 +23,17 @@ def make_user(name: str = "") -> User:
     """A person with an account and the password `PASSWORD`."""
     name = name or f"person{next(_numbers)}"
     return User.objects.create_user(username=name, email=f"{name}@example.org", password=PASSWORD)
+
+
+def make_team(*members: User, name: str = "") -> Team:
+    """A team of these people, the first of whom owns it."""
+    name = name or f"team{next(_numbers)}"
+    owner, *others = members or (make_user(),)
+    team = teams.create_team(owner=owner, slug=name.lower().replace(" ", "-"), name=name)
+    for member in others:
+        teams.invite(team=team, username=member.username, by=owner)
+        assert teams.accept_invitation(team=team, user=member)
+    return team
 
 
 def make_suite(*, slug: str = "", runnable: int = 4, not_run: int = 0) -> Suite:
@@ -44,9 +56,13 @@ def planner_data(**changes: Any) -> PlannerData:
     return PlannerData(**{"name": f"planner {next(_numbers)}", "kind": "bundled", "bundled_name": "gold", **changes})
 
 
-def make_submission(*, user: User | None = None, suite: Suite | None = None, **planner: Any) -> Submission:
+def make_submission(
+    *, user: User | None = None, suite: Suite | None = None, team: Team | None = None, **planner: Any
+) -> Submission:
     """A submission to one suite."""
-    data = services.SubmissionData(planner=planner_data(**planner), suites=[(suite or make_suite()).slug])
+    data = services.SubmissionData(
+        planner=planner_data(**planner), suites=[(suite or make_suite()).slug], team=team.slug if team else ""
+    )
     return services.submit(user=user or make_user(), data=data)
 
 

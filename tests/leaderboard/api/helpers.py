@@ -19,9 +19,12 @@ class ApiClient:
     def get(self, path: str, **query: Any):
         return self._client.get(f"/api/v1/{path}", query, headers=self._headers)
 
-    def post(self, path: str, body: Any = None):
+    def post(self, path: str, body: Any = None, **headers: str):
         return self._client.post(
-            f"/api/v1/{path}", {} if body is None else body, content_type="application/json", headers=self._headers
+            f"/api/v1/{path}",
+            {} if body is None else body,
+            content_type="application/json",
+            headers={**self._headers, **headers},
         )
 
     def post_bytes(self, path: str, data: bytes, content_type: str):

@@ -86,7 +86,9 @@ def test_a_site_that_cannot_evaluate_says_so_in_the_form_and_keeps_what_was_type
     assert not Planner.objects.exists()
 
 
-@pytest.mark.parametrize("address", ["/submit/", "/submissions/", "/tokens/"])
+@pytest.mark.parametrize(
+    "address", ["/submit/", "/submissions/", "/tokens/", "/worker-tokens/", "/webhooks/", "/teams/"]
+)
 def test_pages_for_people_with_an_account_ask_to_sign_in(client: Client, address: str):
     page = client.get(address)
     assert page.status_code == 302

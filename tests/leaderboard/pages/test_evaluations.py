@@ -113,9 +113,9 @@ def test_a_running_evaluation_is_followed_live_and_works_without_javascript(clie
         ("on_hold", {"resume", "accept", "cancel"}),
         ("running", {"cancel"}),
         ("queued", {"cancel"}),
-        ("completed", set()),
-        ("cancelled", set()),
-        ("failed", set()),
+        ("completed", {"rerun"}),
+        ("cancelled", {"rerun"}),
+        ("failed", {"rerun"}),
     ],
 )
 def test_only_the_owner_is_offered_what_the_state_allows(client: Client, state: str, offered: set[str]):
@@ -146,7 +146,7 @@ def test_the_owner_acts_on_an_evaluation_on_hold(client: Client, action: str, st
     assert b'class="messages"' in page.content
 
 
-@pytest.mark.parametrize("action", ["resume", "accept", "cancel"])
+@pytest.mark.parametrize("action", ["resume", "accept", "cancel", "rerun"])
 def test_nobody_else_acts_on_it(client: Client, action: str):
     evaluation = make_evaluation(planner=make_planner(owner=make_user()), suite=make_suite(), state="on_hold")
     assert client.get(address(evaluation, f"{action}/")).status_code == 405
@@ -191,9 +191,10 @@ def test_text_from_users_is_never_markup(client: Client):
 
 def test_the_number_of_queries_is_constant(client: Client, evaluation: Evaluation, django_assert_max_num_queries):
     assert TaskResult.objects.filter(evaluation=evaluation).count() == 185
-    with django_assert_max_num_queries(2):
+    # Evaluation, its re-runs, and its tasks.
+    with django_assert_max_num_queries(3):
         client.get(address(evaluation))
     client.force_login(evaluation.submission.submitted_by)
-    # Session, user, evaluation, tasks, and the log, which only its owner and staff see.
-    with django_assert_max_num_queries(5):
+    # Session, user, evaluation, re-runs, tasks, and the log, which only its owner and staff see.
+    with django_assert_max_num_queries(6):
         client.get(address(evaluation), {"outcome": "scored"})

@@ -7,9 +7,10 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from leaderboard.accounts.models import User
+from leaderboard.accounts.services import set_weight
 from leaderboard.evaluations.models import Evaluation
-
-_LARGEST = 1000
+from leaderboard.evaluations.operating import prioritise
+from leaderboard.evaluations.services import NotPossibleError
 
 
 class Command(BaseCommand):
@@ -28,18 +29,29 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
         """Change one row."""
-        value: int = options["value"]
-        least = 1 if options["what"] == "user" else -_LARGEST
-        if not least <= value <= _LARGEST:
-            raise CommandError(f"Give a number from {least} to {_LARGEST}.")
-        if not _change(what=options["what"], which=options["which"], value=value):
+        try:
+            found = _change(what=options["what"], which=options["which"], value=options["value"])
+        except (ValueError, NotPossibleError) as error:
+            raise CommandError(str(error)) from error
+        if not found:
             raise CommandError(f"There is no {options['what']} {options['which']}.")
 
 
 def _change(*, what: str, which: str, value: int) -> bool:
+    """Change it, and say whether there is such a user or evaluation."""
     if what == "user":
-        return bool(User.objects.filter(username=which).update(queue_weight=value))
+        user = User.objects.filter(username=which).first()
+        if user is not None:
+            set_weight(user=user, weight=value)
+        return user is not None
+    evaluation = Evaluation.objects.filter(pk=_id(which)).first()
+    if evaluation is not None:
+        prioritise(evaluation, priority=value)
+    return evaluation is not None
+
+
+def _id(text: str) -> UUID | None:
     try:
-        return bool(Evaluation.objects.filter(pk=UUID(which)).update(priority=value))
+        return UUID(text)
     except ValueError:
-        return False
+        return None

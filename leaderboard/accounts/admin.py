@@ -1,0 +1,67 @@
+"""People in the admin: everything to read, and the weight in the queue to set."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+
+from leaderboard.accounts.models import Invitation, Membership, Team, User
+from leaderboard.accounts.services import LARGEST_WEIGHT, set_weight
+from leaderboard.config.admin import ReadOnlyAdmin, ReadOnlyInline, site
+
+
+class WeightForm(forms.ModelForm):
+    """The one thing that is set here."""
+
+    queue_weight = forms.IntegerField(
+        min_value=1,
+        max_value=LARGEST_WEIGHT,
+        help_text="A user with weight 2 gets twice the workers that one with weight 1 gets.",
+    )
+
+    class Meta:
+        model = User
+        fields = ["queue_weight"]
+
+
+@admin.register(User, site=site)
+class UserAdmin(ReadOnlyAdmin):
+    """Who is an operator is said at the command line, so that an operator's session cannot make another one."""
+
+    form = WeightForm
+    fields = ("username", "email", "is_active", "is_staff", "date_joined", "last_login", "queue_weight")
+    readonly_fields = ("username", "email", "is_active", "is_staff", "date_joined", "last_login")
+    list_display = ("username", "email", "is_active", "is_staff", "queue_weight", "date_joined")
+    list_filter = ("is_staff", "is_active")
+    search_fields = ("username", "email")
+    ordering = ("-date_joined",)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_view_permission(request, obj)
+
+    def save_model(self, request: HttpRequest, obj: User, form: forms.ModelForm, change: bool) -> None:  # noqa: ARG002
+        """Set the weight by the service that the command line uses."""
+        set_weight(user=obj, weight=form.cleaned_data["queue_weight"], by=request.user)
+
+
+class MembershipInline(ReadOnlyInline):
+    """Who is in a team."""
+
+    model = Membership
+
+
+class InvitationInline(ReadOnlyInline):
+    """Who was asked and has not answered."""
+
+    model = Invitation
+
+
+@admin.register(Team, site=site)
+class TeamAdmin(ReadOnlyAdmin):
+    """Teams with their members."""
+
+    list_display = ("name", "slug", "created")
+    search_fields = ("name", "slug", "memberships__user__username")
+    ordering = ("name",)
+    inlines = (MembershipInline, InvitationInline)

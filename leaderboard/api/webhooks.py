@@ -1,0 +1,100 @@
+"""The API about one's own webhooks."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers, status
+from rest_framework.exceptions import NotFound
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from leaderboard.outbox import webhooks as services
+from leaderboard.outbox.models import OutboxMessage, Webhook
+
+
+class WebhookInput(serializers.Serializer[Any]):
+    """A webhook to add."""
+
+    url = serializers.CharField(help_text="Gets a signed POST when an evaluation of yours ends or waits for you.")
+
+
+class DeliveryOutput(serializers.ModelSerializer[OutboxMessage]):
+    """A message to a webhook."""
+
+    state = serializers.CharField(source="standing", read_only=True, help_text="`waiting`, `sent` or `given up`.")
+    event = serializers.JSONField(source="payload.event", read_only=True)
+
+    class Meta:
+        model = OutboxMessage
+        fields = ["id", "event", "state", "tries", "created", "available_at", "sent_at", "given_up_at", "last_error"]
+        read_only_fields = fields
+
+
+class WebhookOutput(serializers.ModelSerializer[Webhook]):
+    """A webhook. Its secret is shown once, when it is added."""
+
+    deliveries = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Webhook
+        fields = ["id", "url", "active", "created", "deliveries"]
+        read_only_fields = fields
+
+    @extend_schema_field(DeliveryOutput(many=True))
+    def get_deliveries(self, webhook: Webhook) -> list[dict[str, Any]]:
+        return DeliveryOutput(services.deliveries_of(webhook)[: services.SHOWN_DELIVERIES], many=True).data
+
+
+class NewWebhookOutput(serializers.ModelSerializer[Webhook]):
+    """A webhook that was just added."""
+
+    class Meta:
+        model = Webhook
+        fields = ["id", "url", "secret"]
+        read_only_fields = fields
+
+
+class WebhooksView(APIView):
+    """One's webhooks, each with its last messages."""
+
+    permission_classes = [IsAuthenticated]
+
+    @extend_schema(responses=WebhookOutput(many=True))
+    def get(self, request: Request) -> Response:
+        return Response(WebhookOutput(services.webhooks_of(request.user), many=True).data)
+
+    @extend_schema(request=WebhookInput, responses={201: NewWebhookOutput})
+    def post(self, request: Request) -> Response:
+        body = WebhookInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        made = services.add_webhook(owner=request.user, url=body.validated_data["url"])
+        return Response(NewWebhookOutput(made).data, status=status.HTTP_201_CREATED)
+
+
+class WebhookView(APIView):
+    """One of one's webhooks."""
+
+    permission_classes = [IsAuthenticated]
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, webhook_id: UUID) -> Response:
+        """Remove it: nothing is sent there any more."""
+        if not services.remove_webhook(owner=request.user, webhook_id=webhook_id):
+            raise NotFound("You have no such webhook.")
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class TestView(APIView):
+    """Trying a webhook out."""
+
+    permission_classes = [IsAuthenticated]
+
+    @extend_schema(request=None, responses={202: None})
+    def post(self, request: Request, webhook_id: UUID) -> Response:
+        """Send an event `test`, signed like the others."""
+        if not services.send_test(owner=request.user, webhook_id=webhook_id):
+            raise NotFound("You have no such webhook.")
+        return Response(status=status.HTTP_202_ACCEPTED)

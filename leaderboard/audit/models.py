@@ -1,0 +1,68 @@
+"""The audit log. Rows are only ever added: a trigger of migration 0001 refuses every change and deletion."""
+
+from django.db import models
+from django.utils import timezone
+
+
+class Action(models.TextChoices):
+    """What was done."""
+
+    SUBMITTED = "submitted", "Submitted a planner"
+    RERUN = "rerun", "Ran an evaluation again"
+    RESUMED = "resumed", "Resumed an evaluation"
+    ACCEPTED = "accepted", "Accepted infrastructure faults"
+    CANCELLED = "cancelled", "Cancelled an evaluation"
+    REQUEUED = "requeued", "Requeued an evaluation"
+    PRIORITY_SET = "priority_set", "Set the priority of an evaluation"
+    WEIGHT_SET = "weight_set", "Set the weight of a user"
+    TOKEN_MADE = "token_made", "Made an API token"
+    TOKEN_REVOKED = "token_revoked", "Revoked an API token"
+    WORKER_TOKEN_MADE = "worker_token_made", "Made a worker token"
+    WORKER_TOKEN_REVOKED = "worker_token_revoked", "Revoked a worker token"
+    WEBHOOK_ADDED = "webhook_added", "Added a webhook"
+    WEBHOOK_REMOVED = "webhook_removed", "Removed a webhook"
+    MESSAGE_SENT_AGAIN = "message_sent_again", "Had a message sent again"
+    TEAM_MADE = "team_made", "Made a team"
+    TEAM_INVITED = "team_invited", "Invited somebody to a team"
+    TEAM_INVITATION_ENDED = "team_invitation_ended", "Declined or withdrew an invitation to a team"
+    TEAM_JOINED = "team_joined", "Joined a team"
+    TEAM_LEFT = "team_left", "Left a team"
+    TEAM_REMOVED = "team_removed", "Removed somebody from a team"
+    TEAM_HANDED_OVER = "team_handed_over", "Handed a team over"
+
+
+class AuditEntry(models.Model):
+    """One thing that somebody did.
+
+    It names people and objects by value, not by foreign key: deleting one of them must neither be kept from happening
+    by the log nor change it.
+    """
+
+    at = models.DateTimeField(default=timezone.now)
+    actor_key = models.BigIntegerField(null=True)
+    """Primary key of the user; null for a command on the operator's own machine."""
+    actor = models.CharField(max_length=150, blank=True)
+    """Their user name at that time."""
+    action = models.CharField(max_length=40, choices=Action)
+    target_kind = models.CharField(max_length=40)
+    """Name of the model: `evaluation`, `user`, ..."""
+    target = models.CharField(max_length=60)
+    """Its primary key, or for API tokens what they begin with."""
+    label = models.CharField(max_length=200, blank=True)
+    """The object in words, as it was called at that time."""
+    details = models.JSONField(default=dict)
+    """What else there is to know, such as `before` and `after`. Never a secret."""
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+        ordering = ["-at", "-pk"]
+        indexes = [
+            models.Index(fields=["-at", "-id"], name="audit_newest_first"),
+            models.Index(fields=["target"], name="audit_by_target"),
+        ]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(action__in=Action.values), name="an_entry_has_a_known_action"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.actor or 'operator'}: {self.action} {self.label or self.target}"

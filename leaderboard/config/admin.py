@@ -1,0 +1,83 @@
+"""The operators' pages under `/admin/`: rows to read, and actions that go through the services of pages and API.
+
+Nothing is edited here as a row: a state that is written past its transition table would break what the queue relies on.
+"""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+ROWS_PER_PAGE = 50
+
+
+class OperatorsSite(admin.AdminSite):
+    """An admin of our own: what other packages register on Django's, such as tokens, is not on it."""
+
+    site_header = "PlanArena for operators"
+    site_title = "PlanArena"
+    index_title = "What there is"
+    site_url = "/"
+    enable_nav_sidebar = False
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
+        """Send to the site's own sign-in, which slows down who guesses passwords; who is no operator gets 403."""
+        if request.user.is_authenticated:
+            raise PermissionDenied
+        return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
+        """The site's own page, for the same reason."""
+        return redirect("account_change_password")
+
+
+site = OperatorsSite()
+
+
+class _ForOperators:
+    """Staff read everything that is registered; nobody adds, changes or deletes a row."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return _is_operator(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - Django's signature
+        return _is_operator(request)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - Django's signature
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the same
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the same
+        return False
+
+
+class ReadOnlyAdmin(_ForOperators, admin.ModelAdmin):
+    """Rows to look at, newest first."""
+
+    list_per_page = ROWS_PER_PAGE
+    show_full_result_count = False
+    actions_selection_counter = True
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:  # noqa: ARG002 - Django's signature
+        """Everything there is, also what no form could change, such as ids and times."""
+        if self.fields:
+            return list(self.fields)
+        return [field.name for field in self.model._meta.fields if field.name not in (self.exclude or ())]
+
+
+class ReadOnlyInline(_ForOperators, admin.TabularInline):
+    """Rows that belong to another one."""
+
+    extra = 0
+    max_num = 0
+    can_delete = False
+
+
+def _is_operator(request: HttpRequest) -> bool:
+    return bool(request.user.is_active and request.user.is_staff)

@@ -1,0 +1,1 @@
+"""For English, the site's only language."""

@@ -1,0 +1,13 @@
+"""Addresses of the pages."""
+
+from django.urls import path
+
+from leaderboard.outbox import views
+
+app_name = "outbox"
+
+urlpatterns = [
+    path("webhooks/", views.webhooks, name="webhooks"),
+    path("webhooks/<uuid:webhook_id>/test/", views.test, name="test"),
+    path("webhooks/<uuid:webhook_id>/remove/", views.remove, name="remove"),
+]

@@ -1,0 +1,50 @@
+"""The page of a user's webhooks."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from leaderboard.field_errors import FieldErrors
+from leaderboard.outbox import webhooks as services
+from leaderboard.outbox.forms import WebhookForm
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def webhooks(request: HttpRequest) -> HttpResponse:
+    """List them; a POST adds one and shows its secret this once, so the answer is the page itself and no redirect."""
+    form = WebhookForm(request.POST if request.method == "POST" else None)
+    made = None
+    if form.is_valid():
+        try:
+            made = services.add_webhook(owner=request.user, url=form.cleaned_data["url"])
+        except FieldErrors as problems:
+            form.show(problems)
+        else:
+            form = WebhookForm()
+    context = {"form": form, "made": made, "told": services.with_deliveries(request.user)}
+    return render(request, "outbox/webhooks.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@login_required
+def test(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+    """Send a test."""
+    if services.send_test(owner=request.user, webhook_id=webhook_id):
+        messages.success(request, "A test is on its way. Load this page again to see what became of it.")
+    return redirect("outbox:webhooks")
+
+
+@require_POST
+@login_required
+def remove(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
+    """Remove a webhook. Doing it twice does no harm."""
+    if services.remove_webhook(owner=request.user, webhook_id=webhook_id):
+        messages.success(request, "The webhook is removed: nothing is sent there any more.")
+    return redirect("outbox:webhooks")

@@ -1,0 +1,99 @@
+"""Users' webhooks: adding and removing them, trying them out, and what became of the last messages."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+
+from leaderboard.accounts.models import User
+from leaderboard.audit.models import Action
+from leaderboard.audit.services import record
+from leaderboard.evaluations.library import AddressRefusedError, library
+from leaderboard.field_errors import FieldErrors
+from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
+from leaderboard.outbox.services import enqueue
+
+MOST_WEBHOOKS = 10
+SHOWN_DELIVERIES = 5
+_LONGEST_URL = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A webhook with its last messages, the newest first. Those that were sent are kept for a day."""
+
+    webhook: Webhook
+    deliveries: Sequence[OutboxMessage]
+
+
+def webhooks_of(owner: User) -> QuerySet[Webhook]:
+    """The user's webhooks, newest first."""
+    return Webhook.objects.filter(owner=owner).order_by("-created", "pk")
+
+
+def with_deliveries(owner: User) -> list[Told]:
+    """The user's webhooks, each with its last messages."""
+    return [Told(webhook, list(deliveries_of(webhook)[:SHOWN_DELIVERIES])) for webhook in webhooks_of(owner)]
+
+
+def deliveries_of(webhook: Webhook) -> QuerySet[OutboxMessage]:
+    """What was sent to a webhook lately, waits, or was given up; the newest first."""
+    mine = OutboxMessage.objects.filter(kind=Kind.WEBHOOK, payload__webhook=str(webhook.pk))
+    return mine.order_by("-created", "pk")
+
+
+def add_webhook(*, owner: User, url: str) -> Webhook:
+    """Have an address told of the owner's evaluations. Its `secret` is to be shown this once.
+
+    Raises:
+        FieldErrors: the address may not be called, is there already, or there are too many.
+    """
+    url = url.strip()
+    if problem := _problem(owner=owner, url=url):
+        raise FieldErrors({"url": [problem]})
+    with transaction.atomic():
+        webhook = Webhook.objects.create(owner=owner, url=url, secret=secrets.token_urlsafe(32))
+        record(by=owner, action=Action.WEBHOOK_ADDED, target=webhook, label=url)
+    return webhook
+
+
+def _problem(*, owner: User, url: str) -> str:
+    if not url or len(url) > _LONGEST_URL or not url.isprintable() or " " in url:
+        return f"Give an address of at most {_LONGEST_URL} characters, such as https://example.org/planarena."
+    there = webhooks_of(owner)
+    if there.filter(url=url).exists():
+        return "You have a webhook with this address already."
+    if there.count() >= MOST_WEBHOOKS:
+        return f"You have {MOST_WEBHOOKS} webhooks, the most there may be: remove one first."
+    try:
+        library().check_endpoint(url=url, allow_private=settings.DEMO)
+    except AddressRefusedError as error:
+        return str(error)
+    return ""
+
+
+def remove_webhook(*, owner: User, webhook_id: UUID) -> bool:
+    """Tell an address no more; what waits for it is given up. False if the user has no such webhook."""
+    with transaction.atomic():
+        webhook = Webhook.objects.select_for_update().filter(owner=owner, pk=webhook_id).first()
+        if webhook is None:
+            return False
+        record(by=owner, action=Action.WEBHOOK_REMOVED, target=webhook, label=webhook.url)
+        webhook.delete()
+    return True
+
+
+def send_test(*, owner: User, webhook_id: UUID) -> bool:
+    """Send an event that tells of nothing, signed like the others. False if the user has no such webhook."""
+    webhook = webhooks_of(owner).filter(pk=webhook_id).first()
+    if webhook is None:
+        return False
+    event = {"event": "test", "text": "This is a test: your receiver works if it answers with a status of 2xx."}
+    with transaction.atomic():
+        # One that waits is asked for again, so that nobody floods a receiver from here.
+        enqueue(kind=Kind.WEBHOOK, payload={"webhook": str(webhook.pk), "event": event}, dedup_key=f"test {webhook.pk}")
+    return True

@@ -1,0 +1,176 @@
+"""Who gets into a team, who may change it, and that it always has its owner."""
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from leaderboard.accounts import teams
+from leaderboard.accounts.models import Invitation, Membership, Role, Team
+from leaderboard.accounts.teams import NotAllowedError
+from leaderboard.audit.models import Action, AuditEntry
+from leaderboard.field_errors import FieldErrors
+from tests.leaderboard.api.helpers import ApiClient, client_of
+from tests.leaderboard.factories import make_team, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def members(team: Team) -> dict[str, str]:
+    return dict(Membership.objects.filter(team=team).values_list("user__username", "role"))
+
+
+class TestRules:
+    def test_nobody_is_in_a_team_before_they_accept(self):
+        ada, bea = make_user("ada"), make_user("bea")
+        team = teams.create_team(owner=ada, slug="lab", name="The lab")
+        teams.invite(team=team, username="bea", by=ada)
+        assert members(team) == {"ada": Role.OWNER}
+        assert teams.accept_invitation(team=team, user=bea)
+        assert members(team) == {"ada": Role.OWNER, "bea": Role.MEMBER}
+        assert not Invitation.objects.exists()
+        assert not teams.accept_invitation(team=team, user=bea)
+
+    @pytest.mark.parametrize(
+        ("slug", "name", "field"),
+        [("", "Lab", "slug"), ("The Lab", "Lab", "slug"), ("-lab", "Lab", "slug"), ("x" * 51, "Lab", "slug"),
+         ("lab", " ", "name"), ("lab", "x" * 81, "name"), ("lab", "a\nb", "name")],
+    )  # fmt: skip
+    def test_what_cannot_be_a_name_is_told_beside_its_field(self, slug, name, field):
+        with pytest.raises(FieldErrors) as raised:
+            teams.create_team(owner=make_user(), slug=slug, name=name)
+        assert list(raised.value.errors) == [field]
+        assert not Team.objects.exists()
+
+    def test_a_short_name_is_one_team_s(self):
+        make_team(name="lab")
+        with pytest.raises(FieldErrors, match="There is a team 'lab' already"):
+            teams.create_team(owner=make_user(), slug="lab", name="Another")
+
+    def test_so_is_a_name_since_boards_show_nothing_else(self):
+        make_team(name="The Lab")
+        with pytest.raises(FieldErrors, match="There is a team 'THE LAB' already"):
+            teams.create_team(owner=make_user(), slug="another", name="THE LAB")
+
+    def test_only_the_owner_invites_removes_and_hands_over(self):
+        ada, bea, eve = make_user("ada"), make_user("bea"), make_user("eve")
+        team = make_team(ada, bea)
+        for by in (bea, eve):
+            with pytest.raises(NotAllowedError):
+                teams.invite(team=team, username="eve", by=by)
+            with pytest.raises(NotAllowedError):
+                teams.remove(team=team, user=ada, by=by)
+            with pytest.raises(NotAllowedError):
+                teams.hand_over(team=team, to=by, by=by)
+        assert members(team) == {"ada": Role.OWNER, "bea": Role.MEMBER}
+
+    def test_whom_one_cannot_invite(self):
+        ada, bea = make_user("ada"), make_user("bea")
+        team = make_team(ada)
+        teams.invite(team=team, username="bea", by=ada)
+        for name, sentence in (("bea", "invited already"), ("ada", "in the team already"), ("zoe", "no user 'zoe'")):
+            with pytest.raises(FieldErrors, match=sentence):
+                teams.invite(team=team, username=name, by=ada)
+        assert teams.end_invitation(team=team, user=bea, by=ada)
+
+    def test_the_owner_leaves_only_after_handing_over(self):
+        ada, bea = make_user("ada"), make_user("bea")
+        team = make_team(ada, bea)
+        with pytest.raises(NotAllowedError, match="hand the team over"):
+            teams.remove(team=team, user=ada, by=ada)
+        teams.hand_over(team=team, to=bea, by=ada)
+        assert members(team) == {"ada": Role.MEMBER, "bea": Role.OWNER}
+        assert teams.remove(team=team, user=ada, by=ada)
+        assert members(team) == {"bea": Role.OWNER}
+        with pytest.raises(NotAllowedError, match="not in the team"):
+            teams.hand_over(team=team, to=ada, by=bea)
+
+    def test_the_database_refuses_a_second_owner(self):
+        team = make_team()
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Membership.objects.create(team=team, user=make_user(), role=Role.OWNER)
+
+    def test_all_of_it_is_told(self):
+        ada, bea = make_user("ada"), make_user("bea")
+        team = make_team(ada, bea)
+        teams.hand_over(team=team, to=bea, by=ada)
+        teams.remove(team=team, user=ada, by=bea)
+        assert list(AuditEntry.objects.order_by("pk").values_list("actor", "action")) == [
+            ("ada", Action.TEAM_MADE),
+            ("ada", Action.TEAM_INVITED),
+            ("bea", Action.TEAM_JOINED),
+            ("ada", Action.TEAM_HANDED_OVER),
+            ("bea", Action.TEAM_REMOVED),
+        ]
+
+
+class TestApi:
+    def test_the_whole_life_of_a_team(self):
+        ada, bea = client_of(make_user("ada")), client_of(make_user("bea"))
+        assert ada.post("teams/", {"slug": "lab", "name": "The lab"}).status_code == 201
+        assert bea.get("teams/lab/").status_code == 404
+        invited = ada.post("teams/lab/members/", {"username": "bea"})
+        assert (invited.status_code, invited.json()["invited"]) == (201, ["bea"])
+        joined = bea.post("teams/lab/accept/").json()
+        assert [(one["username"], one["role"]) for one in joined["members"]] == [("ada", "owner"), ("bea", "member")]
+        assert bea.post("teams/lab/owner/", {"username": "bea"}).status_code == 403
+        assert ada.post("teams/lab/owner/", {"username": "bea"}).status_code == 200
+        assert bea.delete("teams/lab/members/bea/").status_code == 403
+        assert ada.delete("teams/lab/members/ada/").status_code == 204
+        assert ada.get("teams/").json()["results"] == []
+        assert ApiClient().get("teams/").status_code == 401
+
+    def test_an_invitation_is_declined_or_withdrawn(self):
+        ada, bea = client_of(make_user("ada")), client_of(make_user("bea"))
+        ada.post("teams/", {"slug": "lab", "name": "The lab"})
+        for client in (ada, bea):
+            assert ada.post("teams/lab/members/", {"username": "bea"}).status_code == 201
+            assert client.delete("teams/lab/members/bea/").status_code == 204
+            assert bea.post("teams/lab/accept/").status_code == 404
+        assert ada.delete("teams/lab/members/bea/").status_code == 404
+        assert "no user" in ada.post("teams/lab/members/", {"username": "zoe"}).json()["username"][0]
+
+
+class TestPages:
+    def test_a_team_is_made_somebody_invited_and_they_join(self, client):
+        ada, bea = make_user("ada"), make_user("bea")
+        client.force_login(ada)
+        page = client.post("/teams/", {"slug": "lab", "name": "The lab"}, follow=True)
+        assert page.redirect_chain == [("/teams/lab/", 302)]
+        client.post("/teams/lab/", {"username": "bea"})
+        client.force_login(bea)
+        assert client.get("/teams/lab/").status_code == 404
+        assert b"Join The lab" in client.get("/teams/").content
+        page = client.post("/teams/lab/accept/", follow=True)
+        assert page.redirect_chain == [("/teams/lab/", 302)]
+        assert b"Invite somebody" not in page.content
+        assert client.post("/teams/lab/remove/bea/", follow=True).redirect_chain == [("/teams/", 302)]
+        assert not teams.is_member(user_id=bea.pk, team_id=Team.objects.get().pk)
+
+    def test_the_owner_hands_over_and_removes(self, client):
+        ada, bea, eve = make_user("ada"), make_user("bea"), make_user("eve")
+        team = make_team(ada, bea, eve, name="lab")
+        client.force_login(ada)
+        client.post("/teams/lab/remove/eve/")
+        client.post("/teams/lab/hand-over/bea/")
+        assert members(team) == {"ada": Role.MEMBER, "bea": Role.OWNER}
+        page = client.post("/teams/lab/remove/bea/", follow=True)
+        assert b"Only the owner of a team may do this." in page.content
+
+    def test_errors_stand_beside_their_fields(self, client):
+        client.force_login(make_user("ada"))
+        page = client.post("/teams/", {"slug": "No good", "name": ""})
+        assert page.status_code == 400
+        assert set(page.context["form"].errors) == {"name"}
+        make_team(name="lab")
+        page = client.post("/teams/", {"slug": "lab", "name": "Mine"})
+        assert "There is a team" in page.content.decode()
+
+    def test_an_invitation_is_declined_and_strangers_find_nothing(self, client):
+        ada, bea = make_user("ada"), make_user("bea")
+        team = make_team(ada, name="lab")
+        teams.invite(team=team, username="bea", by=ada)
+        client.force_login(make_user("eve"))
+        for action in ("accept", "decline", "remove/ada", "withdraw/bea", "hand-over/eve"):
+            assert client.post(f"/teams/lab/{action}/").status_code == 404
+        client.force_login(bea)
+        client.post("/teams/lab/decline/")
+        assert not Invitation.objects.exists()

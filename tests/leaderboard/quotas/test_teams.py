@@ -1,0 +1,176 @@
+"""What is submitted for a team: charged twice, refunded twice, and acted on by each of its members."""
+
+import pytest
+
+from leaderboard.accounts import teams
+from leaderboard.boards.services import publish
+from leaderboard.evaluations import services
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.rerunning import rerun
+from leaderboard.quotas.models import ALL_SUITES, QuotaBalance, QuotaEntry
+from leaderboard.quotas.services import QuotaExceededError
+from leaderboard.workers.own import submit_for_own_worker
+from tests.leaderboard.api.helpers import client_of
+from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user, planner_data
+from tests.leaderboard.pages import factories as pages
+from tests.leaderboard.threads import in_threads
+
+
+@pytest.fixture(autouse=True)
+def _limits(settings):
+    settings.QUOTA_PER_SUITE_AND_DAY = settings.QUOTA_PER_DAY = 10
+    settings.TEAM_QUOTA_PER_SUITE_AND_DAY = 2
+    settings.TEAM_QUOTA_PER_DAY = 3
+
+
+def used(**whose) -> dict[str, int]:
+    return dict(QuotaBalance.objects.filter(**whose).values_list("suite", "used"))
+
+
+@pytest.mark.django_db
+class TestCharging:
+    def test_user_and_team_are_both_charged_and_both_refunded(self):
+        ada, suite = make_user("ada"), make_suite()
+        team = make_team(ada)
+        evaluation = make_submission(user=ada, suite=suite, team=team).evaluations.get()
+        assert used(user=ada) == used(team=team) == {ALL_SUITES: 1, suite.slug: 1}
+        assert QuotaEntry.objects.filter(evaluation=evaluation).count() == 2
+        services.cancel(evaluation, by=ada)
+        assert used(user=ada) == used(team=team) == {ALL_SUITES: 0, suite.slug: 0}
+        assert QuotaEntry.objects.filter(evaluation=evaluation, amount=-1).count() == 2
+
+    def test_the_team_s_limit_holds_for_all_its_members_together(self):
+        ada, bea, suite = make_user("ada"), make_user("bea"), make_suite()
+        team = make_team(ada, bea, name="lab")
+        make_submission(user=ada, suite=suite, team=team)
+        make_submission(user=bea, suite=suite, team=team)
+        with pytest.raises(QuotaExceededError, match="The team lab has submitted all 2 evaluations of the suite"):
+            make_submission(user=ada, suite=suite, team=team)
+        assert used(user=ada)[suite.slug] == 1
+        make_submission(user=ada, suite=suite)
+        make_submission(user=ada, team=team)
+        with pytest.raises(QuotaExceededError, match="all 3 evaluations that a team may submit"):
+            make_submission(user=ada, team=team)
+
+    def test_a_user_s_own_limit_holds_for_a_team_too(self, settings):
+        settings.QUOTA_PER_DAY = 1
+        ada = make_user("ada")
+        team = make_team(ada)
+        make_submission(user=ada, team=team)
+        with pytest.raises(QuotaExceededError, match="You have submitted all 1"):
+            make_submission(user=ada, team=team)
+        assert used(team=team)[ALL_SUITES] == 1
+
+    def test_the_api_shows_both_and_names_the_team_that_has_none_left(self):
+        ada, suite = make_user("ada"), make_suite()
+        team = make_team(ada, name="lab")
+        client = client_of(ada)
+        body = {
+            "planner": {"name": "mine", "kind": "bundled", "bundled_name": "gold"},
+            "suites": [suite.slug],
+            "team": team.slug,
+        }
+        made = client.post("submissions/", body)
+        assert (made.status_code, made.json()["team"], made.json()["evaluations"][0]["team"]) == (201, "lab", "lab")
+        client.post("submissions/", body)
+        refused = client.post("submissions/", body)
+        assert (refused.status_code, refused.json()["team"]) == (429, "lab")
+        shown = [(row["team"], row["suite"], row["used"], row["limit"]) for row in client.get("quota/").json()]
+        assert shown == [("", "", 2, 10), ("", suite.slug, 2, 10), ("lab", "", 2, 3), ("lab", suite.slug, 2, 2)]
+
+    def test_one_submits_only_for_teams_that_one_is_in(self):
+        suite = make_suite()
+        team = make_team(name="lab")
+        body = {
+            "planner": {"name": "mine", "kind": "bundled", "bundled_name": "gold"},
+            "suites": [suite.slug],
+            "team": team.slug,
+        }
+        answer = client_of(make_user()).post("submissions/", body)
+        assert (answer.status_code, answer.json()) == (400, {"team": ["You are in no team 'lab'."]})
+        assert not Evaluation.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_members_who_submit_at_once_never_exceed_the_team_s_quota_nor_wait_for_each_other(settings):
+    settings.TEAM_QUOTA_PER_SUITE_AND_DAY = settings.TEAM_QUOTA_PER_DAY = 6
+    people = [make_user() for _ in range(3)]
+    team, suites = make_team(*people), [make_suite(slug=slug) for slug in ("a", "b")]
+    ends: list[str] = []
+    turns = iter([person for person in people for _ in range(2)])
+
+    def submit() -> None:
+        data = services.SubmissionData(planner=planner_data(), suites=[one.slug for one in suites], team=team.slug)
+        try:
+            submission = services.submit(user=next(turns), data=data)
+        except QuotaExceededError:
+            ends.append("refused")
+        else:
+            ends.append("submitted")
+            services.cancel(submission.evaluations.first())
+
+    assert in_threads(submit, count=6) == []
+    assert len(ends) == 6
+    assert ends.count("submitted") >= 3
+    left = Evaluation.objects.exclude(state=EvaluationState.CANCELLED).count()
+    assert used(team=team)[ALL_SUITES] == left <= 6
+    assert sum(used(user=person)[ALL_SUITES] for person in people) == left
+
+
+@pytest.mark.django_db
+class TestActing:
+    def test_members_act_and_read_like_the_owner_and_others_do_not(self, client):
+        ada, bea, eve = make_user("ada"), make_user("bea"), make_user("eve")
+        evaluation = make_submission(user=ada, team=make_team(ada, bea, name="lab")).evaluations.get()
+        path = f"evaluations/{evaluation.pk}"
+        assert client_of(eve).post(f"{path}/cancel/").status_code == 403
+        assert client_of(eve).get(f"{path}/log/").status_code == 403
+        assert client_of(bea).get(f"{path}/log/").status_code == 200
+        client.force_login(bea)
+        assert b"Cancel this evaluation" in client.get(f"/{path}/").content
+        assert str(evaluation.pk) in client.get("/submissions/").content.decode()
+        assert client_of(bea).get("submissions/").json()["count"] == 1
+        assert client_of(bea).get("evaluations/", mine="1").json()["count"] == 1
+        assert client_of(eve).get("evaluations/", mine="1").json()["count"] == 0
+        assert client_of(bea).post(f"{path}/cancel/").status_code == 200
+        evaluation.refresh_from_db()
+        assert evaluation.reason_text == "Cancelled by bea of the team lab."
+
+    def test_who_has_left_acts_no_more_but_on_their_own(self):
+        ada, bea = make_user("ada"), make_user("bea")
+        team = make_team(ada, bea)
+        of_ada = make_submission(user=ada, team=team).evaluations.get()
+        of_bea = make_submission(user=bea, team=team).evaluations.get()
+        teams.remove(team=team, user=bea, by=bea)
+        assert client_of(bea).post(f"evaluations/{of_ada.pk}/cancel/").status_code == 403
+        assert client_of(bea).post(f"evaluations/{of_bea.pk}/cancel/").status_code == 200
+
+    def test_a_rerun_by_another_member_is_theirs_and_the_team_s(self):
+        ada, bea = make_user("ada"), make_user("bea")
+        team = make_team(ada, bea)
+        first = make_submission(user=ada, team=team)
+        services.cancel(first.evaluations.get(), by=ada)
+        again = rerun(first.evaluations.get(), by=bea)
+        assert (again.submitted_by, again.team, again.planner) == (bea, team, first.planner)
+        assert used(user=bea)[ALL_SUITES] == used(team=team)[ALL_SUITES] == 1
+
+    def test_an_address_does_not_get_to_another_member_s_worker(self):
+        ada, bea = make_user("ada"), make_user("bea")
+        team = make_team(ada, bea)
+        endpoint = {"kind": "endpoint", "bundled_name": "", "endpoint_url": "https://planner.example.org/plan"}
+        data = services.SubmissionData(planner=planner_data(**endpoint), suites=[make_suite().slug], team=team.slug)
+        first = submit_for_own_worker(user=ada, data=data).evaluations.get()
+        services.cancel(first, by=ada)
+        with pytest.raises(services.NotPossibleError, match="Only the planner's owner"):
+            rerun(first, by=bea)
+        assert rerun(first, by=ada).submitted_by == ada
+
+    def test_the_board_names_the_team(self, client):
+        suite = pages.make_suite()
+        ada = make_user("ada")
+        evaluation = pages.make_evaluation(planner=pages.make_planner(owner=ada), suite=suite)
+        assert "team" not in publish(evaluation).content["rows"][0]
+        evaluation.submission.team = make_team(ada, name="Plan Lab")
+        evaluation.submission.save()
+        assert publish(evaluation).content["rows"][0]["team"] == "Plan Lab"
+        assert "by ada, Plan Lab" in client.get("/boards/openagi/").content.decode()
