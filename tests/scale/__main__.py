@@ -1,4 +1,4 @@
-"""`python -m tests.scale`: how long every page takes on a large installation; docs/operating.md says what it reports."""
+"""`python -m tests.scale`: how long every page takes on a large installation."""
 
 import argparse
 import json

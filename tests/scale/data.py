@@ -74,7 +74,8 @@ def _wide_suite() -> None:
     Task.objects.bulk_create(
         Task(
             suite=suite, key=str(number), position=number, text=f"{like_task.text} ({number})",
-            structure=like_task.structure, metric=like_task.metric, attributes=like_task.attributes, gold=like_task.gold,
+            structure=like_task.structure, metric=like_task.metric, attributes=like_task.attributes,
+            gold=like_task.gold,
         )
         for number in range(_WIDE_TASKS)
         for like_task in [tasks[number % len(tasks)]]
