@@ -15,6 +15,7 @@ from uuid import UUID
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from leaderboard.accounts.models import User
@@ -87,13 +88,12 @@ def send_again(*, message_id: UUID, by: User) -> bool:
     After: it waits, with all the time for tries again (True); or another one with its `dedup_key` does already, or it
     is gone, and nothing changed (False).
     """
-    now = timezone.now()
     with suppress(IntegrityError), transaction.atomic():
         message = OutboxMessage.objects.select_for_update().filter(pk=message_id).first()
         if message is None:
             return False
         OutboxMessage.objects.filter(pk=message_id).update(
-            sent_at=None, given_up_at=None, created=now, available_at=now, tries=0
+            sent_at=None, given_up_at=None, created=Now(), available_at=Now(), tries=0
         )
         record(by=by, action=Action.MESSAGE_SENT_AGAIN, target=message, details={"before": message.standing})
         transaction.on_commit(lambda: _nudge(message_id=message_id, kind=Kind(message.kind)), robust=True)
