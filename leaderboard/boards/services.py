@@ -86,7 +86,7 @@ def unranked(*, suite: Suite) -> QuerySet[Evaluation]:
     """Evaluations that are under way or wait for their owner, oldest first. They have no rank yet."""
     final = [EvaluationState.COMPLETED, EvaluationState.FAILED, EvaluationState.CANCELLED]
     return (
-        Evaluation.objects.filter(suite=suite)
+        Evaluation.objects.filter(suite=suite, verifies=None)
         .exclude(state__in=final)
         .select_related("submission__planner__owner")
         .order_by("created")
@@ -100,10 +100,10 @@ def primary_metric(suite: Suite) -> dict[str, Any]:
 
 def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
     evaluations = (
-        Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED, **conditions._asdict())
-        # What its owner's own worker measured is not ranked: nobody has verified it.
-        .filter(own_worker_run__isnull=True)
-        .select_related("submission__planner__owner")
+        Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED, verifies=None, **conditions._asdict())
+        # What its owner's own worker measured is ranked when a worker of this site has verified it.
+        .filter(Q(own_worker_run__isnull=True) | Q(own_worker_run__verified_by__isnull=False))
+        .select_related("submission__planner__owner", "own_worker_run")
         .order_by("finished", "pk")
     )
     metric = primary_metric(suite)
@@ -133,4 +133,5 @@ def _entry(evaluation: Evaluation) -> Entry:
         outcomes={key: count for key, count in evaluation.summary.get("outcomes", {}).items() if count},
         finished=finished.isoformat(),
         samples=evaluation.samples,
+        run_by_owner=hasattr(evaluation, "own_worker_run"),
     )
