@@ -83,7 +83,7 @@ def paired_permutation(differences: Sequence[float]) -> float:
         In (0, 1]; 1 without any difference. Of k differences that are all positive it is 2^-k, so that fewer than five
         can never be significant at 5 %.
     """
-    array = np.asarray([value for value in differences if value != 0], dtype=np.float64)
+    array = np.sort(np.asarray([value for value in differences if value != 0], dtype=np.float64))
     if not len(array):
         return 1.0
     # Sums of floats depend on their order: what equals the seen sum but for the last bits counts as equal.
@@ -93,4 +93,4 @@ def paired_permutation(differences: Sequence[float]) -> float:
         return float(np.mean((1.0 - 2.0 * (codes & 1)) @ array >= seen))
     rng = np.random.default_rng(SEED)
     signs = rng.integers(0, 2, size=(PERMUTATIONS, len(array)), dtype=np.int8) * 2.0 - 1.0
-    return float((1 + np.count_nonzero(signs @ np.sort(array) >= seen)) / (PERMUTATIONS + 1))
+    return float((1 + np.count_nonzero(signs @ array >= seen)) / (PERMUTATIONS + 1))

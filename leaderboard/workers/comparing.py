@@ -196,9 +196,7 @@ def sentence(comparison: Comparison) -> str:
     same = f"the results agreed on {total - len(others)} of {total} tasks that were run again"
     if not others:
         return f"{same}."
-    return (
-        f"{same}; in the other {len(others)} the planner made another plan, and the scores differ no more than chance."
-    )
+    return f"{same}; in {len(others)} the planner made another plan, and the scores differ no more than by chance."
 
 
 _WORDS: Mapping[Finding, str] = {
