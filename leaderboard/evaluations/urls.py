@@ -13,4 +13,5 @@ urlpatterns = [
     path("evaluations/<uuid:evaluation_id>/resume/", views.resume, name="resume"),
     path("evaluations/<uuid:evaluation_id>/accept/", views.accept, name="accept"),
     path("evaluations/<uuid:evaluation_id>/cancel/", views.cancel, name="cancel"),
+    path("evaluations/<uuid:evaluation_id>/verify/", views.verify, name="verify"),
 ]

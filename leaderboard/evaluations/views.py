@@ -11,13 +11,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from leaderboard.catalog.models import Task
 from leaderboard.evaluations import services, transitions
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.evaluations.presenters import evaluation_page
+from leaderboard.evaluations.presenters import evaluation_page, tasks_of
 from leaderboard.evaluations.task_filters import PENDING
 from leaderboard.evaluations.task_presenters import task_page
+from leaderboard.workers import verification
 from leaderboard.workers.logs import may_read, tail
+from leaderboard.workers.verification_presenters import verification_panel
 
 
 class Action(NamedTuple):
@@ -55,6 +56,14 @@ CANCEL = Action(
     tone="error",
     button="danger",
 )
+VERIFY = Action(
+    url="evaluations:verify",
+    label="Verify",
+    sentence="A worker of this site runs a sample of the tasks again. If the results agree, the evaluation is ranked.",
+    confirm="Have it verified",
+    tone="",
+    button="primary",
+)
 
 
 @require_safe
@@ -66,7 +75,11 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
         "is_owner": is_owner,
-        "actions": allowed_actions(evaluation) if is_owner else (),
+        "actions": (
+            *(allowed_actions(evaluation) if is_owner else ()),
+            *_verifying(request=request, evaluation=evaluation),
+        ),
+        "verification": verification_panel(evaluation),
         "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
     }
     return render(request, "evaluations/detail.html", context)
@@ -76,12 +89,12 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
     """One task of an evaluation: plan, problems, samples."""
     evaluation = _evaluation(evaluation_id)
-    found = get_object_or_404(Task.objects.select_related("suite"), suite=evaluation.suite_id, key=key)
+    found = get_object_or_404(tasks_of(evaluation).select_related("suite"), key=key)
     result = TaskResult.objects.filter(evaluation=evaluation, task=found).first()
     neighbours: dict[int, str] = dict(
-        Task.objects.filter(
-            suite=evaluation.suite_id, position__in=[found.position - 1, found.position + 1]
-        ).values_list("position", "key")
+        tasks_of(evaluation)
+        .filter(position__in=[found.position - 1, found.position + 1])
+        .values_list("position", "key")
     )
     context = {
         **_names(evaluation),
@@ -119,9 +132,32 @@ def cancel(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     return _act(request=request, evaluation_id=evaluation_id, do=services.cancel, said="The evaluation is cancelled.")
 
 
+@require_POST
+@login_required
+def verify(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """Have a worker of this site run a sample of the tasks again."""
+    return _act(
+        request=request,
+        evaluation_id=evaluation_id,
+        do=lambda evaluation: verification.order(user=request.user, evaluation=evaluation),
+        said="A sample of the tasks is run again.",
+        staff_may=True,
+    )
+
+
+def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[Action, ...]:
+    """The action of asking for a verification, if this reader may."""
+    concerned = request.user.is_staff or _owns(request=request, evaluation=evaluation)
+    if not concerned or not hasattr(evaluation, "own_worker_run"):
+        return ()
+    return () if verification.why_not(user=request.user, evaluation=evaluation) else (VERIFY,)
+
+
 def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
     """What the owner may do in the evaluation's present state."""
     actions: tuple[Action, ...] = ()
+    if evaluation.verifies_id is not None:
+        return actions
     if evaluation.state == EvaluationState.ON_HOLD:
         actions += (RESUME, ACCEPT)
     if evaluation.state in transitions.CANCELLABLE:
@@ -129,9 +165,16 @@ def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
     return actions
 
 
-def _act(*, request: HttpRequest, evaluation_id: UUID, do: Callable[[Evaluation], Any], said: str) -> HttpResponse:
+def _act(
+    *,
+    request: HttpRequest,
+    evaluation_id: UUID,
+    do: Callable[[Evaluation], Any],
+    said: str,
+    staff_may: bool = False,
+) -> HttpResponse:
     evaluation = _evaluation(evaluation_id)
-    if not _owns(request=request, evaluation=evaluation):
+    if not _owns(request=request, evaluation=evaluation) and not (staff_may and request.user.is_staff):
         raise PermissionDenied
     try:
         do(evaluation)
