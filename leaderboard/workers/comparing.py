@@ -181,22 +181,25 @@ def sentence(comparison: Comparison) -> str:
     """The outcome in words, for the owner and everybody else."""
     total = len(comparison.tasks)
     if contradicting := comparison.contradicting:
-        named = ", ".join(f"{task.task} ({_WORDS[task.finding]})" for task in contradicting[:_MOST_NAMED])
-        more = f" and {len(contradicting) - _MOST_NAMED} more" if len(contradicting) > _MOST_NAMED else ""
-        return f"{len(contradicting)} of {total} tasks that were run again came out otherwise: {named}{more}."
+        by_finding = {finding: [t.task for t in contradicting if t.finding is finding] for finding in Finding}
+        named = "; ".join(f"{_names(tasks)} ({_WORDS[finding]})" for finding, tasks in by_finding.items() if tasks)
+        return f"{len(contradicting)} of {total} tasks that were run again came out otherwise: {named}."
     others = [task for task in comparison.tasks if task.finding is Finding.OTHER_PLAN]
     if comparison.better_than_chance:
-        better = [task.task for task in comparison.tasks if _difference(task) > 0]
-        named = ", ".join(better[:_MOST_NAMED])
-        more = f" and {len(better) - _MOST_NAMED} more" if len(better) > _MOST_NAMED else ""
+        better = _names([task.task for task in comparison.tasks if _difference(task) > 0])
         return (
             f"the planner made another plan in {len(others)} of {total} tasks that were run again, and the owner's "
-            f"scores are better, in {named}{more}, than chance explains (p = {comparison.p_value:.3f})."
+            f"scores are better, in {better}, than chance explains (p = {comparison.p_value:.3f})."
         )
     same = f"the results agreed on {total - len(others)} of {total} tasks that were run again"
     if not others:
         return f"{same}."
     return f"{same}; in {len(others)} the planner made another plan, and the scores differ no more than by chance."
+
+
+def _names(tasks: Sequence[str]) -> str:
+    more = f" and {len(tasks) - _MOST_NAMED} more" if len(tasks) > _MOST_NAMED else ""
+    return ", ".join(tasks[:_MOST_NAMED]) + more
 
 
 _WORDS: Mapping[Finding, str] = {

@@ -167,3 +167,12 @@ def test_the_sentence_tells_of_other_plans():
         "the results agreed on 19 of 20 tasks that were run again; in 1 the planner made another plan, and the "
         "scores differ no more than by chance."
     )
+
+
+def test_the_sentence_names_few_tasks_by_what_is_wrong_with_them():
+    own = [*sample([0.9] * 7), result("7", plan=None), *sample([0.5] * 20)[8:]]
+    text = sentence(of(own, sample([0.5] * 20)))
+    assert text == (
+        "8 of 20 tasks that were run again came out otherwise: 7 (scored without a plan); "
+        "0, 1, 2, 3, 4 and 2 more (the same plan scored differently)."
+    )
