@@ -31,6 +31,9 @@ NOISE = 1e-3
 """Differences up to this count as none in the test over all tasks: rounding may lean to one side on every task."""
 LEVEL = 0.05
 """Of the test over all tasks: so often it rejects an honest planner that decides differently each time, at most."""
+SUSPICION = 0.25
+"""p-value up to which more tasks are run again before the results count as agreeing: two tasks with another plan that
+are both better, for one. A sample in which nobody could be convicted must not be a good place to hide."""
 _OF_FURTHER_PLANS = "SE_best"
 """The one indicator that does not follow from the plan alone, but from the further ones that a planner may give."""
 _MOST_NAMED = 5
@@ -95,6 +98,11 @@ class Comparison:
     def better_than_chance(self) -> bool:
         """Whether the owner's scores are better than what differences by chance explain."""
         return self.p_value <= LEVEL
+
+    @property
+    def leans(self) -> bool:
+        """Whether the owner's scores are better so often that a larger sample has to decide."""
+        return self.p_value <= SUSPICION
 
     @property
     def agrees(self) -> bool:
@@ -195,6 +203,15 @@ def sentence(comparison: Comparison) -> str:
     if not others:
         return f"{same}."
     return f"{same}; in {len(others)} the planner made another plan, and the scores differ no more than by chance."
+
+
+def leaning(comparison: Comparison) -> str:
+    """In words why a larger sample has to decide."""
+    better = _names([task.task for task in comparison.tasks if _difference(task) > 0])
+    return (
+        f"nothing contradicts the owner's results in {len(comparison.tasks)} tasks that were run again, but their "
+        f"scores are better in {better} (p = {comparison.p_value:.3f}): more tasks are run again."
+    )
 
 
 def _names(tasks: Sequence[str]) -> str:

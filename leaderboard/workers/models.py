@@ -75,6 +75,8 @@ class VerificationVerdict(models.TextChoices):
     OPEN = "open", "Under way"
     AGREES = "agrees", "Agrees"
     DISAGREES = "disagrees", "Does not agree"
+    UNDECIDED = "undecided", "Needs more tasks"
+    """The owner's scores lean to the better side: another verification, of more tasks, has followed."""
     IMPOSSIBLE = "impossible", "Could not be carried out"
     """Tasks could not be run again for reasons that are not the planner's: nothing was compared."""
 

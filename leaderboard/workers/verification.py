@@ -1,7 +1,8 @@
 """Verifying what researchers' own workers measured: a random sample of the tasks is run again, and compared.
 
     own evaluation completed -> sample drawn -> further evaluation (`verifies` the own one), leased by the operator's
-    workers only -> it ends, in whatever way -> compared -> the own evaluation is ranked, or says why it is not
+    workers only -> it ends, in whatever way -> compared -> the own evaluation is ranked, or says why it is not; or a
+    larger sample is drawn, if the first one leans to the owner's side
 
 The further evaluation is like any other to the queue; lists, boards, quotas and mails leave it out. The sample is drawn
 when all results are in, so that nobody can know before which tasks will be run again. Who asks again after a failure
@@ -41,6 +42,8 @@ from leaderboard.workers.models import OwnWorkerRun, Verification, VerificationV
 
 MOST_IN_A_DAY = 3
 """How often a verification of one evaluation may be asked for in 24 hours; the one that comes by itself is none."""
+CLOSER_LOOK = 3
+"""How many times as many tasks are run again where the first sample leans to the owner's side."""
 _COMPARABLE = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT})
 _WHY_IMPOSSIBLE: Mapping[str, str] = {
     EvaluationReason.CANARY_FAILED: "the planner answered neither of the first two tasks that we asked it for.",
@@ -61,17 +64,29 @@ class Ending:
     comparison: dict[str, Any] | None = None
 
 
-def draw(results: Sequence[TaskResult]) -> list[str]:
+def draw(results: Sequence[TaskResult], *, closer: bool = False) -> list[str]:
     """Keys of a random sample of the tasks that ended with a plan or a fault of the planner.
 
     Those with a score come first: the canary is one of the first tasks, and a planner that answered it to its owner
     has to answer it here. What the owner accepted as the planner's fault is left out: nobody claims a result for it.
+
+    Args:
+        results: of all tasks.
+        closer: draw `CLOSER_LOOK` times as many.
     """
-    possible = [row for row in results if row.outcome in _COMPARABLE and not row.accepted]
+    possible = _comparable(results)
     # Not from a seed: who could compute the sample would forge the other tasks.
-    chosen = secrets.SystemRandom().sample(possible, k=min(settings.VERIFY_TASKS, len(possible)))
+    chosen = secrets.SystemRandom().sample(possible, k=_size(possible, closer=closer))
     chosen.sort(key=lambda row: (row.outcome != Outcome.SCORED, row.task.position))
     return [row.task.key for row in chosen]
+
+
+def _comparable(results: Sequence[TaskResult]) -> list[TaskResult]:
+    return [row for row in results if row.outcome in _COMPARABLE and not row.accepted]
+
+
+def _size(possible: Sequence[TaskResult], *, closer: bool) -> int:
+    return min(len(possible), settings.VERIFY_TASKS * (CLOSER_LOOK if closer else 1))
 
 
 def begin(*, evaluation: Evaluation, tasks: Sequence[str], ordered_by: User | None = None) -> Evaluation:
@@ -129,12 +144,7 @@ def order(*, user: User, evaluation: Evaluation) -> Evaluation:
             raise NotPossibleError("No task of this evaluation ended with a result that could be compared.")
         again = begin(evaluation=current, tasks=tasks, ordered_by=user)
         if not _is_verified(current):
-            explain(
-                evaluation_id=current.pk,
-                source=EvaluationState.COMPLETED,
-                reason=EvaluationReason.AWAITING_VERIFICATION,
-                facts={"count": len(tasks)},
-            )
+            _say_awaiting(current, count=len(tasks))
     return again
 
 
@@ -171,7 +181,11 @@ def _sample_for(*, user: User, evaluation: Evaluation) -> list[str]:
     latest = latest_of(evaluation)
     if latest is not None and not user.is_staff:
         return list(latest.tasks)
-    return draw(list(evaluation.results.select_related("task").order_by("task__position")))
+    return draw(_results(evaluation))
+
+
+def _results(evaluation: Evaluation) -> list[TaskResult]:
+    return list(evaluation.results.select_related("task").order_by("task__position"))
 
 
 def _is_verified(evaluation: Evaluation) -> bool:
@@ -216,6 +230,9 @@ def settle(evaluation_id: UUID) -> bool:
 
 def _draw_consequences(*, own: Evaluation, verification: Verification, ending: Ending) -> None:
     was_verified = _is_verified(own)
+    if ending.verdict == VerificationVerdict.UNDECIDED:
+        _look_closer(own=own, verification=verification)
+        return
     if ending.verdict == VerificationVerdict.IMPOSSIBLE and was_verified:
         # Staff had a verified one run again: a failure that is not the planner's takes nothing back.
         return
@@ -230,6 +247,23 @@ def _draw_consequences(*, own: Evaluation, verification: Verification, ending: E
     if agrees or was_verified:
         publish(Evaluation.objects.select_related("suite", "submission__planner").get(pk=own.pk))
     tell_verdict(evaluation_id=own.pk, agrees=agrees)
+
+
+def _look_closer(*, own: Evaluation, verification: Verification) -> None:
+    """Queue a larger sample, drawn anew."""
+    tasks = draw(_results(own), closer=True)
+    begin(evaluation=own, tasks=tasks, ordered_by=verification.ordered_by)
+    if not _is_verified(own):
+        _say_awaiting(own, count=len(tasks))
+
+
+def _say_awaiting(own: Evaluation, *, count: int) -> None:
+    explain(
+        evaluation_id=own.pk,
+        source=EvaluationState.COMPLETED,
+        reason=EvaluationReason.AWAITING_VERIFICATION,
+        facts={"count": count},
+    )
 
 
 _REASONS: Mapping[str, EvaluationReason] = {
@@ -252,11 +286,18 @@ def _ending(verification: Verification) -> Ending:
         again=[theirs[task] for task in verification.tasks],
         repeatable=again.submission.planner.kind == PlannerKind.BUNDLED,
     )
-    return Ending(
-        verdict=VerificationVerdict.AGREES if comparison.agrees else VerificationVerdict.DISAGREES,
-        detail=comparing.sentence(comparison),
-        comparison=comparison.as_json(),
-    )
+    verdict, detail = VerificationVerdict.DISAGREES, comparing.sentence(comparison)
+    if comparison.agrees:
+        verdict = VerificationVerdict.AGREES
+        if comparison.leans and _more_tasks_than(verification):
+            verdict, detail = VerificationVerdict.UNDECIDED, comparing.leaning(comparison)
+    return Ending(verdict=verdict, detail=detail, comparison=comparison.as_json())
+
+
+def _more_tasks_than(verification: Verification) -> bool:
+    """Whether a closer look would have more tasks than this one had."""
+    possible = _comparable(_results(verification.evaluation.verifies))
+    return _size(possible, closer=True) > len(verification.tasks)
 
 
 def _impossible(detail: str) -> Ending:

@@ -20,6 +20,7 @@ _TONES: dict[str, str] = {
     VerificationVerdict.OPEN: "",
     VerificationVerdict.AGREES: "success",
     VerificationVerdict.DISAGREES: "error",
+    VerificationVerdict.UNDECIDED: "",
     VerificationVerdict.IMPOSSIBLE: "warning",
 }
 

@@ -176,3 +176,29 @@ def test_the_sentence_names_few_tasks_by_what_is_wrong_with_them():
         "8 of 20 tasks that were run again came out otherwise: 7 (scored without a plan); "
         "0, 1, 2, 3, 4 and 2 more (the same plan scored differently)."
     )
+
+
+def forged(count: int) -> Comparison:
+    """So many forged plans, each with a better score, in an honest sample."""
+    better = [result(str(number), score=0.9, plan=OTHER) for number in range(count)]
+    return of([*better, *sample([0.5] * 20)[count:]], sample([0.5] * 20))
+
+
+@pytest.mark.parametrize(("count", "leans"), [(0, False), (1, False), (2, True), (4, True)])
+def test_a_few_tasks_that_are_better_convict_nobody_but_call_for_more(count, leans):
+    comparison = forged(count)
+    assert (comparison.agrees, comparison.leans) == (True, leans)
+
+
+def test_five_are_enough():
+    assert not forged(5).agrees
+
+
+def test_a_larger_sample_after_one_that_leans_rejects_few_honest_planners():
+    rng = random.Random(5)
+
+    def rejected() -> bool:
+        first = of(noisy(rng), noisy(rng))
+        return not first.agrees or (first.leans and not of(noisy(rng), noisy(rng)).agrees)
+
+    assert sum(rejected() for _ in range(400)) / 400 <= 0.0625 + 0.02

@@ -195,6 +195,51 @@ def test_an_honest_planner_that_decides_differently_each_time_is_ranked(suite):
     assert "in 20 the planner made another plan" in own.reason_text
 
 
+def few_forged_plans(suite: Suite, *, better: int) -> Answer:
+    """Forged plans for the first tasks: too few for the first sample to say so."""
+    gold = {"steps": [{"id": "s1", "tool": "Super Resolution"}], "answers": ["s1.image"]}
+
+    def answer(task: str):
+        forged = {"plan": gold, "score": 0.9} if int(task) < better else {}
+        return honest(suite, **forged)(task)
+
+    return answer
+
+
+def test_a_sample_that_leans_to_the_owner_s_side_is_followed_by_a_larger_one_which_decides(settings):
+    settings.VERIFY_TASKS = 8
+    suite = make_suite(runnable=40)
+    own = completed_own(suite=suite, answer=few_forged_plans(suite, better=8), **ENDPOINT)
+    first = rerun_of(own)
+    # Whatever was drawn: three of these tasks and five others.
+    tasks = ["0", "1", "2", "10", "11", "12", "13", "14"]
+    first.shards.all().delete()
+    first.shards.create(number=0, task_keys=tasks, available_at=timezone.now())
+    Evaluation.objects.filter(pk=first.pk).update(leasable_shards=None)
+    Verification.objects.filter(pk=first.pk).update(tasks=tasks)
+    run(first)
+    own.refresh_from_db()
+    settled = Verification.objects.get(pk=first.pk)
+    assert (settled.verdict, settled.comparison["p_value"]) == ("undecided", 1 / 8)
+    assert "better in 0, 1, 2 (p = 0.125): more tasks are run again" in settled.detail
+    again = rerun_of(own)
+    assert (again.tasks_total, own.reason) == (24, "awaiting_verification")
+    assert (ranked(suite), mails()) == ([], [])
+    run(again)
+    own.refresh_from_db()
+    found = len([task for task in again.verification.tasks if int(task) < 8])
+    assert own.reason == ("verification_failed" if found >= 5 else "verified")
+    assert Verification.objects.filter(verdict="open").count() == 0, "there is no third"
+
+
+def test_where_all_tasks_were_run_again_no_larger_sample_follows(settings):
+    suite = make_suite(runnable=6)
+    own = completed_own(suite=suite, answer=few_forged_plans(suite, better=2), **ENDPOINT)
+    run(rerun_of(own))
+    own.refresh_from_db()
+    assert (own.reason, own.verifications.count()) == ("verified", 1)
+
+
 def test_a_planner_that_we_do_not_reach_leaves_it_unverified_and_its_owner_is_told(suite):
     own = completed_own(suite=suite)
     again = run(rerun_of(own), answer=faulty(suite))
