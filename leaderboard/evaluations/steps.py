@@ -172,7 +172,8 @@ def _complete(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
             for result in results
         ],
     )
-    sample = verification.draw(results) if runs_on_own_worker(evaluation.pk) else None
+    own = runs_on_own_worker(evaluation.pk)
+    sample = verification.draw(evaluation=evaluation, results=results) if own else None
     reason = _reason_of_end(evaluation=evaluation, sample=sample)
     with transaction.atomic():
         done = advance(

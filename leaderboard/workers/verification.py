@@ -44,6 +44,8 @@ MOST_IN_A_DAY = 3
 """How often a verification of one evaluation may be asked for in 24 hours; the one that comes by itself is none."""
 CLOSER_LOOK = 3
 """How many times as many tasks are run again where the first sample leans to the owner's side."""
+DISTRUST = timedelta(days=30)
+"""For how long all tasks are run again of a user whose results were found wrong."""
 _COMPARABLE = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT})
 _WHY_IMPOSSIBLE: Mapping[str, str] = {
     EvaluationReason.CANARY_FAILED: "the planner answered neither of the first two tasks that we asked it for.",
@@ -64,19 +66,21 @@ class Ending:
     comparison: dict[str, Any] | None = None
 
 
-def draw(results: Sequence[TaskResult], *, closer: bool = False) -> list[str]:
+def draw(*, evaluation: Evaluation, results: Sequence[TaskResult], closer: bool = False) -> list[str]:
     """Keys of a random sample of the tasks that ended with a plan or a fault of the planner.
 
     Those with a score come first: the canary is one of the first tasks, and a planner that answered it to its owner
     has to answer it here. What the owner accepted as the planner's fault is left out: nobody claims a result for it.
 
     Args:
-        results: of all tasks.
+        evaluation: the owner's.
+        results: of all its tasks.
         closer: draw `CLOSER_LOOK` times as many.
     """
     possible = _comparable(results)
+    size = _size(evaluation=evaluation, possible=len(possible), closer=closer)
     # Not from a seed: who could compute the sample would forge the other tasks.
-    chosen = secrets.SystemRandom().sample(possible, k=_size(possible, closer=closer))
+    chosen = secrets.SystemRandom().sample(possible, k=size)
     chosen.sort(key=lambda row: (row.outcome != Outcome.SCORED, row.task.position))
     return [row.task.key for row in chosen]
 
@@ -85,8 +89,26 @@ def _comparable(results: Sequence[TaskResult]) -> list[TaskResult]:
     return [row for row in results if row.outcome in _COMPARABLE and not row.accepted]
 
 
-def _size(possible: Sequence[TaskResult], *, closer: bool) -> int:
-    return min(len(possible), settings.VERIFY_TASKS * (CLOSER_LOOK if closer else 1))
+def _size(*, evaluation: Evaluation, possible: int, closer: bool) -> int:
+    """How many of the possible tasks are sampled."""
+    if _is_distrusted(evaluation.submission.submitted_by_id):
+        return possible
+    return min(possible, settings.VERIFY_TASKS * (CLOSER_LOOK if closer else 1))
+
+
+def _is_distrusted(owner_id: int) -> bool:
+    """Whether something that this user measured was found wrong a short while ago, and nobody has confirmed it since.
+
+    Of such a user all tasks are run again: submitting forged results so often that one sample overlooks them must not
+    be a way to the board.
+    """
+    wrong = Verification.objects.filter(
+        verdict=VerificationVerdict.DISAGREES,
+        settled_at__gte=timezone.now() - DISTRUST,
+        evaluation__submission__submitted_by=owner_id,
+        evaluation__verifies__own_worker_run__verified_by=None,
+    )
+    return wrong.exists()
 
 
 def begin(*, evaluation: Evaluation, tasks: Sequence[str], ordered_by: User | None = None) -> Evaluation:
@@ -181,7 +203,7 @@ def _sample_for(*, user: User, evaluation: Evaluation) -> list[str]:
     latest = latest_of(evaluation)
     if latest is not None and not user.is_staff:
         return list(latest.tasks)
-    return draw(_results(evaluation))
+    return draw(evaluation=evaluation, results=_results(evaluation))
 
 
 def _results(evaluation: Evaluation) -> list[TaskResult]:
@@ -251,7 +273,7 @@ def _draw_consequences(*, own: Evaluation, verification: Verification, ending: E
 
 def _look_closer(*, own: Evaluation, verification: Verification) -> None:
     """Queue a larger sample, drawn anew."""
-    tasks = draw(_results(own), closer=True)
+    tasks = draw(evaluation=own, results=_results(own), closer=True)
     begin(evaluation=own, tasks=tasks, ordered_by=verification.ordered_by)
     if not _is_verified(own):
         _say_awaiting(own, count=len(tasks))
@@ -296,8 +318,9 @@ def _ending(verification: Verification) -> Ending:
 
 def _more_tasks_than(verification: Verification) -> bool:
     """Whether a closer look would have more tasks than this one had."""
-    possible = _comparable(_results(verification.evaluation.verifies))
-    return _size(possible, closer=True) > len(verification.tasks)
+    own = verification.evaluation.verifies
+    possible = len(_comparable(_results(own)))
+    return _size(evaluation=own, possible=possible, closer=True) > len(verification.tasks)
 
 
 def _impossible(detail: str) -> Ending:

@@ -79,8 +79,9 @@ def test_there_is_no_sample_before_the_results_are_in(suite):
 
 
 def test_no_two_samples_are_alike(suite):
-    results = list(completed_own(suite=suite).results.select_related("task"))
-    assert len({tuple(verification.draw(results)) for _ in range(20)}) == 20
+    own = completed_own(suite=suite)
+    results = list(own.results.select_related("task"))
+    assert len({tuple(verification.draw(evaluation=own, results=results)) for _ in range(20)}) == 20
 
 
 def test_a_small_suite_is_run_again_as_a_whole_and_the_number_is_a_setting(settings):
@@ -333,7 +334,7 @@ def test_after_a_verdict_only_staff_order_another_and_of_other_tasks(suite):
     assert client_of(make_user()).post(f"evaluations/{own.pk}/verify/").status_code == 403
     assert client_of(staff).post(f"evaluations/{own.pk}/verify/").status_code == 200
     again = rerun_of(own)
-    assert again.verification.tasks != first.verification.tasks
+    assert (len(first.verification.tasks), len(again.verification.tasks)) == (20, 30)
     run(again)
     own.refresh_from_db()
     assert own.reason == "verified"
@@ -370,6 +371,30 @@ def test_only_what_an_own_worker_measured_is_verified(suite):
             verification.order(user=evaluation.submission.submitted_by, evaluation=evaluation)
     with pytest.raises(NotPossibleError, match="completed"):
         verification.order(user=own.submission.submitted_by, evaluation=make_own(suite=suite))
+
+
+def test_of_an_owner_whose_results_were_found_wrong_all_tasks_are_run_again(suite):
+    ada = make_user("ada")
+    own = completed_own(user=ada, suite=suite)
+    run(rerun_of(own), answer=lambda task: make_record(task, suite=suite.slug, score=0.1))
+    assert rerun_of(completed_own(user=ada, suite=suite)).tasks_total == 30
+    assert rerun_of(completed_own(suite=suite)).tasks_total == 20, "of others not"
+    Verification.objects.update(created=timezone.now(), settled_at=None, verdict="open")
+    Verification.objects.filter(evaluation__verifies=own).update(
+        verdict="disagrees", settled_at=timezone.now() - timezone.timedelta(days=31)
+    )
+    assert rerun_of(completed_own(user=ada, suite=suite)).tasks_total == 20, "not for ever"
+
+
+def test_an_owner_whom_a_later_verification_confirms_is_trusted_again(suite):
+    ada, staff = make_user("ada"), make_user()
+    staff.is_staff = True
+    own = completed_own(user=ada, suite=suite)
+    run(rerun_of(own), answer=lambda task: make_record(task, suite=suite.slug, score=0.1))
+    run(verification.order(user=staff, evaluation=own))
+    own.refresh_from_db()
+    assert own.reason == "verified"
+    assert rerun_of(completed_own(user=ada, suite=suite)).tasks_total == 20
 
 
 # --- Beside all others ------------------------------------------------------------------------------------------------
