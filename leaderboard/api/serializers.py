@@ -137,10 +137,13 @@ class ComparedTaskOutput(serializers.Serializer[Any]):
 
     task = serializers.CharField(read_only=True)
     finding = serializers.ChoiceField(choices=[finding.value for finding in Finding], read_only=True)
+    contradicts = serializers.BooleanField(read_only=True, help_text="Whether it contradicts the owner's results.")
     own_outcome = serializers.CharField(read_only=True, help_text="What the owner's worker sent.")
     own_score = serializers.FloatField(read_only=True)
     outcome = serializers.CharField(read_only=True, help_text="What a worker of this site measured.")
     score = serializers.FloatField(read_only=True)
+    samples = serializers.IntegerField(read_only=True, help_text="Samples of the same plan that were compared.")
+    differing = serializers.IntegerField(read_only=True, help_text="How many of them scored differently.")
 
 
 class VerificationOutput(serializers.ModelSerializer[Verification]):

@@ -2,7 +2,8 @@
 
 Task by task:
 
-    the same plan         what is measured follows from it: outcome, score and indicators must be the same
+    the same plan         what is measured follows from it: outcome and indicators must be the same, and so must the
+                          scores of all samples but for the few that another device's rounding changes
     another plan          the planner decides differently each time, or the plan is not the planner's: one task alone
                           tells nothing. A planner that repeats itself must not have another plan
     no plan, yet scored   nothing can be scored without a plan
@@ -21,12 +22,15 @@ from evaluator.canonical_json import JsonValue
 from evaluator.metrics.statistics import paired_permutation
 from evaluator.records import Outcome, ResultRecord
 
-SCORE_TOLERANCE = 0.02
-"""How far the scores of one plan on one task may lie apart; scores are in [-1, 1]. Devices round differently, and on
-the edge that moves a level of a picture or a word of a text: `docs/operating.md`, "When results are bit-equal", has the
-measurements. What somebody could gain by it on a board is at most this."""
+SAMPLE_TOLERANCE = 0.02
+"""How far the scores of one plan on one sample may lie apart; scores are in [-1, 1]."""
+DIFFERING_SHARE = 0.01
+"""Share of samples on which another device may lead to another score: its rounding decides a word of a text or a level
+of a picture that lay on the edge. `docs/operating.md`, "When results are bit-equal", has the measurements."""
+DIFFERING_LEVEL = 0.01
+"""More samples that differ than so rarely happens at that share contradict the owner's results."""
 INDICATOR_TOLERANCE = 1e-6
-"""The same for indicators: they follow from the plan by rules, without a device."""
+"""How far indicators may lie apart: they follow from the plan by rules, without a device."""
 NOISE = 1e-3
 """Differences up to this count as none in the test over all tasks: rounding may lean to one side on every task."""
 LEVEL = 0.05
@@ -48,12 +52,15 @@ class Finding(StrEnum):
     OTHER_PLAN_OF_REPEATABLE = "other_plan_of_repeatable"
     NO_PLAN = "no_plan"
     OTHER_OUTCOME = "other_outcome"
-    OTHER_SCORE = "other_score"
+    OTHER_SAMPLES = "other_samples"
+    """Samples scored differently: contradicts if there are more than rounding explains in the whole sample of tasks."""
+    INCONSISTENT = "inconsistent"
+    """The score is not the mean of its samples, or there are not as many as there should be."""
     OTHER_INDICATORS = "other_indicators"
 
 
-AGREEING = frozenset({Finding.SAME, Finding.OTHER_PLAN})
-"""What does not contradict the owner's result."""
+_NEUTRAL = frozenset({Finding.SAME, Finding.OTHER_PLAN, Finding.OTHER_SAMPLES})
+"""What does not contradict the owner's result by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +71,8 @@ class Measured:
     outcome: str
     score: float
     """What the board is ranked by, in [-1, 1]; 0 for a `planner_fault`."""
+    samples: tuple[float, ...] = ()
+    """Score of each sample; empty where nothing was executed."""
     plan: JsonValue = None
     """The parsed plan as `plan/1`; None where there is none."""
     indicators: Mapping[str, float] = field(default_factory=dict)
@@ -79,6 +88,10 @@ class TaskComparison:
     own_score: float
     outcome: str
     score: float
+    samples: int
+    """Samples that were compared: of the same plan, executed on both sides."""
+    differing: int
+    """How many of them differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +105,23 @@ class Comparison:
     @property
     def contradicting(self) -> tuple[TaskComparison, ...]:
         """The tasks that contradict the owner's results."""
-        return tuple(task for task in self.tasks if task.finding not in AGREEING)
+        neutral = _NEUTRAL - {Finding.OTHER_SAMPLES} if self.too_many_differ else _NEUTRAL
+        return tuple(task for task in self.tasks if task.finding not in neutral)
+
+    @property
+    def samples(self) -> int:
+        """Samples that were compared."""
+        return sum(task.samples for task in self.tasks)
+
+    @property
+    def differing(self) -> int:
+        """How many of them differ."""
+        return sum(task.differing for task in self.tasks)
+
+    @property
+    def too_many_differ(self) -> bool:
+        """Whether more samples of the same plans differ than rounding explains."""
+        return self.differing > most_differing(self.samples)
 
     @property
     def better_than_chance(self) -> bool:
@@ -111,7 +140,21 @@ class Comparison:
 
     def as_json(self) -> dict[str, Any]:
         """As `Verification.comparison` documents it."""
-        return {"tasks": [asdict(task) for task in self.tasks], "p_value": self.p_value}
+        contradicting = self.contradicting
+        tasks = [{**asdict(task), "contradicts": task in contradicting} for task in self.tasks]
+        return {"tasks": tasks, "p_value": self.p_value}
+
+
+def most_differing(samples: int) -> int:
+    """How many of so many samples may differ: exceeded with a probability of at most `DIFFERING_LEVEL` if each differs
+    with the probability `DIFFERING_SHARE` (binomial)."""
+    most, term = 0, (1 - DIFFERING_SHARE) ** samples
+    reached = term
+    while reached < 1 - DIFFERING_LEVEL:
+        term *= (samples - most) / (most + 1) * DIFFERING_SHARE / (1 - DIFFERING_SHARE)
+        most += 1
+        reached += term
+    return most
 
 
 def measured(*, record: ResultRecord, ranked_by: str) -> Measured:
@@ -125,6 +168,7 @@ def measured(*, record: ResultRecord, ranked_by: str) -> Measured:
         task=record.task,
         outcome=record.outcome,
         score=float(record.indicators.get(ranked_by, record.score or 0.0)),
+        samples=tuple(0.0 if sample.score is None else sample.score for sample in record.samples),
         plan=record.plan,
         indicators=record.indicators,
     )
@@ -144,17 +188,24 @@ def compare(*, own: Sequence[Measured], again: Sequence[Measured], repeatable: b
     if [one.task for one in own] != [one.task for one in again]:
         raise ValueError("results of different tasks cannot be compared")
     tasks = tuple(
-        TaskComparison(
-            task=mine.task,
-            finding=_find(mine=mine, theirs=theirs, repeatable=repeatable),
-            own_outcome=mine.outcome,
-            own_score=mine.score,
-            outcome=theirs.outcome,
-            score=theirs.score,
-        )
-        for mine, theirs in zip(own, again, strict=True)
+        _compare(mine=mine, theirs=theirs, repeatable=repeatable) for mine, theirs in zip(own, again, strict=True)
     )
     return Comparison(tasks=tasks, p_value=paired_permutation([_difference(task) for task in tasks]))
+
+
+def _compare(*, mine: Measured, theirs: Measured, repeatable: bool) -> TaskComparison:
+    finding = _find(mine=mine, theirs=theirs, repeatable=repeatable)
+    executed = finding in {Finding.SAME, Finding.OTHER_SAMPLES}
+    return TaskComparison(
+        task=mine.task,
+        finding=finding,
+        own_outcome=mine.outcome,
+        own_score=mine.score,
+        outcome=theirs.outcome,
+        score=theirs.score,
+        samples=len(_samples(theirs)) if executed else 0,
+        differing=_differing(mine, theirs) if executed else 0,
+    )
 
 
 def _find(*, mine: Measured, theirs: Measured, repeatable: bool) -> Finding:
@@ -164,9 +215,25 @@ def _find(*, mine: Measured, theirs: Measured, repeatable: bool) -> Finding:
         return Finding.OTHER_PLAN_OF_REPEATABLE if repeatable else Finding.OTHER_PLAN
     if mine.outcome != theirs.outcome:
         return Finding.OTHER_OUTCOME
-    if abs(mine.score - theirs.score) > SCORE_TOLERANCE:
-        return Finding.OTHER_SCORE
-    return Finding.SAME if _same_indicators(mine.indicators, theirs.indicators) else Finding.OTHER_INDICATORS
+    if not _same_indicators(mine.indicators, theirs.indicators):
+        return Finding.OTHER_INDICATORS
+    if len(mine.samples) != len(theirs.samples) or not _is_mean(mine):
+        return Finding.INCONSISTENT
+    return Finding.OTHER_SAMPLES if _differing(mine, theirs) else Finding.SAME
+
+
+def _is_mean(mine: Measured) -> bool:
+    """Whether the score is the mean of the samples, which is what is compared."""
+    return not mine.samples or abs(sum(mine.samples) / len(mine.samples) - mine.score) <= INDICATOR_TOLERANCE
+
+
+def _samples(one: Measured) -> tuple[float, ...]:
+    return one.samples or (one.score,)
+
+
+def _differing(mine: Measured, theirs: Measured) -> int:
+    pairs = zip(_samples(mine), _samples(theirs), strict=True)
+    return sum(abs(first - second) > SAMPLE_TOLERANCE for first, second in pairs)
 
 
 def _same_plan(first: JsonValue, second: JsonValue) -> bool:
@@ -190,7 +257,7 @@ def sentence(comparison: Comparison) -> str:
     total = len(comparison.tasks)
     if contradicting := comparison.contradicting:
         by_finding = {finding: [t.task for t in contradicting if t.finding is finding] for finding in Finding}
-        named = "; ".join(f"{_names(tasks)} ({_WORDS[finding]})" for finding, tasks in by_finding.items() if tasks)
+        named = "; ".join(f"{_names(tasks)} ({WORDS[finding]})" for finding, tasks in by_finding.items() if tasks)
         return f"{len(contradicting)} of {total} tasks that were run again came out otherwise: {named}."
     others = [task for task in comparison.tasks if task.finding is Finding.OTHER_PLAN]
     if comparison.better_than_chance:
@@ -200,6 +267,8 @@ def sentence(comparison: Comparison) -> str:
             f"scores are better, in {better}, than chance explains (p = {comparison.p_value:.3f})."
         )
     same = f"the results agreed on {total - len(others)} of {total} tasks that were run again"
+    if comparison.differing:
+        same += f" ({comparison.differing} of {comparison.samples} samples differ, as rounding may make them)"
     if not others:
         return f"{same}."
     return f"{same}; in {len(others)} the planner made another plan, and the scores differ no more than by chance."
@@ -219,10 +288,13 @@ def _names(tasks: Sequence[str]) -> str:
     return ", ".join(tasks[:_MOST_NAMED]) + more
 
 
-_WORDS: Mapping[Finding, str] = {
+WORDS: Mapping[Finding, str] = {
+    Finding.SAME: "the same",
+    Finding.OTHER_PLAN: "another plan",
     Finding.OTHER_PLAN_OF_REPEATABLE: "another plan, although this planner always makes the same",
     Finding.NO_PLAN: "scored without a plan",
     Finding.OTHER_OUTCOME: "the same plan ended differently",
-    Finding.OTHER_SCORE: "the same plan scored differently",
+    Finding.OTHER_SAMPLES: "the same plan scored differently",
+    Finding.INCONSISTENT: "the score does not follow from its samples",
     Finding.OTHER_INDICATORS: "the same plan was judged differently",
 }

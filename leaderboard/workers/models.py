@@ -96,8 +96,8 @@ class Verification(models.Model):
     detail = models.TextField(blank=True)
     """The verdict as a sentence."""
     comparison = models.JSONField(null=True)
-    """`{"tasks": [{"task", "finding", "own_outcome", "own_score", "outcome", "score"}], "p_value": float | null}`
-    (`comparing.py`); null where nothing was compared."""
+    """`{"tasks": [{"task", "finding", "contradicts", "own_outcome", "own_score", "outcome", "score", "samples",
+    "differing"}], "p_value": float}` (`comparing.py`); null where nothing was compared."""
     created = models.DateTimeField(auto_now_add=True)
     settled_at = models.DateTimeField(null=True)
 

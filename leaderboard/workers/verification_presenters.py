@@ -4,18 +4,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.workers.comparing import AGREEING, LEVEL, SCORE_TOLERANCE, Finding
+from leaderboard.workers.comparing import LEVEL, SAMPLE_TOLERANCE, WORDS, Finding
 from leaderboard.workers.models import Verification, VerificationVerdict
 
-_FINDINGS: dict[str, str] = {
-    Finding.SAME: "the same",
-    Finding.OTHER_PLAN: "another plan",
-    Finding.OTHER_PLAN_OF_REPEATABLE: "another plan",
-    Finding.NO_PLAN: "scored without a plan",
-    Finding.OTHER_OUTCOME: "the same plan ended differently",
-    Finding.OTHER_SCORE: "the same plan scored differently",
-    Finding.OTHER_INDICATORS: "the same plan was judged differently",
-}
 _TONES: dict[str, str] = {
     VerificationVerdict.OPEN: "",
     VerificationVerdict.AGREES: "success",
@@ -73,7 +64,7 @@ def verification_panel(evaluation: Evaluation) -> VerificationPanel | None:
     return VerificationPanel(
         is_ranked=run.verified_by_id is not None,
         shown=tuple(_shown(one) for one in found.order_by("-created", "-pk")),
-        tolerance=SCORE_TOLERANCE,
+        tolerance=SAMPLE_TOLERANCE,
         level=LEVEL,
     )
 
@@ -103,6 +94,11 @@ def _shown_task(task: dict[str, Any]) -> ShownTask:
         own_score=task["own_score"],
         outcome=task["outcome"],
         score=task["score"],
-        finding=_FINDINGS.get(task["finding"], task["finding"]),
-        contradicts=task["finding"] not in AGREEING,
+        finding=_finding(task),
+        contradicts=task["contradicts"],
     )
+
+
+def _finding(task: dict[str, Any]) -> str:
+    words = WORDS[Finding(task["finding"])]
+    return f"{words} in {task['differing']} of {task['samples']} samples" if task["differing"] else words

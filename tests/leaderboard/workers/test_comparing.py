@@ -1,12 +1,13 @@
 """Whether own results agree with those measured again, without a database."""
 
+import math
 import random
 from typing import Any
 
 import pytest
 
 from evaluator.records import Outcome
-from leaderboard.workers.comparing import Comparison, Finding, Measured, compare, measured, sentence
+from leaderboard.workers.comparing import Comparison, Finding, Measured, compare, measured, most_differing, sentence
 from tests.leaderboard.factories import make_record
 
 RIGHT = {"steps": ["denoise"]}
@@ -17,6 +18,11 @@ def result(
     task: str = "0", *, score: float = 0.5, plan: Any = RIGHT, outcome: str = "scored", **fields: Any
 ) -> Measured:
     return Measured(task=task, outcome=outcome, score=score, plan=plan, **fields)
+
+
+def executed(*samples: float, task: str = "0", score: float | None = None) -> Measured:
+    mean = sum(samples) / len(samples)
+    return result(task, score=mean if score is None else score, samples=samples)
 
 
 def fault(task: str = "0", *, plan: Any = None) -> Measured:
@@ -34,8 +40,13 @@ def finding(own: Measured, again: Measured, *, repeatable: bool = False) -> Find
         (result(), result(), Finding.SAME),
         (fault(), fault(), Finding.SAME),
         (result(score=0.51), result(score=0.5), Finding.SAME),
-        (result(score=0.53), result(score=0.5), Finding.OTHER_SCORE),
-        (result(score=0.47), result(score=0.5), Finding.OTHER_SCORE),
+        (result(score=0.53), result(score=0.5), Finding.OTHER_SAMPLES),
+        (result(score=0.47), result(score=0.5), Finding.OTHER_SAMPLES),
+        (executed(0.5, 0.5), executed(0.5, 0.5), Finding.SAME),
+        (executed(0.9, 0.1), executed(0.1, 0.9), Finding.OTHER_SAMPLES),
+        (executed(0.5, 0.5, score=0.9), executed(0.5, 0.5), Finding.INCONSISTENT),
+        (executed(0.5), executed(0.5, 0.5), Finding.INCONSISTENT),
+        (result(), executed(0.5, 0.5), Finding.INCONSISTENT),
         (result(score=0.0), fault(plan=RIGHT), Finding.OTHER_OUTCOME),
         (result(), result(plan=OTHER), Finding.OTHER_PLAN),
         (result(), fault(), Finding.OTHER_PLAN),
@@ -95,13 +106,42 @@ def test_rounding_that_leans_to_one_side_is_no_fraud():
     assert comparison.p_value == 1.0
 
 
+def eights(*, differing: int = 0, better: float = 0.3) -> list[Measured]:
+    """Twenty tasks of eight samples each, the first `differing` samples of which score better."""
+    scores = [0.5 + (better if number < differing else 0.0) for number in range(160)]
+    return [executed(*scores[8 * task : 8 * task + 8], task=str(task)) for task in range(20)]
+
+
 def test_one_forged_score_with_the_right_plan_is_enough():
-    scores = [0.5] * 20
-    comparison = of(sample([*scores[:7], 0.9, *scores[8:]]), sample(scores))
+    comparison = of(eights(differing=8, better=0.1), eights())
     assert not comparison.agrees
     assert sentence(comparison) == (
-        "1 of 20 tasks that were run again came out otherwise: 7 (the same plan scored differently)."
+        "1 of 20 tasks that were run again came out otherwise: 0 (the same plan scored differently)."
     )
+    assert [task["contradicts"] for task in comparison.as_json()["tasks"]] == [True, *[False] * 19]
+
+
+def test_a_few_samples_that_another_device_scores_otherwise_are_no_fraud():
+    comparison = of(eights(differing=5, better=-0.4), eights())
+    assert comparison.agrees
+    assert sentence(comparison) == (
+        "the results agreed on 20 of 20 tasks that were run again (5 of 160 samples differ, as rounding may make them)."
+    )
+    assert not any(task["contradicts"] for task in comparison.as_json()["tasks"])
+    assert not of(eights(differing=6, better=-0.4), eights()).agrees
+
+
+@pytest.mark.parametrize(("samples", "most"), [(0, 0), (20, 2), (160, 5), (480, 11)])
+def test_how_many_samples_may_differ(samples, most):
+    share = 0.01
+    assert most_differing(samples) == most
+
+    def more_than(count: int) -> float:
+        below = (math.comb(samples, k) * share**k * (1 - share) ** (samples - k) for k in range(count + 1))
+        return 1 - sum(below)
+
+    assert more_than(most) <= 0.01
+    assert most == 0 or more_than(most - 1) > 0.01
 
 
 def test_forged_scores_within_the_tolerance_are_found_when_all_lean_to_one_side():
@@ -169,7 +209,7 @@ def test_the_sentence_tells_of_other_plans():
     )
 
 
-def test_the_sentence_names_few_tasks_by_what_is_wrong_with_them():
+def test_the_sentence_names_a_few_tasks_by_what_is_wrong_with_them():
     own = [*sample([0.9] * 7), result("7", plan=None), *sample([0.5] * 20)[8:]]
     text = sentence(of(own, sample([0.5] * 20)))
     assert text == (

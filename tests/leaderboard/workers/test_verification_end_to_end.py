@@ -62,7 +62,9 @@ class ForgingRunner(FakeRunner):
     def run(self, lease: Lease) -> Iterator[ResultRecord]:
         for record in super().run(lease):
             assert record.score is not None
-            yield record.model_copy(update={"score": min(1.0, record.score + 0.1)})
+            score = min(1.0, record.score + 0.1)
+            samples = [sample.model_copy(update={"score": score}) for sample in record.samples]
+            yield record.model_copy(update={"score": score, "samples": samples})
 
 
 class ForgingJudge(EvaluatorRunner):
