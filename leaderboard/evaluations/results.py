@@ -99,8 +99,9 @@ def _check(*, records: Sequence[ResultRecord], suite: Suite, tasks: frozenset[st
 
 def _problem_of_figures(*, record: ResultRecord, suite: Suite) -> str:
     """What no measurement gives, as a sentence: one such figure would outweigh all others in a mean."""
-    if record.score is not None and not -1 <= record.score <= 1:
-        return f"the score is {record.score}; scores are in [-1, 1]"
+    for score in (record.score, *(sample.score for sample in record.samples)):
+        if score is not None and not -1 <= score <= 1:
+            return f"a score is {score}; scores are in [-1, 1]"
     if not suite.judges_plans or record.outcome is not Outcome.SCORED:
         return ""
     wrong = [name for name in INDICATORS if not 0 <= record.indicators.get(name, -1) <= 1]

@@ -168,10 +168,17 @@ def measured(*, record: ResultRecord, ranked_by: str) -> Measured:
         task=record.task,
         outcome=record.outcome,
         score=float(record.indicators.get(ranked_by, record.score or 0.0)),
-        samples=tuple(0.0 if sample.score is None else sample.score for sample in record.samples),
+        samples=_scores(record),
         plan=record.plan,
         indicators=record.indicators,
     )
+
+
+def _scores(record: ResultRecord) -> tuple[float, ...]:
+    """Of a task that is at fault the score is 0, whatever some of its samples came to."""
+    if record.outcome is not Outcome.SCORED:
+        return ()
+    return tuple(0.0 if sample.score is None else sample.score for sample in record.samples)
 
 
 def compare(*, own: Sequence[Measured], again: Sequence[Measured], repeatable: bool) -> Comparison:
@@ -217,13 +224,15 @@ def _find(*, mine: Measured, theirs: Measured, repeatable: bool) -> Finding:
         return Finding.OTHER_OUTCOME
     if not _same_indicators(mine.indicators, theirs.indicators):
         return Finding.OTHER_INDICATORS
-    if len(mine.samples) != len(theirs.samples) or not _is_mean(mine):
+    if len(mine.samples) != len(theirs.samples) or not _is_consistent(mine):
         return Finding.INCONSISTENT
     return Finding.OTHER_SAMPLES if _differing(mine, theirs) else Finding.SAME
 
 
-def _is_mean(mine: Measured) -> bool:
-    """Whether the score is the mean of the samples, which is what is compared."""
+def _is_consistent(mine: Measured) -> bool:
+    """Whether the score is the mean of the samples, which is what is compared, and each of these can be one."""
+    if not all(-1 <= score <= 1 for score in _samples(mine)):
+        return False
     return not mine.samples or abs(sum(mine.samples) / len(mine.samples) - mine.score) <= INDICATOR_TOLERANCE
 
 

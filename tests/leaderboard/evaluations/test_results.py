@@ -3,6 +3,7 @@
 import pytest
 
 from evaluator.engine.store import MemoryStore
+from evaluator.records import SampleResult
 from evaluator.suites.model import SuiteKind
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import EvaluationState, TaskResult
@@ -61,6 +62,16 @@ def test_a_score_that_no_metric_gives_is_refused_since_it_would_outweigh_all_oth
     with pytest.raises(RecordsRefusedError, match=r"scores are in \[-1, 1\]"):
         deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
     assert not TaskResult.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_sample_that_no_metric_gives_is_refused_since_it_would_outweigh_the_others_of_its_task():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    lease = make_lease(evaluation)
+    sample = SampleResult(index=0, score=4.0, inputs={}, reference=None, answer=None, steps=[])
+    record = make_record(lease.tasks[0], suite=evaluation.suite.slug).model_copy(update={"samples": [sample]})
+    with pytest.raises(RecordsRefusedError, match=r"a score is 4.0; scores are in \[-1, 1\]"):
+        deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
 
 
 @pytest.mark.django_db

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.records import Outcome
+from evaluator.records import Outcome, SampleResult
 from leaderboard.workers.comparing import Comparison, Finding, Measured, compare, measured, most_differing, sentence
 from tests.leaderboard.factories import make_record
 
@@ -47,6 +47,7 @@ def finding(own: Measured, again: Measured, *, repeatable: bool = False) -> Find
         (executed(0.5, 0.5, score=0.9), executed(0.5, 0.5), Finding.INCONSISTENT),
         (executed(0.5), executed(0.5, 0.5), Finding.INCONSISTENT),
         (result(), executed(0.5, 0.5), Finding.INCONSISTENT),
+        (executed(1.5, 0.5), executed(0.5, 0.5), Finding.INCONSISTENT),
         (result(score=0.0), fault(plan=RIGHT), Finding.OTHER_OUTCOME),
         (result(), result(plan=OTHER), Finding.OTHER_PLAN),
         (result(), fault(), Finding.OTHER_PLAN),
@@ -80,6 +81,15 @@ def test_where_plans_are_judged_the_indicator_counts_that_the_board_is_ranked_by
     assert measured(record=record, ranked_by="overall").score == 0.0
     missing = make_record("0", suite="openagi", outcome=Outcome.PLANNER_FAULT, score=0.0)
     assert measured(record=missing, ranked_by="overall").score == 0.0
+
+
+def test_samples_of_a_task_at_fault_say_nothing():
+    partly = SampleResult(index=0, score=0.9, inputs={}, reference=None, answer=None, steps=[])
+    record = make_record("0", suite="openagi", outcome=Outcome.PLANNER_FAULT, score=0.0)
+    record = record.model_copy(update={"samples": [partly]})
+    assert measured(record=record, ranked_by="overall").samples == ()
+    scored = make_record("0", suite="openagi", score=0.9).model_copy(update={"samples": [partly]})
+    assert measured(record=scored, ranked_by="overall").samples == (0.9,)
 
 
 # --- Whole samples ----------------------------------------------------------------------------------------------------
