@@ -54,6 +54,8 @@ class Finding(StrEnum):
     OTHER_OUTCOME = "other_outcome"
     OTHER_SAMPLES = "other_samples"
     """Samples scored differently: contradicts if there are more than rounding explains in the whole sample of tasks."""
+    OTHER_SCORE = "other_score"
+    """Nothing was executed, so that no rounding explains another score."""
     INCONSISTENT = "inconsistent"
     """The score is not the mean of its samples, or there are not as many as there should be."""
     OTHER_INDICATORS = "other_indicators"
@@ -210,7 +212,7 @@ def _compare(*, mine: Measured, theirs: Measured, repeatable: bool) -> TaskCompa
         own_score=mine.score,
         outcome=theirs.outcome,
         score=theirs.score,
-        samples=len(_samples(theirs)) if executed else 0,
+        samples=len(theirs.samples) if executed else 0,
         differing=_differing(mine, theirs) if executed else 0,
     )
 
@@ -226,22 +228,20 @@ def _find(*, mine: Measured, theirs: Measured, repeatable: bool) -> Finding:
         return Finding.OTHER_INDICATORS
     if len(mine.samples) != len(theirs.samples) or not _is_consistent(mine):
         return Finding.INCONSISTENT
+    if not mine.samples and abs(mine.score - theirs.score) > INDICATOR_TOLERANCE:
+        return Finding.OTHER_SCORE
     return Finding.OTHER_SAMPLES if _differing(mine, theirs) else Finding.SAME
 
 
 def _is_consistent(mine: Measured) -> bool:
     """Whether the score is the mean of the samples, which is what is compared, and each of these can be one."""
-    if not all(-1 <= score <= 1 for score in _samples(mine)):
+    if not all(-1 <= score <= 1 for score in mine.samples):
         return False
     return not mine.samples or abs(sum(mine.samples) / len(mine.samples) - mine.score) <= INDICATOR_TOLERANCE
 
 
-def _samples(one: Measured) -> tuple[float, ...]:
-    return one.samples or (one.score,)
-
-
 def _differing(mine: Measured, theirs: Measured) -> int:
-    pairs = zip(_samples(mine), _samples(theirs), strict=True)
+    pairs = zip(mine.samples, theirs.samples, strict=True)
     return sum(abs(first - second) > SAMPLE_TOLERANCE for first, second in pairs)
 
 
@@ -304,6 +304,7 @@ WORDS: Mapping[Finding, str] = {
     Finding.NO_PLAN: "scored without a plan",
     Finding.OTHER_OUTCOME: "the same plan ended differently",
     Finding.OTHER_SAMPLES: "the same plan scored differently",
+    Finding.OTHER_SCORE: "the same plan scored differently",
     Finding.INCONSISTENT: "the score does not follow from its samples",
     Finding.OTHER_INDICATORS: "the same plan was judged differently",
 }

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -39,9 +40,11 @@ def finding(own: Measured, again: Measured, *, repeatable: bool = False) -> Find
     [
         (result(), result(), Finding.SAME),
         (fault(), fault(), Finding.SAME),
-        (result(score=0.51), result(score=0.5), Finding.SAME),
-        (result(score=0.53), result(score=0.5), Finding.OTHER_SAMPLES),
-        (result(score=0.47), result(score=0.5), Finding.OTHER_SAMPLES),
+        (result(score=0.51), result(score=0.5), Finding.OTHER_SCORE),
+        (replace(fault(), score=0.9), fault(), Finding.OTHER_SCORE),
+        (executed(0.51), executed(0.5), Finding.SAME),
+        (executed(0.53), executed(0.5), Finding.OTHER_SAMPLES),
+        (executed(0.47), executed(0.5), Finding.OTHER_SAMPLES),
         (executed(0.5, 0.5), executed(0.5, 0.5), Finding.SAME),
         (executed(0.9, 0.1), executed(0.1, 0.9), Finding.OTHER_SAMPLES),
         (executed(0.5, 0.5, score=0.9), executed(0.5, 0.5), Finding.INCONSISTENT),
@@ -96,7 +99,7 @@ def test_samples_of_a_task_at_fault_say_nothing():
 
 
 def sample(scores: list[float], *, plan: Any = RIGHT) -> list[Measured]:
-    return [result(str(number), score=score, plan=plan) for number, score in enumerate(scores)]
+    return [result(str(number), score=score, plan=plan, samples=(score,) * 8) for number, score in enumerate(scores)]
 
 
 def of(own: list[Measured], again: list[Measured], *, repeatable: bool = False) -> Comparison:
@@ -188,7 +191,7 @@ def noisy(rng: random.Random) -> list[Measured]:
             found.append(fault(str(number)))
         else:
             plan, score = (RIGHT, 0.8) if luck < 0.7 else (OTHER, 0.2)
-            found.append(result(str(number), score=score, plan=plan))
+            found.append(result(str(number), score=score, plan=plan, samples=(score,) * 8))
     return found
 
 

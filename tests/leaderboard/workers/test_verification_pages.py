@@ -62,7 +62,7 @@ def test_what_contradicts_comes_first_and_leads_to_both_results(suite):
     again = run(rerun_of(own))
     html = page(Client(), own)
     assert "<strong>Does not agree.</strong>" in html
-    findings = re.findall(r"the same plan scored differently in 1 of 1 samples</strong>|<td>the same</td>", html)
+    findings = re.findall(r"the same plan scored differently</strong>|<td>the same</td>", html)
     forged_count = sum("scored differently" in finding for finding in findings)
     assert len(findings) == 20
     assert 1 <= forged_count <= 15
