@@ -86,7 +86,7 @@ def unranked(*, suite: Suite) -> QuerySet[Evaluation]:
     """Evaluations that are under way or wait for their owner, oldest first. They have no rank yet."""
     final = [EvaluationState.COMPLETED, EvaluationState.FAILED, EvaluationState.CANCELLED]
     return (
-        Evaluation.objects.filter(suite=suite)
+        Evaluation.objects.filter(suite=suite, verifies=None)
         .exclude(state__in=final)
         .select_related("submission__planner__owner")
         .order_by("created")
@@ -100,10 +100,10 @@ def primary_metric(suite: Suite) -> dict[str, Any]:
 
 def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
     evaluations = (
-        Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED, **conditions._asdict())
-        # What its owner's own worker measured is not ranked: nobody has verified it.
-        .filter(own_worker_run__isnull=True)
-        .select_related("submission__planner__owner", "submission__team")
+        Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED, verifies=None, **conditions._asdict())
+        # What its owner's own worker measured is ranked when a worker of this site has verified it.
+        .filter(Q(own_worker_run__isnull=True) | Q(own_worker_run__verified_by__isnull=False))
+        .select_related("submission__planner__owner", "submission__team", "own_worker_run")
         .order_by("finished", "pk")
     )
     metric = primary_metric(suite)
@@ -134,4 +134,5 @@ def _entry(evaluation: Evaluation) -> Entry:
         finished=finished.isoformat(),
         samples=evaluation.samples,
         team=evaluation.submission.team.name if evaluation.submission.team else "",
+        run_by_owner=hasattr(evaluation, "own_worker_run"),
     )

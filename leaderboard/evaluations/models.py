@@ -69,6 +69,9 @@ class Evaluation(models.Model):
     """A submission on one suite, under one profile, split and number of samples."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    verifies = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="verifications")
+    """The evaluation of which this one runs a sample of tasks again (`workers/verification.py`). Null: an evaluation
+    that was submitted, which is what lists and boards are about."""
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="evaluations")
     suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="evaluations")
     profile = models.CharField(max_length=40)
@@ -107,7 +110,16 @@ class Evaluation(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["submission", "suite"], name="one_evaluation_per_submission_and_suite"),
+            models.UniqueConstraint(
+                fields=["submission", "suite"],
+                condition=models.Q(verifies=None),
+                name="one_evaluation_per_submission_and_suite",
+            ),
+            models.UniqueConstraint(
+                fields=["verifies"],
+                condition=~models.Q(state__in=["completed", "failed", "cancelled"]),
+                name="one_verification_at_a_time",
+            ),
             models.CheckConstraint(
                 condition=~models.Q(state="completed") | models.Q(summary__isnull=False),
                 name="a_completed_evaluation_has_a_summary",

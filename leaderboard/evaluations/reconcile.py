@@ -31,6 +31,7 @@ from leaderboard.evaluations.models import (
     Shard,
     ShardState,
 )
+from leaderboard.workers import verification
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +58,8 @@ class Do(Enum):
     """The state lasted too long."""
     ABANDON = auto()
     """on_hold -> cancelled, since its owner did nothing."""
+    SETTLE_VERIFICATION = auto()
+    """A verification has ended: draw the consequences for the evaluation that it verifies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +101,14 @@ class View:
     live_attempts: tuple[AttemptView, ...] = ()
     worker_runs: bool = False
     """Whether the launcher knows of a living worker for this evaluation."""
+    unsettled: bool = False
+    """Whether this is a verification whose consequences were not drawn yet."""
 
 
 def decide(view: View) -> Step:
     """The next step of an evaluation. Pure."""
     if view.state in transitions.FINAL:
-        return Step(do=Do.NOTHING)
+        return Step(do=Do.SETTLE_VERIFICATION if view.unsettled else Do.NOTHING)
     if view.state == EvaluationState.ON_HOLD:
         return Step(do=Do.ABANDON if _overdue(view) else Do.NOTHING)
     if view.state == EvaluationState.AGGREGATING:
@@ -144,7 +149,8 @@ def look(*, evaluation: Evaluation, launching: Launcher) -> View:
     """Read where an evaluation stands, and ask the launcher about its workers."""
     state = EvaluationState(evaluation.state)
     if state not in transitions.LEASABLE:
-        return View(now=timezone.now(), state=state, deadline=evaluation.state_deadline)
+        unsettled = evaluation.verifies_id is not None and verification.is_open(evaluation.pk)
+        return View(now=timezone.now(), state=state, deadline=evaluation.state_deadline, unsettled=unsettled)
     counts = Shard.objects.filter(evaluation=evaluation).aggregate(
         open=Count("pk", filter=~Q(state=ShardState.DONE)),
         pending=Count("pk", filter=Q(state=ShardState.PENDING)),
@@ -213,6 +219,8 @@ def _act(*, step: Step, evaluation: Evaluation, launching: Launcher) -> bool:
             return steps.fail_overdue(evaluation)
         case Do.ABANDON:
             return steps.abandon(evaluation)
+        case Do.SETTLE_VERIFICATION:
+            return steps.settle_verification(evaluation)
 
 
 SWEEP_LOCK = 7_215_091
@@ -222,7 +230,7 @@ SWEEP_BUDGET = timedelta(seconds=60)
 
 
 def sweep(*, budget: timedelta = SWEEP_BUDGET) -> int:
-    """Reconcile every evaluation that has not ended, and return how many there were.
+    """Reconcile every evaluation that has not ended, or whose verdict is not drawn, and return how many there were.
 
     Only one sweep works at a time; another one leaves with 0. Where there are more evaluations than the budget
     suffices for, the next sweep begins somewhere else, so that all of them have their turn. An error in one of them is
@@ -271,4 +279,5 @@ def _sweeping_alone() -> Iterator[bool]:
 
 def _not_ended() -> Sequence[UUID]:
     ended = [state.value for state in transitions.FINAL]
-    return list(Evaluation.objects.exclude(state__in=ended).order_by("created").values_list("pk", flat=True))
+    not_ended = Evaluation.objects.exclude(state__in=ended).order_by("created").values_list("pk", flat=True)
+    return [*not_ended, *verification.unsettled()]

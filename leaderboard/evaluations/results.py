@@ -9,9 +9,10 @@ from django.db import transaction
 
 from evaluator import canonical_json
 from evaluator.engine.store import Store
+from evaluator.metrics.planning import INDICATORS
 from evaluator.records import Outcome, ResultRecord
 from evaluator.values import Artefact, MediaType
-from leaderboard.catalog.models import Task
+from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.leases import locked_attempt
 from leaderboard.evaluations.models import Attempt, Evaluation, TaskResult
@@ -54,7 +55,7 @@ def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store) 
     records = [
         without_address(record=record, url=shard.evaluation.submission.planner.endpoint_url) for record in records
     ]
-    _check(records=records, suite=shard.evaluation.suite.slug, tasks=frozenset(shard.task_keys))
+    _check(records=records, suite=shard.evaluation.suite, tasks=frozenset(shard.task_keys))
     with transaction.atomic():
         attempt = locked_attempt(attempt_id)
         _refuse_missing_objects(records=records, store=store)
@@ -71,13 +72,13 @@ def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store) 
     return len(new)
 
 
-def _check(*, records: Sequence[ResultRecord], suite: str, tasks: frozenset[str]) -> None:
+def _check(*, records: Sequence[ResultRecord], suite: Suite, tasks: frozenset[str]) -> None:
     problems: dict[str, str] = {}
     seen: set[str] = set()
     for record in records:
         measured = record.outcome in {Outcome.SCORED, Outcome.PLANNER_FAULT}
-        if record.suite != suite:
-            problems[record.task] = f"the record is of suite {record.suite!r}, the attempt of {suite!r}"
+        if record.suite != suite.slug:
+            problems[record.task] = f"the record is of suite {record.suite!r}, the attempt of {suite.slug!r}"
         elif record.task not in tasks:
             problems[record.task] = "is not one of the attempt's tasks"
         elif record.task in seen:
@@ -89,9 +90,22 @@ def _check(*, records: Sequence[ResultRecord], suite: str, tasks: frozenset[str]
             problems[record.task] = f"outcome {record.outcome} {wanted}"
         elif record.outcome is not Outcome.SCORED and record.reason is None:
             problems[record.task] = f"outcome {record.outcome} needs a reason"
+        elif problem := _problem_of_figures(record=record, suite=suite):
+            problems[record.task] = problem
         seen.add(record.task)
     if problems:
         raise RecordsRefusedError(problems)
+
+
+def _problem_of_figures(*, record: ResultRecord, suite: Suite) -> str:
+    """What no measurement gives, as a sentence: one such figure would outweigh all others in a mean."""
+    for score in (record.score, *(sample.score for sample in record.samples)):
+        if score is not None and not -1 <= score <= 1:
+            return f"a score is {score}; scores are in [-1, 1]"
+    if not suite.judges_plans or record.outcome is not Outcome.SCORED:
+        return ""
+    wrong = [name for name in INDICATORS if not 0 <= record.indicators.get(name, -1) <= 1]
+    return f"a judged plan needs {', '.join(wrong)} in [0, 1]" if wrong else ""
 
 
 def _refuse_missing_objects(*, records: Sequence[ResultRecord], store: Store) -> None:

@@ -287,6 +287,8 @@ def _note(
 
 def _locked(evaluation: Evaluation, *, wanted: EvaluationState | None, verb: str) -> Evaluation:
     current = Evaluation.objects.select_for_update().get(pk=evaluation.pk)
+    if current.verifies_id is not None:
+        raise NotPossibleError(f"This is the verification of evaluation {current.verifies_id}; it cannot be {verb}.")
     allowed = transitions.CANCELLABLE if wanted is None else {wanted}
     if current.state not in allowed:
         needed = "has not ended" if wanted is None else f"is {wanted.label.lower()!r}"

@@ -20,6 +20,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, S
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain, move_shard
 from leaderboard.evaluations.transitions import DEADLINES
+from leaderboard.workers import verification
 from leaderboard.workers.own import runs_on_own_worker
 
 logger = logging.getLogger(__name__)
@@ -123,16 +124,23 @@ def aggregate(evaluation: Evaluation) -> bool:
 
 
 def summarise(evaluation: Evaluation) -> bool:
-    """aggregating -> completed, published in the same transaction; or -> on_hold if tasks are `infra_fault`."""
+    """aggregating -> completed, published or sent to verification in the same transaction; or -> on_hold if tasks are
+    `infra_fault`, of a verification -> failed."""
     results = list(evaluation.results.select_related("task").order_by("task__position"))
-    if faults := sum(result.outcome == Outcome.INFRA_FAULT for result in results):
+    if faults := [result for result in results if result.outcome == Outcome.INFRA_FAULT]:
+        # Nobody resumes a verification: another one is asked for.
+        again = evaluation.verifies_id is not None
         return advance(
             evaluation_id=evaluation.pk,
             source=EvaluationState.AGGREGATING,
             attempt=evaluation.attempt,
-            target=EvaluationState.ON_HOLD,
-            reason=EvaluationReason.INFRA_FAULTS,
-            facts={"count": faults, "total": evaluation.tasks_total},
+            target=EvaluationState.FAILED if again else EvaluationState.ON_HOLD,
+            reason=EvaluationReason.NOT_RUN_AGAIN if again else EvaluationReason.INFRA_FAULTS,
+            facts={
+                "count": len(faults),
+                "total": evaluation.tasks_total,
+                "detail": faults[0].reason_text[:1000],
+            },
         )
     try:
         return _complete(evaluation=evaluation, results=results)
@@ -165,18 +173,37 @@ def _complete(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
         ],
     )
     own = runs_on_own_worker(evaluation.pk)
+    sample = verification.draw(evaluation=evaluation, results=results) if own else None
+    reason = _reason_of_end(evaluation=evaluation, sample=sample)
     with transaction.atomic():
         done = advance(
             evaluation_id=evaluation.pk,
             source=EvaluationState.AGGREGATING,
             attempt=evaluation.attempt,
             target=EvaluationState.COMPLETED,
-            reason=EvaluationReason.NOT_VERIFIED if own else EvaluationReason.PUBLISHED,
+            reason=reason,
+            facts={"count": len(sample or ())},
             summary=summary,
         )
-        if done and not own:
+        if done and reason == EvaluationReason.PUBLISHED:
             publish(Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation.pk))
+        if done and sample:
+            verification.begin(evaluation=evaluation, tasks=sample)
     return done
+
+
+def _reason_of_end(*, evaluation: Evaluation, sample: Sequence[str] | None) -> EvaluationReason:
+    """Why an evaluation has ended. `sample`: the tasks to be run again, of one on its owner's worker."""
+    if evaluation.verifies_id is not None:
+        return EvaluationReason.RUN_AGAIN
+    if sample is None:
+        return EvaluationReason.PUBLISHED
+    return EvaluationReason.AWAITING_VERIFICATION if sample else EvaluationReason.NOT_VERIFIED
+
+
+def settle_verification(evaluation: Evaluation) -> bool:
+    """Compare what a verification measured, or say why it measured nothing."""
+    return verification.settle(evaluation.pk)
 
 
 def fail_overdue(evaluation: Evaluation) -> bool:

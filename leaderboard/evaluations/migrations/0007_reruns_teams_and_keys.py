@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0003_teams'),
-        ('evaluations', '0005_reasons_of_workers'),
+        ('evaluations', '0006_verifications'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
