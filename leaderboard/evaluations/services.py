@@ -9,6 +9,7 @@ from django.utils import timezone
 from evaluator.records import Outcome, Reason
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite, Task
+from leaderboard.clock import database_now
 from leaderboard.evaluations import canary, transitions
 from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
 from leaderboard.evaluations.leases import cancel_attempts
@@ -85,7 +86,7 @@ def _not_run_reasons(suite: Suite, conditions: RunConditions) -> Mapping[str, tu
 def _queue(
     *, submission: Submission, suite: Suite, conditions: RunConditions, not_run: Mapping[str, tuple[Reason, str]]
 ) -> Evaluation:
-    now = timezone.now()
+    now = database_now()
     tasks = list(Task.objects.filter(suite=suite).order_by("position"))
     shards, leasable = canary.split(
         planner=submission.planner,
@@ -122,7 +123,7 @@ def _queue(
 
 
 def _add_shards(*, evaluation: Evaluation, shards: Sequence[list[str]]) -> None:
-    now = timezone.now()
+    now = database_now()
     first = Shard.objects.filter(evaluation=evaluation).count()
     Shard.objects.bulk_create(
         Shard(
