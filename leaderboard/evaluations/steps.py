@@ -10,9 +10,8 @@ from django.utils import timezone
 
 from evaluator.records import Outcome, Reason
 from gpu_jobs.launchers import Launcher, LaunchError, LaunchGivenUpError
-from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
-from leaderboard.evaluations import canary
+from leaderboard.evaluations import canary, publishing
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.leases import cancel_attempts, lock_evaluation, lose, remaining_tasks
 from leaderboard.evaluations.library import TaskOutcome, library
@@ -41,8 +40,7 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
     is killed between the two lines leaves nothing behind that the next step does not find."""
     state = EvaluationState(evaluation.state)
     if runs_on_own_worker(evaluation.pk):
-        if state == EvaluationState.LAUNCHING:
-            explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.WAITING_FOR_OWN_WORKER)
+        _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_OWN_WORKER)
         return False
     try:
         handle = launching.ensure(evaluation_id=str(evaluation.pk))
@@ -55,9 +53,14 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
         return False
     if handle != evaluation.launch_handle:
         Evaluation.objects.filter(pk=evaluation.pk, attempt=evaluation.attempt).update(launch_handle=handle)
-    if state == EvaluationState.LAUNCHING:
-        explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.WAITING_FOR_WORKER)
+    _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_WORKER)
     return False
+
+
+def _say_what_it_waits_for(evaluation: Evaluation, reason: EvaluationReason) -> None:
+    # Each sweep comes here with each evaluation that waits: what is said already needs no transaction.
+    if evaluation.state == EvaluationState.LAUNCHING and evaluation.reason != reason:
+        explain(evaluation_id=evaluation.pk, source=EvaluationState.LAUNCHING, reason=reason)
 
 
 def _give_up_launching(*, evaluation: Evaluation, why: str) -> bool:
@@ -123,7 +126,8 @@ def aggregate(evaluation: Evaluation) -> bool:
 
 
 def summarise(evaluation: Evaluation) -> bool:
-    """aggregating -> completed, published in the same transaction; or -> on_hold if tasks are `infra_fault`."""
+    """aggregating -> completed, published in the same transaction by this process or by another one that publishes; or
+    -> on_hold if tasks are `infra_fault`."""
     results = list(evaluation.results.select_related("task").order_by("task__position"))
     if faults := sum(result.outcome == Outcome.INFRA_FAULT for result in results):
         return advance(
@@ -164,19 +168,19 @@ def _complete(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
             for result in results
         ],
     )
-    own = runs_on_own_worker(evaluation.pk)
-    with transaction.atomic():
-        done = advance(
-            evaluation_id=evaluation.pk,
-            source=EvaluationState.AGGREGATING,
-            attempt=evaluation.attempt,
-            target=EvaluationState.COMPLETED,
-            reason=EvaluationReason.NOT_VERIFIED if own else EvaluationReason.PUBLISHED,
-            summary=summary,
-        )
-        if done and not own:
-            publish(Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation.pk))
-    return done
+    if not runs_on_own_worker(evaluation.pk):
+        if not publishing.make_ready(evaluation=evaluation, summary=summary):
+            return False
+        publishing.publish_ready(evaluation)
+        return Evaluation.objects.filter(pk=evaluation.pk, state=EvaluationState.COMPLETED).exists()
+    return advance(
+        evaluation_id=evaluation.pk,
+        source=EvaluationState.AGGREGATING,
+        attempt=evaluation.attempt,
+        target=EvaluationState.COMPLETED,
+        reason=EvaluationReason.NOT_VERIFIED,
+        summary=summary,
+    )
 
 
 def fail_overdue(evaluation: Evaluation) -> bool:
