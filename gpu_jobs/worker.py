@@ -203,6 +203,8 @@ class Worker:
             return self._finish_in_one_call(lease=lease, last=last, delivery=delivery)
         except RefusedError:
             # What is refused together may be good alone.
+            with suppress(AttemptOverError, UnreachableError, RefusedError):
+                self._client.log(lease=lease, first=first, lines=lines, patience=_LAST_WORDS_SECONDS)
             if records:
                 self._client.results(lease=lease, records=records)
             raise

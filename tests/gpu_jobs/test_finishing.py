@@ -79,7 +79,8 @@ def test_a_site_that_lost_its_artefacts_gets_them_again():
     assert [how for how, _ in api.ended] == ["finish", "finish"]
 
 
-def test_what_is_refused_together_is_sent_alone_before_the_attempt_is_given_back():
+def test_what_is_refused_together_is_sent_alone_before_the_attempt_is_given_back(caplog):
+    caplog.set_level("INFO")
     api = FakeApi(*leases(1))
     worker = make_worker(api, FakeRunner())
     finish = api._finish
@@ -91,6 +92,7 @@ def test_what_is_refused_together_is_sent_alone_before_the_attempt_is_given_back
     api._finish = refuse_once
     worker.run()
     assert list(api.results) == ["0", "1", "2"]
+    assert any("task 2: scored" in line for line in api.log.values())
     assert [(how, body["how"]) for how, body in api.ended] == [("fail", "failed")]
 
 
