@@ -50,5 +50,6 @@ urlpatterns = [
     path(f"{_ATTEMPT}results/", worker.ResultsView.as_view(), name="deliver"),
     path(f"{_ATTEMPT}log/", worker.LogView.as_view(), name="deliver-log"),
     path(f"{_ATTEMPT}complete/", worker.CompleteView.as_view(), name="complete"),
+    path(f"{_ATTEMPT}finish/", worker.FinishView.as_view(), name="finish"),
     path(f"{_ATTEMPT}fail/", worker.FailView.as_view(), name="fail"),
 ]

@@ -17,6 +17,7 @@ from leaderboard.accounts.teams import teams_of
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.catalog.models import Suite, Task
+from leaderboard.clock import database_now
 from leaderboard.evaluations import canary, transitions
 from leaderboard.evaluations.acting import in_words
 from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
@@ -142,7 +143,7 @@ def _find_team(*, user: User, slug: str) -> tuple[Team | None, dict[str, list[st
 
 def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
     suite, conditions, not_run = entrance
-    now = timezone.now()
+    now = database_now()
     tasks = list(Task.objects.filter(suite=suite).order_by("position"))
     shards, leasable = canary.split(
         planner=submission.planner,
@@ -179,7 +180,7 @@ def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
 
 
 def _add_shards(*, evaluation: Evaluation, shards: Sequence[list[str]]) -> None:
-    now = timezone.now()
+    now = database_now()
     first = Shard.objects.filter(evaluation=evaluation).count()
     Shard.objects.bulk_create(
         Shard(
