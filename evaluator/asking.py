@@ -70,4 +70,5 @@ def _ask(planner: Planner, suite: Suite, task: Task, context: PlanContext) -> tu
     except PlannerError as error:
         record = record.model_copy(update={"plan_received": error.received, "planner": error.call})
         return faulty(record, reason=error.reason, message=str(error)), None
-    return record.model_copy(update={"plan_received": reply.plan, "planner": reply.call}), reply
+    update = {"plan_received": reply.plan, "planner": reply.call, "planner_notes": dict(reply.notes)}
+    return record.model_copy(update=update), reply

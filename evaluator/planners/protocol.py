@@ -1,6 +1,7 @@
 """The planner protocol `planner/1`: what a planner is asked, and what it may answer."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -74,6 +75,8 @@ class PlannerReply:
     call: PlannerCall
     alternatives: tuple[object, ...] = ()
     """Up to four further plans, best first."""
+    notes: Mapping[str, JsonValue] = field(default_factory=dict)
+    """How a bundled strategy came to the plan; empty for others."""
 
 
 class PlannerError(Exception):

@@ -1,8 +1,8 @@
 """What a strategy is: a conversation with a language model that ends in a plan.
 
-A strategy knows neither threads nor networks: it is a generator that yields the calls it wants answered together and is
-sent their answers. So one driver (`driving.py`) can hold thousands of conversations with an endpoint, or answer all calls
-that wait in one batch of a local model, and a test can answer by hand.
+A strategy knows neither threads nor networks: it is a generator that yields the calls it wants answered together and
+is sent their answers. So one driver (`driving.py`) can hold thousands of conversations with an endpoint, or answer all
+calls that wait in one batch of a local model, and a test can answer by hand.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -24,7 +24,7 @@ class Draft:
     alternatives: tuple[object, ...] = ()
     """Up to four further plans, best first."""
     notes: Mapping[str, JsonValue] = field(default_factory=dict)
-    """How the plan came about, for the task's page: raw texts, what they were mapped to, scores, searched candidates."""
+    """How the plan came about, for the task's page: raw texts, what they were mapped to, scores, what was searched."""
 
 
 Conversation = Generator[Sequence[Call], Sequence[Answer], Draft]
