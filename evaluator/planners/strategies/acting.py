@@ -50,7 +50,7 @@ def sections_of(text: str) -> tuple[Section, ...]:
     head = text[: found[0].start() if found else len(text)].strip()
     sections = [Section(label="", text=head, line=1, end=len(head))] if head else []
     line, counted = 1, 0
-    for match, end in zip(found, ends, strict=True):
+    for match, end in zip(found, ends, strict=False):
         line += text.count("\n", counted, match.start(1))
         counted = match.start(1)
         sections.append(Section(label=match[1], text=text[match.end() : end].strip(), line=line, end=end))
@@ -159,10 +159,9 @@ def place(section: Section) -> str:
 
 def pairs_of(sections: Sequence[Section]) -> list[tuple[Section, Section | None]]:
     """Each `Action` with the `Action Input` that follows it at once, or None where none does."""
-    following = [*sections[1:], None]
     return [
         (section, after if after is not None and after.label == INPUT else None)
-        for section, after in zip(sections, following, strict=True)
+        for section, after in zip(sections, [*sections[1:], None], strict=False)
         if section.label == ACTION
     ]
 

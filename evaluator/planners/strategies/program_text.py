@@ -199,6 +199,8 @@ class _Reader:
             if self._token.kind not in ("line", "end"):
                 raise self._fail(f"expected the end of the line, found {self._found()}; {_PART}")
             self._skip_lines()
+        if not found and returned is None:
+            raise self._fail("there is no program: neither an assignment nor a call nor a return")
         return tuple(found), returned
 
     def _left_out(self) -> bool:
