@@ -12,6 +12,7 @@ from evaluator.evaluate_cli import evaluate
 from evaluator.judging_cli import judge_plans, score_decompositions
 from evaluator.lilliput.cli import app as lilliput_app
 from evaluator.planners.bundled import DESCRIPTIONS, bundled_names
+from evaluator.planners.strategies.registry import MODEL_FORMS, abilities_in_words, strategies
 from evaluator.profiles_cli import app as profiles_app
 from evaluator.scoring_cli import score_plans
 from evaluator.suites_cli import app as suites_app
@@ -45,11 +46,17 @@ out = Console()
 
 @planners_app.command("list")
 def list_planners() -> None:
-    """List the bundled planners."""
-    table = Table("planner", "what it does")
+    """List the bundled planners and the strategies, with what each needs and which suites it understands."""
+    table = Table("planner", "what it does", "its language model must", "suites")
     for name in bundled_names():
-        table.add_row(name, DESCRIPTIONS[name])
+        table.add_row(name, DESCRIPTIONS[name], "none needed", "all")
+    table.add_section()
+    for entry in strategies().values():
+        needs = abilities_in_words(entry.needs) or "none needed"
+        name = f"{entry.name}:MODEL" if entry.needs else entry.name
+        table.add_row(name, entry.description, needs, ", ".join(entry.suites) or "all")
     out.print(table)
+    out.print(f"MODEL is one of: {MODEL_FORMS}", highlight=False, soft_wrap=True)
 
 
 @tools_app.command("list")
