@@ -110,9 +110,8 @@ def _recorded(record: ResultRecord, *, end: PlannerReply | PlannerError) -> tupl
     update = {"plan_received": end.plan, "planner": end.call, "planner_notes": dict(end.notes)}
     record = record.model_copy(update=update)
     if end.unreadable:
-        return faulty(
-            record, reason=Reason.UNPARSABLE_PLAN, message=f"The plan cannot be read: {end.unreadable}."
-        ), None
+        message = f"The plan cannot be read: {end.unreadable}."
+        return faulty(record, reason=Reason.UNPARSABLE_PLAN, message=message), None
     return record, end
 
 

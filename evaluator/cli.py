@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from evaluator.bench_cli import app as bench_app
 from evaluator.evaluate_cli import evaluate
@@ -47,7 +47,7 @@ out = Console()
 @planners_app.command("list")
 def list_planners() -> None:
     """List the bundled planners and the strategies, with what each needs and which suites it understands."""
-    table = Table("planner", "what it does", "its language model must", "suites")
+    table = Table(Column("planner", no_wrap=True), "what it does", "language model must", "suites")
     for name in bundled_names():
         table.add_row(name, DESCRIPTIONS[name], "none needed", "all")
     table.add_section()
