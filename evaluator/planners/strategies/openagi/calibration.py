@@ -7,7 +7,6 @@ that say something else are not mapped. Nothing of the suite's requests or answe
 
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import median
 
 from evaluator.planners.protocol import OfferedTool
 from evaluator.planners.strategies.openagi.similarity import Similarity
@@ -101,10 +100,11 @@ def calibrated_threshold(similarity: Similarity, *, sentences: Sequence[Labelled
     """The threshold with the most right decisions; of several that are equally good, the one in their middle."""
     best = _best(similarity, sentences=sentences)
     values = sorted({value for value, _ in best})
-    candidates = [(low + high) / 2 for low, high in pairwise(values)] or values
-    right = {threshold: _right(best, threshold=threshold) for threshold in candidates}
-    most = max(right.values())
-    return round(median(threshold for threshold, number in right.items() if number == most), 3)
+    # From mapping every sentence to mapping none.
+    candidates = [values[0], *((low + high) / 2 for low, high in pairwise(values)), (values[-1] + 1) / 2]
+    right = [_right(best, threshold=threshold) for threshold in candidates]
+    good = [threshold for threshold, number in zip(candidates, right, strict=True) if number == max(right)]
+    return good[len(good) // 2]
 
 
 def right_decisions(similarity: Similarity, *, threshold: float, sentences: Sequence[Labelled] = SENTENCES) -> int:

@@ -53,7 +53,7 @@ class FreeText:
         told: dict[str, JsonValue] = {
             **notes,
             "mapper": similarity.name,
-            "threshold": similarity.threshold,
+            "threshold": round(similarity.threshold, 4),
             "completion": text,
             "lines": [line.to_json() for line in lines],
         }

@@ -33,7 +33,7 @@ def step_lines(text: str) -> tuple[str, ...]:
         parts = items
     else:
         parts = _PARTING.split(text)
-    lines = (part.strip(_DECORATION)[:MAX_LINE] for part in parts)
+    lines = (" ".join(part.split()).strip(_DECORATION)[:MAX_LINE].rstrip() for part in parts)
     return tuple(line for line in lines if line)[:MAX_LINES]
 
 

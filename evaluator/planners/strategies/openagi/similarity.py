@@ -2,8 +2,8 @@
 
 import math
 import re
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Protocol
 
 from evaluator.planners.protocol import OfferedTool
@@ -17,6 +17,7 @@ _FUNCTION_WORDS = frozenset({
     "with", "you", "your",
 })  # fmt: skip
 _LEAST_SHARED = 4
+Words = tuple[str, ...]
 
 
 class Similarity(Protocol):
@@ -48,50 +49,53 @@ class LexicalSimilarity:
 
     name = "lexical"
 
-    def __init__(self, *, threshold: float = 0.5) -> None:
+    def __init__(self, *, threshold: float = 0.52) -> None:
         """Args:
-        threshold: chosen on sentences of our own; see `docs/planners-openagi.md`.
+        threshold: the least similarity with which a line is taken for a tool. The default is the one that is best on
+            sentences of our own (`calibration`).
         """
         self.threshold = threshold
 
     def compare(self, *, lines: Sequence[str], tools: Sequence[OfferedTool]) -> list[list[float]]:
         """See `Similarity.compare`."""
-        texts = [(_words(tool.name), _words(tool.description)) for tool in tools]
-        weights = _weights([name + described for name, described in texts])
-        return [[_similarity(_words(line), texts=text, weights=weights) for text in texts] for line in lines]
+        texts = tuple((_words(tool.name), _words(tool.description)) for tool in tools)
+        weights = _weights(texts)
+        return [_similarities(_words(line), texts=texts, weights=weights) for line in lines]
 
 
-def _similarity(line: tuple[str, ...], *, texts: tuple[tuple[str, ...], ...], weights: dict[str, float]) -> float:
-    return max(_harmonic(line, text, weights=weights) for text in texts)
+def _similarities(line: Words, *, texts: Sequence[tuple[Words, ...]], weights: Mapping[str, float]) -> list[float]:
+    # A word of a line that no tool has says nothing for or against any of them.
+    known = {
+        word: max(weights[other] for other in same)
+        for word in line
+        if (same := [other for other in weights if _are_same(word, other)])
+    }
+    return [max(_harmonic(known, words, weights=weights) for words in pair) for pair in texts]
 
 
-def _harmonic(line: tuple[str, ...], text: tuple[str, ...], *, weights: dict[str, float]) -> float:
-    known = {word: weight for word in line if (weight := _weight(word, weights)) > 0}
-    covered = sum(weights[word] for word in set(text) if _is_in(word, line))
-    explained = sum(weight for word, weight in known.items() if _is_in(word, text))
+def _harmonic(known: Mapping[str, float], words: Words, *, weights: Mapping[str, float]) -> float:
+    covered = sum(weights[word] for word in words if _is_in(word, known))
+    explained = sum(weight for word, weight in known.items() if _is_in(word, words))
     if not covered or not explained:
         return 0.0
-    recall = covered / sum(weights[word] for word in set(text))
+    recall = covered / sum(weights[word] for word in words)
     precision = explained / sum(known.values())
     return 2 * recall * precision / (recall + precision)
 
 
-def _weights(texts: Sequence[tuple[str, ...]]) -> dict[str, float]:
-    """Of each word of the tools: the logarithm of how rare it is among them."""
-    vocabulary = {word for text in texts for word in text}
-    return {word: math.log((1 + len(texts)) / sum(_is_in(word, text) for text in texts)) for word in vocabulary}
+@lru_cache(maxsize=64)
+def _weights(texts: tuple[tuple[Words, ...], ...]) -> Mapping[str, float]:
+    """Of each word of the tools' names and descriptions: the logarithm of how rare it is among the tools."""
+    together = [name + described for name, described in texts]
+    vocabulary = sorted({word for text in together for word in text})
+    return {word: math.log((1 + len(together)) / sum(_is_in(word, text) for text in together)) for word in vocabulary}
 
 
-def _weight(word: str, weights: dict[str, float]) -> float:
-    """The weight of a word of a line: that of the tools' word that it is the same as, 0 if there is none."""
-    return max((weight for known, weight in weights.items() if _are_same(word, known)), default=0.0)
-
-
-def _is_in(word: str, text: Sequence[str]) -> bool:
+def _is_in(word: str, text: Iterable[str]) -> bool:
     return any(_are_same(word, other) for other in text)
 
 
-@cache
+@lru_cache(maxsize=65536)
 def _are_same(one: str, other: str) -> bool:
     if one == other:
         return True
@@ -100,6 +104,7 @@ def _are_same(one: str, other: str) -> bool:
     return shared >= max(_LEAST_SHARED, 0.75 * shorter)
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _words(text: str) -> Words:
+    """The words of a text that say something, each once, in its order."""
     spelled = text.casefold().replace("colour", "color").replace("grey", "gray")
-    return tuple(word for word in _WORD.findall(spelled) if word not in _FUNCTION_WORDS)
+    return tuple(dict.fromkeys(word for word in _WORD.findall(spelled) if word not in _FUNCTION_WORDS))
