@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Column, Table
 
 from evaluator.bench_cli import app as bench_app
@@ -52,9 +53,11 @@ def list_planners() -> None:
         table.add_row(name, DESCRIPTIONS[name], "none needed", "all")
     table.add_section()
     for entry in strategies().values():
-        needs = abilities_in_words(entry.needs) or "none needed"
-        name = f"{entry.name}:MODEL" if entry.needs else entry.name
-        table.add_row(name, entry.description, needs, ", ".join(entry.suites) or "all")
+        needs, name = abilities_in_words(entry.needs), f"{entry.name}:MODEL"
+        if not entry.needs:
+            needs = f"{abilities_in_words(entry.optional)}, if used" if entry.optional else "none needed"
+            name = f"{entry.name}[:MODEL]" if entry.optional else entry.name
+        table.add_row(escape(name), entry.description, needs, ", ".join(entry.suites) or "all")
     out.print(table)
     out.print(f"MODEL is one of: {MODEL_FORMS}", highlight=False, soft_wrap=True)
 

@@ -34,9 +34,11 @@ def strategy_planner(*, name: str, suite: Suite) -> StrategyPlanner:
         PlannerNameError: there is no such strategy or model, or they do not fit each other or the suite.
     """
     entry = strategy_of(name=name, suite=suite)
-    model = split_name(name)[1]
+    model_name = split_name(name)[1]
+    strategy = entry.strategy(with_model=model_name is not None)
+    model = None if model_name is None else _language_model(model_name)
     try:
-        return StrategyPlanner(strategy=entry.make(), model=_language_model(model) if model else None, name=name)
+        return StrategyPlanner(strategy=strategy, model=model, name=name)
     except UnfitModelError as error:
         raise PlannerNameError(str(error)) from error
 

@@ -1,8 +1,9 @@
 """The strategies there are, and planners named `STRATEGY[:MODEL]`.
 
-A strategy is a class in the tuple `STRATEGIES` of a module or package of this package, with class attributes
-`name`, `description`, `needs` and `suites` (slugs of the suites whose requests it understands; empty: of all) and a
-constructor without arguments. The modules are found and imported when strategies are first asked for.
+A strategy is a class in the tuple `STRATEGIES` of a module or package of this package, with class attributes `name`,
+`description` and `suites` (slugs of the suites whose requests it understands; empty: of all) and a constructor without
+arguments. One that works with and without a language model also has `optional`, what that model must be able to do, and
+is made with `with_model=True` to use one. The modules are found and imported when strategies are first asked for.
 """
 
 import difflib
@@ -34,9 +35,15 @@ class StrategyEntry:
     description: str
     needs: frozenset[Ability]
     """What its language model must be able to do; empty: it works without one."""
+    optional: frozenset[Ability]
+    """What its language model must be able to do if it is to use one, though it works without; empty: it uses none."""
     suites: tuple[str, ...]
     """Slugs of the suites whose requests it understands; empty: all."""
-    make: Callable[[], Strategy]
+    make: Callable[..., Strategy]
+
+    def strategy(self, *, with_model: bool) -> Strategy:
+        """The strategy, made to use a language model or to do without."""
+        return self.make(with_model=True) if with_model and self.optional else self.make()
 
     def understands(self, suite: str) -> bool:
         """Whether it understands the requests of the suite with this slug."""
@@ -54,7 +61,8 @@ def strategies() -> Mapping[str, StrategyEntry]:
             found[made.name] = StrategyEntry(
                 name=made.name,
                 description=made.description,
-                needs=frozenset(made.needs),
+                needs=frozenset(made().needs),
+                optional=frozenset(getattr(made, "optional", ())),
                 suites=tuple(made.suites),
                 make=made,
             )
@@ -86,8 +94,10 @@ def strategy_of(*, name: str, suite: Suite) -> StrategyEntry:
             f"the strategy {strategy} needs a language model that can {abilities_in_words(entry.needs)}: name one as "
             f"{strategy}:MODEL, where MODEL is one of {MODEL_FORMS}"
         )
-    if model is not None and not entry.needs:
-        raise PlannerNameError(f"the strategy {strategy} works without a language model: leave out {':' + model!r}")
+    if model is not None and not (entry.needs or entry.optional):
+        raise PlannerNameError(f"the strategy {strategy} works without a language model: leave {model!r} out")
+    if model == "":
+        raise PlannerNameError(f"behind {strategy}: stands no language model; models are named {MODEL_FORMS}")
     return entry
 
 
