@@ -31,6 +31,8 @@ TITLES = {
     "unreadable": "Why it cannot be read",
 }
 """What keys are called that strategies share; others are shown as words."""
+FIRST = ("id", "line", "tools", "names", "best", "score", "similarity", "log_probability", "description")
+"""Columns that come first, where a table has them; records keep no order of keys."""
 _CHAINS = frozenset({"tools", "names"})
 """Lists under these keys are in the order of the plan."""
 
@@ -111,7 +113,8 @@ def _turns(completions: Sequence[str], observations: Any) -> Iterator[NoteRow]:
 
 
 def _table(*, title: str, values: Sequence[Mapping[str, Any]], left_out: int) -> NoteBlock:
-    keys = list(dict.fromkeys(key for value in values for key in value))
+    found = list(dict.fromkeys(key for value in values for key in value))
+    keys = sorted(found, key=lambda key: FIRST.index(key) if key in FIRST else len(FIRST))
     filled = [key for key in keys if any(value.get(key) not in (None, "", [], {}) for value in values)]
     rows = tuple(
         NoteRow(
