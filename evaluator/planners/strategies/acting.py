@@ -22,7 +22,7 @@ from evaluator.planners.strategies.prompting import resource_named
 from evaluator.plans.actions import Action, inputs_of, outputs_of, plan_of, tool_name
 from evaluator.plans.literals import load_literal
 from evaluator.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.plans.values import kind_of, short
+from evaluator.plans.values import kind_of
 
 THOUGHT, ACTION, INPUT, OBSERVATION = "Thought", "Action", "Action Input", "Observation"
 FINAL = ("Final Answer", "AI")
@@ -174,11 +174,6 @@ def final_of(sections: Sequence[Section]) -> str:
 def first_line(text: str) -> str:
     """A tool's name as it is written: what follows on further lines is no part of it."""
     return text.split("\n", 1)[0].strip().strip("`'\"[]")
-
-
-def shown(text: str) -> str:
-    """A text as it stands in a sentence."""
-    return short(text)
 
 
 def _unquoted(part: str) -> str:

@@ -54,7 +54,7 @@ class GPT4Tools:
         (answer,) = yield [ask(_prompt(request))]
         assert isinstance(answer, Completion)
         parsed = read_calls(text=answer.text, request=request)
-        return read_draft(parsed=parsed, completions=(answer.text,), prompt=PROMPT, notes={})
+        return read_draft(parsed=parsed, completions=[answer], prompt=PROMPT)
 
 
 def read_calls(*, text: str, request: PlannerRequest) -> ParsedPlan | PlanSyntaxError:

@@ -9,7 +9,6 @@ import json
 import re
 from typing import ClassVar
 
-from evaluator.canonical_json import JsonValue
 from evaluator.planners.language_models.protocol import Ability, Completion, Message
 from evaluator.planners.protocol import PlannerRequest
 from evaluator.planners.strategies.prompting import (
@@ -57,7 +56,7 @@ class HuggingGPT:
         (answer,) = yield [ask(_prompt(request))]
         assert isinstance(answer, Completion)
         parsed = read_tasks(text=answer.text, context=context_of(request))
-        return read_draft(parsed=parsed, completions=(answer.text,), prompt=PROMPT, notes=_notes(answer))
+        return read_draft(parsed=parsed, completions=[answer], prompt=PROMPT)
 
 
 def read_tasks(*, text: str, context: PlanContext) -> ParsedPlan | PlanSyntaxError:
@@ -102,10 +101,6 @@ def _prompt(request: PlannerRequest) -> Prompt:
             Message(role="user", content=user),
         ),
     )
-
-
-def _notes(answer: Completion) -> dict[str, JsonValue]:
-    return {"truncated": True} if answer.truncated else {}
 
 
 _LIST = re.compile(r"\[\s*(?=[\]{])")

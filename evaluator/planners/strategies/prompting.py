@@ -3,12 +3,12 @@
 Nothing here knows more than the request does: tools, types and resources come from it alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from evaluator.canonical_json import JsonValue
-from evaluator.planners.language_models.protocol import GenerateCall, Message
+from evaluator.planners.language_models.protocol import Completion, GenerateCall, Message
 from evaluator.planners.protocol import OfferedTool, PlannerRequest
 from evaluator.planners.strategies.protocol import Draft
 from evaluator.plans.model import ParsedPlan, PlanContext, PlanSyntaxError, plan_to_json
@@ -77,7 +77,11 @@ def wanted(request: PlannerRequest) -> str:
 
 
 def read_draft(
-    *, parsed: ParsedPlan | PlanSyntaxError, completions: tuple[str, ...], prompt: str, notes: Mapping[str, JsonValue]
+    *,
+    parsed: ParsedPlan | PlanSyntaxError,
+    completions: Sequence[Completion],
+    prompt: str,
+    notes: Mapping[str, JsonValue] = MappingProxyType({}),
 ) -> Draft:
     """The draft for what a strategy's own parser made of completions, with the notes that all such strategies keep.
 
@@ -87,10 +91,13 @@ def read_draft(
         prompt: the prompt's name.
         notes: further notes of the strategy.
     """
-    common: dict[str, JsonValue] = {"prompt": prompt, "completions": [shortened(text) for text in completions], **notes}
+    texts = [shortened(completion.text) for completion in completions]
+    common: dict[str, JsonValue] = {"prompt": prompt, "completions": list(texts), **notes}
+    if any(completion.truncated for completion in completions):
+        common["truncated"] = True
     if isinstance(parsed, PlanSyntaxError):
         common |= {"tolerated": list(parsed.tolerated), "unreadable": str(parsed)}
-        return Draft(plan=shortened("\n".join(completions)), unreadable=str(parsed), notes=common)
+        return Draft(plan=shortened("\n".join(texts)), unreadable=str(parsed), notes=common)
     common |= {"form": parsed.form, "tolerated": list(parsed.tolerated)}
     return Draft(plan=plan_to_json(parsed.plan), notes=common)
 

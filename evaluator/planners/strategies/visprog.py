@@ -116,7 +116,7 @@ def _converse(*, prompt: Prompt, words: Vocabulary, request: PlannerRequest, for
     (answer,) = yield [ask(prompt)]
     assert isinstance(answer, Completion)
     parsed = read_text(text=answer.text, words=words, request=request, form=form)
-    return read_draft(parsed=parsed, completions=(answer.text,), prompt=prompt.name, notes={})
+    return read_draft(parsed=parsed, completions=[answer], prompt=prompt.name)
 
 
 def _given(request: PlannerRequest, words: Vocabulary) -> str:

@@ -24,7 +24,6 @@ from evaluator.planners.strategies.acting import (
     pairs_of,
     place,
     sections_of,
-    shown,
 )
 from evaluator.planners.strategies.prompting import (
     MAX_COMPLETION,
@@ -38,6 +37,7 @@ from evaluator.planners.strategies.prompting import (
 from evaluator.planners.strategies.protocol import Conversation
 from evaluator.plans.actions import tool_name
 from evaluator.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
+from evaluator.plans.values import short
 
 PROMPT = "visual_chatgpt/1"
 FORM = "thought and action"
@@ -78,7 +78,7 @@ class VisualChatGPT:
         loop = _Loop(request=request, context=context_of(request))
         yield from loop.run()
         notes: dict[str, JsonValue] = {"observations": list(loop.observations)}
-        return read_draft(parsed=loop.parsed(), completions=tuple(loop.completions), prompt=PROMPT, notes=notes)
+        return read_draft(parsed=loop.parsed(), completions=loop.completions, prompt=PROMPT, notes=notes)
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class _Loop:
 
     request: PlannerRequest
     context: PlanContext
-    completions: list[str] = field(default_factory=list)
+    completions: list[Completion] = field(default_factory=list)
     observations: list[str] = field(default_factory=list)
     final: str | None = None
     read_to: int = 0
@@ -103,6 +103,7 @@ class _Loop:
         for turn in range(1, MAX_TURNS + 1):
             (answer,) = yield [GenerateCall(messages=tuple(messages), stop=_STOP)]
             assert isinstance(answer, Completion)
+            self.completions.append(answer)
             text = shortened(answer.text)
             observation = self._turn(text=text, turn=turn)
             if observation is None:
@@ -123,7 +124,6 @@ class _Loop:
     def _turn(self, *, text: str, turn: int) -> str | None:
         """Take a completion and give the observation, or None where it was the last."""
         sections, left_out = _first_call(sections_of(text[:MAX_COMPLETION]))
-        self.completions.append(text)
         self.read_to = sections[-1].end if sections else 0
         if left_out:
             self.calls.tolerated.append(f"turn {turn}: left out what follows the first call")
@@ -143,7 +143,7 @@ class _Loop:
             return "there is no Action Input. Write one line Action and one line Action Input."
         written = first_line(action.text)
         if tool_name(written=written, context=self.context, where=where, tolerated=[]) not in self.context.catalogue:
-            return f"there is no tool {shown(written)}. The tools are {', '.join(self.context.catalogue.tools)}."
+            return f"there is no tool {short(written)}. The tools are {', '.join(self.context.catalogue.tools)}."
         try:
             results = self.calls.add(tool=written, written=given.text, where=where)
         except PlanSyntaxError as error:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluator.planners.language_models.protocol import Completion
 from evaluator.planners.strategies.hugginggpt import HuggingGPT, find_list
 from evaluator.plans import PlanSyntaxError
 from tests.evaluator.planners.strategies.conversing import (
@@ -94,3 +95,12 @@ def test_any_text_has_a_list_or_an_error(text):
     except PlanSyntaxError:
         value = []
     assert isinstance(value, list)
+
+
+def test_a_completion_that_was_cut_is_noted():
+    conversation = HuggingGPT().converse(request_of(*REMOVE_KEYBOARD))
+    next(conversation)
+    with pytest.raises(StopIteration) as end:
+        conversation.send([Completion(text='[{"task": "image_capt', truncated=True)])
+    assert end.value.value.notes["truncated"] is True
+    assert end.value.value.unreadable
