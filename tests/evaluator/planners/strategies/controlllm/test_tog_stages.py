@@ -61,7 +61,7 @@ def test_a_text_names_a_tool_by_identifier_or_by_adjacent_words():
 
 def test_offline_scores_follow_the_papers_criteria():
     wanted = subtask(
-        "Select the boxes of the dog, then use `object_detection`.", returns="bbox", image="a.png", text="dog"
+        "Use `object_detection` and keep what boxes hold the dog.", returns="bbox", image="a.png", text="dog"
     )
     scores = assessment.assess_offline(subtask=wanted, tools=ALL, lexicon=LEXICON)
     assert scores["object_detection"] == 5.0
