@@ -17,9 +17,9 @@ from math import inf
 from evaluator.tools.types import ResourceType, Tool
 
 MAX_TOOLS = 5
-MAX_NODES = 50_000
-"""Tools that one search may enter, about a second. A subtask with the domains that it needs enters a few thousand; one
-that allows every domain could enter hundreds of thousands, and is searched for shorter paths instead."""
+MAX_NODES = 20_000
+"""Tools that one search may enter, about half a second. A subtask with the domains that it needs enters a few thousand;
+one that allows every domain could enter hundreds of thousands, and is searched for shorter paths instead."""
 BEAM = 5
 GOOD = 3
 """The least score of a tool that the adaptive strategy enters, and of a solution that is an alternative."""
