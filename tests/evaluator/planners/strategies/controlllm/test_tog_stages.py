@@ -1,12 +1,17 @@
 """Each stage alone: assessment, binding, solutions, resources, response; offline, and with answers given by hand."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evaluator.planners.strategies.controlllm import assessment, resources, responding, solutions
 from evaluator.planners.strategies.controlllm.asking import read_score
 from evaluator.planners.strategies.controlllm.binding import bind, solution_json
+from evaluator.planners.strategies.controlllm.search import exhaustive, search, tools_in_domains
 from evaluator.planners.strategies.controlllm.solutions import Ranked, keep, rank_by_answers, score_offline
+from evaluator.planners.strategies.controlllm.subtasks import Resource, TypedSubtask
 from evaluator.planners.strategies.controlllm.words import Lexicon, content_words, stem
+from evaluator.plans import PlanContext, check_plan, read_plan
 from evaluator.tools.controlllm import CONTROLLLM
 from tests.evaluator.planners.strategies.controlllm.tog_factories import ALL, said, subtask, tools
 
@@ -135,6 +140,32 @@ def test_open_arguments_are_left_out_of_what_is_handed_on():
     wanted = subtask("Highlight.", returns="image", image="a.png", text="dog")
     path = tools("object_detection", "select_bbox", "highlight_object_on_image")
     assert [one["name"] for one in solution_json(bind(path=path, subtask=wanted))[2]["args"]] == ["image"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    domains=st.lists(st.sampled_from(sorted({tool.domain for tool in ALL})), min_size=1, max_size=2),
+    args=st.lists(st.sampled_from(sorted({kind for tool in ALL for kind in tool.input_types})), min_size=1, max_size=4),
+    returns=st.sampled_from(sorted({kind for tool in ALL for kind in tool.output_types})),
+)
+def test_every_solution_that_is_bound_and_filled_is_a_valid_plan(domains, args, returns):
+    given_names = {f"r{index}": kind for index, kind in enumerate(args)}
+    wanted = TypedSubtask(
+        id=0,
+        description="Do it.",
+        domains=tuple(domains),
+        args=tuple(Resource(type=kind, value=f"${name}") for name, kind in given_names.items()),
+        returns=(Resource(type=returns, value="<GENERATED>-0"),),
+    )
+    inside = tools_in_domains(tools=ALL, domains=domains)
+    found = search(tools=inside, args=args, returns=[returns], choose=exhaustive, scores=SCORES, most=4)
+    context = PlanContext(catalogue=CONTROLLLM, resources=given_names, expects=None)
+    for path in found.paths[:50]:
+        filled = resources.fill(subtask=wanted, solution=bind(path=path, subtask=wanted))
+        parsed = read_plan(value=[solution_json(filled.solution)], context=context)
+        assert check_plan(plan=parsed.plan, context=context) == ()
+        assert parsed.tolerated == ()
+        assert parsed.plan.answers == ("<GENERATED>-0",)
 
 
 # --- solutions ----------------------------------------------------------------------------------------------------
