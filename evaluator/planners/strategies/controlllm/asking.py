@@ -37,12 +37,15 @@ def text_of(answer: Answer) -> str:
 
 
 def inside(text: str, *, opening: str, closing: str) -> str:
-    """The part of an answer that holds its JSON: between the tags, else from the first bracket to the last."""
+    """The part of an answer that holds its JSON: between the tags, else from the first bracket to the last.
+
+    What stands before it is blanks, so that positions in errors are those of the answer.
+    """
     tagged = _TAGGED.search(text)
-    if tagged:
-        return tagged[1].strip()
-    start, end = text.find(opening), text.rfind(closing)
-    return text[start : end + 1] if 0 <= start < end else text.strip()
+    start, end = tagged.span(1) if tagged else (text.find(opening), text.rfind(closing) + 1)
+    if not 0 <= start < end:
+        return text
+    return re.sub(r"[^\n]", " ", text[:start]) + text[start:end]
 
 
 def read_score(answer: Answer, *, instead: float) -> ReadScore:

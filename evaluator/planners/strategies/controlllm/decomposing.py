@@ -97,7 +97,7 @@ def instructions(tools: Sequence[Tool]) -> str:
 def read_decomposition(*, text: str, request: PlannerRequest, tools: Sequence[Tool], tries: int = 1) -> Decomposed:
     """Read an answer and say what is wrong with it."""
     try:
-        decomposition = parse_decomposition(f"<Solution>{inside(text, opening='[', closing=']')}</Solution>")
+        decomposition = parse_decomposition(inside(text, opening="[", closing="]"))
         subtasks = typed_subtasks(decomposition)
     except PlanSyntaxError as error:
         return Decomposed(subtasks=None, text=text, tries=tries, problems=(str(error),))

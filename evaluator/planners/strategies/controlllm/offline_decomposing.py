@@ -144,9 +144,14 @@ def _answers(*, tool: Tool, kinds: set[ResourceType]) -> bool:
 
 
 def _likeness(*, text: str, tool: Tool, kinds: set[ResourceType], lexicon: Lexicon) -> float:
-    """The similarity of the words, less where other tools would have to make what a tool takes."""
+    """The similarity of the words, less where other tools would have to make what a tool takes.
+
+    It is more where the words name the type of what the tool makes, as "mask" does, and that is not yet there.
+    """
     missing = set(tool.input_types) - kinds - {ResourceType.TEXT}
-    return lexicon.similarity(text=text, tool=tool) * _INDIRECT ** len(missing)
+    said = set(content_words(text))
+    named = any(set(content_words(kind)) <= said for kind in set(tool.output_types) - kinds)
+    return lexicon.similarity(text=text, tool=tool) * _INDIRECT ** (len(missing) - named)
 
 
 def _sources(*, tool: Tool, tools: Sequence[Tool]) -> frozenset[ResourceType]:

@@ -79,7 +79,7 @@ class Planned:
             "tool_scores": {name: round(score, 2) for name, score in sorted(_by_score(self.searching.scores))},
             "solutions_found": len(found.paths),
             "tools_entered": found.nodes,
-            "search_complete": found.complete,
+            "longest_path_searched": found.most,
             "all_arguments_used": found.all_arguments,
             "candidates": [
                 {

@@ -17,9 +17,9 @@ from math import inf
 from evaluator.tools.types import ResourceType, Tool
 
 MAX_TOOLS = 5
-MAX_NODES = 50_000
-"""Tools that one search enters at most, about a second. A subtask with the domains that it needs enters a few
-thousand; one that allows every domain could enter hundreds of thousands."""
+MAX_NODES = 20_000
+"""Tools that one search may enter, about half a second. A subtask with the domains that it needs enters a few thousand;
+one that allows every domain could enter hundreds of thousands, and is searched for shorter paths instead."""
 BEAM = 5
 GOOD = 3
 """The least score of a tool that the adaptive strategy enters, and of a solution that is an alternative."""
@@ -68,8 +68,8 @@ class Found:
     """Tools entered, over all paths."""
     all_arguments: bool
     """Whether every path takes all arguments of the subtask."""
-    complete: bool = True
-    """Whether the search came to its end before it had entered `MAX_NODES` tools."""
+    most: int
+    """Tools in a path at most: less than asked for where that would have taken too long."""
 
 
 def tools_in_domains(*, tools: Sequence[Tool], domains: Sequence[str]) -> tuple[Tool, ...]:
@@ -97,6 +97,7 @@ def search(
     scores: Mapping[str, float],
     most: int = MAX_TOOLS,
     prune: bool = True,
+    budget: int = MAX_NODES,
 ) -> Found:
     """All solutions of a subtask that the candidate function leaves.
 
@@ -108,16 +109,20 @@ def search(
         scores: of every tool, by name; the exhaustive function needs none.
         most: tools in a path.
         prune: whether to leave out branches without solutions.
+        budget: tools that may be entered. A search that needs more is begun again for paths of one tool less.
     """
-    nodes = 0
-    for all_arguments in (True, False):
-        walk = _Walk(tools=tools, args=args, returns=returns, choose=choose, scores=scores, most=most, prune=prune,
-                     all_arguments=all_arguments)  # fmt: skip
-        paths = tuple(walk.paths())
-        nodes += walk.nodes
-        if paths:
+    for length in range(most, 0, -1):
+        nodes = 0
+        for all_arguments in (True, False):
+            walk = _Walk(tools=tools, args=args, returns=returns, choose=choose, scores=scores, most=length,
+                         prune=prune, all_arguments=all_arguments, budget=budget)  # fmt: skip
+            paths = tuple(walk.paths())
+            nodes += walk.nodes
+            if paths or walk.exhausted:
+                break
+        if not walk.exhausted:
             break
-    return Found(paths=paths, nodes=nodes, all_arguments=all_arguments, complete=walk.nodes < MAX_NODES)
+    return Found(paths=paths, nodes=nodes, all_arguments=all_arguments, most=length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +185,7 @@ class _Walk:
         most: int,
         prune: bool,
         all_arguments: bool,
+        budget: int,
     ) -> None:
         tools = [tool for tool in reachable_tools(tools=tools, args=args) if tool.outputs]
         kinds = list(dict.fromkeys([*args, *returns, *(kind for tool in tools for kind in _types(tool))]))
@@ -191,7 +197,13 @@ class _Walk:
         self._there = _bits(place[kind] for kind in args)
         self._bounds = _Bounds(nodes=self._graph, wanted=self._wanted) if prune else None
         self._chosen: dict[int, tuple[int, ...]] = {}
+        self._budget = budget
         self.nodes = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether there was more to enter than the budget allows."""
+        return self.nodes > self._budget
 
     def paths(self) -> Iterator[Chain]:
         """Every solution, each once."""
@@ -201,7 +213,7 @@ class _Walk:
 
     def _from(self, *, path: Chain, used: int, there: int, idle: Sequence[int], made: Sequence[int]) -> Iterator[Chain]:
         left = self._most - len(path) - 1
-        if left < 0 or self.nodes >= MAX_NODES:
+        if left < 0:
             return
         for index in self._candidates(used=used, there=there):
             node = self._graph[index]
@@ -209,6 +221,8 @@ class _Walk:
             if self._bounds is not None and not self._bounds.allow(idle=now, left=left):
                 continue
             self.nodes += 1
+            if self.exhausted:
+                return
             longer = (*path, node.tool)
             if self._is_solution(idle=now, made=products):
                 yield longer

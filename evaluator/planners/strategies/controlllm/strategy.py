@@ -5,6 +5,7 @@ assessment, solution expert and resource expert are the offline ones of this pac
 """
 
 from collections.abc import Generator, Mapping, Sequence
+from functools import lru_cache
 
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.language_models.protocol import Ability, Answer, Call
@@ -53,8 +54,7 @@ class ControlLLM:
 
     def converse(self, request: PlannerRequest) -> Conversation:
         """Decompose, plan and, where the history holds results, respond."""
-        offered = frozenset(tool.name for tool in request.tools)
-        toolbox = Toolbox.of(tuple(CONTROLLLM.restricted_to(offered).tools.values()))
+        toolbox = _toolbox(frozenset(tool.name for tool in request.tools))
         decomposed = yield from self._decomposed(request=request, toolbox=toolbox)
         if decomposed.subtasks is None:
             return Draft(plan=decomposed.text, notes=_decomposition_notes(decomposed))
@@ -144,6 +144,12 @@ class ExhaustiveControlLLM(ControlLLM):
 
 
 STRATEGIES = (GreedyControlLLM, BeamControlLLM, AdaptiveControlLLM, ExhaustiveControlLLM)
+
+
+@lru_cache(maxsize=16)
+def _toolbox(offered: frozenset[str]) -> Toolbox:
+    """The tools of the catalogue that a request offers. Others have no domain, so the search could not use them."""
+    return Toolbox.of(tuple(CONTROLLLM.restricted_to(offered).tools.values()))
 
 
 def _results(request: PlannerRequest) -> dict[str, JsonValue]:

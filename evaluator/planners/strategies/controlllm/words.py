@@ -79,7 +79,7 @@ def stem(word: str) -> str:
 _MEANING = {stem(word): stem(group.split()[0]) for group in _SYNONYMS for word in group.split()}
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=4096)
 def content_words(text: str) -> tuple[str, ...]:
     """The stems of a text's content words in order, synonyms as one; no names of files, no placeholders."""
     spoken = _UNSPOKEN.sub(" ", text).lower()
