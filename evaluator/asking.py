@@ -108,7 +108,11 @@ def _recorded(record: ResultRecord, *, end: PlannerReply | PlannerError) -> tupl
         record = record.model_copy(update={"plan_received": end.received, "planner": end.call})
         return faulty(record, reason=end.reason, message=str(end)), None
     update = {"plan_received": end.plan, "planner": end.call, "planner_notes": dict(end.notes)}
-    return record.model_copy(update=update), end
+    record = record.model_copy(update=update)
+    if end.unreadable:
+        message = f"The plan cannot be read: {end.unreadable}."
+        return faulty(record, reason=Reason.UNPARSABLE_PLAN, message=message), None
+    return record, end
 
 
 def _defective(*, suite: Suite, task: Task, error: Exception) -> ResultRecord:

@@ -77,6 +77,9 @@ class PlannerReply:
     """Up to four further plans, best first."""
     notes: Mapping[str, JsonValue] = field(default_factory=dict)
     """How a bundled strategy came to the plan; empty for others."""
+    unreadable: str = ""
+    """Why a bundled strategy cannot read what was written, as part of a sentence; `plan` is then that text, and no
+    other parser tries its luck with it."""
 
 
 class PlannerError(Exception):

@@ -116,6 +116,7 @@ class Talk:
             call=self._call(),
             alternatives=tuple(plan for plan in draft.alternatives if unkeepable(plan) is None)[:MAX_ALTERNATIVES],
             notes=self._notes(draft.notes),
+            unreadable=draft.unreadable,
         )
 
     def _notes(self, notes: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

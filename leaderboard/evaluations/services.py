@@ -18,7 +18,7 @@ from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import advance, deadline_of
 from leaderboard.field_errors import FieldErrors
-from leaderboard.planners.services import PlannerData, check_planner, enter_planner
+from leaderboard.planners.services import PlannerData, check_planner, check_suites, enter_planner
 from leaderboard.quotas.services import charge
 
 FAULT_SCORE = 0.0
@@ -49,7 +49,7 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
         QuotaExceededError: the user has none left today; nothing was changed.
     """
     suites, errors = _find_suites(data.suites)
-    errors = {**check_planner(data.planner), **errors}
+    errors = {**check_planner(data.planner), **(errors or check_suites(data=data.planner, suites=data.suites))}
     if errors:
         raise FieldErrors(errors)
     conditions = {suite.slug: conditions_of(suite) for suite in suites}

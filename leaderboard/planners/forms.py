@@ -3,7 +3,9 @@
 from typing import Any
 
 from django import forms
+from django.forms.boundfield import BoundWidget
 
+from evaluator.planners.offline import OfflinePlanner, offline_planners
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.services import SubmissionData
 from leaderboard.field_errors import FieldErrors
@@ -11,6 +13,10 @@ from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.services import BUNDLED_PLANNERS, LONGEST_TIMEOUT, SHORTEST_TIMEOUT, PlannerData
 
 DEFAULT_TIMEOUT = 30
+
+
+def _bundled_label(planner: OfflinePlanner) -> str:
+    return f"{planner.name}: {planner.description}" + (f" For {', '.join(planner.suites)}." if planner.suites else "")
 
 
 class SubmitForm(forms.Form):
@@ -41,7 +47,7 @@ class SubmitForm(forms.Form):
     )
     bundled_name = forms.ChoiceField(
         label="Planner",
-        choices=[(name, f"{name}: {text}") for name, text in BUNDLED_PLANNERS.items()],
+        choices=[(name, _bundled_label(planner)) for name, planner in offline_planners().items()],
         required=False,
         initial=next(iter(BUNDLED_PLANNERS)),
         widget=forms.RadioSelect,
@@ -65,6 +71,14 @@ class SubmitForm(forms.Form):
         field = self.fields["suites"]
         field.choices = [(suite.slug, _label(suite)) for suite in suites]
         field.initial = [suite.slug for suite in suites[:1]]
+
+    def bundled_groups(self) -> list[tuple[str, list[BoundWidget]]]:
+        """The choices of bundled planners under the headings of their groups."""
+        planners = offline_planners()
+        groups: dict[str, list[BoundWidget]] = {}
+        for choice in self["bundled_name"]:
+            groups.setdefault(planners[choice.data["value"]].group, []).append(choice)
+        return list(groups.items())
 
     def data_entered(self) -> SubmissionData:
         """What was entered, for `services.submit`. Fields of the kind that was not chosen do not count."""

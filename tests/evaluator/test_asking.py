@@ -81,3 +81,19 @@ def test_a_task_whose_request_cannot_be_made_costs_no_other():
     )
     assert found[TASKS[1].key][0].reason is Reason.INTERNAL_ERROR
     assert [found[task.key][1].plan for task in TASKS[2:]] == ["A"] * 4
+
+
+def test_what_a_strategy_cannot_read_is_unparsable_and_no_other_parser_tries_its_luck():
+    class Unreadable:
+        """Says of a text, which would be a plan in another form, that it cannot be read."""
+
+        name = "unreadable"
+
+        def plan(self, request):
+            why = "line 1, column 1: no program"
+            return PlannerReply(plan="Image Denoising", call=NO_TIME, notes={"raw": "x"}, unreadable=why)
+
+    record, reply = asked(Unreadable())[TASKS[0].key]
+    assert (record.outcome, record.reason, reply) == (Outcome.PLANNER_FAULT, Reason.UNPARSABLE_PLAN, None)
+    assert record.reason_text == "The plan cannot be read: line 1, column 1: no program."
+    assert (record.plan_received, record.planner_notes) == ("Image Denoising", {"raw": "x"})

@@ -20,6 +20,7 @@ from evaluator.engine.devices import is_out_of_memory, release_memory
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.weights import WeightsError, weights_digest
 from evaluator.planners.language_models.batching import Size, batches, isolated
+from evaluator.planners.language_models.continuous import CacheSize, continuous_completions, is_suitable
 from evaluator.planners.language_models.generation import Prepared, constrained_completions, free_completions
 from evaluator.planners.language_models.network import Network, Prompt, PromptError
 from evaluator.planners.language_models.protocol import (
@@ -73,17 +74,20 @@ class LocalModel:
         name: str,
         identity: Mapping[str, JsonValue] | None = None,
         rows: int | None = None,
+        continuous: CacheSize | None = None,
     ) -> None:
         """Args:
         network: the model with its tokenizer; it is put in evaluation mode while it answers.
         name: of the model.
         identity: where its weights come from, for `identity`.
         rows: sequences in a batch, at most; halved for good where they do not fit into memory.
+        continuous: batch continuously where a call allows it; by default only on a GPU.
         """
         self.name = name
         self.network = network
         self._identity = dict(identity or {})
         self._rows = rows or (CPU_ROWS if network.device.type == "cpu" else GPU_ROWS)
+        self._continuous = continuous or (CacheSize() if network.device.type == "cuda" else None)
 
     @classmethod
     def from_folder(
@@ -135,8 +139,12 @@ class LocalModel:
         self.network.module.eval()
         try:
             for group in groups.values():
-                for (position, _), answer in zip(group, self._group([work for _, work in group]), strict=True):
-                    answers[position] = answer
+                works = [work for _, work in group]
+                found = self._continuously(works)
+                left = [at for at in range(len(works)) if at not in found]
+                found |= zip(left, self._group([works[at] for at in left]), strict=True)
+                for at, (position, _) in enumerate(group):
+                    answers[position] = found[at]
         finally:
             self.network.module.train(training)
         return [answer for answer in answers if answer is not None]
@@ -154,6 +162,7 @@ class LocalModel:
             "architecture": type(self.network.module).__name__,
             "template_digest": self.network.template_digest,
             "device": self.network.device.type,
+            "batching": "padded" if self._continuous is None else "continuous",
         }
 
     def _prepared(self, call: Call) -> _Work | Failure:
@@ -192,6 +201,23 @@ class LocalModel:
         if not grammar.allowed(()):
             return _refused("The constraint allows no completion at all.")
         return Prepared(call=call, prompt=prompt, room=bounded, grammar=grammar)
+
+    def _continuously(self, works: Sequence[_Work]) -> dict[int, _Result]:
+        """Answers by continuous batching, by position; of calls that it cannot answer, or failed to, there is none."""
+        suitable = {
+            at: work
+            for at, work in enumerate(works)
+            if isinstance(work, Prepared) and is_suitable(network=self.network, work=work)
+        }
+        if self._continuous is None or len(suitable) < 2:
+            return {}
+        try:
+            found = continuous_completions(network=self.network, works=[*suitable.values()], size=self._continuous)
+        except Exception as error:  # noqa: BLE001 - plain batches can do the same, only slower
+            logger.warning("%s: no continuous batching: %s: %s", self.name, type(error).__name__, error)
+            self._continuous = None
+            return {}
+        return {at: answer for at, answer in zip(suitable, found, strict=True) if answer is not None}
 
     def _group(self, works: Sequence[_Work]) -> list[_Result]:
         answers: dict[int, _Result] = {}

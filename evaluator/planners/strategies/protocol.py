@@ -23,6 +23,8 @@ class Draft:
     it is."""
     alternatives: tuple[object, ...] = ()
     """Up to four further plans, best first."""
+    unreadable: str = ""
+    """Why the strategy's own parser cannot read what was written, as part of a sentence; `plan` is then that text."""
     notes: Mapping[str, JsonValue] = field(default_factory=dict)
     """How the plan came about, for the task's page: raw texts, what they were mapped to, scores, what was searched."""
 
