@@ -40,8 +40,8 @@ class State:
 
     frontier: Frontier
     newest: tuple[int, ...] | None
-    """Indices in the frontier of what the last name made, in the order of its outputs; None if a name may take
-    anything."""
+    """Indices in the frontier of what the last name made, in the order of its outputs, of which the next name must take
+    something; None if it may take anything."""
 
     def type(self) -> ResourceType | None:
         """Type of the answer if the sequence ends here."""
@@ -94,14 +94,13 @@ class NameConstraint:
 
     wiring: Wiring
     start: State
+    """If it has a newest value of a type in `ends`, the sequence may be empty."""
     ends: frozenset[ResourceType] | None
     """Types that the sequence may end with; None: any."""
     used: frozenset[str] = frozenset()
     """Names that stand in the plan already."""
     least: int = 1
     """Values that the first name takes at least; 2 for a name that joins branches."""
-    may_be_empty: bool = False
-    """Whether the sequence may end before its first name, if the type of the newest value is one of `ends`."""
     longest: int = MAX_NAMES
     separator: str = SEPARATOR
 
@@ -128,7 +127,7 @@ class NameConstraint:
             and (after := self.wiring.after(state, name, least)) is not None
             and self._ends_within(state=after, unused=unused - {name}, left=left)
         )
-        return Following(names=names, may_end=self._is_end(state) and (bool(written) or self.may_be_empty))
+        return Following(names=names, may_end=self._is_end(state))
 
     def state_after(self, written: Sequence[str]) -> State:
         """What the names written come to.

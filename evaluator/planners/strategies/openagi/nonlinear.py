@@ -95,14 +95,12 @@ class Tree:
 
     def branch(self, index: int) -> Search:
         """The search for what one resource needs; it may need nothing."""
-        resource = list(self.context.resources)[index]
         constraint = NameConstraint(
             wiring=self.wiring,
             start=State(frontier=resources(self.context)[index : index + 1], newest=(0,)),
             ends=self.ends[index],
-            may_be_empty=self.context.resources[resource] in self.ends[index],
         )
-        messages = branch_prompt(request=self.text, resource=resource)
+        messages = branch_prompt(request=self.text, resource=list(self.context.resources)[index])
         return Search(messages=messages, constraint=constraint, beams=self.beams)
 
     def joining(self, branches: Branches) -> Search | None:
@@ -125,7 +123,6 @@ class Tree:
             start=last.search.constraint.state_after(last.names),
             ends=expected_ends(self.context),
             used=_names_in(branches) | set(names),
-            may_be_empty=True,
             longest=MAX_NAMES - len(names),
         )
         if not constraint.following(()).names:

@@ -73,6 +73,13 @@ def test_a_name_takes_what_the_one_before_it_made():
     assert "Image Denoising" not in after(task, "Image Captioning").names
 
 
+def test_a_name_does_not_turn_to_another_input():
+    task = task_like(text="Given noisy image and clozed English query, how to answer the question in English")
+    assert "Fill Mask" in after(task).names
+    assert "Fill Mask" not in after(task, "Image Denoising").names
+    assert "Fill Mask" in after(task, "Image Denoising", "Image Captioning").names
+
+
 def test_no_name_comes_twice():
     task = task_like(text="Given noisy image, how to return the regular image")
     assert "Image Denoising" not in after(task, "Image Denoising").names

@@ -1,6 +1,8 @@
 """Zero-shot and few-shot: what is asked, and what becomes of the answer."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -14,6 +16,7 @@ from evaluator.planners.strategies.openagi.demonstrations import (
     digest_of,
     read_demonstrations,
 )
+from evaluator.planners.strategies.openagi.embedding import EmbeddingError
 from evaluator.planners.strategies.openagi.mapping import map_text
 from evaluator.planners.strategies.openagi.similarity import LexicalSimilarity
 from tests.evaluator.planners.strategies.openagi.openagi_tasks import TASKS, is_gold, read, request, task_like
@@ -183,3 +186,17 @@ def test_a_threshold_that_is_no_cosine_is_refused(monkeypatch):
     monkeypatch.setenv("PLANARENA_EMBEDDING_THRESHOLD", "50%")
     with pytest.raises(SettingError, match="PLANARENA_EMBEDDING_THRESHOLD must be a number from -1 to 1, not '50%'"):
         said(ZeroShot(), TASKS[0], "")
+
+
+def test_an_embedding_model_that_cannot_be_had_is_named_and_not_tried_for_every_task(monkeypatch, tmp_path):
+    folder = tmp_path / "late"
+    monkeypatch.setenv("PLANARENA_EMBEDDING_MODEL", str(folder))
+    for _ in range(2):
+        with pytest.raises(EmbeddingError, match="neither a folder nor ORG/NAME@REVISION"):
+            said(ZeroShot(), TASKS[0], "")
+        folder.mkdir(exist_ok=True)
+
+
+def test_the_strategies_are_imported_without_torch():
+    program = "import sys, evaluator.planners.strategies.openagi; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -127,15 +127,44 @@ def test_without_a_tool_that_joins_them_the_inputs_are_planned_as_a_sequence():
     assert read(draft, task, offered=ALL - JOINERS)[1] == ()
 
 
+def other_request(*, text, resources, expects):
+    """A request that is not in the suite, with the suite's tools."""
+    task = RequestedTask(id="x", request=text, resources=resources)
+    return request("0").model_copy(update={"task": task, "expects": Expected(type=expects)})
+
+
+def test_names_of_the_branches_do_not_come_again():
+    task = task_like(text=BOTH.format(image="noisy image", query="clozed English", language="German"))
+    model, calls = ConstrainedModel(taught(lessons(task))), []
+
+    def answered(asked):
+        calls.extend(asked)
+        return model.answer(asked)
+
+    held(strategy=Nonlinear(), request=request(task.key), answer=answered)
+    *_, joining, continuing = (call.constraint for call in calls)
+    assert "Text Summarization" in joining.following(("Visual Question Answering",)).names
+    assert "Fill Mask" not in joining.following(("Visual Question Answering",)).names
+    assert "Text Summarization" in continuing.following(()).names
+    assert not {"Fill Mask", "Machine Translation"} & set(continuing.following(()).names)
+
+
+def test_a_name_of_a_branch_comes_again_where_nothing_else_leads_to_the_end():
+    asked = other_request(text="Draw the answer.", resources={"a": "text", "b": "text"}, expects="image")
+    wanted = {
+        "Draw the answer. Input: a": ("Text to Image Generation", "Image Captioning"),
+        "Draw the answer. (Text to Image Generation,Image Captioning,)()": (
+            "Question Answering",
+            "Text to Image Generation",
+        ),
+    }
+    draft = held(strategy=Nonlinear(), request=asked, answer=ConstrainedModel(taught(wanted)).answer)
+    assert draft.plan == "(Text to Image Generation,Image Captioning,)()Question Answering,Text to Image Generation,"
+
+
 def test_three_inputs_are_joined_in_turn():
     """No request of the suite has three; the recursion is not about two."""
-    task = NONLINEAR[0]
-    three = request(task.key).model_copy(
-        update={
-            "task": RequestedTask(id="x", request="Three.", resources={"a": "image", "b": "text", "c": "text"}),
-            "expects": Expected(type="text"),
-        }
-    )
+    three = other_request(text="Three.", resources={"a": "image", "b": "text", "c": "text"}, expects="text")
     wanted = {
         "Three. Input: a": ("Image Denoising",),
         "Three. Input: b": (),
