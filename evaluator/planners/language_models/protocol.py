@@ -7,7 +7,7 @@ thread (`ConcurrentLanguageModel`), as endpoints do. `driving.py` knows both; st
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from evaluator.canonical_json import JsonValue
 
@@ -181,9 +181,14 @@ class LanguageModel(Protocol):
         ...
 
 
+@runtime_checkable
 class ConcurrentLanguageModel(LanguageModel, Protocol):
     """Answers one call without blocking a thread: an endpoint."""
 
     async def answer_one(self, call: Call) -> Answer | Failure:
         """The answer to this call."""
+        ...
+
+    async def close(self) -> None:
+        """Give back its connections; called in the event loop in which it answered."""
         ...
