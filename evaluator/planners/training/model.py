@@ -1,0 +1,66 @@
+"""`lilliput-planner`: a small T5, from random weights, and the folders it is kept in."""
+
+import json
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+from transformers import T5Config, T5ForConditionalGeneration
+
+from evaluator.lilliput.training.export import export_transformers
+from evaluator.planners.training.tokens import END, END_ID, LONGEST, PAD, PAD_ID, UNKNOWN, planner_tokenizer
+
+NAME = "lilliput-planner"
+
+
+def new_model(*, seed: int) -> T5ForConditionalGeneration:
+    """Two encoder and two decoder layers, 80 wide: about 0.4 million parameters."""
+    torch.manual_seed(seed)
+    return T5ForConditionalGeneration(
+        T5Config(
+            vocab_size=planner_tokenizer().get_vocab_size(),
+            d_model=80,
+            d_kv=20,
+            d_ff=224,
+            num_layers=2,
+            num_decoder_layers=2,
+            num_heads=4,
+            relative_attention_num_buckets=32,
+            relative_attention_max_distance=128,
+            dropout_rate=0.0,
+            pad_token_id=PAD_ID,
+            eos_token_id=END_ID,
+            decoder_start_token_id=PAD_ID,
+        )
+    )
+
+
+def load_model(folder: Path) -> tuple[T5ForConditionalGeneration, Tokenizer]:
+    """A sequence-to-sequence model and its tokenizer, computing with float32.
+
+    Raises:
+        LookupError: there is no such model in the folder.
+    """
+    missing = [name for name in ("config.json", "model.safetensors", "tokenizer.json") if not (folder / name).is_file()]
+    if missing:
+        raise LookupError(f"{folder} holds no planner: {', '.join(missing)} is missing")
+    model = T5ForConditionalGeneration.from_pretrained(
+        folder, dtype=torch.float32, use_safetensors=True, local_files_only=True, trust_remote_code=False
+    )
+    return model, Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+
+def write_model(*, model: T5ForConditionalGeneration, tokenizer: Tokenizer, folder: Path) -> None:
+    """Write a planner so that `AutoModelForSeq2SeqLM` and `AutoTokenizer` load it: float16 weights."""
+    folder.mkdir(parents=True, exist_ok=True)
+    export_transformers(model, folder)
+    tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "pad_token": PAD,
+        "eos_token": END,
+        "unk_token": UNKNOWN,
+        "model_max_length": LONGEST,
+        "clean_up_tokenization_spaces": False,
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=1, sort_keys=True) + "\n")
