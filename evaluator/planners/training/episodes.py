@@ -1,79 +1,110 @@
-"""Holding a strategy's conversations with the policy that is trained, and remembering what it chose.
+"""Holding a strategy's conversations with the model that is trained, and remembering what it chose.
 
 A plan is what comes out of the conversation; its probability is the product over the calls of it. So a plan of several
 searches, such as a tree of `openagi/nonlinear`, is one action of the policy like any other.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from evaluator.planners.language_models.protocol import Answer, Beam, Call, Completion, GenerateCall
+from evaluator.planners.language_models.protocol import (
+    Answer,
+    Call,
+    Completion,
+    Constraint,
+    GenerateCall,
+    LanguageModel,
+    LanguageModelError,
+)
 from evaluator.planners.protocol import PlannerRequest
 from evaluator.planners.strategies.protocol import Conversation, Strategy
-from evaluator.planners.training.policy import Policy, Question
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A call, and the names that were drawn for it."""
+
+    call: GenerateCall
+    names: tuple[str, ...]
+
+    @property
+    def constraint(self) -> Constraint:
+        """What the names keep to."""
+        assert self.call.constraint is not None
+        return self.call.constraint
 
 
 @dataclass(slots=True)
 class Episode:
-    """One request, what the policy was asked about it and chose, and the plan that came of it."""
+    """One request, what was asked about it and drawn, and the plan that came of it."""
 
     task: str
+    choices: list[Choice] = field(default_factory=list)
     plan: object = None
-    choices: list[tuple[Question, tuple[str, ...]]] = field(default_factory=list)
+    is_over: bool = False
+    """False where the model failed to answer: then there is no plan, and nothing to learn from it."""
 
 
-def hold_episodes(
-    *, policy: Policy, strategy: Strategy, requests: Sequence[PlannerRequest], seed: int | None
+def draw_episodes(
+    *, model: LanguageModel, strategy: Strategy, requests: Sequence[PlannerRequest], seed: int
 ) -> list[Episode]:
-    """An episode for each request; their calls are answered together, in rounds.
+    """An episode for each request, drawn from the constrained policy; calls are answered together, in rounds.
 
     Args:
-        seed: of what is drawn; None: the most probable token each time.
+        seed: of all that is drawn.
 
     Raises:
         ValueError: the strategy asks for anything but constrained completions.
     """
     episodes = [Episode(task=request.task.id) for request in requests]
-    waiting: dict[int, tuple[Conversation, list[Question]]] = {}
-    for index, request in enumerate(requests):
-        conversation = strategy.converse(request)
-        _advance(index=index, conversation=conversation, answers=None, waiting=waiting, episode=episodes[index])
-    turn = 0
-    while waiting:
-        round_, waiting = waiting, {}
-        questions = [question for _, asked in round_.values() for question in asked]
-        chosen = iter(policy.draw(questions, seed=None if seed is None else seed + turn))
-        turn += 1
-        for index, (conversation, asked) in round_.items():
-            names = [next(chosen) for _ in asked]
-            episodes[index].choices += zip(asked, names, strict=True)
-            answers = [_completion(question, found) for question, found in zip(asked, names, strict=True)]
-            _advance(index=index, conversation=conversation, answers=answers, waiting=waiting, episode=episodes[index])
+    held = [_Held(episode=e, conversation=strategy.converse(r)) for e, r in zip(episodes, requests, strict=True)]
+    for one in held:
+        one.go_on(None)
+    drawn = 0
+    while any(one.calls for one in held):
+        calls = [_drawing(call, seed=seed + drawn + at) for at, call in enumerate(c for one in held for c in one.calls)]
+        drawn += len(calls)
+        answers = iter(model.answer(calls))
+        for one in [one for one in held if one.calls]:
+            found = [next(answers) for _ in one.calls]
+            one.go_on([answer for answer in found if isinstance(answer, Completion)])
     return episodes
 
 
-def _advance(
-    *,
-    index: int,
-    conversation: Conversation,
-    answers: Sequence[Answer] | None,
-    waiting: dict[int, tuple[Conversation, list[Question]]],
-    episode: Episode,
-) -> None:
-    try:
-        calls = next(conversation) if answers is None else conversation.send(answers)
-    except StopIteration as end:
-        episode.plan = end.value.plan
-    else:
-        waiting[index] = (conversation, [_question(call) for call in calls])
+def _drawing(call: GenerateCall, *, seed: int) -> GenerateCall:
+    """The call as the policy answers it: one completion, drawn."""
+    return replace(call, beams=1, temperature=1.0, top_p=1.0, seed=seed)
 
 
-def _question(call: Call) -> Question:
-    if not isinstance(call, GenerateCall) or call.constraint is None:
+@dataclass(slots=True)
+class _Held:
+    """A conversation that is being held."""
+
+    episode: Episode
+    conversation: Conversation
+    calls: tuple[GenerateCall, ...] = ()
+
+    def go_on(self, answers: Sequence[Completion] | None) -> None:
+        """Hand over the answers to the calls that wait; fewer than those mean that the model failed."""
+        asked, self.calls = self.calls, ()
+        if answers is not None and len(answers) < len(asked):
+            self.conversation.close()
+            return
+        for call, answer in zip(asked, answers or (), strict=True):
+            self.episode.choices.append(Choice(call=call, names=answer.beams[0].names))
+        try:
+            self.calls = _constrained(self._next(answers))
+        except StopIteration as end:
+            self.episode.plan, self.episode.is_over = end.value.plan, True
+        except LanguageModelError:
+            self.episode.choices.clear()
+
+    def _next(self, answers: Sequence[Answer] | None) -> Sequence[Call]:
+        return next(self.conversation) if answers is None else self.conversation.send(answers)
+
+
+def _constrained(calls: Sequence[Call]) -> tuple[GenerateCall, ...]:
+    found = tuple(call for call in calls if isinstance(call, GenerateCall) and call.constraint is not None)
+    if len(found) < len(calls):
         raise ValueError("task feedback trains strategies that ask for constrained completions and nothing else")
-    return Question(prompt="\n".join(message.content for message in call.messages), constraint=call.constraint)
-
-
-def _completion(question: Question, names: tuple[str, ...]) -> Completion:
-    text = question.constraint.separator.join(names)
-    return Completion(text=text, beams=(Beam(text=text, log_probability=0.0, names=names),))
+    return found

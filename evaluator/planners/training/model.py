@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer
-from transformers import T5Config, T5ForConditionalGeneration
+from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
 from evaluator.lilliput.training.export import export_transformers
 from evaluator.planners.training.tokens import END, END_ID, LONGEST, PAD, PAD_ID, UNKNOWN, planner_tokenizer
@@ -35,19 +35,12 @@ def new_model(*, seed: int) -> T5ForConditionalGeneration:
     )
 
 
-def load_model(folder: Path) -> tuple[T5ForConditionalGeneration, Tokenizer]:
-    """A sequence-to-sequence model and its tokenizer, computing with float32.
-
-    Raises:
-        LookupError: there is no such model in the folder.
-    """
-    missing = [name for name in ("config.json", "model.safetensors", "tokenizer.json") if not (folder / name).is_file()]
-    if missing:
-        raise LookupError(f"{folder} holds no planner: {', '.join(missing)} is missing")
-    model = T5ForConditionalGeneration.from_pretrained(
-        folder, dtype=torch.float32, use_safetensors=True, local_files_only=True, trust_remote_code=False
-    )
-    return model, Tokenizer.from_file(str(folder / "tokenizer.json"))
+def fast_tokenizer(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
+    """The tokenizer as `transformers` wraps it."""
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token=PAD, eos_token=END, unk_token=UNKNOWN, model_max_length=LONGEST,
+        clean_up_tokenization_spaces=False,
+    )  # fmt: skip
 
 
 def write_model(*, model: T5ForConditionalGeneration, tokenizer: Tokenizer, folder: Path) -> None:

@@ -31,7 +31,7 @@ from evaluator.tools.openagi import OPENAGI
 class Lesson:
     """What a planner reads and what it is to write."""
 
-    prompt: str
+    messages: tuple[Message, ...]
     answer: str
 
 
@@ -63,21 +63,21 @@ def constrained_lessons(found: Paraphrase) -> tuple[Lesson, ...]:
     """All calls by which `openagi/nonlinear` finds a plan."""
     request, branches, names = found.request, found.plan.branches, found.plan.names
     if len(branches) == 1:
-        return (_lesson(sequence_prompt(request=request), comma_text(branches[0])),)
+        return (Lesson(sequence_prompt(request=request), comma_text(branches[0])),)
     lessons = [
-        _lesson(branch_prompt(request=request, resource=resource), comma_text(branch))
+        Lesson(branch_prompt(request=request, resource=resource), comma_text(branch))
         for resource, branch in zip(found.wish.resources, branches, strict=True)
     ]
     joining = sequence_prompt(request=request, so_far=tree_text(branches=branches))
     ending = sequence_prompt(request=request, so_far=tree_text(branches=branches, names=names))
-    return (*lessons, _lesson(joining, comma_text(names)), _lesson(ending, ""))
+    return (*lessons, Lesson(joining, comma_text(names)), Lesson(ending, ""))
 
 
 def zero_shot_lesson(*, rng: np.random.Generator, names_tools: bool) -> Lesson:
     """A bare request, answered in steps."""
     found = draw_paraphrase(annotator=draw_annotator(rng), rng=rng)
     messages = zero_shot_prompt(request=_asked(found), names_tools=names_tools)
-    return _lesson(messages, _numbered(step_lines(found)))
+    return Lesson(messages, _numbered(step_lines(found)))
 
 
 def few_shot_lesson(*, rng: np.random.Generator, shown: int) -> Lesson:
@@ -89,7 +89,7 @@ def few_shot_lesson(*, rng: np.random.Generator, shown: int) -> Lesson:
         demonstrations.append(Demonstration(one.request, step_lines(one)))
     found = draw_paraphrase(annotator=annotator, rng=rng)
     messages = few_shot_prompt(request=_asked(found), demonstrations=demonstrations)
-    return _lesson(messages, _numbered(step_lines(found)))
+    return Lesson(messages, _numbered(step_lines(found)))
 
 
 def step_lines(found: Paraphrase) -> tuple[str, ...]:
@@ -127,7 +127,3 @@ def _offered() -> tuple[OfferedTool, ...]:
         )
         for tool in OPENAGI.tools.values()
     )
-
-
-def _lesson(messages: Sequence[Message], answer: str) -> Lesson:
-    return Lesson(prompt="\n".join(message.content for message in messages), answer=answer)

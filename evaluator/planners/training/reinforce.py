@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from evaluator.planners.language_models.constrained import constrained_log_probabilities
+from evaluator.planners.language_models.network import Network
 from evaluator.planners.training.episodes import Episode
-from evaluator.planners.training.policy import Policy
 
 
 @dataclass(slots=True)
@@ -38,14 +39,24 @@ def surrogate(*, log_probabilities: Tensor, rewards: Sequence[float], baseline: 
         rewards: of the same plans.
         baseline: b.
     """
-    advantages = torch.tensor(rewards, dtype=log_probabilities.dtype) - baseline
-    return -(log_probabilities * advantages).mean()
+    earned = torch.tensor(rewards, dtype=log_probabilities.dtype, device=log_probabilities.device)
+    return -(log_probabilities * (earned - baseline)).mean()
 
 
-def plan_log_probabilities(*, policy: Policy, episodes: Sequence[Episode]) -> Tensor:
-    """log P of each episode's plan, differentiable: the sum over its calls, float32 (episodes,)."""
-    questions = [question for episode in episodes for question, _ in episode.choices]
-    names = [found for episode in episodes for _, found in episode.choices]
-    owners = torch.tensor([index for index, episode in enumerate(episodes) for _ in episode.choices])
-    logs = policy.log_probabilities(questions, names)
-    return torch.zeros(len(episodes), dtype=logs.dtype).index_add(0, owners, logs)
+def plan_log_probabilities(*, network: Network, episodes: Sequence[Episode]) -> Tensor:
+    """log P of each episode's plan under the constrained policy, with gradients: float32 (episodes,), at most 0.
+
+    The sum over the tokens of all completions of the conversation, not normalised by their number.
+    """
+    choices = [choice for episode in episodes for choice in episode.choices]
+    owners = [index for index, episode in enumerate(episodes) for _ in episode.choices]
+    total = torch.zeros(len(episodes), device=network.device)
+    if not choices:
+        return total
+    logs = constrained_log_probabilities(
+        network=network,
+        prompts=[choice.call.messages for choice in choices],
+        names=[choice.names for choice in choices],
+        constraints=[choice.constraint for choice in choices],
+    )
+    return total.index_add(0, torch.tensor(owners, device=network.device), logs)

@@ -13,16 +13,17 @@ import torch
 from torch import nn
 
 from evaluator.lilliput.training.loop import reached_step, restore_state, save_state
+from evaluator.planners.language_models.local import LocalModel
+from evaluator.planners.language_models.network import Network
 from evaluator.planners.protocol import PlannerRequest
 from evaluator.planners.strategies.protocol import Strategy
-from evaluator.planners.training.episodes import Episode, hold_episodes
-from evaluator.planners.training.policy import Policy
+from evaluator.planners.training.episodes import Episode, draw_episodes
 from evaluator.planners.training.reinforce import MovingAverage, plan_log_probabilities, surrogate
 from evaluator.planners.training.rewards import PENALTY, Rewards
 
 _CLIP_NORM = 1.0
-_TURNS = 1000
-"""More than a conversation has turns, so that no two steps draw with the same seed."""
+_DRAWS = 1_000_000
+"""More than a step draws completions, so that no two steps draw with the same seed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ class Point:
 
 def train_by_feedback(
     *,
-    policy: Policy,
+    model: LocalModel,
     strategy: Strategy,
     requests: Sequence[PlannerRequest],
     rewards: Rewards,
@@ -69,33 +70,34 @@ def train_by_feedback(
     stop_after: int | None = None,
     report: Callable[[Point], None] | None = None,
 ) -> list[Point]:
-    """Train the policy's model in place, and return the curve so far.
+    """Train a model in place, and return the curve so far.
 
     Args:
         checkpoint: a safetensors file; it holds the curve too.
         resume: go on from the checkpoint if there is one. What follows is what would have followed without a break.
         stop_after: leave after this step; the schedule stays that of the whole run.
     """
-    trained = [parameter for parameter in policy.model.parameters() if parameter.requires_grad]
+    module = model.network.module
+    trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=0.0, weight_decay=schedule.weight_decay)
     baseline = MovingAverage(momentum=schedule.momentum)
     step, curve = 0, list[Point]()
     if resume and reached_step(checkpoint):
-        step, curve = _restored(policy.model, optimizer, baseline, checkpoint)
+        step, curve = _restored(module, optimizer, baseline, checkpoint)
     last = min(schedule.steps, schedule.steps if stop_after is None else stop_after)
-    policy.model.eval()  # without dropout: probabilities are those of what was drawn
+    module.eval()  # without dropout: probabilities are those of what was drawn
     while step < last:
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(step=step, schedule=schedule)
-        seed = (schedule.seed * 1_000_003 + step) * _TURNS
+        seed = (schedule.seed * 1_000_003 + step) * _DRAWS
         asked = [request for request in requests for _ in range(schedule.samples)]
-        episodes = hold_episodes(policy=policy, strategy=strategy, requests=asked, seed=seed)
-        curve.append(_update(policy, optimizer, baseline, episodes, rewards=rewards, step=step))
+        episodes = draw_episodes(model=model, strategy=strategy, requests=asked, seed=seed)
+        curve.append(_update(model.network, optimizer, baseline, episodes, rewards=rewards, step=step))
         step += 1
         if report is not None:
             report(curve[-1])
         if step % schedule.checkpoint_every == 0 or step == last:
-            _keep(policy.model, optimizer, baseline, curve, checkpoint)
+            _keep(module, optimizer, baseline, curve, checkpoint)
     return curve
 
 
@@ -108,7 +110,7 @@ def learning_rate(*, step: int, schedule: Schedule) -> float:
 
 
 def _update(
-    policy: Policy,
+    network: Network,
     optimizer: torch.optim.Optimizer,
     baseline: MovingAverage,
     episodes: Sequence[Episode],
@@ -116,19 +118,20 @@ def _update(
     rewards: Rewards,
     step: int,
 ) -> Point:
-    found = rewards.of([(episode.task, episode.plan) for episode in episodes])
+    over = [episode for episode in episodes if episode.is_over]
+    found = rewards.of([(episode.task, episode.plan) for episode in over])
     # What the infrastructure failed at says nothing about the plan.
-    kept = [(episode, reward) for episode, reward in zip(episodes, found, strict=True) if reward is not None]
+    kept = [(episode, reward) for episode, reward in zip(over, found, strict=True) if reward is not None]
     if not kept:
         raise RuntimeError(f"step {step}: none of {len(episodes)} plans could be scored, for reasons that are not theirs")
     values = [reward for _, reward in kept]
-    logs = plan_log_probabilities(policy=policy, episodes=[episode for episode, _ in kept])
+    logs = plan_log_probabilities(network=network, episodes=[episode for episode, _ in kept])
     before = baseline.value
     if before is not None:
         loss = surrogate(log_probabilities=logs, rewards=values, baseline=before)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(policy.model.parameters(), _CLIP_NORM)
+        nn.utils.clip_grad_norm_(network.module.parameters(), _CLIP_NORM)
         optimizer.step()
     baseline.update(values)
     mean = sum(values) / len(values)
