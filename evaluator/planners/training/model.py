@@ -1,4 +1,4 @@
-"""`lilliput-planner`: a small T5, from random weights, and the folders it is kept in."""
+"""`lilliput-planner`: a small T5 with random weights, and its tokenizer as `transformers` wants it."""
 
 import json
 from pathlib import Path
@@ -7,10 +7,7 @@ import torch
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
-from evaluator.lilliput.training.export import export_transformers
 from evaluator.planners.training.tokens import END, END_ID, LONGEST, PAD, PAD_ID, UNKNOWN, planner_tokenizer
-
-NAME = "lilliput-planner"
 
 
 def new_model(*, seed: int) -> T5ForConditionalGeneration:
@@ -43,10 +40,8 @@ def fast_tokenizer(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
     )  # fmt: skip
 
 
-def write_model(*, model: T5ForConditionalGeneration, tokenizer: Tokenizer, folder: Path) -> None:
-    """Write a planner so that `AutoModelForSeq2SeqLM` and `AutoTokenizer` load it: float16 weights."""
-    folder.mkdir(parents=True, exist_ok=True)
-    export_transformers(model, folder)
+def write_tokenizer(*, tokenizer: Tokenizer, folder: Path) -> None:
+    """Write the files from which `AutoTokenizer` builds the tokenizer again."""
     tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",

@@ -24,7 +24,7 @@ class Rewards(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Fixed:
     """Answers each task with a given plan."""
 

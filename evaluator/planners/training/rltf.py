@@ -123,7 +123,9 @@ def _update(
     # What the infrastructure failed at says nothing about the plan.
     kept = [(episode, reward) for episode, reward in zip(over, found, strict=True) if reward is not None]
     if not kept:
-        raise RuntimeError(f"step {step}: none of {len(episodes)} plans could be scored, for reasons that are not theirs")
+        raise RuntimeError(
+            f"step {step}: none of {len(episodes)} plans could be scored, for reasons that are not theirs"
+        )
     values = [reward for _, reward in kept]
     logs = plan_log_probabilities(network=network, episodes=[episode for episode, _ in kept])
     before = baseline.value

@@ -43,4 +43,8 @@ def _texts() -> list[str]:
     rng = np.random.default_rng(_STREAM)
     requests = [draw_paraphrase(annotator=draw_annotator(rng), rng=rng).request for _ in range(_READ)]
     forms = [zero_shot_lesson(rng=rng, names_tools=True), few_shot_lesson(rng=rng, shown=3)] * 10
-    return [*requests, *(text for form in forms for text in (form.messages[0].content, form.answer)), *[*OPENAGI.tools] * 10]
+    return [
+        *requests,
+        *(text for form in forms for text in (form.messages[0].content, form.answer)),
+        *[*OPENAGI.tools] * 10,
+    ]
