@@ -228,10 +228,11 @@ def _refusing(work: Callable[[], Made]) -> Made:
     from evaluator.planners.language_models.local import ModelError
     from evaluator.planners.training.lessons import NoLessonsError
     from evaluator.planners.training.lora import LoraError
+    from evaluator.planners.training.rltf import SettingsError
 
     try:
         return work()
-    except (ModelError, NoLessonsError, LoraError) as error:
+    except (ModelError, NoLessonsError, LoraError, SettingsError) as error:
         raise usage_error(error) from None
 
 

@@ -26,6 +26,10 @@ _DRAWS = 1_000_000
 """More than a step draws completions, so that no two steps draw with the same seed."""
 
 
+class SettingsError(ValueError):
+    """A run cannot go on from a checkpoint; the message says why."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
     """How long and how fast to train."""
@@ -76,6 +80,10 @@ def train_by_feedback(
         checkpoint: a safetensors file; it holds the curve too.
         resume: go on from the checkpoint if there is one. What follows is what would have followed without a break.
         stop_after: leave after this step; the schedule stays that of the whole run.
+
+    Raises:
+        SettingsError: the checkpoint is of a run with other settings.
+        RuntimeError: no plan of a step could be scored, for reasons that are not the planner's.
     """
     module = model.network.module
     trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
@@ -83,7 +91,7 @@ def train_by_feedback(
     baseline = MovingAverage(momentum=schedule.momentum)
     step, curve = 0, list[Point]()
     if resume and reached_step(checkpoint):
-        step, curve = _restored(module, optimizer, baseline, checkpoint)
+        step, curve = _restored(module, optimizer, baseline, checkpoint, schedule=schedule)
     last = min(schedule.steps, schedule.steps if stop_after is None else stop_after)
     module.eval()  # without dropout: probabilities are those of what was drawn
     while step < last:
@@ -97,7 +105,7 @@ def train_by_feedback(
         if report is not None:
             report(curve[-1])
         if step % schedule.checkpoint_every == 0 or step == last:
-            _keep(module, optimizer, baseline, curve, checkpoint)
+            _keep(module, optimizer, baseline, curve, checkpoint, schedule=schedule)
     return curve
 
 
@@ -152,15 +160,34 @@ def _keep(
     baseline: MovingAverage,
     curve: Sequence[Point],
     checkpoint: Path,
+    *,
+    schedule: Schedule,
 ) -> None:
-    state = {"step": len(curve), "baseline": baseline.value, "curve": [asdict(point) for point in curve]}
+    state = {
+        "step": len(curve),
+        "baseline": baseline.value,
+        "curve": [asdict(point) for point in curve],
+        "schedule": asdict(schedule),
+    }
     metadata = {"step": str(len(curve)), "state": json.dumps(state)}
     save_state(model=model, optimizer=optimizer, checkpoint=checkpoint, metadata=metadata)
 
 
 def _restored(
-    model: nn.Module, optimizer: torch.optim.Optimizer, baseline: MovingAverage, checkpoint: Path
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    baseline: MovingAverage,
+    checkpoint: Path,
+    *,
+    schedule: Schedule,
 ) -> tuple[int, list[Point]]:
     state = json.loads(restore_state(model=model, optimizer=optimizer, checkpoint=checkpoint)["state"])
+    different = [
+        f"{name} {state['schedule'][name]}, not {value}"
+        for name, value in asdict(schedule).items()
+        if name != "checkpoint_every" and state["schedule"][name] != value
+    ]
+    if different:
+        raise SettingsError(f"the run of {checkpoint} began with other settings: {'; '.join(different)}")
     baseline.value = state["baseline"]
     return int(state["step"]), [Point(**point) for point in state["curve"]]
