@@ -8,6 +8,7 @@ from evaluator.planners.language_models.protocol import LanguageModel
 from evaluator.planners.language_models.scripted import ScriptedModel, ScriptError
 from evaluator.planners.protocol import Planner
 from evaluator.planners.strategies.registry import MODEL_FORMS, PlannerNameError, split_name, strategies, strategy_of
+from evaluator.planners.training.shipped import shipped_folder, shipped_names
 from evaluator.suites.model import Suite
 
 
@@ -28,7 +29,7 @@ def planner_named(*, name: str, suite: Suite) -> Planner:
 
 
 def strategy_planner(*, name: str, suite: Suite) -> StrategyPlanner:
-    """The planner `STRATEGY[:MODEL]` for a suite. Its language model loads nothing before it is asked.
+    """The planner `STRATEGY[:MODEL]` for a suite, with its language model loaded.
 
     Raises:
         PlannerNameError: there is no such strategy or model, or they do not fit each other or the suite.
@@ -48,6 +49,18 @@ def _language_model(name: str) -> LanguageModel:
     try:
         if kind == "scripted" and place:
             return ScriptedModel.from_file(Path(place))
+        if (kind == "dir" and place) or name in shipped_names():
+            return _local_model(folder=Path(place) if place else shipped_folder(name), name=name)
     except ScriptError as error:
         raise PlannerNameError(str(error)) from error
     raise PlannerNameError(f"there is no language model {name!r}; models are named {MODEL_FORMS}")
+
+
+def _local_model(*, folder: Path, name: str) -> LanguageModel:
+    # Here and not above: it loads torch, which most planners need not.
+    from evaluator.planners.language_models.local import LocalModel, ModelError
+
+    try:
+        return LocalModel.from_folder(folder, name=name)
+    except ModelError as error:
+        raise PlannerNameError(str(error).rstrip(".")) from error
