@@ -65,7 +65,10 @@ class ChatSettings:
     try_seconds: float = 120.0
     """Of one try, from sending to the last byte."""
     total_seconds: float = 600.0
-    """Of one call, from its first try on, waiting included."""
+    """Of one call, from its first try on, waiting included. An endpoint that failed all tries for so long is sent only
+    a call now and then, and the others fail at once, so that a dead one does not hold up a run for days."""
+    probe_seconds: float = 60.0
+    """Between two such calls, at least."""
 
     @property
     def address(self) -> str:
@@ -74,15 +77,19 @@ class ChatSettings:
         return base if base.endswith("/chat/completions") else f"{base}/chat/completions"
 
 
-class _Again(Exception):
+@dataclass(frozen=True, slots=True)
+class _Again:
     """The try failed, and another may succeed."""
 
-    def __init__(self, why: str, *, too_much: bool, after: float | None = None, received: str | None = None) -> None:
-        super().__init__(why)
-        self.too_much = too_much
-        """Whether it failed because the endpoint has too many calls."""
-        self.after = after
-        self.received = received
+    why: str
+    too_much: bool
+    """Whether it failed because the endpoint has too many calls."""
+    after: float | None = None
+    """Seconds that the endpoint asks to wait."""
+    received: str | None = None
+
+    def __str__(self) -> str:
+        return self.why
 
 
 class ChatModel:
@@ -105,6 +112,9 @@ class ChatModel:
         self._gate = Gate(ConcurrencyLimit(highest=settings.highest), name=self.name)
         self._client: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._silent_since: float | None = None
+        """Since when every try has failed."""
+        self._next_probe = 0.0
         self._estimated = 0
         self._logged = time.monotonic()
 
@@ -169,53 +179,76 @@ class ChatModel:
 
     async def _persistently(self, call: GenerateCall) -> Answer | Failure:
         content = json.dumps(_payload(call, model=self.settings.model)).encode("utf-8", "replace")
+        clock = asyncio.get_running_loop().time
         deadline: float | None = None
-        problem = _Again("no try was made", too_much=False)
-        tries = 0
-        while tries < self.settings.tries:
-            async with self._gate.place(first=tries > 0) as epoch:
-                started = time.monotonic()
-                deadline = deadline or started + self.settings.total_seconds
-                if started >= deadline:
-                    break
-                tries += 1
-                try:
-                    answer = await self._try(
-                        content, call=call, seconds=min(self.settings.try_seconds, deadline - started)
-                    )
-                    self._gate.succeeded()
-                    return _with_tries(answer, tries=tries)
-                except _Again as error:
-                    problem = error
-                    if problem.too_much:
-                        self._gate.refused(epoch=epoch, why=str(problem), after=problem.after)
-            left = deadline - time.monotonic()
-            if tries < self.settings.tries:
+        problem = _Again("it had no place for another", too_much=False)
+        for number in range(1, self.settings.tries + 1):
+            try:
+                async with self._gate.place(first=number > 1, until=deadline) as epoch:
+                    if self._is_given_up(clock()):
+                        return self._given_up(tries=number - 1)
+                    if deadline is None:
+                        deadline = clock() + self.settings.total_seconds
+                    found = await self._try(content, call=call, until=deadline)
+                    self._told(found, epoch=epoch)
+            except TimeoutError:
+                return _unavailable(problem, tries=number - 1)
+            if not isinstance(found, _Again):
+                return _with_tries(found, tries=number)
+            problem = found
+            if number < self.settings.tries:
                 self._gate.progress.retried += 1
-                await asyncio.sleep(max(0.0, min(self._backoff(tries=tries, after=problem.after), left)))
-        message = f"The chat endpoint was unavailable in {tries} tries; the last: {problem}."
-        return Failure(kind=FailureKind.UNAVAILABLE, message=message, tries=tries, received=problem.received)
+                left = deadline - clock()
+                await asyncio.sleep(max(0.0, min(self._backoff(tries=number, after=problem.after), left)))
+        return _unavailable(problem, tries=self.settings.tries)
+
+    def _told(self, found: "Answer | Failure | _Again", *, epoch: int) -> None:
+        """Tell the gate, before the place is given to another."""
+        if not isinstance(found, _Again):
+            self._silent_since = None
+            self._gate.succeeded()
+            return
+        self._silent_since = self._silent_since or asyncio.get_running_loop().time()
+        if found.too_much:
+            self._gate.refused(epoch=epoch, why=str(found), after=found.after)
+
+    def _is_given_up(self, now: float) -> bool:
+        """Whether the endpoint has failed all tries for so long that only a call now and then is still sent."""
+        if self._silent_since is None or now - self._silent_since < self.settings.total_seconds:
+            return False
+        if now >= self._next_probe:
+            self._next_probe = now + self.settings.try_seconds + self.settings.probe_seconds
+            return False
+        return True
+
+    def _given_up(self, *, tries: int) -> Failure:
+        message = (
+            f"The chat endpoint has answered no call for {self.settings.total_seconds:g} seconds or more; this one was "
+            f"not sent{' again' if tries else ''}."
+        )
+        return Failure(kind=FailureKind.UNAVAILABLE, message=message, tries=max(1, tries))
 
     def _backoff(self, *, tries: int, after: float | None) -> float:
         backoff = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2.0 ** (tries - 1)) * (0.5 + self._jitter() / 2)
         return float(max(backoff, after or 0.0))
 
-    async def _try(self, content: bytes, *, call: GenerateCall, seconds: float) -> Answer | Failure:
+    async def _try(self, content: bytes, *, call: GenerateCall, until: float) -> "Answer | Failure | _Again":
+        seconds = max(0.001, min(self.settings.try_seconds, until - asyncio.get_running_loop().time()))
         key = (self._key() or "").strip()
         try:
             async with asyncio.timeout(seconds):
                 response, body = await self._post(content, key=key)
         except TimeoutError:
-            raise _Again(f"it gave no complete answer within {seconds:g} seconds", too_much=True) from None
+            return _Again(f"it gave no complete answer within {seconds:.3g} seconds", too_much=True)
         except EgressRefusedError as error:
             return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint was not called: {error}")
         except httpx.DecodingError as error:
             message = f"The chat endpoint's answer is not in the encoding that its headers name: {error}."
             return Failure(kind=FailureKind.WRONG_ANSWER, message=message)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise _Again(f"no connection: {error or type(error).__name__}", too_much=True) from None
+            return _Again(f"no connection: {error or type(error).__name__}", too_much=True)
         except httpx.TransportError as error:
-            raise _Again(f"the connection broke: {error or type(error).__name__}", too_much=False) from None
+            return _Again(f"the connection broke: {error or type(error).__name__}", too_much=False)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             problem = _without(f"{type(error).__name__}: {error}", key=key)
             return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint cannot be called: {problem}.")
@@ -320,17 +353,13 @@ def _usage(value: object) -> Usage | None:
     return Usage(prompt_tokens=int(prompt or 0), completion_tokens=int(completion or 0))
 
 
-def _refusal(response: httpx.Response, *, shown: str) -> Failure | None:
-    """The failure that a status other than 200 means.
-
-    Raises:
-        _Again: another try may succeed.
-    """
+def _refusal(response: httpx.Response, *, shown: str) -> Failure | _Again | None:
+    """What a status other than 200 means."""
     status = response.status_code
     if status == httpx.codes.OK:
         return None
     if status in _AGAIN or status >= 500:
-        raise _Again(
+        return _Again(
             f"it answered HTTP {status}",
             too_much=status in _TOO_MUCH,
             after=retry_after(response.headers),
@@ -358,6 +387,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         except (ValueError, TypeError, OverflowError):
             return None
     return min(max(0.0, seconds), MAX_PAUSE_SECONDS) if math.isfinite(seconds) else None
+
+
+def _unavailable(problem: _Again, *, tries: int) -> Failure:
+    message = f"The chat endpoint was unavailable in {tries} {'try' if tries == 1 else 'tries'}; the last: {problem}."
+    return Failure(kind=FailureKind.UNAVAILABLE, message=message, tries=max(1, tries), received=problem.received)
 
 
 def _with_tries(answer: Answer | Failure, *, tries: int) -> Answer | Failure:

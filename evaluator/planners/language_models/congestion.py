@@ -129,19 +129,24 @@ class Gate:
         self._name = name
         self._clock = clock
         self._closed_until = 0.0
-        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._waiters: deque[asyncio.Future[int]] = deque()
         self._wake: asyncio.TimerHandle | None = None
 
     @asynccontextmanager
-    async def place(self, *, first: bool) -> AsyncIterator[int]:
+    async def place(self, *, first: bool = False, until: float | None = None) -> AsyncIterator[int]:
         """Hold a place; gives the limit's epoch.
 
         Args:
             first: stand in front of those who wait, as a call does that has waited before.
+            until: when to give up waiting, by the event loop's clock; None: never.
+
+        Raises:
+            TimeoutError: there was no place until then.
         """
-        await self._enter(first=first)
+        async with asyncio.timeout_at(until):
+            epoch = await self._enter(first=first)
         try:
-            yield self.limit.epoch
+            yield epoch
         finally:
             self.progress.running -= 1
             self._let_in()
@@ -167,16 +172,16 @@ class Gate:
             logger.warning("%s: no calls for %.1f seconds, as it asks", self._name, after)
             self._closed_until = max(self._closed_until, self._clock() + after)
 
-    async def _enter(self, *, first: bool) -> None:
+    async def _enter(self, *, first: bool) -> int:
         if self._is_open() and not self._waiters:
             self.progress.running += 1
-            return
-        waiter = asyncio.get_running_loop().create_future()
+            return self.limit.epoch
+        waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         (self._waiters.appendleft if first else self._waiters.append)(waiter)
         self.progress.waiting += 1
         self._let_in()
         try:
-            await waiter
+            return await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
                 self.progress.running -= 1
@@ -193,7 +198,8 @@ class Gate:
             waiter = self._waiters.popleft()
             if not waiter.done():
                 self.progress.running += 1
-                waiter.set_result(None)
+                # The epoch in which it is let in; by the time it goes on there may be another.
+                waiter.set_result(self.limit.epoch)
         closed_for = self._closed_until - self._clock()
         if self._waiters and closed_for > 0 and self._wake is None:
             self._wake = asyncio.get_running_loop().call_later(closed_for, self._woken)
