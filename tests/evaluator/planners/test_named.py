@@ -30,5 +30,5 @@ def test_a_checkpoint_in_a_folder_plans_within_the_constraint_although_it_knows_
 
 @pytest.mark.parametrize("model", ["dir:nowhere", "lilliput-planner/unheard-of", "hf", "dir:"])
 def test_a_model_that_cannot_be_had_is_a_sentence(model):
-    with pytest.raises(PlannerNameError, match=r"nowhere|there is no language model"):
+    with pytest.raises(PlannerNameError, match=r"nowhere|There is no language model"):
         planner_named(name=f"openagi/constrained:{model}", suite=SUITE)
