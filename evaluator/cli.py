@@ -62,7 +62,7 @@ def list_planners() -> None:
             name = f"{entry.name}[:MODEL]" if entry.optional else entry.name
         table.add_row(escape(name), entry.description, needs, ", ".join(entry.suites) or "all")
     out.print(table)
-    out.print(f"MODEL is one of: {FORMS}", highlight=False, soft_wrap=True)
+    out.print(f"MODEL is one of: {FORMS}", highlight=False, markup=False, soft_wrap=True)
 
 
 @tools_app.command("list")
