@@ -26,9 +26,10 @@ from evaluator.planners.strategies.openagi.constraint import (
     Wiring,
     resources,
 )
-from evaluator.planners.strategies.openagi.plan_building import context_of, tree_text
+from evaluator.planners.strategies.openagi.plan_building import tree_text
 from evaluator.planners.strategies.openagi.prompts import branch_prompt, sequence_prompt
 from evaluator.planners.strategies.openagi.searching import Found, Search
+from evaluator.planners.strategies.prompting import context_of
 from evaluator.planners.strategies.protocol import Conversation, Draft
 from evaluator.plans.model import PlanContext
 from evaluator.tools.types import ResourceType

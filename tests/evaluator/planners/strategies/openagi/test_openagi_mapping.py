@@ -11,9 +11,10 @@ from evaluator.planners.strategies.openagi.calibration import (
     right_decisions,
 )
 from evaluator.planners.strategies.openagi.mapping import calls_of, map_text
-from evaluator.planners.strategies.openagi.plan_building import NamedCall, context_of, plan_of_calls
+from evaluator.planners.strategies.openagi.plan_building import NamedCall, plan_of_calls
 from evaluator.planners.strategies.openagi.reading import MAX_LINE, MAX_LINES, step_lines
 from evaluator.planners.strategies.openagi.similarity import LexicalSimilarity
+from evaluator.planners.strategies.prompting import context_of
 from evaluator.plans import parse_comma
 from tests.evaluator.planners.strategies.openagi.openagi_tasks import TASKS, context, request, task_like
 from tests.evaluator.planners.strategies.openagi.unseen_sentences import UNSEEN
