@@ -120,6 +120,14 @@ def test_an_input_that_needs_nothing_gets_an_empty_branch():
     assert answer(task)[0].plan == "(Image Deblurring,)()Visual Question Answering,"
 
 
+def test_of_an_input_that_no_tool_can_change_nothing_is_asked():
+    task = task_like(text=BOTH.format(image="blurry image", query="English", language="English"))
+    offered = frozenset({"Image Deblurring", "Visual Question Answering"})
+    draft, model = answer(task, offered=offered)
+    assert draft.plan == "(Image Deblurring,)()Visual Question Answering,"
+    assert not any("Input: query" in prompt for prompt in model.prompts)
+
+
 def test_without_a_tool_that_joins_them_the_inputs_are_planned_as_a_sequence():
     task = NONLINEAR[0]
     draft, model = answer(task, scoring=random_scoring(0), offered=ALL - JOINERS)
