@@ -141,6 +141,12 @@ def test_the_lexical_threshold_is_among_the_best_on_the_sentences_it_was_chosen_
     assert chosen > right_decisions(lexical, threshold=0.9)
 
 
+def test_a_threshold_may_map_every_sentence_or_none():
+    always = Opinion("Colorization", 0.6)
+    assert calibrated_threshold(always, sentences=(("a", "Colorization"), ("b", "Colorization"))) == 0.6
+    assert calibrated_threshold(always, sentences=(("a", None), ("b", "Fill Mask"))) > 0.6
+
+
 def test_lexical_similarity_of_a_line_does_not_depend_on_the_others():
     lexical, tools = LexicalSimilarity(), catalogue()
     lines = [text for text, _ in SENTENCES]
