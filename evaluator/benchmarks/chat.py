@@ -3,18 +3,14 @@
 The ideal is count / bears * latency: every place of the endpoint is always taken. The endpoint is a process of its own.
 """
 
-import asyncio
-import multiprocessing
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evaluator.benchmarks.chat_server import ChatServer, ServerSettings
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.chat import ChatModel, ChatSettings
 from evaluator.planners.language_models.protocol import Ability, Completion, GenerateCall, Message
+from evaluator.planners.language_models.trial_server import ServerSettings, serving
 from evaluator.planners.protocol import Expected, PlannerError, PlannerRequest, RequestedTask
 from evaluator.planners.strategies.protocol import Conversation, Draft
 
@@ -26,6 +22,8 @@ class ChatReport:
     count: int
     seconds: float
     ideal_seconds: float
+    cpu_seconds: float
+    """Of this process: where it comes near the seconds, the machine is the bound and not the endpoint."""
     failed: int
     progress: dict[str, Any]
     """Of the model: `retried`, `highest_limit`, and so on."""
@@ -63,44 +61,20 @@ def measure_chat(*, count: int, server: ServerSettings, highest: int) -> ChatRep
     with serving(server) as url:
         model = ChatModel(ChatSettings(url=url, model="fixed", allow_private=True, highest=highest))
         planner = StrategyPlanner(strategy=_AskOnce(), model=model)
-        started = time.monotonic()
+        started, used = time.monotonic(), time.process_time()
         failed = sum(isinstance(end, PlannerError) for _, end in planner.plan_all(map(_request, range(count))))
-        seconds = time.monotonic() - started
+        seconds, used = time.monotonic() - started, time.process_time() - used
         progress = dict(model.progress())
         planner.close()
     return ChatReport(
         count=count,
         seconds=seconds,
         ideal_seconds=count / server.bears * server.latency_seconds,
+        cpu_seconds=used,
         failed=failed,
         progress=progress,
         server=asdict(server),
     )
-
-
-@contextmanager
-def serving(settings: ServerSettings) -> Iterator[str]:
-    """A `ChatServer` in a process of its own; gives its base address."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_serve, args=(settings, there), daemon=True)
-    process.start()
-    try:
-        if not here.poll(60.0):
-            raise RuntimeError("the endpoint for measuring did not start")
-        yield here.recv()
-    finally:
-        process.terminate()
-        process.join()
-
-
-def _serve(settings: ServerSettings, pipe: Any) -> None:
-    async def serve() -> None:
-        async with ChatServer(settings) as server:
-            pipe.send(server.url)
-            await asyncio.Event().wait()
-
-    asyncio.run(serve())
 
 
 def _request(number: int) -> PlannerRequest:

@@ -76,7 +76,7 @@ def finetune(
 ) -> None:
     """Fine-tune a planner on the gold plans of 10 % of a suite's tasks.
 
-    Nothing is executed, so the profile only says which tasks can run at all.
+    Nothing is executed: of the profile only matters which tools have an expert.
     """
     import torch
 
@@ -103,7 +103,7 @@ def rltf(
     plans: Annotated[int | None, typer.Option(min=1, help="Plans drawn for each task in a step.")] = None,
     learning_rate: RateOption = None,
     split: SplitOption = "validation",
-    samples: SamplesOption = 4,
+    samples: SamplesOption = 2,
     data: DataOption = "",
     store: StoreOption = "",
     lora: LoraOption = False,
@@ -125,9 +125,11 @@ def rltf(
     settings = ExecutionSettings(
         profile=profile, split=split, samples=samples, data=data, store=store, device=expert_device
     )
+    tasks = _training_tasks(suite=chosen, profile=profile, seed=seed)
+    folder, evaluator = _folder(model), prepare(suite=chosen, settings=settings).evaluator()
     order = FeedbackRun(
-        model=_folder(model), out=out_, evaluator=prepare(suite=chosen, settings=settings).evaluator(),
-        tasks=_training_tasks(suite=chosen, profile=profile, seed=seed), data=_data(settings),
+        model=folder, out=out_, evaluator=evaluator, data=_data(settings),
+        tasks=tuple(key for key in tasks if key not in evaluator.not_run),
         schedule=Schedule(seed=seed, **_given(steps=steps, samples=plans, learning_rate=learning_rate)),
         lora=_lora(lora, rank), device=device, resume=resume, stop_after=stop_after,
     )  # fmt: skip
@@ -147,8 +149,8 @@ def table(
     suite: SuiteOption = "openagi",
     profile: ProfileOption = "lilliput",
     seeds: Annotated[str, typer.Option(help="Numbers and ranges, as in 0-4.")] = "0-2",
-    draws: Annotated[int, typer.Option(min=1, help="Test draws of each seed.")] = 5,
-    samples: SamplesOption = 4,
+    draws: Annotated[int, typer.Option(min=1, help="Test draws of each seed.")] = 3,
+    samples: SamplesOption = 2,
     work: Annotated[Path, typer.Option(help="Planners and scores of each seed; what is there is kept.")] = Path(
         ".data/planners/table"
     ),
@@ -167,16 +169,16 @@ def table(
 
     torch.set_num_threads(threads)
     asked = chosen_suite(suite)
+    try:
+        numbers = list(seeds_of(seeds))
+    except ValueError:
+        raise usage_error(f"--seeds: {seeds!r} is not like 0-4,7") from None
     training = ExecutionSettings(profile=profile, split="validation", samples=samples, store=store)
     testing = replace(training, split="public")
     study = Study(
         model=_folder(model), work=work, training=prepare(suite=asked, settings=training).evaluator(),
         testing=prepare(suite=asked, settings=testing).evaluator(), data=_data(training), draws=draws,
     )  # fmt: skip
-    try:
-        numbers = list(seeds_of(seeds))
-    except ValueError:
-        raise usage_error(f"--seeds: {seeds!r} is not like 0-4,7") from None
     measured = _refusing(lambda: [study_seed(study=study, seed=seed, say=typer.echo) for seed in numbers])
     text = markdown(
         rows=[make_row(variant=variant, seeds=measured) for variant in chosen(measured)],
@@ -189,6 +191,23 @@ def table(
     typer.echo(text)
 
 
+@app.command()
+def ship(
+    pretrained: Annotated[Path, typer.Option(help="The planner that the study began with.")],
+    work: Annotated[Path, typer.Option(help="Folder of the study, as `table` left it.")] = Path(".data/planners/table"),
+    seed: Annotated[int, typer.Option(min=0, help="Whose fine-tuned planners are shipped.")] = 0,
+) -> None:
+    """Put planners of a study where shipped weights lie, with cards that tell their held-out quality."""
+    from evaluator.planners.training.shipping import ship as shipped
+
+    try:
+        folders = shipped(pretrained=pretrained, work=work, seed=seed)
+    except OSError as error:
+        raise usage_error(f"seed {seed} of {work} cannot be shipped: {error}") from None
+    for folder in folders:
+        typer.echo(f"written to {folder}")
+
+
 def _folder(model: str) -> Path:
     from evaluator.planners.training.checkpoints import model_folder
 
@@ -199,13 +218,17 @@ def _folder(model: str) -> Path:
 
 
 def _training_tasks(*, suite: "Suite", profile: str, seed: int) -> tuple[str, ...]:
+    """The training tasks of a seed, less those whose gold plan calls a tool that the profile has no expert for."""
+    from evaluator.experts.profile import ProfileError, load_profile
     from evaluator.planners.training.splits import draw_split
 
-    del profile
     try:
-        return draw_split(suite=suite, seed=seed).train
-    except ValueError as error:
+        train = draw_split(suite=suite, seed=seed).train
+        offered = set(load_profile(profile).experts)
+    except (ValueError, LookupError, ProfileError) as error:
         raise usage_error(error) from None
+    golds = {key: suite.task(key).gold for key in train}
+    return tuple(key for key, gold in golds.items() if gold is None or offered.issuperset(gold.tools()))
 
 
 def _lora(wanted: bool, rank: int) -> "LoraSettings | None":

@@ -15,6 +15,7 @@ from typing import Any
 
 from evaluator.canonical_json import JsonValue
 from evaluator.evaluation import Evaluator
+from evaluator.experts.weights import weights_digest
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.strategies.openagi import FewShot, Nonlinear, ZeroShot
 from evaluator.planners.strategies.protocol import Strategy
@@ -22,7 +23,7 @@ from evaluator.planners.training.checkpoints import load_planner
 from evaluator.planners.training.feedback_run import FeedbackRun, train_with_feedback
 from evaluator.planners.training.finetuning import FINE_TUNING_STEPS, FineTuning, fine_tune
 from evaluator.planners.training.lessons import gold_demonstrations
-from evaluator.planners.training.rltf import Schedule
+from evaluator.planners.training.rltf import Schedule, SettingsError
 from evaluator.planners.training.splits import Split, draw_split
 from evaluator.planners.training.table import SeedResults, TaskResult
 from evaluator.plans.model import plan_to_json
@@ -50,7 +51,7 @@ class Study:
     testing: Evaluator
     data: dict[str, JsonValue]
     """Profile, split and samples of the training, for the record."""
-    draws: int = 5
+    draws: int = 3
     fine_tuning_steps: int = FINE_TUNING_STEPS
     schedule: Schedule = field(default_factory=Schedule)
 
@@ -58,11 +59,24 @@ class Study:
     def settings(self) -> dict[str, JsonValue]:
         """What the results of a seed depend on besides the code."""
         schedule: dict[str, JsonValue] = json.loads(json.dumps(asdict(self.schedule)))
-        return {"draws": self.draws, "fine_tuning_steps": self.fine_tuning_steps, "schedule": schedule}
+        schedule.pop("seed")
+        return {
+            "model": weights_digest(self.model),
+            "suite": self.testing.suite.digest,
+            "profile": self.testing.profile.digest,
+            "draws": self.draws,
+            "fine_tuning_steps": self.fine_tuning_steps,
+            "schedule": schedule,
+        }
 
 
 def study_seed(*, study: Study, seed: int, say: Callable[[str], None]) -> SeedResults:
-    """Everything of one seed."""
+    """Everything of one seed.
+
+    Raises:
+        SettingsError: the seed was studied with other settings.
+        RuntimeError: a task could not be measured, for reasons that are not the planner's.
+    """
     suite = study.testing.suite
     split = draw_split(suite=suite, seed=seed, draws=study.draws)
     folder = study.work / f"seed-{seed}"
@@ -76,6 +90,7 @@ def study_seed(*, study: Study, seed: int, say: Callable[[str], None]) -> SeedRe
             mean = sum(result.score for result in measured[variant].values()) / len(measured[variant])
             say(f"seed {seed}: {variant} {mean:.4f} over the held-out tasks")
         _write(path=scores, settings=study.settings, split=split, measured=measured)
+    _refuse_other_settings(path=scores, settings=study.settings)
     return read_scores(path=scores, seed=seed)
 
 
@@ -90,6 +105,14 @@ def read_scores(*, path: Path, seed: int) -> SeedResults:
             for variant, results in value["results"].items()
         },
     )
+
+
+def _refuse_other_settings(*, path: Path, settings: Mapping[str, JsonValue]) -> None:
+    before = json.loads(path.read_text(encoding="utf-8"))["settings"]
+    different = [f"{name} {before.get(name)}, not {value}" for name, value in settings.items()
+                 if before.get(name) != value]  # fmt: skip
+    if different:
+        raise SettingsError(f"{path} was measured with other settings: {'; '.join(different)}")
 
 
 def _trained(*, study: Study, seed: int, split: Split, folder: Path, say: Callable[[str], None]) -> Mapping[str, Path]:

@@ -11,10 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from evaluator.benchmarks.chat_server import ChatServer, ServerSettings
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.chat import KEY_VARIABLE, ChatModel, ChatSettings, retry_after
 from evaluator.planners.language_models.protocol import FailureKind, Message, ScoreCall
+from evaluator.planners.language_models.trial_server import ChatServer, ServerSettings
 from evaluator.planners.protocol import PlannerError
 from evaluator.records import Reason
 from tests.fakes.strategies import FakeStrategy, asks_once, generate, request

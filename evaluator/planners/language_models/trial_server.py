@@ -1,8 +1,15 @@
-"""A chat endpoint for measuring: a fixed latency, a bound on the calls it bears at once, always the same answer."""
+"""A chat endpoint for trials: a fixed latency, a bound on the calls it bears at once, always the same answer.
+
+Light to import: it runs in a process of its own.
+"""
 
 import asyncio
 import json
+import multiprocessing
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 _REASONS = {200: "OK", 429: "Too Many Requests", 503: "Service Unavailable"}
 
@@ -81,3 +88,28 @@ class ChatServer:
         wait = f"Retry-After: {after:g}\r\n" if status != 200 and after is not None else ""
         head = f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}\r\nContent-Length: {len(body)}\r\n{wait}\r\n"
         writer.write(head.encode() + body)
+
+
+@contextmanager
+def serving(settings: ServerSettings) -> Iterator[str]:
+    """A `ChatServer` in a process of its own; gives its base address."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_serve, args=(settings, there), daemon=True)
+    process.start()
+    try:
+        if not here.poll(60.0):
+            raise RuntimeError("the endpoint for trials did not start")
+        yield here.recv()
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _serve(settings: ServerSettings, pipe: Any) -> None:
+    async def serve() -> None:
+        async with ChatServer(settings) as server:
+            pipe.send(server.url)
+            await asyncio.Event().wait()
+
+    asyncio.run(serve())
