@@ -103,7 +103,7 @@ def rltf(
     plans: Annotated[int | None, typer.Option(min=1, help="Plans drawn for each task in a step.")] = None,
     learning_rate: RateOption = None,
     split: SplitOption = "validation",
-    samples: SamplesOption = 2,
+    samples: SamplesOption = 4,
     data: DataOption = "",
     store: StoreOption = "",
     lora: LoraOption = False,
@@ -150,7 +150,7 @@ def table(
     profile: ProfileOption = "lilliput",
     seeds: Annotated[str, typer.Option(help="Numbers and ranges, as in 0-4.")] = "0-2",
     draws: Annotated[int, typer.Option(min=1, help="Test draws of each seed.")] = 3,
-    samples: SamplesOption = 2,
+    samples: SamplesOption = 4,
     work: Annotated[Path, typer.Option(help="Planners and scores of each seed; what is there is kept.")] = Path(
         ".data/planners/table"
     ),
