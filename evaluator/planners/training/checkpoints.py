@@ -42,6 +42,8 @@ def load_planner(folder: Path, *, device: str = "cpu") -> LocalModel:
 
 def write_planner(*, module: Any, source: Path, folder: Path, record: Mapping[str, JsonValue]) -> None:
     """Write a trained model as float16 with the tokenizer of the folder that it began from, and how it was trained."""
+    # Where a model was loaded from is no part of it, and would tell the folders of whoever trained it.
+    module.config.name_or_path = ""
     export_transformers(module, folder)
     for path in source.iterdir():
         if path.name.startswith(_TOKENIZER):

@@ -103,7 +103,7 @@ def rltf(
     plans: Annotated[int | None, typer.Option(min=1, help="Plans drawn for each task in a step.")] = None,
     learning_rate: RateOption = None,
     split: SplitOption = "validation",
-    samples: SamplesOption = 2,
+    samples: SamplesOption = 4,
     data: DataOption = "",
     store: StoreOption = "",
     lora: LoraOption = False,
@@ -150,11 +150,15 @@ def table(
     profile: ProfileOption = "lilliput",
     seeds: Annotated[str, typer.Option(help="Numbers and ranges, as in 0-4.")] = "0-2",
     draws: Annotated[int, typer.Option(min=1, help="Test draws of each seed.")] = 3,
-    samples: SamplesOption = 2,
+    samples: SamplesOption = 4,
     work: Annotated[Path, typer.Option(help="Planners and scores of each seed; what is there is kept.")] = Path(
         ".data/planners/table"
     ),
     store: StoreOption = "",
+    fine_tuning_steps: Annotated[int | None, typer.Option(min=1, help="Steps of fine-tuning.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Steps of task feedback.")] = None,
+    plans: Annotated[int | None, typer.Option(min=1, help="Plans drawn for each task in a step.")] = None,
+    learning_rate: RateOption = None,
     out_: Annotated[Path | None, typer.Option("--out", help="Write the table here too, as Markdown.")] = None,
     threads: ThreadsOption = 1,
 ) -> None:
@@ -164,6 +168,7 @@ def table(
     """
     import torch
 
+    from evaluator.planners.training.rltf import Schedule
     from evaluator.planners.training.study import FINE_TUNED, RLTF, Study, chosen, seeds_of, study_seed
     from evaluator.planners.training.table import make_difference, make_row, markdown
 
@@ -178,6 +183,8 @@ def table(
     study = Study(
         model=_folder(model), work=work, training=prepare(suite=asked, settings=training).evaluator(),
         testing=prepare(suite=asked, settings=testing).evaluator(), data=_data(training), draws=draws,
+        schedule=Schedule(**_given(steps=steps, samples=plans, learning_rate=learning_rate)),
+        **_given(fine_tuning_steps=fine_tuning_steps),
     )  # fmt: skip
     measured = _refusing(lambda: [study_seed(study=study, seed=seed, say=typer.echo) for seed in numbers])
     text = markdown(

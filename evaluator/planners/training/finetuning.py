@@ -15,7 +15,7 @@ from evaluator.planners.training.supervised import LessonsObjective
 from evaluator.suites.model import Suite
 
 WEIGHT_DECAY = 0.01
-FINE_TUNING_STEPS = 120
+FINE_TUNING_STEPS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

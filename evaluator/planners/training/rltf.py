@@ -34,10 +34,10 @@ class SettingsError(ValueError):
 class Schedule:
     """How long and how fast to train."""
 
-    steps: int = 40
+    steps: int = 25
     samples: int = 4
     """Plans drawn for each task in a step."""
-    learning_rate: float = 5e-4
+    learning_rate: float = 3e-4
     weight_decay: float = 1e-6
     """As in the released code."""
     warm_up: float = 0.1

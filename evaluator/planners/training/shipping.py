@@ -66,6 +66,7 @@ def card(*, folder: Path, variant: str, results: SeedResults) -> str:
         f"- Parameters: {_parameters(folder):,}, stored as float16, computed with as float32",
         f"- Data: {data}",
         f"- Trained by: `{_command(record)}` (torch {record['torch']}, CPU)",
+        *(f"- Note: {note}" for note in [record.get("note")] if note),
         "- Licence: Apache-2.0; trained here from random weights on procedural data",
         "",
         f"Held-out quality with constrained decoding (`openagi/nonlinear`), measured by `planarena train table` on the "

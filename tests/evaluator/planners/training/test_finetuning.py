@@ -59,4 +59,5 @@ def test_what_is_written_can_be_loaded_and_says_how_it_was_made(folder, tmp_path
     assert record["kind"] == "finetune"
     assert record["tasks"] == list(TASKS)
     assert record["seed"] == 7
+    assert str(folder.parent) not in (out / "config.json").read_text()
     assert LocalModel.from_folder(out).count_tokens("Image Denoising") == 2

@@ -21,8 +21,10 @@ def small_evaluator():
     return made
 
 
-@pytest.fixture
-def study(tmp_path):
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """One for all tests: what a seed measured stays."""
+    tmp_path = tmp_path_factory.mktemp("study")
     folder = tmp_path / "pretrained"
     export_transformers(tiny_module().eval(), folder)
     write_tokenizer(tokenizer=planner_tokenizer(), folder=folder)
