@@ -76,6 +76,7 @@ class TeamsView(generics.ListAPIView[Team]):
     """The teams that the caller is in or invited to, and making one."""
 
     serializer_class = TeamOutput
+    ordering = ("slug",)
     permission_classes = [IsAuthenticated]
 
     def get_queryset(self) -> QuerySet[Team]:

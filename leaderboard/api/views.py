@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Prefetch, QuerySet
+from django.db.models import Case, Count, F, OuterRef, Prefetch, QuerySet, Subquery, Value, When
+from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -39,6 +40,8 @@ from leaderboard.planners.services import PlannerData
 from leaderboard.quotas.services import quotas_of, quotas_of_teams
 from leaderboard.workers.own import submit_for_own_worker
 
+_NEWEST_FIRST = ("-created", "-id")
+
 _CONFLICT = OpenApiResponse(OpenApiTypes.OBJECT, description="The evaluation's state does not allow this now.")
 
 _NO_QUOTA = OpenApiResponse(OpenApiTypes.OBJECT, description="The quota of today is used up; see `Retry-After`.")
@@ -60,8 +63,14 @@ def _evaluations() -> QuerySet[Evaluation]:
     related = Evaluation.objects.select_related(
         "suite", "submission__planner__owner", "submission__submitted_by", "submission__team", "own_worker_run"
     )
-    related = related.prefetch_related("reruns")
-    return related.annotate(done=Count("results")).order_by("-created", "pk")
+    return related.prefetch_related("reruns").annotate(done=_done()).order_by(*_NEWEST_FIRST)
+
+
+def _done() -> Case:
+    """How many tasks have ended. Of completed evaluations all have, so that only a page's others are counted."""
+    results = TaskResult.objects.filter(evaluation=OuterRef("pk")).order_by().values("evaluation")
+    counted = Coalesce(Subquery(results.annotate(rows=Count("pk")).values("rows")), Value(0))
+    return Case(When(state=EvaluationState.COMPLETED, then=F("tasks_total")), default=counted)
 
 
 class SubmissionsView(generics.ListCreateAPIView[Submission]):
@@ -70,6 +79,7 @@ class SubmissionsView(generics.ListCreateAPIView[Submission]):
     serializer_class = shapes.SubmissionOutput
     permission_classes = [IsAuthenticated]
     throttle_scope = "submissions"
+    ordering = _NEWEST_FIRST
 
     def get_throttles(self) -> list[Any]:
         return [ScopedRateThrottle()] if self.request.method == "POST" else []
@@ -77,7 +87,7 @@ class SubmissionsView(generics.ListCreateAPIView[Submission]):
     def get_queryset(self) -> QuerySet[Submission]:
         if getattr(self, "swagger_fake_view", False):
             return Submission.objects.none()
-        return _submissions().filter(acted_on_by(self.request.user)).order_by("-created", "pk")
+        return _submissions().filter(acted_on_by(self.request.user))
 
     @extend_schema(
         parameters=[_KEY],
@@ -145,6 +155,7 @@ class EvaluationsView(generics.ListAPIView[Evaluation]):
     """All evaluations, newest first."""
 
     serializer_class = shapes.EvaluationOutput
+    ordering = _NEWEST_FIRST
 
     def get_queryset(self) -> QuerySet[Evaluation]:
         found = _evaluations()
@@ -180,11 +191,12 @@ class ResultsView(generics.ListAPIView[TaskResult]):
     """How the tasks of an evaluation ended, in the suite's order."""
 
     serializer_class = shapes.ResultOutput
+    ordering = ("position",)
 
     def get_queryset(self) -> QuerySet[TaskResult]:
         evaluation = get_object_or_404(Evaluation, pk=self.kwargs["evaluation_id"])
         found = TaskResult.objects.filter(evaluation=evaluation).select_related("task", "evaluation")
-        found = found.order_by("task__position")
+        found = found.annotate(position=F("task__position"))
         if outcome := self.request.query_params.get("outcome"):
             found = found.filter(outcome=_choice("outcome", outcome, [known.value for known in Outcome]))
         if metric := self.request.query_params.get("metric"):
@@ -305,19 +317,21 @@ class SuitesView(generics.ListAPIView[Suite]):
     """The current suites."""
 
     serializer_class = shapes.SuiteOutput
+    ordering = ("slug",)
 
     def get_queryset(self) -> QuerySet[Suite]:
-        return Suite.objects.filter(current=True).annotate(task_count=Count("tasks")).order_by("slug")
+        return Suite.objects.filter(current=True).annotate(task_count=Count("tasks"))
 
 
 class TasksView(generics.ListAPIView[Task]):
     """The tasks of a suite, in order."""
 
     serializer_class = shapes.TaskOutput
+    ordering = ("position",)
 
     def get_queryset(self) -> QuerySet[Task]:
         suite = get_object_or_404(Suite, slug=self.kwargs["slug"], current=True)
-        return Task.objects.filter(suite=suite).order_by("position")
+        return Task.objects.filter(suite=suite)
 
 
 class BoardView(APIView):

@@ -107,6 +107,7 @@ class LogView(generics.ListAPIView[Attempt]):
     """What the workers said, attempt by attempt, the newest first. For the evaluation's owner and staff."""
 
     serializer_class = AttemptOutput
+    ordering = ("-leased_at", "-id")
     permission_classes = [IsAuthenticated]
 
     def get_queryset(self) -> QuerySet[Attempt]:
