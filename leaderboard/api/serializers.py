@@ -7,6 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from leaderboard.accounts.models import Team
+from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope
 from leaderboard.accounts.services import DEFAULT_DAYS
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
@@ -52,7 +53,13 @@ class SubmissionInput(serializers.Serializer[Any]):
 class TokenInput(serializers.Serializer[Any]):
     """A personal token to make."""
 
-    days = serializers.IntegerField(required=False, default=DEFAULT_DAYS, help_text="How long it lasts.")
+    days = serializers.IntegerField(required=False, default=DEFAULT_DAYS, help_text="How long it lasts, 1 to 365.")
+    scopes = serializers.ListField(
+        child=serializers.ChoiceField(choices=Scope.choices),
+        required=False,
+        default=list(DEFAULT_SCOPES),
+        help_text="What it is good for.",
+    )
 
 
 class TokenOutput(serializers.Serializer[Any]):
@@ -61,6 +68,7 @@ class TokenOutput(serializers.Serializer[Any]):
     id = serializers.CharField(source="token_key", read_only=True)
     created = serializers.DateTimeField(read_only=True)
     expires = serializers.DateTimeField(source="expiry", read_only=True)
+    scopes = serializers.ListField(child=serializers.CharField(), source="granted.scopes", read_only=True, default=[])
 
 
 class NewTokenOutput(serializers.Serializer[Any]):
@@ -69,6 +77,7 @@ class NewTokenOutput(serializers.Serializer[Any]):
     id = serializers.CharField(read_only=True)
     token = serializers.CharField(read_only=True)
     expires = serializers.DateTimeField(read_only=True)
+    scopes = serializers.ListField(child=serializers.CharField(), read_only=True)
 
 
 class PlannerOutput(serializers.ModelSerializer[Planner]):

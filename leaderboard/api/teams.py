@@ -7,13 +7,13 @@ from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics, serializers, status
 from rest_framework.exceptions import NotFound
-from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from leaderboard.accounts import teams as services
 from leaderboard.accounts.models import Membership, Team, User
+from leaderboard.api.permissions import LOGGED_IN
 
 
 class TeamInput(serializers.Serializer[Any]):
@@ -77,7 +77,7 @@ class TeamsView(generics.ListAPIView[Team]):
 
     serializer_class = TeamOutput
     ordering = ("slug",)
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     def get_queryset(self) -> QuerySet[Team]:
         return _seen_by(self.request)
@@ -94,7 +94,7 @@ class TeamsView(generics.ListAPIView[Team]):
 class TeamView(APIView):
     """One of these teams."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(responses=TeamOutput)
     def get(self, request: Request, slug: str) -> Response:
@@ -104,7 +104,7 @@ class TeamView(APIView):
 class MembersView(APIView):
     """Inviting somebody."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(request=UserNameInput, responses={201: TeamOutput})
     def post(self, request: Request, slug: str) -> Response:
@@ -119,7 +119,7 @@ class MembersView(APIView):
 class MemberView(APIView):
     """One member, or one who is invited."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, slug: str, username: str) -> Response:
@@ -137,7 +137,7 @@ class MemberView(APIView):
 class AcceptView(APIView):
     """Accepting an invitation."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(request=None, responses=TeamOutput)
     def post(self, request: Request, slug: str) -> Response:
@@ -150,7 +150,7 @@ class AcceptView(APIView):
 class OwnerView(APIView):
     """Handing a team over."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(request=UserNameInput, responses=TeamOutput)
     def post(self, request: Request, slug: str) -> Response:

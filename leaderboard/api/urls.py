@@ -1,6 +1,6 @@
 """Addresses of the API, version 1."""
 
-from django.urls import path
+from django.urls import path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
 from leaderboard.api import teams, views, webhooks, worker, workers
@@ -49,4 +49,6 @@ urlpatterns = [
     path(f"{_ATTEMPT}log/", worker.LogView.as_view(), name="deliver-log"),
     path(f"{_ATTEMPT}complete/", worker.CompleteView.as_view(), name="complete"),
     path(f"{_ATTEMPT}fail/", worker.FailView.as_view(), name="fail"),
+    # Not without the last slash: such addresses are led to the ones with it.
+    re_path(r"^.*/$", views.NowhereView.as_view(), name="nowhere"),
 ]

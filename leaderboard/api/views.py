@@ -14,18 +14,19 @@ from rest_framework import generics, status
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.exceptions import ValidationError as FieldValidationError
-from rest_framework.permissions import BasePermission, IsAuthenticated
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.throttling import ScopedRateThrottle
 from rest_framework.views import APIView
 
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.records import Outcome
+from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token, revoke_token, tokens_of
 from leaderboard.accounts.teams import teams_of
 from leaderboard.api import serializers as shapes
 from leaderboard.api.authentication import ApiTokenAuthentication, PasswordAuthentication
+from leaderboard.api.permissions import LOGGED_IN
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import services
@@ -77,12 +78,10 @@ class SubmissionsView(generics.ListCreateAPIView[Submission]):
     """Submit a planner, or list one's own submissions and those of one's teams."""
 
     serializer_class = shapes.SubmissionOutput
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
+    scope = Scope.SUBMIT
     throttle_scope = "submissions"
     ordering = _NEWEST_FIRST
-
-    def get_throttles(self) -> list[Any]:
-        return [ScopedRateThrottle()] if self.request.method == "POST" else []
 
     def get_queryset(self) -> QuerySet[Submission]:
         if getattr(self, "swagger_fake_view", False):
@@ -245,7 +244,8 @@ class MayAct(BasePermission):
 class _ActionView(APIView):
     """Something that an evaluation's owner does."""
 
-    permission_classes = [IsAuthenticated, MayAct]
+    permission_classes = [*LOGGED_IN, MayAct]
+    scope = Scope.SUBMIT
 
     def act(self, evaluation: Evaluation) -> None:
         raise NotImplementedError
@@ -283,8 +283,8 @@ class CancelView(_ActionView):
 class RerunView(APIView):
     """Submit the planner of an evaluation that has ended once more, for the same suite under today's conditions."""
 
-    permission_classes = [IsAuthenticated, MayAct]
-    throttle_classes = [ScopedRateThrottle]
+    permission_classes = [*LOGGED_IN, MayAct]
+    scope = Scope.SUBMIT
     throttle_scope = "submissions"
 
     @extend_schema(
@@ -303,7 +303,7 @@ class QuotaView(APIView):
     """What the caller may still submit today, and for each of their teams (`team`): of all suites together (`suite` is
     empty), and of each."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(responses=shapes.QuotaOutput(many=True))
     def get(self, request: Request) -> Response:
@@ -355,8 +355,7 @@ class TokensView(APIView):
     """One's own tokens; making one needs a session, or user name and password by HTTP Basic."""
 
     authentication_classes = [ApiTokenAuthentication, SessionAuthentication, PasswordAuthentication]
-    permission_classes = [IsAuthenticated]
-    throttle_classes = [ScopedRateThrottle]
+    permission_classes = LOGGED_IN
     throttle_scope = "tokens"
 
     @extend_schema(responses=shapes.TokenOutput(many=True))
@@ -370,7 +369,7 @@ class TokensView(APIView):
             raise PermissionDenied("A token cannot make tokens: log in, or send user name and password.")
         body = shapes.TokenInput(data=request.data)
         body.is_valid(raise_exception=True)
-        made = create_token(user=request.user, days=body.validated_data["days"])
+        made = create_token(user=request.user, **body.validated_data)
         return Response(shapes.NewTokenOutput(made).data, status=status.HTTP_201_CREATED)
 
 
@@ -378,13 +377,24 @@ class TokenView(APIView):
     """One of one's own tokens."""
 
     authentication_classes = TokensView.authentication_classes
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, token_id: str) -> Response:
         if not revoke_token(user=request.user, token_id=token_id):
             raise NotFound("You have no such token.")
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+@extend_schema(exclude=True)
+class NowhereView(APIView):
+    """Every address that there is not, so that pipelines read a problem document there too."""
+
+    authentication_classes: list[Any] = []
+    permission_classes: list[Any] = []
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002 - the base class's
+        raise NotFound(f"There is nothing under {request.path}; all addresses stand in the schema.")
 
 
 def _suite_slugs() -> QuerySet[Suite, str]:

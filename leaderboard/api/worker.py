@@ -37,7 +37,7 @@ from evaluator.values import Artefact, MediaType
 from gpu_jobs import bundles
 from gpu_jobs.logs import MOST_LINES_PER_CALL, LogLine
 from leaderboard.api.authentication import HoldsAttempt, IsWorker, WorkerAuthentication
-from leaderboard.api.errors import TooLargeError
+from leaderboard.api.parsers import TooLargeError
 from leaderboard.evaluations import leases
 from leaderboard.evaluations.models import Attempt
 from leaderboard.evaluations.objects import server_store
@@ -99,6 +99,7 @@ class LeaseView(APIView):
 
     authentication_classes = [WorkerAuthentication]
     permission_classes = [IsWorker]
+    throttle_scope = None
     holder: Holder
     """Set by the permission."""
 
@@ -152,6 +153,7 @@ class AttemptView(APIView):
 
     authentication_classes = [WorkerAuthentication]
     permission_classes = [HoldsAttempt]
+    throttle_scope = None
 
     def store(self, attempt_id: UUID) -> Store:
         """Where the artefacts and records of the attempt's evaluation are kept: hidden data have their own store."""

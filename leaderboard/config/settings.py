@@ -172,13 +172,17 @@ REST_FRAMEWORK = {
         "leaderboard.api.authentication.ApiTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticatedOrReadOnly"],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "rest_framework.permissions.IsAuthenticatedOrReadOnly",
+        "leaderboard.api.permissions.HasScope",
+    ],
+    "DEFAULT_THROTTLE_CLASSES": ["leaderboard.api.throttling.Throttle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["leaderboard.api.parsers.BoundedJSONParser"],
     "EXCEPTION_HANDLER": "leaderboard.api.errors.handle",
     "DEFAULT_PAGINATION_CLASS": "leaderboard.api.pagination.Pages",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_THROTTLE_RATES": {"tokens": "20/min", "submissions": "60/min"},
+    "DEFAULT_THROTTLE_RATES": {"tokens": "20/min", "submissions": "60/min", "changes": "120/min"},
 }
 REST_KNOX = {
     "TOKEN_TTL": timedelta(days=90),

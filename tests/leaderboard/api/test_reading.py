@@ -53,7 +53,7 @@ def test_evaluations_are_public_and_can_be_filtered():
 def test_an_unknown_filter_value_is_400_and_names_the_field(query):
     response = EVERYBODY.get("evaluations/", **query)
     assert response.status_code == 400
-    assert list(response.json()) == list(query)
+    assert list(response.json()["errors"]) == list(query)
 
 
 def test_the_list_of_evaluations_costs_the_same_queries_whatever_its_length(django_assert_max_num_queries):
