@@ -19,6 +19,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from leaderboard.accounts.teams import NotAllowedError
+from leaderboard.api.schema_examples import PROBLEM_CONTENT_TYPE
 from leaderboard.evaluations.idempotency import KeyReusedError, WrongKeyError
 from leaderboard.evaluations.leases import AttemptEndedError, IncompleteError
 from leaderboard.evaluations.library import NOT_READY, NotReadyError
@@ -27,7 +28,6 @@ from leaderboard.evaluations.services import NotPossibleError
 from leaderboard.field_errors import FieldErrors
 from leaderboard.quotas.services import QuotaExceededError
 
-CONTENT_TYPE = "application/problem+json"
 _TYPES = "/docs/#problems"
 _BROKEN = "Something broke on our side; please try again."
 _UNSTORABLE = "The request holds what cannot be stored, such as a NUL character or a number that is too large."
@@ -94,7 +94,7 @@ def problem(*, request: Request, found: _Found, headers: Mapping[str, str]) -> R
         **found.more,
     }
     kept = {name: value for name, value in headers.items() if name.lower() != "content-type"}
-    return Response(body, status=found.status, headers=kept, content_type=CONTENT_TYPE)
+    return Response(body, status=found.status, headers=kept, content_type=PROBLEM_CONTENT_TYPE)
 
 
 def _invalid(*, request: Request, errors: Any) -> Response:

@@ -25,6 +25,12 @@ class Pages(CursorPagination):
     def get_ordering(self, request: Request, queryset: QuerySet[Any], view: Any) -> Sequence[str]:  # noqa: ARG002
         return tuple(view.ordering)
 
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """As JSON Schema has it: the base class describes OpenAPI 3.0."""
+        address = {"type": ["string", "null"], "format": "uri", "description": "Null: there is no such page."}
+        properties = {"next": address, "previous": address, "results": schema}
+        return {"type": "object", "required": list(properties), "properties": properties}
+
     def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any] | None:
         try:
             rows = super().paginate_queryset(queryset, request, view)

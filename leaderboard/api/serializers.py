@@ -153,7 +153,7 @@ class SubmissionOutput(serializers.ModelSerializer[Submission]):
 
     planner = PlannerOutput(read_only=True)
     submitted_by = serializers.CharField(source="submitted_by.username", read_only=True)
-    team = serializers.SlugRelatedField[Team](slug_field="slug", read_only=True)
+    team = serializers.SlugRelatedField[Team](slug_field="slug", read_only=True, allow_null=True)
     evaluations = EvaluationOutput(many=True, read_only=True)
 
     class Meta:
@@ -184,7 +184,8 @@ class ResultOutput(serializers.ModelSerializer[TaskResult]):
     def to_representation(self, instance: TaskResult) -> dict[str, Any]:
         shown = super().to_representation(instance)
         request = self.context.get("request")
-        if instance.evaluation.split == HIDDEN_SPLIT and not (request and request.user.is_staff):
+        withheld = instance.evaluation.split == HIDDEN_SPLIT and not (request and request.user.is_staff)
+        if withheld and "record_digest" in shown:
             shown["record_digest"] = ""
         return shown
 

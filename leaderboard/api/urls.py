@@ -1,9 +1,9 @@
 """Addresses of the API, version 1."""
 
 from django.urls import path, re_path
-from drf_spectacular.views import SpectacularAPIView
 
 from leaderboard.api import teams, views, webhooks, worker, workers
+from leaderboard.api.schema_view import SchemaView
 
 app_name = "api"
 
@@ -11,7 +11,7 @@ _EVALUATION = "evaluations/<uuid:evaluation_id>/"
 _ATTEMPT = "worker/attempts/<uuid:attempt_id>/"
 
 urlpatterns = [
-    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("schema/", SchemaView.as_view(), name="schema"),
     path("submissions/", views.SubmissionsView.as_view(), name="submissions"),
     path("submissions/<uuid:submission_id>/", views.SubmissionView.as_view(), name="submission"),
     path("evaluations/", views.EvaluationsView.as_view(), name="evaluations"),

@@ -27,6 +27,7 @@ from leaderboard.accounts.teams import teams_of
 from leaderboard.api import serializers as shapes
 from leaderboard.api.authentication import ApiTokenAuthentication, PasswordAuthentication
 from leaderboard.api.permissions import LOGGED_IN
+from leaderboard.api.selection import Selected
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import services
@@ -74,7 +75,7 @@ def _done() -> Case:
     return Case(When(state=EvaluationState.COMPLETED, then=F("tasks_total")), default=counted)
 
 
-class SubmissionsView(generics.ListCreateAPIView[Submission]):
+class SubmissionsView(Selected, generics.ListCreateAPIView[Submission]):
     """Submit a planner, or list one's own submissions and those of one's teams."""
 
     serializer_class = shapes.SubmissionOutput
@@ -133,7 +134,7 @@ def _submissions() -> QuerySet[Submission]:
     )
 
 
-class SubmissionView(generics.RetrieveAPIView[Submission]):
+class SubmissionView(Selected, generics.RetrieveAPIView[Submission]):
     """One submission. Public, but for the planner's address."""
 
     serializer_class = shapes.SubmissionOutput
@@ -150,7 +151,7 @@ class SubmissionView(generics.RetrieveAPIView[Submission]):
         OpenApiParameter("mine", bool, description="Only the caller's own and their teams'."),
     ]
 )
-class EvaluationsView(generics.ListAPIView[Evaluation]):
+class EvaluationsView(Selected, generics.ListAPIView[Evaluation]):
     """All evaluations, newest first."""
 
     serializer_class = shapes.EvaluationOutput
@@ -168,7 +169,7 @@ class EvaluationsView(generics.ListAPIView[Evaluation]):
         return found
 
 
-class EvaluationView(generics.RetrieveAPIView[Evaluation]):
+class EvaluationView(Selected, generics.RetrieveAPIView[Evaluation]):
     """One evaluation."""
 
     serializer_class = shapes.EvaluationOutput
@@ -181,12 +182,12 @@ class EvaluationView(generics.RetrieveAPIView[Evaluation]):
 @extend_schema(
     parameters=[
         OpenApiParameter("outcome", str, enum=[outcome.value for outcome in Outcome]),
-        OpenApiParameter("metric", str),
+        OpenApiParameter("metric", str, description="Of suites that execute plans: the tasks' metric."),
         OpenApiParameter("level", str, description="Of suites that judge plans: `easy`, `medium` or `hard`."),
         OpenApiParameter("group", str, description="Of suites that judge plans: the group of requests."),
     ]
 )
-class ResultsView(generics.ListAPIView[TaskResult]):
+class ResultsView(Selected, generics.ListAPIView[TaskResult]):
     """How the tasks of an evaluation ended, in the suite's order."""
 
     serializer_class = shapes.ResultOutput
@@ -313,7 +314,7 @@ class QuotaView(APIView):
         return Response(shapes.QuotaOutput([*own, *of_teams], many=True).data)
 
 
-class SuitesView(generics.ListAPIView[Suite]):
+class SuitesView(Selected, generics.ListAPIView[Suite]):
     """The current suites."""
 
     serializer_class = shapes.SuiteOutput
@@ -323,7 +324,7 @@ class SuitesView(generics.ListAPIView[Suite]):
         return Suite.objects.filter(current=True).annotate(task_count=Count("tasks"))
 
 
-class TasksView(generics.ListAPIView[Task]):
+class TasksView(Selected, generics.ListAPIView[Task]):
     """The tasks of a suite, in order."""
 
     serializer_class = shapes.TaskOutput

@@ -181,7 +181,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["leaderboard.api.parsers.BoundedJSONParser"],
     "EXCEPTION_HANDLER": "leaderboard.api.errors.handle",
     "DEFAULT_PAGINATION_CLASS": "leaderboard.api.pagination.Pages",
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "leaderboard.api.schema.ApiSchema",
     "DEFAULT_THROTTLE_RATES": {"tokens": "20/min", "submissions": "60/min", "changes": "120/min"},
 }
 REST_KNOX = {
@@ -195,7 +195,16 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Submit planners, follow their evaluation, read results and boards.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
-    "ENUM_NAME_OVERRIDES": {"EvaluationState": "leaderboard.evaluations.models.EvaluationState"},
+    "OAS_VERSION": "3.1.1",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "leaderboard.api.schema.complete",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "EvaluationState": "leaderboard.evaluations.models.EvaluationState",
+        "PlannerKind": "leaderboard.planners.models.PlannerKind",
+        "SuiteKind": [("execution", "execution"), ("planning", "planning")],
+    },
 }
 
 # --- Files ------------------------------------------------------------------------------------------------------------
