@@ -59,6 +59,7 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     schemas["PlannerOutput"]["required"] = [
         name for name in schemas["PlannerOutput"]["required"] if name not in {"endpoint_url", "timeout_seconds"}
     ]
+    _mend_nulls(schemas)
     for path, method, operation in _operations(result):
         _add_problems(path=path, method=method, operation=operation)
         for parameter in operation.get("parameters", []):
@@ -70,6 +71,18 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
         if any(parameter["name"] == "fields" for parameter in operation.get("parameters", [])):
             _make_optional(result=result, operation=operation)
     return result
+
+
+def _mend_nulls(part: Any) -> None:
+    """Anything or null is anything: that both alternatives hold for null makes it wrong for "exactly one of"."""
+    if isinstance(part, dict):
+        if part.get("oneOf") == [{}, {"type": "null"}]:
+            del part["oneOf"]
+        for inner in part.values():
+            _mend_nulls(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            _mend_nulls(inner)
 
 
 def example_of(schema: dict[str, Any]) -> Any:

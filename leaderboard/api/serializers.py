@@ -84,6 +84,7 @@ class PlannerOutput(serializers.ModelSerializer[Planner]):
     """A planner. Its address is shown to its owner only."""
 
     owner = serializers.CharField(source="owner.username", read_only=True)
+    endpoint_url = serializers.CharField(read_only=True, help_text="Empty for bundled planners.")
 
     class Meta:
         model = Planner
