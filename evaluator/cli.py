@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from evaluator.bench_cli import app as bench_app
+from evaluator.client.cli import COMMANDS as SITE_COMMANDS
 from evaluator.evaluate_cli import evaluate
 from evaluator.judging_cli import judge_plans, score_decompositions
 from evaluator.lilliput.cli import app as lilliput_app
@@ -44,6 +45,8 @@ app.command("score-plans")(score_plans)
 app.command("score-decompositions")(score_decompositions)
 app.command("judge-plans")(judge_plans)
 app.command()(validity)
+for site_command in SITE_COMMANDS:
+    app.command(rich_help_panel="With a site")(site_command)
 
 out = Console()
 

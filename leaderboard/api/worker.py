@@ -48,7 +48,7 @@ from evaluator.values import Artefact, MediaType
 from gpu_jobs import bundles
 from gpu_jobs.logs import MOST_LINES_PER_CALL, LogLine
 from leaderboard.api.authentication import HoldsAttempt, IsWorker, WorkerAuthentication
-from leaderboard.api.errors import TooLargeError
+from leaderboard.api.parsers import TooLargeError
 from leaderboard.evaluations import leases
 from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.provenance import note_worker
@@ -115,6 +115,7 @@ class LeaseView(APIView):
 
     authentication_classes = [WorkerAuthentication]
     permission_classes = [IsWorker]
+    throttle_scope = None
     holder: Holder
     """Set by the permission."""
 
@@ -175,6 +176,7 @@ class AttemptView(APIView):
 
     authentication_classes = [WorkerAuthentication]
     permission_classes = [HoldsAttempt]
+    throttle_scope = None
 
     split: str
     """Set by the permission."""

@@ -174,13 +174,17 @@ REST_FRAMEWORK = {
         "leaderboard.api.authentication.ApiTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticatedOrReadOnly"],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "rest_framework.permissions.IsAuthenticatedOrReadOnly",
+        "leaderboard.api.permissions.HasScope",
+    ],
+    "DEFAULT_THROTTLE_CLASSES": ["leaderboard.api.throttling.Throttle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["leaderboard.api.parsers.BoundedJSONParser"],
     "EXCEPTION_HANDLER": "leaderboard.api.errors.handle",
     "DEFAULT_PAGINATION_CLASS": "leaderboard.api.pagination.Pages",
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_THROTTLE_RATES": {"tokens": "20/min", "submissions": "60/min"},
+    "DEFAULT_SCHEMA_CLASS": "leaderboard.api.schema.ApiSchema",
+    "DEFAULT_THROTTLE_RATES": {"tokens": "20/min", "submissions": "60/min", "changes": "120/min"},
 }
 REST_KNOX = {
     "TOKEN_TTL": timedelta(days=90),
@@ -193,7 +197,16 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Submit planners, follow their evaluation, read results and boards.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
-    "ENUM_NAME_OVERRIDES": {"EvaluationState": "leaderboard.evaluations.models.EvaluationState"},
+    "OAS_VERSION": "3.1.1",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "leaderboard.api.schema.complete",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "EvaluationState": "leaderboard.evaluations.models.EvaluationState",
+        "PlannerKind": "leaderboard.planners.models.PlannerKind",
+        "SuiteKind": [("execution", "execution"), ("planning", "planning")],
+    },
 }
 
 # --- Files ------------------------------------------------------------------------------------------------------------

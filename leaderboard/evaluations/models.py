@@ -131,7 +131,10 @@ class Evaluation(models.Model):
                 condition=models.Q(reason__in=["", *EvaluationReason.values]), name="an_evaluation_has_a_known_reason"
             ),
         ]
-        indexes = [models.Index(fields=["state", "state_deadline"])]
+        indexes = [
+            models.Index(fields=["state", "state_deadline"]),
+            models.Index(fields=["-created", "-id"], name="evaluations_by_time"),
+        ]
 
     def __str__(self) -> str:
         return str(self.id)

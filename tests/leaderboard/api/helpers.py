@@ -1,11 +1,13 @@
 """Calling the API in tests."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
 from django.test import Client
 
 from leaderboard.accounts.models import User
+from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 
 
@@ -34,9 +36,9 @@ class ApiClient:
         return self._client.delete(f"/api/v1/{path}", headers=self._headers)
 
 
-def client_of(user: User) -> ApiClient:
-    """A client with a personal token of the user."""
-    return ApiClient(create_token(user=user).token)
+def client_of(user: User, *, scopes: Sequence[str] = Scope.values) -> ApiClient:
+    """A client with a personal token of the user, which may do everything unless the test says what."""
+    return ApiClient(create_token(user=user, scopes=scopes).token)
 
 
 def worker_client() -> ApiClient:
