@@ -25,7 +25,8 @@ _EVALUATION = {
     "planner": {**_PLANNER, "owner": "ada"}, "state": "completed", "state_label": "Completed", "final": True,
     "reason": "published", "reason_text": "Completed and published.", "state_since": _LATER, "tasks_total": 185,
     "tasks_not_run": 14, "done": 185, "summary": _SUMMARY, "provenance": {"suite_digest": _DIGEST, "workers": []},
-    "created": _WHEN, "finished": _LATER, "own_worker": False, "team": "plan-lab", "rerun_of": None, "reruns": [],
+    "created": _WHEN, "finished": _LATER, "own_worker": False,
+    "verified": None, "verifies": None, "team": "plan-lab", "rerun_of": None, "reruns": [],
     "url": f"https://planarena.example.org/evaluations/{_EVALUATION_ID}/",
 }  # fmt: skip
 _RESULT = {
@@ -85,6 +86,11 @@ BY_COMPONENT: dict[str, Any] = {
     "TokenInput": {"days": 30, "scopes": ["read", "submit"]},
     "TokenOutput": {"id": "pa_3f9c1b", "created": _WHEN, "expires": _LATER, "scopes": ["read", "submit"]},
     "UserNameInput": {"username": "bea"},
+    "VerificationOutput": {
+        "evaluation": _ROW_ID, "state": "completed", "tasks": ["14"], "verdict": "verified",
+        "detail": "1 of 1 tasks agree.", "ordered_by": None, "created": _WHEN, "settled_at": _LATER, "p_value": 1.0,
+        "compared": [],
+    },
     "WebhookInput": {"url": "https://example.org/hook"},
     "WebhookOutput": {
         "id": _ROW_ID, "url": "https://example.org/hook", "active": True, "created": _WHEN, "deliveries": [_DELIVERY],

@@ -133,7 +133,7 @@ def test_a_lease_that_is_over_is_not_given_again(evaluation):
 @pytest.mark.parametrize("token", ["", "short", "ä" * 43, "x" * 201])
 def test_a_token_that_could_be_guessed_is_refused(evaluation, token):
     answer = worker_client().post("worker/lease/", wish(token=token))
-    assert (answer.status_code, list(answer.json())) == (400, ["token"])
+    assert (answer.status_code, list(answer.json()["errors"])) == (400, ["token"])
     assert not Attempt.objects.exists()
 
 
@@ -202,7 +202,7 @@ def test_what_is_malformed_is_400_and_named(evaluation, change, field):
     told = lease(wish())
     before = everything()
     answer = finish(told, last(told, **change))
-    assert (answer.status_code, list(answer.json())) == (400, [field])
+    assert (answer.status_code, list(answer.json()["errors"])) == (400, [field])
     assert everything() == before
 
 

@@ -16,7 +16,7 @@ WRITABLE = {
     "UserNameInput": {"username"},
     "WebhookInput": {"url"},
     "WorkerTokenInput": {"name"},
-    "LeaseRequest": {"worker", "suites", "evaluation"},
+    "LeaseRequest": {"worker", "suites", "evaluation", "token"},
     "FailRequest": {"how", "reason"},
     "DigestsRequest": {"digests"},
     "CompleteRequest": {"provenance"},
