@@ -8,10 +8,12 @@ import typer
 from rich.table import Table
 
 from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.suites import SuiteKind
 from evaluator.suites_cli import chosen_suite, log, out, usage_error
 
 if TYPE_CHECKING:
     from evaluator.benchmarks import ExecutionReport
+    from evaluator.benchmarks.search import SearchReport
 
 app = typer.Typer(help="How fast it is, against a baseline in the same run.", no_args_is_help=True)
 _PHASES = ("cold", "second", "again", "released")
@@ -64,6 +66,55 @@ def execution(
             prepared=prepared, tasks=keys, only=phases, baseline_tasks=baseline_tasks, say=log.print, save=save
         )
     )
+
+
+@app.command()
+def search(
+    suite: Annotated[str, typer.Option(help="Slug of a suite whose plans are judged.")] = "toolmini",
+    gold_decompositions: Annotated[
+        bool, typer.Option("--gold-decompositions", help="Search from the gold decompositions, as the paper's Table 5.")
+    ] = False,
+    without_prior_knowledge: Annotated[
+        bool, typer.Option("--without-prior-knowledge", help="Describe each subtask by the request, as Table 4 does.")
+    ] = False,
+    json_out: Annotated[Path | None, typer.Option("--out", help="Write the report as JSON here.")] = None,
+) -> None:
+    """Compare the search strategies of ControlLLM, without a language model: what they reach and how long they take.
+
+    Times are of one process on one core, for each subtask. Gold decompositions are for this comparison only; no planner
+    gets them.
+    """
+    chosen = chosen_suite(suite)
+    if chosen.kind is not SuiteKind.PLANNING:
+        raise usage_error(f"{suite} executes plans; this command is for tool100, tool2k and toolmini")
+    from evaluator.benchmarks.search import measure_search
+
+    report = measure_search(suite=chosen, gold=gold_decompositions, prior_knowledge=not without_prior_knowledge)
+    if json_out is not None:
+        json_out.parent.mkdir(parents=True, exist_ok=True)
+        json_out.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
+    _print_search(report)
+
+
+def _print_search(report: "SearchReport") -> None:
+    levels = ("easy", "medium", "hard")
+    names = ("IR", "NR", "HR", "CR", "SE")
+    title = f"{report.suite}, decompositions: {report.decompositions}. SE also by level"
+    quality = Table("strategy", *names, *levels, title=title)
+    title = "SE of the best of 5 plans; milliseconds for a subtask: search (median), all of stage two"
+    times = Table("strategy", "best of 5", "wall", "CPU", "p95", "most", "all", "p95", title=title)
+    for name, found in report.figures.items():
+        shares = [found.indicators[one] for one in names]
+        by_level = [f"{found.se_by_level[level]:.3f}" if level in found.se_by_level else "-" for level in levels]
+        quality.add_row(name, *(f"{share:.3f}" for share in shares), *by_level)
+        cpu, planning = found.search_cpu, found.planning_cpu
+        figures = (found.search_wall.median, cpu.median, cpu.p95, cpu.most, planning.median, planning.p95)
+        times.add_row(name, f"{found.indicators['SE_best']:.3f}", *(f"{figure:.2f}" for figure in figures))
+    out.print(quality)
+    out.print(times)
+    tasks = next((found.tasks for found in report.figures.values()), 0)
+    subtasks = next((found.subtasks for found in report.figures.values()), 0)
+    out.print(f"{tasks} tasks with {subtasks} subtasks, {len(report.left_out)} tasks left out", highlight=False)
 
 
 def _print(report: "ExecutionReport") -> None:

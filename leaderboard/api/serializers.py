@@ -222,6 +222,12 @@ class BoardOutput(serializers.Serializer[Any]):
     split = serializers.CharField(read_only=True)
     samples = serializers.IntegerField(read_only=True)
     content = serializers.JSONField(read_only=True, help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
+    reference = serializers.JSONField(
+        read_only=True,
+        help_text="Tables of papers that report figures for this suite: `source`, `name`, `title`, what `differs`, "
+        "`columns` (`board_column` is the metric that means the same, or null) and `rows` with `figures` by column. "
+        "Not run here, never ranked, no part of the snapshot.",
+    )
 
 
 class QuotaOutput(serializers.Serializer[Any]):

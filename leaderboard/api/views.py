@@ -21,6 +21,7 @@ from rest_framework.views import APIView
 
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.records import Outcome
+from evaluator.suites.reference_rows import reference_digest, reference_tables
 from leaderboard.accounts.services import create_token, revoke_token, tokens_of
 from leaderboard.accounts.teams import teams_of
 from leaderboard.api import serializers as shapes
@@ -329,11 +330,15 @@ class BoardView(APIView):
         snapshot = latest_snapshot(suite=suite)
         if snapshot is None:
             raise NotFound(f"Nothing was published on the board {slug} yet.")
-        etag = f'"{snapshot.digest}"'
+        etag = f'"{snapshot.digest}{reference_digest(slug)[:12]}"'
         if request.headers.get("If-None-Match") == etag:
             return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": etag})
         fields = ("number", "digest", "created", "profile", "profile_digest", "split", "samples", "content")
-        board = {"suite": slug, **{field: getattr(snapshot, field) for field in fields}}
+        board = {
+            "suite": slug,
+            **{field: getattr(snapshot, field) for field in fields},
+            "reference": [table.model_dump(mode="json") for table in reference_tables(slug)],
+        }
         return Response(shapes.BoardOutput(board).data, headers={"ETag": etag})
 
 

@@ -27,7 +27,7 @@ from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import advance, deadline_of
 from leaderboard.field_errors import FieldErrors
-from leaderboard.planners.services import PlannerData, check_planner, enter_planner
+from leaderboard.planners.services import PlannerData, check_planner, check_suites, enter_planner
 from leaderboard.quotas.services import charge
 
 FAULT_SCORE = 0.0
@@ -61,7 +61,8 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
     """
     suites, errors = _find_suites(data.suites)
     team, wrong_team = _find_team(user=user, slug=data.team)
-    errors = {**check_planner(data.planner), **errors, **wrong_team}
+    wrong_suites = errors or check_suites(data=data.planner, suites=data.suites)
+    errors = {**check_planner(data.planner), **wrong_suites, **wrong_team}
     if errors:
         raise FieldErrors(errors)
     entrances = look_up(suites)

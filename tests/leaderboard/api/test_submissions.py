@@ -47,6 +47,8 @@ def test_a_submission_makes_an_evaluation_with_shards_for_what_can_run(settings)
         ({"name": "\ud800"}, ("planner", "name"), "Surrogate"),
         ({"name": ["a"]}, ("planner", "name"), "string"),
         ({"kind": "magic"}, ("planner", "kind"), "choice"),
+        ({"bundled_name": "hugginggpt:chat:http://10.0.0.1/v1#m"}, ("planner", "bundled_name"), "Choose one of gold"),
+        ({"bundled_name": "controlllm/adaptive"}, ("suites",), "does not understand requests of openagi"),
         ({"bundled_name": "silver"}, ("planner", "bundled_name"), "gold, random-valid, no-op"),
         ({"endpoint_url": "https://a.example"}, ("planner", "endpoint_url"), "leave this empty"),
         ({**ENDPOINT, "endpoint_url": ""}, ("planner", "endpoint_url"), "Give the address"),

@@ -1,0 +1,1 @@
+"""Language models behind one protocol: local checkpoints, chat endpoints, and a scripted one."""
