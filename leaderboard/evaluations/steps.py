@@ -20,6 +20,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, S
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain, move_shard
 from leaderboard.evaluations.transitions import DEADLINES
+from leaderboard.evaluations.usage import usage_of
 from leaderboard.workers.own import runs_on_own_worker
 
 logger = logging.getLogger(__name__)
@@ -164,6 +165,7 @@ def _complete(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
             for result in results
         ],
     )
+    summary = {**summary, "usage": usage_of(results)}
     own = runs_on_own_worker(evaluation.pk)
     with transaction.atomic():
         done = advance(
