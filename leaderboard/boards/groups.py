@@ -22,7 +22,7 @@ FACETS = {
     "group": "Group",
 }
 _LANGUAGES = {"en": "English", "de": "German"}
-WIDTH, ROW_HEIGHT, TOP, LEFT, RIGHT = 640, 26, 30, 190, 16
+WIDTH, ROW_HEIGHT, TOP, LEFT, RIGHT = 640, 26, 30, 230, 16
 
 
 class GroupTask(NamedTuple):
@@ -179,5 +179,7 @@ def _words(name: object) -> list[str]:
 
 
 def _label(name: object) -> str:
+    if name in {"qa", "vqa"}:
+        return str(name).upper()
     words = str(name).replace("_", " ")
     return words[:1].upper() + words[1:]

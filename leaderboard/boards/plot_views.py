@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from leaderboard.boards import groups
 from leaderboard.boards import plots as drawing
 from leaderboard.boards.caching import not_modified, page_tag, with_tag
-from leaderboard.boards.contents import all_content, all_version, content_of
+from leaderboard.boards.contents import AllVersion, all_content, all_version, content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.page_cache import made_once, shareable
 from leaderboard.boards.plots import against_cost, over_time
@@ -32,18 +32,17 @@ def plots(request: HttpRequest, suite: str) -> HttpResponse:
 
     def make() -> HttpResponse:
         context: dict[str, Any] = {"suite": found, "snapshot": snapshot, "here": "plots"}
-        if snapshot is not None:
-            context |= _drawn(suite=found, snapshot=snapshot)
+        if snapshot is not None and version is not None:
+            context |= _drawn(suite=found, snapshot=snapshot, version=version)
         return render(request, "boards/plots.html", context)
 
     return shareable(with_tag(response=made_once(tag=tag, make=make), tag=tag))
 
 
-def _drawn(*, suite: Suite, snapshot: Snapshot) -> dict[str, Any]:
+def _drawn(*, suite: Suite, snapshot: Snapshot, version: AllVersion) -> dict[str, Any]:
     metric = primary_metric(suite)
     best = content_of(snapshot)
     conditions = conditions_of(snapshot)
-    version = all_version(suite=suite, conditions=conditions)
     every = all_content(suite=suite, conditions=conditions, version=version, coverage=best.coverage)
     costs = [against_cost(rows=best.rows, metric=metric, cost=cost) for cost in ("seconds", "tokens")]
     return {

@@ -63,6 +63,12 @@ class Selection(NamedTuple):
         """Whether rows may be left out."""
         return any((self.search, self.kind, self.strategy, self.size, self.weights, self.since, self.until, self.own))
 
+    @property
+    def has_more(self) -> bool:
+        """Whether something is chosen in the part of the form that can be folded away."""
+        chosen = (self.kind, self.strategy, self.size, self.weights, self.since, self.until, self.columns)
+        return any(chosen) or self.per_page != PER_PAGE
+
 
 class Option(NamedTuple):
     """One choice of a filter."""

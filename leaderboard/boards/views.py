@@ -14,7 +14,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.page_cache import made_once, shareable
 from leaderboard.boards.presenters import MOST_NARROW, board_table, first_rows, progress_rows
 from leaderboard.boards.reference import reported
-from leaderboard.boards.selecting import PAGE_SIZES, Selection, read_selection
+from leaderboard.boards.selecting import PAGE_SIZES, PER_PAGE, Selection, read_selection
 from leaderboard.boards.services import Conditions, conditions_of, latest_snapshot, latest_snapshots, unranked
 from leaderboard.catalog.models import Suite
 
@@ -23,6 +23,8 @@ FIRST_ROWS = 5
 MOST_WAITING = 20
 USUAL_COLUMNS = "usual_columns"
 """Sent by the form: the columns that need not stand in the address."""
+
+_BESIDE_THE_FORM = ("sort", "reference", *Conditions._fields)
 
 
 @require_safe
@@ -150,9 +152,11 @@ def _table_context(
         "snapshot": snapshot,
         "permanent": permanent,
         "export": permanent.rstrip("/"),
-        "kept_parameters": [(name, request.GET.get(name, "")) for name in Conditions._fields],
+        # What the form has no control for, and must not lose.
+        "kept_parameters": [(name, request.GET[name]) for name in _BESIDE_THE_FORM if name in request.GET],
         "selection": selection,
         "page_sizes": PAGE_SIZES,
+        "usual_page_size": PER_PAGE,
         "table": board_table(
             suite=suite,
             content=content,
