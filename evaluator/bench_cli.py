@@ -117,6 +117,31 @@ def _print_search(report: "SearchReport") -> None:
     out.print(f"{tasks} tasks with {subtasks} subtasks, {len(report.left_out)} tasks left out", highlight=False)
 
 
+@app.command()
+def chat(
+    count: Annotated[int, typer.Option("--requests", min=1, help="How many plans are asked for.")] = 2500,
+    latency: Annotated[float, typer.Option(min=0.001, help="Seconds that the endpoint takes for a call.")] = 0.2,
+    bears: Annotated[int, typer.Option(min=1, help="Calls that it bears at once; one more is answered 429.")] = 64,
+    highest: Annotated[int, typer.Option(min=1, help="Calls at once that the client allows itself.")] = 64,
+    retry_after: Annotated[float, typer.Option(min=0, help="Seconds that a 429 asks to wait; 0: it asks nothing.")] = 0,
+    json_out: Annotated[Path | None, typer.Option("--out", help="Write the report as JSON here.")] = None,
+) -> None:
+    """Measure how close many calls of a chat endpoint on this machine come to the shortest time they could take."""
+    from evaluator.benchmarks.chat import measure_chat
+    from evaluator.planners.language_models.trial_server import ServerSettings
+
+    server = ServerSettings(latency_seconds=latency, bears=bears, retry_after=retry_after or None)
+    report = measure_chat(count=count, server=server, highest=highest)
+    if json_out is not None:
+        json_out.parent.mkdir(parents=True, exist_ok=True)
+        json_out.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
+    out.print(
+        f"{report.count} requests in {report.seconds:.2f} s; ideal {report.ideal_seconds:.2f} s; ratio "
+        f"{report.ratio:.3f}; CPU of this process {report.cpu_seconds:.2f} s; {report.failed} failed, "
+        f"{report.progress['retried']} tried again; at most {report.progress['highest_limit']} at once"
+    )
+
+
 def _print(report: "ExecutionReport") -> None:
     ratios = Table(
         "faster than the released structure", "by wall time", "by CPU time", title="Execution, ratios per task"

@@ -1,4 +1,4 @@
-"""The command line of the library: `planarena suites|planners|profiles|evaluate|bench|lilliput`."""
+"""The command line of the library: `planarena suites|planners|profiles|evaluate|bench|lilliput|train`."""
 
 import sys
 from typing import Annotated
@@ -13,7 +13,9 @@ from evaluator.evaluate_cli import evaluate
 from evaluator.judging_cli import judge_plans, score_decompositions
 from evaluator.lilliput.cli import app as lilliput_app
 from evaluator.planners.bundled import DESCRIPTIONS, bundled_names
-from evaluator.planners.strategies.registry import MODEL_FORMS, abilities_in_words, strategies
+from evaluator.planners.language_models.choosing import FORMS
+from evaluator.planners.strategies.registry import abilities_in_words, strategies
+from evaluator.planners.training.cli import app as training_app
 from evaluator.profiles_cli import app as profiles_app
 from evaluator.scoring_cli import score_plans
 from evaluator.suites_cli import app as suites_app
@@ -35,6 +37,7 @@ app.add_typer(planners_app, name="planners")
 app.add_typer(profiles_app, name="profiles")
 app.add_typer(tools_app, name="tools")
 app.add_typer(lilliput_app, name="lilliput")
+app.add_typer(training_app, name="train")
 app.add_typer(bench_app, name="bench")
 app.command()(evaluate)
 app.command("score-plans")(score_plans)
@@ -59,7 +62,7 @@ def list_planners() -> None:
             name = f"{entry.name}[:MODEL]" if entry.optional else entry.name
         table.add_row(escape(name), entry.description, needs, ", ".join(entry.suites) or "all")
     out.print(table)
-    out.print(f"MODEL is one of: {MODEL_FORMS}", highlight=False, soft_wrap=True)
+    out.print(f"MODEL is one of: {FORMS}", highlight=False, markup=False, soft_wrap=True)
 
 
 @tools_app.command("list")

@@ -8,6 +8,10 @@ import numpy as np
 
 RESAMPLES = 2000
 SEED = 20240229
+PERMUTATIONS = 20_000
+"""Random sign changes where there are too many to try all."""
+_MOST_TRIED_OUT = 14
+"""Differences up to which all sign changes are tried: 16,384 at most."""
 Z_95 = 1.959963984540054
 """Quantile of the normal distribution that leaves 2.5 % on each side."""
 
@@ -41,6 +45,29 @@ def cluster_bootstrap(values: Sequence[float]) -> Interval:
     return Interval(mean=float(array.mean()), low=float(low), high=float(high), count=len(array))
 
 
+def clustered_mean(clusters: Sequence[Sequence[float]]) -> Interval:
+    """Mean of all values with a percentile bootstrap interval over clusters of any sizes.
+
+    Clusters are resampled whole, and the mean is that of the values in them, so that a cluster counts by its size
+    (Davison and Hinkley, Bootstrap Methods and their Application, section 3.8).
+
+    Args:
+        clusters: of values that belong together, such as those of one task; none is empty, and there is at least one.
+
+    Returns:
+        The interval; `count` is the number of clusters.
+    """
+    if not clusters or not all(clusters):
+        raise ValueError("an interval needs at least one cluster, and each at least one value")
+    # In one order, so that the result does not depend on that of the clusters.
+    parts = sorted((math.fsum(values), len(values)) for values in clusters)
+    sums, sizes = (np.asarray(column, dtype=np.float64) for column in zip(*parts, strict=True))
+    chosen = np.random.default_rng(SEED).integers(0, len(parts), size=(RESAMPLES, len(parts)))
+    means = sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Interval(mean=float(sums.sum() / sizes.sum()), low=float(low), high=float(high), count=len(parts))
+
+
 def wilson(*, successes: int, total: int) -> Interval:
     """Share of successes with its 95 % Wilson score interval, in [0, 1].
 
@@ -61,3 +88,32 @@ def wilson(*, successes: int, total: int) -> Interval:
     low = 0.0 if successes == 0 else (middle - spread) / scale
     high = 1.0 if successes == total else (middle + spread) / scale
     return Interval(mean=share, low=low, high=high, count=total)
+
+
+def paired_permutation(differences: Sequence[float]) -> float:
+    """One-sided p-value of the hypothesis that paired differences are as likely positive as negative, against the
+    alternative that their mean is above zero.
+
+    Under the hypothesis each difference might as well have had the other sign. The p-value is the share of sign changes
+    whose sum is at least the one that was seen: of all of them, or of `PERMUTATIONS` random ones with the seen one
+    counted in (Dwass 1957; Phipson and Smyth, Permutation P-values Should Never Be Zero, Statistical Applications in
+    Genetics and Molecular Biology 9(1), 2010, equation 2).
+
+    Args:
+        differences: one per pair; zeros tell nothing either way.
+
+    Returns:
+        In (0, 1]; 1 without any difference. Of k differences that are all positive it is 2^-k, so that fewer than five
+        can never be significant at 5 %.
+    """
+    array = np.sort(np.asarray([value for value in differences if value != 0], dtype=np.float64))
+    if not len(array):
+        return 1.0
+    # Sums of floats depend on their order: what equals the seen sum but for the last bits counts as equal.
+    seen = array.sum() - 1e-12 * np.abs(array).sum()
+    if len(array) <= _MOST_TRIED_OUT:
+        codes = np.arange(2 ** len(array))[:, None] >> np.arange(len(array))
+        return float(np.mean((1.0 - 2.0 * (codes & 1)) @ array >= seen))
+    rng = np.random.default_rng(SEED)
+    signs = rng.integers(0, 2, size=(PERMUTATIONS, len(array)), dtype=np.int8) * 2.0 - 1.0
+    return float((1 + np.count_nonzero(signs @ array >= seen)) / (PERMUTATIONS + 1))

@@ -1,13 +1,11 @@
 """Planners by name: a bundled one (`gold`), or a strategy with its language model (`hugginggpt:chat:URL#MODEL`)."""
 
-from pathlib import Path
-
 from evaluator.planners.bundled import bundled_names, bundled_planner
 from evaluator.planners.driving import StrategyPlanner, UnfitModelError
-from evaluator.planners.language_models.protocol import LanguageModel
-from evaluator.planners.language_models.scripted import ScriptedModel, ScriptError
+from evaluator.planners.language_models.choosing import ModelNameError, language_model
+from evaluator.planners.language_models.scripted import ScriptError
 from evaluator.planners.protocol import Planner
-from evaluator.planners.strategies.registry import MODEL_FORMS, PlannerNameError, split_name, strategies, strategy_of
+from evaluator.planners.strategies.registry import PlannerNameError, split_name, strategies, strategy_of
 from evaluator.suites.model import Suite
 
 
@@ -28,7 +26,7 @@ def planner_named(*, name: str, suite: Suite) -> Planner:
 
 
 def strategy_planner(*, name: str, suite: Suite) -> StrategyPlanner:
-    """The planner `STRATEGY[:MODEL]` for a suite. Its language model loads nothing before it is asked.
+    """The planner `STRATEGY[:MODEL]` for a suite. A language model on this machine is loaded when it is first asked.
 
     Raises:
         PlannerNameError: there is no such strategy or model, or they do not fit each other or the suite.
@@ -36,18 +34,8 @@ def strategy_planner(*, name: str, suite: Suite) -> StrategyPlanner:
     entry = strategy_of(name=name, suite=suite)
     model_name = split_name(name)[1]
     strategy = entry.strategy(with_model=model_name is not None)
-    model = None if model_name is None else _language_model(model_name)
     try:
+        model = None if model_name is None else language_model(model_name)
         return StrategyPlanner(strategy=strategy, model=model, name=name)
-    except UnfitModelError as error:
-        raise PlannerNameError(str(error)) from error
-
-
-def _language_model(name: str) -> LanguageModel:
-    kind, _, place = name.partition(":")
-    try:
-        if kind == "scripted" and place:
-            return ScriptedModel.from_file(Path(place))
-    except ScriptError as error:
-        raise PlannerNameError(str(error)) from error
-    raise PlannerNameError(f"there is no language model {name!r}; models are named {MODEL_FORMS}")
+    except (ModelNameError, ScriptError, UnfitModelError) as error:
+        raise PlannerNameError(str(error).rstrip(".")) from error

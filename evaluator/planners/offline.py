@@ -6,13 +6,19 @@ from functools import cache
 from types import MappingProxyType
 
 from evaluator.planners.bundled import DESCRIPTIONS
+from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.named import planner_named
 from evaluator.planners.protocol import Planner
 from evaluator.planners.strategies.registry import PlannerNameError, strategies
+from evaluator.planners.training.shipped import shipped_folder, shipped_names
 from evaluator.suites.model import Suite
 
 ANCHORS = "Anchors of every board"
 WITHOUT_MODEL = "Strategies without a language model"
+WITH_SHIPPED_MODEL = "Strategies with the language model that comes with PlanArena"
+TRAINED_FOR = frozenset({"openagi"})
+"""Suites whose requests the shipped language models were trained on; strategies made for others are not offered with
+them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +46,7 @@ def offline_planners() -> Mapping[str, OfflinePlanner]:
         for entry in strategies().values()
         if not entry.needs
     ]
+    found += _with_shipped_models()
     return MappingProxyType({planner.name: planner for planner in found})
 
 
@@ -52,3 +59,20 @@ def offline_planner(*, name: str, suite: Suite) -> Planner:
     if name not in offline_planners():
         raise PlannerNameError(f"there is no bundled planner {name!r}; there are: {', '.join(offline_planners())}")
     return planner_named(name=name, suite=suite)
+
+
+def _with_shipped_models() -> list[OfflinePlanner]:
+    """The strategies that a shipped language model was trained for: they generate within a constraint."""
+    entries = [
+        entry
+        for entry in strategies().values()
+        if entry.needs == {Ability.CONSTRAIN} and entry.suites and TRAINED_FOR.issuperset(entry.suites)
+    ]
+    models = [name for name in dict.fromkeys(shipped_names()) if shipped_folder(name).is_dir()]
+    return [
+        OfflinePlanner(
+            name=f"{entry.name}:{model}", group=WITH_SHIPPED_MODEL, description=entry.description, suites=entry.suites
+        )
+        for entry in entries
+        for model in models
+    ]

@@ -14,6 +14,8 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Submissi
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.services import BUNDLED_PLANNERS
+from leaderboard.workers.comparing import Finding
+from leaderboard.workers.models import Verification
 
 
 class PlannerInput(serializers.Serializer[Any]):
@@ -45,7 +47,8 @@ class SubmissionInput(serializers.Serializer[Any]):
     own_worker = serializers.BooleanField(
         required=False,
         default=False,
-        help_text="Only workers with one of your own worker tokens evaluate it. It is then marked and not ranked.",
+        help_text="Only workers with one of your own worker tokens evaluate it. It is then marked, and ranked when a "
+        "worker of this site has run a sample of the tasks again and agrees.",
     )
 
 
@@ -99,7 +102,13 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
     state_label = serializers.CharField(source="get_state_display", read_only=True)
     final = serializers.SerializerMethodField()
     own_worker = serializers.SerializerMethodField(
-        help_text="Whether its owner's own worker measured it. Such results are not ranked."
+        help_text="Whether its owner's own worker measured it. Such results are ranked when they are verified."
+    )
+    verified = serializers.SerializerMethodField(
+        help_text="Of what an own worker measured: whether a worker of this site confirmed a sample. Else null."
+    )
+    verifies = serializers.PrimaryKeyRelatedField(
+        read_only=True, allow_null=True, help_text="The evaluation of which this one runs a sample of tasks again."
     )
     team = serializers.CharField(
         source="submission.team.slug", read_only=True, default=None, allow_null=True, help_text="Slug of its team."
@@ -122,12 +131,15 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
             "id", "submission", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split",
             "samples", "planner", "state", "state_label", "final", "reason", "reason_text", "state_since",
             "tasks_total", "tasks_not_run", "done", "summary", "provenance", "created", "finished",
-            "own_worker", "team", "rerun_of", "reruns", "url",
+            "own_worker", "verified", "verifies", "team", "rerun_of", "reruns", "url",
         ]  # fmt: skip
         read_only_fields = fields
 
     def get_own_worker(self, evaluation: Evaluation) -> bool:
         return hasattr(evaluation, "own_worker_run")
+
+    def get_verified(self, evaluation: Evaluation) -> bool | None:
+        return evaluation.own_worker_run.verified_by_id is not None if self.get_own_worker(evaluation) else None
 
     def get_final(self, evaluation: Evaluation) -> bool:
         return EvaluationState(evaluation.state) in FINAL
@@ -137,6 +149,49 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
         path = reverse("evaluations:detail", kwargs={"evaluation_id": evaluation.pk})
         request = self.context.get("request")
         return path if request is None else request.build_absolute_uri(path)
+
+
+class ComparedTaskOutput(serializers.Serializer[Any]):
+    """One task of a verification's sample."""
+
+    task = serializers.CharField(read_only=True)
+    finding = serializers.ChoiceField(choices=[finding.value for finding in Finding], read_only=True)
+    contradicts = serializers.BooleanField(read_only=True, help_text="Whether it contradicts the owner's results.")
+    own_outcome = serializers.CharField(read_only=True, help_text="What the owner's worker sent.")
+    own_score = serializers.FloatField(read_only=True)
+    outcome = serializers.CharField(read_only=True, help_text="What a worker of this site measured.")
+    score = serializers.FloatField(read_only=True)
+    samples = serializers.IntegerField(read_only=True, help_text="Samples of the same plan that were compared.")
+    differing = serializers.IntegerField(read_only=True, help_text="How many of them scored differently.")
+
+
+class VerificationOutput(serializers.ModelSerializer[Verification]):
+    """A sample of tasks that a worker of this site runs again."""
+
+    evaluation = serializers.UUIDField(source="evaluation_id", read_only=True, help_text="The one that runs them.")
+    state = serializers.CharField(source="evaluation.state", read_only=True)
+    ordered_by = serializers.CharField(
+        source="ordered_by.username", read_only=True, default=None, help_text="Null: it followed from the results."
+    )
+    p_value = serializers.SerializerMethodField(
+        help_text="Of the test whether the owner's scores are better than chance explains; null while it is open."
+    )
+    compared = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Verification
+        fields = [
+            "evaluation", "state", "tasks", "verdict", "detail", "ordered_by", "created", "settled_at", "p_value",
+            "compared",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    def get_p_value(self, verification: Verification) -> float | None:
+        return (verification.comparison or {}).get("p_value")
+
+    @extend_schema_field(ComparedTaskOutput(many=True))
+    def get_compared(self, verification: Verification) -> list[dict[str, Any]]:
+        return (verification.comparison or {}).get("tasks", [])
 
 
 class SubmissionOutput(serializers.ModelSerializer[Submission]):

@@ -23,6 +23,8 @@ urlpatterns = [
     path(f"{_EVALUATION}accept/", views.AcceptView.as_view(), name="accept"),
     path(f"{_EVALUATION}cancel/", views.CancelView.as_view(), name="cancel"),
     path(f"{_EVALUATION}rerun/", views.RerunView.as_view(), name="rerun"),
+    path(f"{_EVALUATION}verify/", views.VerifyView.as_view(), name="verify"),
+    path(f"{_EVALUATION}verifications/", views.VerificationsView.as_view(), name="verifications"),
     path("quota/", views.QuotaView.as_view(), name="quota"),
     path("suites/", views.SuitesView.as_view(), name="suites"),
     path("suites/<slug:slug>/tasks/", views.TasksView.as_view(), name="tasks"),
@@ -48,5 +50,6 @@ urlpatterns = [
     path(f"{_ATTEMPT}results/", worker.ResultsView.as_view(), name="deliver"),
     path(f"{_ATTEMPT}log/", worker.LogView.as_view(), name="deliver-log"),
     path(f"{_ATTEMPT}complete/", worker.CompleteView.as_view(), name="complete"),
+    path(f"{_ATTEMPT}finish/", worker.FinishView.as_view(), name="finish"),
     path(f"{_ATTEMPT}fail/", worker.FailView.as_view(), name="fail"),
 ]

@@ -38,6 +38,8 @@ from leaderboard.evaluations.rerunning import rerun
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.services import PlannerData
 from leaderboard.quotas.services import quotas_of, quotas_of_teams
+from leaderboard.workers import verification
+from leaderboard.workers.models import Verification
 from leaderboard.workers.own import submit_for_own_worker
 
 _CONFLICT = OpenApiResponse(OpenApiTypes.OBJECT, description="The evaluation's state does not allow this now.")
@@ -121,7 +123,7 @@ def _nested(error: FieldErrors) -> dict[str, Any]:
 
 def _submissions() -> QuerySet[Submission]:
     return Submission.objects.select_related("planner__owner", "submitted_by", "team").prefetch_related(
-        Prefetch("evaluations", queryset=_evaluations())
+        Prefetch("evaluations", queryset=_evaluations().filter(verifies=None))
     )
 
 
@@ -143,12 +145,12 @@ class SubmissionView(generics.RetrieveAPIView[Submission]):
     ]
 )
 class EvaluationsView(generics.ListAPIView[Evaluation]):
-    """All evaluations, newest first."""
+    """All evaluations, newest first. Verifications are listed with what they verify."""
 
     serializer_class = shapes.EvaluationOutput
 
     def get_queryset(self) -> QuerySet[Evaluation]:
-        found = _evaluations()
+        found = _evaluations().filter(verifies=None)
         if suite := self.request.query_params.get("suite"):
             found = found.filter(suite__slug=_choice("suite", suite, list(_suite_slugs())))
         if state := self.request.query_params.get("state"):
@@ -286,6 +288,34 @@ class RerunView(APIView):
         evaluation = get_object_or_404(_evaluations(), pk=evaluation_id)
         self.check_object_permissions(request, evaluation)
         return _submitted(request=request, asked=None, submit=lambda: rerun(evaluation, by=request.user))
+
+
+class MayActOrIsStaff(MayAct):
+    """The caller may act on the evaluation, or is of the staff."""
+
+    def has_object_permission(self, request: Request, view: Any, obj: Evaluation) -> bool:
+        return bool(request.user.is_staff) or super().has_object_permission(request, view, obj)
+
+
+class VerifyView(_ActionView):
+    """Have a sample of the tasks run again by a worker of this site: for what one's own worker measured, where this
+    could not be done before. Staff may order it at any time."""
+
+    permission_classes = [IsAuthenticated, MayActOrIsStaff]
+
+    def act(self, evaluation: Evaluation) -> None:
+        verification.order(user=self.request.user, evaluation=evaluation)
+
+
+class VerificationsView(generics.ListAPIView[Verification]):
+    """The verifications of an evaluation, newest first, with what was compared."""
+
+    serializer_class = shapes.VerificationOutput
+
+    def get_queryset(self) -> QuerySet[Verification]:
+        evaluation = get_object_or_404(Evaluation, pk=self.kwargs["evaluation_id"])
+        found = Verification.objects.filter(evaluation__verifies=evaluation)
+        return found.select_related("evaluation", "ordered_by").order_by("-created", "-pk")
 
 
 class QuotaView(APIView):

@@ -66,7 +66,7 @@ def all_content(
     if (kept := _all.get(key)) is not None:
         return kept
     evaluations = ranked_evaluations(suite=suite, conditions=conditions).select_related(
-        "submission__planner__owner", "submission__team"
+        "submission__planner__owner", "submission__team", "own_worker_run"
     )
     metric = primary_metric(suite)
     ranked = rank_entries(

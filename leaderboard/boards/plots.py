@@ -16,6 +16,8 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 16, 18, 52
 _LOG_FROM = 30.0
 """If the largest x is so many times the smallest, the axis is logarithmic."""
 
+_CROWDED = 300
+
 
 class Tick(NamedTuple):
     """A mark on an axis."""
@@ -45,7 +47,9 @@ class Plot(NamedTuple):
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     dots: str
-    """Path of all points that are not named."""
+    """Path of all points."""
+    is_crowded: bool
+    """Whether there are so many points that each is drawn small."""
     line: str
     """Path through the named points, as steps."""
     points: tuple[Point, ...]
@@ -176,7 +180,8 @@ def _round_step(rough: float) -> float:
 
 
 def _time_ticks(x: _Axis) -> tuple[Tick, ...]:
-    layout = "%H:%M" if x.end - x.start < 86_400 else "%Y-%m-%d"
+    days = (x.end - x.start) / 86_400
+    layout = "%H:%M" if days < 1 else "%d %b %H:%M" if days < 4 else "%Y-%m-%d"
     found = []
     for number in range(4):
         value = x.start + (x.end - x.start) * number / 3
@@ -210,6 +215,7 @@ def _plot(
         x_ticks=x_ticks,
         y_ticks=tuple(Tick(_number(y.at(value)), f"{value:.1f}") for value in _tenths_between(low, high)),
         dots="".join(f"M{_number(x.at(sample.x))} {_number(y.at(sample.y))}h0" for sample in samples),
+        is_crowded=len(samples) > _CROWDED,
         line=_steps(placed, until=until),
         points=tuple(
             Point(_number(left), _number(top), f"{_name(sample)}: {sample.y:.3f}, {x_words(sample.x)}", _id(sample))

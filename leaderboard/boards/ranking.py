@@ -15,7 +15,8 @@ A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": 
 `rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. `rank_low` and
 `rank_high` are the ranks that the 95 % intervals leave open: a row certainly lies behind another only if the other's
 interval is wholly better. All three are null for a row without the primary metric; such rows come last.
-A metric that no task measured is left out of `metrics`, or null.
+A metric that no task measured is left out of `metrics`, or null. `"run_by_owner": true` stands in the rows, and only in
+those, that the planner's owner measured with a worker of their own and a worker of this site has verified.
 """
 
 from bisect import bisect_left, bisect_right
@@ -49,6 +50,8 @@ class Entry(NamedTuple):
     samples: int
     team: str = ""
     """Name of the team that it was submitted for, if it was for one."""
+    run_by_owner: bool = False
+    """Measured by its owner's own worker, and verified."""
     strategy: str = ""
     """The bundled strategy, perhaps with its model after a colon; empty if it is not known."""
     usage: Mapping[str, float] = MappingProxyType({})
@@ -127,6 +130,7 @@ def to_row(ranked: RankedEntry) -> dict[str, Any]:
         "outcomes": dict(entry.outcomes),
         # Left out where there is none, so that boards without teams keep their digests.
         **({"team": entry.team} if entry.team else {}),
+        **({"run_by_owner": True} if entry.run_by_owner else {}),
         **_known(entry),
     }
 

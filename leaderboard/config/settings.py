@@ -134,6 +134,8 @@ DATABASES["default"]["OPTIONS"]["pool"] = {
     "max_size": env.integer("PLANARENA_DB_POOL", default=10, least=1),
     "timeout": 15,
 }
+WORKER_CALLS_AT_ONCE = max(1, DATABASES["default"]["OPTIONS"]["pool"]["max_size"] // 2)
+"""How many calls of workers a web process answers at the same time: the other connections are left to readers."""
 # No ATOMIC_REQUESTS: it forbids async views, and the worker's calls need transactions shorter than a request.
 # Transactions are explicit, in the services.
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -242,6 +244,9 @@ elif CELERY_BROKER_URL.startswith(("redis:", "rediss:")):
         "socket_keepalive": True,
         "health_check_interval": 30,
     }
+# Celery's own way is to end the whole pool of connections before and after each task, so that each begins with a new
+# connection and its empty caches: half of what the queue cost PostgreSQL. What `celery.py` does in its place is enough.
+CELERY_DB_REUSE_MAX = 2**62
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TIME_LIMIT = 120
 CELERY_TASK_SOFT_TIME_LIMIT = 108
@@ -306,6 +311,8 @@ CANARY_TASKS = env.integer("PLANARENA_CANARY_TASKS", default=1, least=0)
 """Tasks of a planner behind HTTP that run before the others, to see that it answers at all; 0: none."""
 FAIR_SHARE_SECONDS = env.integer("PLANARENA_FAIR_SHARE_SECONDS", default=600, least=0)
 """Leases of so long ago still count towards a user's share of the workers."""
+VERIFY_TASKS = env.integer("PLANARENA_VERIFY_TASKS", default=20, least=1)
+"""Tasks of an evaluation on its owner's own worker that a worker of the operator's runs again before it is ranked."""
 SHARD_TRIES = env.integer("PLANARENA_SHARD_TRIES", default=5, least=1)
 LEASE_SECONDS = env.integer("PLANARENA_LEASE_SECONDS", default=60, least=3)
 QUOTA_PER_SUITE_AND_DAY = env.integer("PLANARENA_QUOTA_PER_SUITE_AND_DAY", default=0 if DEMO else 50, least=0)

@@ -69,6 +69,9 @@ class Evaluation(models.Model):
     """A submission on one suite, under one profile, split and number of samples."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    verifies = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="verifications")
+    """The evaluation of which this one runs a sample of tasks again (`workers/verification.py`). Null: an evaluation
+    that was submitted, which is what lists and boards are about."""
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="evaluations")
     suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="evaluations")
     profile = models.CharField(max_length=40)
@@ -107,7 +110,16 @@ class Evaluation(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["submission", "suite"], name="one_evaluation_per_submission_and_suite"),
+            models.UniqueConstraint(
+                fields=["submission", "suite"],
+                condition=models.Q(verifies=None),
+                name="one_evaluation_per_submission_and_suite",
+            ),
+            models.UniqueConstraint(
+                fields=["verifies"],
+                condition=~models.Q(state__in=["completed", "failed", "cancelled"]),
+                name="one_verification_at_a_time",
+            ),
             models.CheckConstraint(
                 condition=~models.Q(state="completed") | models.Q(summary__isnull=False),
                 name="a_completed_evaluation_has_a_summary",
@@ -174,6 +186,10 @@ class Attempt(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     shard = models.ForeignKey(Shard, on_delete=models.CASCADE, related_name="attempts")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
+    )
+    """Whose evaluation it is. It stands here too, because each lease counts what each user has had."""
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=20, choices=AttemptState, default=AttemptState.LIVE)
     worker = models.CharField(max_length=120)
@@ -187,6 +203,7 @@ class Attempt(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["shard", "number"], name="attempts_are_numbered"),
+            models.UniqueConstraint(fields=["token_hash"], name="a_token_is_good_for_one_attempt"),
             models.UniqueConstraint(
                 fields=["shard"], condition=models.Q(state="live"), name="one_live_attempt_per_shard"
             ),
@@ -194,7 +211,11 @@ class Attempt(models.Model):
                 condition=models.Q(state__in=AttemptState.values), name="an_attempt_has_a_known_state"
             ),
         ]
-        indexes = [models.Index(fields=["shard", "state"]), models.Index(fields=["leased_at"])]
+        indexes = [
+            models.Index(fields=["shard", "state"]),
+            models.Index(fields=["leased_at"], include=["user"], name="leases_by_time_and_user"),
+            models.Index(fields=["user"], condition=models.Q(state="live"), name="live_leases_by_user"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.shard}#{self.number}"

@@ -19,20 +19,47 @@ BY_WEBHOOK = BY_MAIL | {EvaluationState.COMPLETED, EvaluationState.CANCELLED}
 
 
 def tell_owner(evaluation_id: UUID) -> None:
-    """Write the messages that an evaluation's new state calls for, within the transaction that brought it there."""
-    related = Evaluation.objects.select_related("suite", "submission__planner", "submission__submitted_by")
-    evaluation = related.get(pk=evaluation_id)
-    owner = evaluation.submission.submitted_by
-    if evaluation.state in BY_MAIL and owner.email and settings.MAIL_OWNERS:
-        enqueue(kind=Kind.MAIL, payload=_mail(evaluation=evaluation, to=owner.email))
+    """Write the messages that an evaluation's new state calls for, within the transaction that brought it there.
+
+    Of a verification nobody is told: `tell_verdict` tells of what it comes to.
+    """
+    evaluation = _read(evaluation_id)
+    if evaluation.verifies_id is not None:
+        return
+    if evaluation.state in BY_MAIL:
+        waits = evaluation.state == EvaluationState.ON_HOLD
+        _send_mail(evaluation=evaluation, happened="waits for you" if waits else "failed")
     if evaluation.state in BY_WEBHOOK:
-        for webhook in Webhook.objects.filter(owner=owner, active=True).order_by("pk"):
-            enqueue(kind=Kind.WEBHOOK, payload={"webhook": str(webhook.pk), "event": _event(evaluation)})
+        _call_webhooks(evaluation)
 
 
-def _mail(*, evaluation: Evaluation, to: str) -> dict[str, str]:
+def tell_verdict(*, evaluation_id: UUID, agrees: bool) -> None:
+    """Write the messages about a verification of this evaluation, within the transaction of its verdict."""
+    evaluation = _read(evaluation_id)
+    if not agrees:
+        _send_mail(evaluation=evaluation, happened="was not verified")
+    _call_webhooks(evaluation)
+
+
+def _read(evaluation_id: UUID) -> Evaluation:
+    related = Evaluation.objects.select_related("suite", "submission__planner", "submission__submitted_by")
+    return related.get(pk=evaluation_id)
+
+
+def _send_mail(*, evaluation: Evaluation, happened: str) -> None:
+    to = evaluation.submission.submitted_by.email
+    if to and settings.MAIL_OWNERS:
+        enqueue(kind=Kind.MAIL, payload=_mail(evaluation=evaluation, to=to, happened=happened))
+
+
+def _call_webhooks(evaluation: Evaluation) -> None:
+    owner = evaluation.submission.submitted_by
+    for webhook in Webhook.objects.filter(owner=owner, active=True).order_by("pk"):
+        enqueue(kind=Kind.WEBHOOK, payload={"webhook": str(webhook.pk), "event": _event(evaluation)})
+
+
+def _mail(*, evaluation: Evaluation, to: str, happened: str) -> dict[str, str]:
     what = f"{evaluation.submission.planner.name} on {evaluation.suite.title}"
-    happened = "waits for you" if evaluation.state == EvaluationState.ON_HOLD else "failed"
     # A subject is one line; names are printable, titles come from the library.
     subject = " ".join(f"PlanArena: {what} {happened}".split())
     lines = [f"Your evaluation of {what} {happened}.", "", evaluation.reason_text]

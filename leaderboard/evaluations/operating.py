@@ -1,7 +1,7 @@
 """What only operators do with evaluations: have them queued again, and say which goes first."""
 
 from django.db import transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
@@ -33,7 +33,7 @@ def requeue(evaluation: Evaluation, *, by: User | None = None) -> int:
         live = Attempt.objects.filter(shard__evaluation=current, state=AttemptState.LIVE).order_by("pk")
         taken = sum(lose(attempt_id=attempt.pk, detail="an operator had its tasks leased again") for attempt in live)
         waiting = Shard.objects.filter(evaluation=current, state=ShardState.PENDING)
-        waiting.update(available_at=timezone.now())
+        waiting.update(available_at=Now())
         record(
             by=by,
             action=Action.REQUEUED,

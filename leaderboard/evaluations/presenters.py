@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.db.models import FilteredRelation, Q
+from django.db.models import FilteredRelation, Q, QuerySet
 
 from evaluator.metrics.aggregate import SIZES
 from evaluator.metrics.planning import LOWER_IS_BETTER
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.indicators import Breakdown, breakdown, counted_values
-from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard
 from leaderboard.evaluations.task_filters import PENDING, YES_NO, FailureGroup, Selection, TaskRow, failures, select
 
 TASKS_PER_PAGE = 50
@@ -112,9 +112,9 @@ def _breakdowns(rows: Sequence[TaskRow]) -> tuple[Breakdown, ...]:
 
 
 def task_rows(evaluation: Evaluation) -> list[TaskRow]:
-    """Every task of the suite with its result in this evaluation, if there is one yet."""
+    """Every task of the suite, or of a verification's sample, with its result in this evaluation, if there is one."""
     tasks = (
-        Task.objects.filter(suite=evaluation.suite_id)
+        tasks_of(evaluation)
         .annotate(result=FilteredRelation("results", condition=Q(results__evaluation=evaluation.pk)))
         .order_by("position")
         .values_list(
@@ -134,6 +134,15 @@ def task_rows(evaluation: Evaluation) -> list[TaskRow]:
         )
     )
     return [_task_row(*values) for values in tasks]
+
+
+def tasks_of(evaluation: Evaluation) -> QuerySet[Task]:
+    """The tasks that an evaluation is about: a verification runs a sample of the suite's."""
+    tasks = Task.objects.filter(suite=evaluation.suite_id)
+    if evaluation.verifies_id is None:
+        return tasks
+    shards = Shard.objects.filter(evaluation=evaluation).values_list("task_keys", flat=True)
+    return tasks.filter(key__in=[key for keys in shards for key in keys])
 
 
 def _task_row(

@@ -45,6 +45,26 @@ class EvaluationReason(models.TextChoices):
         "not_verified",
         "Completed on its owner's own worker. It is not ranked, since no worker of this site has verified the results.",
     )
+    AWAITING_VERIFICATION = (
+        "awaiting_verification",
+        "Completed on its owner's own worker. A worker of this site runs {count} of its tasks again; the evaluation is "
+        "ranked if the results agree.",
+    )
+    VERIFIED = ("verified", "Completed on its owner's own worker, verified and published: {detail}")
+    VERIFICATION_FAILED = (
+        "verification_failed",
+        "Completed on its owner's own worker and not ranked, since the verification did not confirm it: {detail}",
+    )
+    NOT_VERIFIABLE = (
+        "not_verifiable",
+        "Completed on its owner's own worker and not ranked: it could not be verified because {detail} Its owner can "
+        "ask for it again.",
+    )
+    RUN_AGAIN = "run_again", "The sampled tasks were run again."
+    NOT_RUN_AGAIN = (
+        "not_run_again",
+        "{count} of {total} tasks could not be run again, for reasons that are not the planner's: {detail}",
+    )
     CANCELLED_BY_OWNER = "cancelled_by_owner", "Cancelled by {who}."
     ABANDONED = "abandoned", "Cancelled: its owner did not resume or accept its failed tasks within {days} days."
     NO_WORKER = "no_worker", "Failed: no worker took its tasks within {hours} hours. Please submit again."

@@ -17,6 +17,7 @@ from leaderboard.accounts.teams import teams_of
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.catalog.models import Suite, Task
+from leaderboard.clock import database_now
 from leaderboard.evaluations import canary, transitions
 from leaderboard.evaluations.acting import in_words
 from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
@@ -143,7 +144,7 @@ def _find_team(*, user: User, slug: str) -> tuple[Team | None, dict[str, list[st
 
 def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
     suite, conditions, not_run = entrance
-    now = timezone.now()
+    now = database_now()
     tasks = list(Task.objects.filter(suite=suite).order_by("position"))
     shards, leasable = canary.split(
         planner=submission.planner,
@@ -180,7 +181,7 @@ def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
 
 
 def _add_shards(*, evaluation: Evaluation, shards: Sequence[list[str]]) -> None:
-    now = timezone.now()
+    now = database_now()
     first = Shard.objects.filter(evaluation=evaluation).count()
     Shard.objects.bulk_create(
         Shard(
@@ -288,6 +289,8 @@ def _note(
 
 def _locked(evaluation: Evaluation, *, wanted: EvaluationState | None, verb: str) -> Evaluation:
     current = Evaluation.objects.select_for_update().get(pk=evaluation.pk)
+    if current.verifies_id is not None:
+        raise NotPossibleError(f"This is the verification of evaluation {current.verifies_id}; it cannot be {verb}.")
     allowed = transitions.CANCELLABLE if wanted is None else {wanted}
     if current.state not in allowed:
         needed = "has not ended" if wanted is None else f"is {wanted.label.lower()!r}"

@@ -10,9 +10,8 @@ from django.utils import timezone
 
 from evaluator.records import Outcome, Reason
 from gpu_jobs.launchers import Launcher, LaunchError, LaunchGivenUpError
-from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
-from leaderboard.evaluations import canary
+from leaderboard.evaluations import canary, publishing
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.leases import cancel_attempts, lock_evaluation, lose, remaining_tasks
 from leaderboard.evaluations.library import TaskOutcome, library
@@ -21,6 +20,7 @@ from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain, move_shard
 from leaderboard.evaluations.transitions import DEADLINES
 from leaderboard.evaluations.usage import usage_of
+from leaderboard.workers import verification
 from leaderboard.workers.own import runs_on_own_worker
 
 logger = logging.getLogger(__name__)
@@ -42,8 +42,7 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
     is killed between the two lines leaves nothing behind that the next step does not find."""
     state = EvaluationState(evaluation.state)
     if runs_on_own_worker(evaluation.pk):
-        if state == EvaluationState.LAUNCHING:
-            explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.WAITING_FOR_OWN_WORKER)
+        _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_OWN_WORKER)
         return False
     try:
         handle = launching.ensure(evaluation_id=str(evaluation.pk))
@@ -56,9 +55,14 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
         return False
     if handle != evaluation.launch_handle:
         Evaluation.objects.filter(pk=evaluation.pk, attempt=evaluation.attempt).update(launch_handle=handle)
-    if state == EvaluationState.LAUNCHING:
-        explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.WAITING_FOR_WORKER)
+    _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_WORKER)
     return False
+
+
+def _say_what_it_waits_for(evaluation: Evaluation, reason: EvaluationReason) -> None:
+    # Each sweep comes here with each evaluation that waits: what is said already needs no transaction.
+    if evaluation.state == EvaluationState.LAUNCHING and evaluation.reason != reason:
+        explain(evaluation_id=evaluation.pk, source=EvaluationState.LAUNCHING, reason=reason)
 
 
 def _give_up_launching(*, evaluation: Evaluation, why: str) -> bool:
@@ -124,16 +128,23 @@ def aggregate(evaluation: Evaluation) -> bool:
 
 
 def summarise(evaluation: Evaluation) -> bool:
-    """aggregating -> completed, published in the same transaction; or -> on_hold if tasks are `infra_fault`."""
+    """aggregating -> completed, published in the same transaction by this process or by another one that publishes, or
+    sent to verification; or -> on_hold if tasks are `infra_fault`, of a verification -> failed."""
     results = list(evaluation.results.select_related("task").order_by("task__position"))
-    if faults := sum(result.outcome == Outcome.INFRA_FAULT for result in results):
+    if faults := [result for result in results if result.outcome == Outcome.INFRA_FAULT]:
+        # Nobody resumes a verification: another one is asked for.
+        again = evaluation.verifies_id is not None
         return advance(
             evaluation_id=evaluation.pk,
             source=EvaluationState.AGGREGATING,
             attempt=evaluation.attempt,
-            target=EvaluationState.ON_HOLD,
-            reason=EvaluationReason.INFRA_FAULTS,
-            facts={"count": faults, "total": evaluation.tasks_total},
+            target=EvaluationState.FAILED if again else EvaluationState.ON_HOLD,
+            reason=EvaluationReason.NOT_RUN_AGAIN if again else EvaluationReason.INFRA_FAULTS,
+            facts={
+                "count": len(faults),
+                "total": evaluation.tasks_total,
+                "detail": faults[0].reason_text[:1000],
+            },
         )
     try:
         return _complete(evaluation=evaluation, results=results)
@@ -167,18 +178,37 @@ def _complete(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
     )
     summary = {**summary, "usage": usage_of(results)}
     own = runs_on_own_worker(evaluation.pk)
+    if not own and evaluation.verifies_id is None:
+        if not publishing.make_ready(evaluation=evaluation, summary=summary):
+            return False
+        publishing.publish_ready(evaluation)
+        return Evaluation.objects.filter(pk=evaluation.pk, state=EvaluationState.COMPLETED).exists()
+    sample = verification.draw(evaluation=evaluation, results=results) if own else ()
     with transaction.atomic():
         done = advance(
             evaluation_id=evaluation.pk,
             source=EvaluationState.AGGREGATING,
             attempt=evaluation.attempt,
             target=EvaluationState.COMPLETED,
-            reason=EvaluationReason.NOT_VERIFIED if own else EvaluationReason.PUBLISHED,
+            reason=_reason_of_end(evaluation=evaluation, sample=sample),
+            facts={"count": len(sample)},
             summary=summary,
         )
-        if done and not own:
-            publish(Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation.pk))
+        if done and sample:
+            verification.begin(evaluation=evaluation, tasks=sample)
     return done
+
+
+def _reason_of_end(*, evaluation: Evaluation, sample: Sequence[str]) -> EvaluationReason:
+    """Why an evaluation has ended that is not published now. `sample`: the tasks to be run again."""
+    if evaluation.verifies_id is not None:
+        return EvaluationReason.RUN_AGAIN
+    return EvaluationReason.AWAITING_VERIFICATION if sample else EvaluationReason.NOT_VERIFIED
+
+
+def settle_verification(evaluation: Evaluation) -> bool:
+    """Compare what a verification measured, or say why it measured nothing."""
+    return verification.settle(evaluation.pk)
 
 
 def fail_overdue(evaluation: Evaluation) -> bool:

@@ -12,17 +12,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from leaderboard.catalog.models import Task
 from leaderboard.evaluations import rerunning, services, transitions
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.library import NOT_READY, NotReadyError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.evaluations.presenters import evaluation_page
+from leaderboard.evaluations.presenters import evaluation_page, tasks_of
 from leaderboard.evaluations.task_filters import PENDING
 from leaderboard.evaluations.task_presenters import task_page
 from leaderboard.field_errors import FieldErrors
 from leaderboard.quotas.services import QuotaExceededError
+from leaderboard.workers import verification
 from leaderboard.workers.logs import may_read, tail
+from leaderboard.workers.verification_presenters import verification_panel
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +72,14 @@ RERUN = Action(
     tone="",
     button="primary",
 )
+VERIFY = Action(
+    url="evaluations:verify",
+    label="Verify",
+    sentence="A worker of this site runs a sample of the tasks again. If the results agree, the evaluation is ranked.",
+    confirm="Have it verified",
+    tone="",
+    button="primary",
+)
 
 
 @require_safe
@@ -82,8 +91,12 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
         "is_owner": request.user.pk == evaluation.submission.planner.owner_id,
-        "actions": allowed_actions(evaluation) if acts else (),
-        "reruns": Evaluation.objects.filter(submission__rerun_of=evaluation).order_by("created"),
+        "actions": (
+            *(allowed_actions(evaluation) if acts else ()),
+            *_verifying(request=request, evaluation=evaluation),
+        ),
+        "reruns": Evaluation.objects.filter(submission__rerun_of=evaluation, verifies=None).order_by("created"),
+        "verification": verification_panel(evaluation),
         "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
     }
     return render(request, "evaluations/detail.html", context)
@@ -93,12 +106,12 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
     """One task of an evaluation: plan, problems, samples."""
     evaluation = _evaluation(evaluation_id)
-    found = get_object_or_404(Task.objects.select_related("suite"), suite=evaluation.suite_id, key=key)
+    found = get_object_or_404(tasks_of(evaluation).select_related("suite"), key=key)
     result = TaskResult.objects.filter(evaluation=evaluation, task=found).first()
     neighbours: dict[int, str] = dict(
-        Task.objects.filter(
-            suite=evaluation.suite_id, position__in=[found.position - 1, found.position + 1]
-        ).values_list("position", "key")
+        tasks_of(evaluation)
+        .filter(position__in=[found.position - 1, found.position + 1])
+        .values_list("position", "key")
     )
     context = {
         **_names(evaluation),
@@ -156,9 +169,32 @@ def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     return redirect("evaluations:detail", evaluation_id=evaluation.pk)
 
 
+@require_POST
+@login_required
+def verify(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """Have a worker of this site run a sample of the tasks again."""
+    return _act(
+        request=request,
+        evaluation_id=evaluation_id,
+        do=lambda evaluation, by: verification.order(user=by, evaluation=evaluation),
+        said="A sample of the tasks is run again.",
+        staff_may=True,
+    )
+
+
+def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[Action, ...]:
+    """The action of asking for a verification, if this reader may."""
+    concerned = request.user.is_staff or may_act(user=request.user, submission=evaluation.submission)
+    if not concerned or not hasattr(evaluation, "own_worker_run"):
+        return ()
+    return () if verification.why_not(user=request.user, evaluation=evaluation) else (VERIFY,)
+
+
 def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
     """What the owner may do in the evaluation's present state."""
     actions: tuple[Action, ...] = ()
+    if evaluation.verifies_id is not None:
+        return actions
     if evaluation.state == EvaluationState.ON_HOLD:
         actions += (RESUME, ACCEPT)
     if evaluation.state in transitions.CANCELLABLE:
@@ -168,8 +204,10 @@ def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
     return actions
 
 
-def _act(*, request: HttpRequest, evaluation_id: UUID, do: Callable[..., Any], said: str) -> HttpResponse:
-    evaluation = _actable(request=request, evaluation_id=evaluation_id)
+def _act(
+    *, request: HttpRequest, evaluation_id: UUID, do: Callable[..., Any], said: str, staff_may: bool = False
+) -> HttpResponse:
+    evaluation = _actable(request=request, evaluation_id=evaluation_id, staff_may=staff_may)
     try:
         do(evaluation, by=request.user)
     except services.NotPossibleError as error:
@@ -186,9 +224,9 @@ def _evaluation(evaluation_id: UUID) -> Evaluation:
     return get_object_or_404(related, pk=evaluation_id)
 
 
-def _actable(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
+def _actable(*, request: HttpRequest, evaluation_id: UUID, staff_may: bool = False) -> Evaluation:
     evaluation = _evaluation(evaluation_id)
-    if not may_act(user=request.user, submission=evaluation.submission):
+    if not may_act(user=request.user, submission=evaluation.submission) and not (staff_may and request.user.is_staff):
         raise PermissionDenied
     return evaluation
 

@@ -49,7 +49,7 @@ def submit(request: HttpRequest) -> HttpResponse:
             status = 429
         else:
             messages.success(request, "Submitted. This page follows the evaluation.")
-            first = submission.evaluations.order_by("created").values_list("pk", flat=True)[0]
+            first = submission.evaluations.filter(verifies=None).order_by("created").values_list("pk", flat=True)[0]
             return redirect("evaluations:detail", evaluation_id=first)
     if form.errors and status == 200:
         status = 400
@@ -67,10 +67,11 @@ def submit(request: HttpRequest) -> HttpResponse:
 @login_required
 def submissions(request: HttpRequest) -> HttpResponse:
     """The reader's own submissions and those of their teams, the newest first."""
+    submitted = Evaluation.objects.filter(verifies=None)
     own = (
         Submission.objects.filter(acted_on_by(request.user))
         .select_related("planner", "submitted_by", "team")
-        .prefetch_related(Prefetch("evaluations", Evaluation.objects.select_related("suite").order_by("created")))
+        .prefetch_related(Prefetch("evaluations", submitted.select_related("suite").order_by("created")))
         .order_by("-created")
     )
     page = Paginator(own, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page"))

@@ -69,12 +69,63 @@ class AttemptToken(models.Model):
         return f"{self.attempt_id} with {self.token_id}"
 
 
+class VerificationVerdict(models.TextChoices):
+    """What a verification came to."""
+
+    OPEN = "open", "Under way"
+    AGREES = "agrees", "Agrees"
+    DISAGREES = "disagrees", "Does not agree"
+    UNDECIDED = "undecided", "Needs more tasks"
+    """The owner's scores lean to the better side: another verification, of more tasks, has followed."""
+    IMPOSSIBLE = "impossible", "Could not be carried out"
+    """Tasks could not be run again for reasons that are not the planner's: nothing was compared."""
+
+
+class Verification(models.Model):
+    """A random sample of the tasks of an evaluation that its owner ran, run again by a worker of the operator's."""
+
+    evaluation = models.OneToOneField(
+        Evaluation, on_delete=models.CASCADE, primary_key=True, related_name="verification"
+    )
+    """The further evaluation that runs the sample; it `verifies` the owner's."""
+    tasks = models.JSONField()
+    """Keys of the sampled tasks, in the suite's order."""
+    ordered_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    """Who asked for it; null for the one that follows from the evaluation's end."""
+    verdict = models.CharField(max_length=20, choices=VerificationVerdict, default=VerificationVerdict.OPEN)
+    detail = models.TextField(blank=True)
+    """The verdict as a sentence."""
+    comparison = models.JSONField(null=True)
+    """`{"tasks": [{"task", "finding", "contradicts", "own_outcome", "own_score", "outcome", "score", "samples",
+    "differing"}], "p_value": float}` (`comparing.py`); null where nothing was compared."""
+    created = models.DateTimeField(auto_now_add=True)
+    settled_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(verdict="open", settled_at=None)
+                | ~models.Q(verdict="open") & models.Q(settled_at__isnull=False),
+                name="a_settled_verification_has_a_verdict",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(verdict__in=VerificationVerdict.values), name="a_verification_has_a_known_verdict"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.evaluation_id}: {self.verdict}"
+
+
 class OwnWorkerRun(models.Model):
-    """Marks an evaluation that its owner runs on their own worker: nobody else leases it, and it is not ranked."""
+    """Marks an evaluation that its owner runs on their own worker: nobody else leases it, and it is not ranked unless
+    a verification agrees."""
 
     evaluation = models.OneToOneField(
         Evaluation, on_delete=models.CASCADE, primary_key=True, related_name="own_worker_run"
     )
+    verified_by = models.OneToOneField(Verification, on_delete=models.RESTRICT, null=True, related_name="+")
+    """The verification that agreed: from then on the evaluation is ranked."""
     created = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

@@ -26,7 +26,7 @@ from tests.crash.effects import ROOT, Point, arm, is_armed
 from tests.crash.roles import FACTS, Run
 
 FINAL = frozenset({"completed", "failed", "cancelled"})
-_KEPT_UP = ("web", "celery")
+_KEPT_UP = ("web", "celery", "own_worker")
 
 
 class Zygote:
@@ -74,6 +74,8 @@ class Ground:
     postgres_url: str
     template: str
     tokens: list[str]
+    worker_token: str
+    """Of the first person's own worker."""
     suite: str
 
     def database(self, name: str) -> dict[str, Any]:
@@ -158,7 +160,8 @@ class Site:
 
     def ended(self) -> bool:
         states = self.states()
-        return bool(states) and all(state in FINAL for state in states)
+        open_verdicts = self.query("SELECT 1 FROM workers_verification WHERE verdict = 'open'")
+        return bool(states) and all(state in FINAL for state in states) and not open_verdicts
 
     def wait_for_web(self) -> None:
         wait_until(self._answers, what="the site answers")
@@ -170,11 +173,11 @@ class Site:
         except httpx.TransportError:
             return False
 
-    def submit(self, *, name: str = "planner", person: int = 0) -> None:
+    def submit(self, *, name: str = "planner", person: int = 0, own_worker: bool = False) -> None:
         """Submit as a careful person does: if no answer comes, look whether it is there before doing it again."""
         headers = {"Authorization": f"Bearer {self.ground.tokens[person]}"}
         planner = {"name": name, "kind": "bundled", "bundled_name": "gold"}
-        body = {"planner": planner, "suites": [self.ground.suite]}
+        body = {"planner": planner, "suites": [self.ground.suite], "own_worker": own_worker}
         for _ in range(5):
             self.wait_for_web()
             try:
@@ -241,7 +244,10 @@ def site(*, ground: Ground, broker: str = "filesystem://localhost//", **options:
     name = folder.name.replace("-", "_").lower()
     with psycopg.connect(ground.postgres_url, autocommit=True) as server:
         server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{ground.template}"')  # type: ignore[arg-type]
-    run = Run(folder=folder, database=ground.database(name), broker=broker, port=free_port(), **options)
+    extra = {"OWN_WORKER_TOKEN": ground.worker_token, **options.pop("extra", {})}
+    run = Run(
+        folder=folder, database=ground.database(name), broker=broker, port=free_port(), extra=extra, **options
+    )  # fmt: skip
     run.save()
     made = Site(ground=ground, run=run)
     try:
@@ -268,14 +274,14 @@ def with_template(*, zygote: Zygote, postgres_url: str) -> Ground:
     template = f"crash_template_{os.getpid()}"
     with psycopg.connect(postgres_url, autocommit=True) as server:
         server.execute(f'CREATE DATABASE "{template}"')  # type: ignore[arg-type]
-    bare = Ground(zygote=zygote, postgres_url=postgres_url, template=template, tokens=[], suite="")
+    bare = Ground(zygote=zygote, postgres_url=postgres_url, template=template, tokens=[], worker_token="", suite="")
     with tempfile.TemporaryDirectory(prefix="crash-template-") as name:
         folder = Path(name)
         Run(folder=folder, database=bare.database(template), broker="memory://", port=0).save()
         zygote.play(role="prepare", folder=folder, seconds=120)
         assert (folder / FACTS).exists(), (folder / "prepare.log").read_text()
         facts = json.loads((folder / FACTS).read_text())
-    return replace(bare, tokens=facts["tokens"], suite=facts["suite"])
+    return replace(bare, tokens=facts["tokens"], worker_token=facts["worker_token"], suite=facts["suite"])
 
 
 JOURNEYS: dict[str, Callable[[Site], None]] = {}
@@ -304,6 +310,15 @@ def by_sweeps(site: Site) -> None:
     site.tick()
     wait_until(lambda: _armed_point_was_reached(site) or _work_is_done(site), what="the tasks are done")
     site.tick()
+
+
+@_journey
+def by_own_worker(site: Site) -> None:
+    """A researcher's own worker runs the tasks, and a worker of the site runs them again."""
+    site.start("web")
+    site.start("celery")
+    site.submit(own_worker=True)
+    site.start("own_worker")
 
 
 def _work_is_done(site: Site) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission, TaskResult
 from leaderboard.planners.models import Planner
+from leaderboard.workers.models import Verification
 
 _EVALUATION = (
     "suite__slug", "profile", "split", "samples", "state", "attempt", "reason", "reason_text", "tasks_total",
@@ -27,6 +28,7 @@ def outcome_of(*, store: Path) -> dict[str, Any]:
         "results": list(TaskResult.objects.order_by("evaluation__created", "task__position").values(*_RESULT)),
         "open_shards": Shard.objects.exclude(state="done").count(),
         "shards": list(Shard.objects.order_by("evaluation__created", "number").values("number", "task_keys")),
+        "verifications": list(Verification.objects.order_by("created").values("verdict", "detail", "tasks")),
         "live_attempts": Attempt.objects.filter(state="live").count(),
         "boards": [_board(snapshot) for snapshot in Snapshot.objects.order_by("number")],
         "objects": sorted(str(path.relative_to(store)) for path in store.glob("*/objects/*/*") if _whole(path)),

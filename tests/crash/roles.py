@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ class Run:
     instrumented: bool = True
     worker_clock_ahead: float = 0.0
     """Seconds by which the clock of workers is ahead of the site's."""
+    web_clock_ahead: float = 0.0
+    """Seconds by which the clock of the web server's host is ahead of that of all others."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further settings."""
 
@@ -112,17 +115,25 @@ def prepare(run: Run) -> None:
     from django.core.management import call_command
 
     from leaderboard.accounts.services import create_token
+    from leaderboard.workers.tokens import create_worker_token
     from tests.leaderboard.factories import make_suite, make_user
 
     call_command("migrate", verbosity=0)
     suite = make_suite(slug="mini", runnable=5, not_run=1)
-    tokens = [create_token(user=make_user(f"person{number}")).token for number in range(10)]
-    (run.folder / FACTS).write_text(json.dumps({"suite": suite.slug, "tokens": tokens}))
+    people = [make_user(f"person{number}") for number in range(10)]
+    tokens = [create_token(user=person).token for person in people]
+    own = create_worker_token(owner=people[0], name="desktop").token
+    (run.folder / FACTS).write_text(json.dumps({"suite": suite.slug, "tokens": tokens, "worker_token": own}))
 
 
 def web(run: Run) -> None:
     """The site."""
     import uvicorn
+    from django.utils import timezone
+
+    if run.web_clock_ahead:
+        right = timezone.now
+        timezone.now = lambda: right() + timedelta(seconds=run.web_clock_ahead)  # type: ignore[assignment]
 
     from leaderboard.config.asgi import application
 
@@ -152,6 +163,15 @@ def second_worker(run: Run) -> None:
 
     arguments = ["worker", "--url", settings.API_URL, "--name", "by-hand", "--idle-seconds", "600"]
     gpu_worker(arguments=arguments, environment={"PLANARENA_WORKER_TOKEN": settings.WORKER_TOKEN}, run=run)
+
+
+def own_worker(run: Run) -> None:
+    """A worker that a researcher starts on their own machine. `extra` has its token."""
+    from django.conf import settings
+
+    arguments = ["worker", "--url", settings.API_URL, "--name", "desktop", "--idle-seconds", "600"]
+    token = run.extra["OWN_WORKER_TOKEN"]
+    gpu_worker(arguments=arguments, environment={"PLANARENA_WORKER_TOKEN": token}, run=run, role="own_worker")
 
 
 def outcome(run: Run) -> None:
@@ -242,7 +262,7 @@ def in_child(work: Callable[[], None], *, output: int) -> None:
         os._exit(code)
 
 
-def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run) -> None:
+def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, role: str = "worker") -> None:
     """The worker program with the fake runner, records in several deliveries, and a first heartbeat soon."""
     from evaluator.engine.store import LocalStore
     from gpu_jobs import __main__ as program
@@ -252,22 +272,27 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run) -
 
     os.environ.update(environment)
     if run.instrumented:
-        _instrument(role="worker", run=run)
+        _instrument(role=role, run=run)
     if run.worker_clock_ahead:
         right = time.time
         time.time = lambda: right() + run.worker_clock_ahead
     delivery._RECORDS_PER_CALL = 2
     first = threading.Event()
-    beating, leasing = ApiClient.heartbeat, ApiClient.lease
+    beating, leasing, finishing = ApiClient.heartbeat, ApiClient.lease, ApiClient.finish
 
     def heartbeat(self: Any, lease: Any) -> None:
         beating(self, lease)
         first.set()
         lease.__dict__["heartbeat_seconds"] = 1.0
 
-    def lease(self: Any, **options: Any) -> Any:
-        got = leasing(self, **options)
-        return got if got is None or first.is_set() else got.model_copy(update={"heartbeat_seconds": 0.05})
+    def soon(lease: Any) -> Any:
+        return lease if lease is None or first.is_set() else lease.model_copy(update={"heartbeat_seconds": 0.05})
+
+    def lease(self: Any, wish: Any, **options: Any) -> Any:
+        return soon(leasing(self, wish, **options))
+
+    def finish(self: Any, **options: Any) -> Any:
+        return soon(finishing(self, **options))
 
     class Runner(FakeRunner):
         def run(self, lease: Any) -> Iterator[Any]:
@@ -275,15 +300,15 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run) -
             first.wait(timeout=1)
             yield from super().run(lease)
 
-    ApiClient.heartbeat, ApiClient.lease = heartbeat, lease  # type: ignore[method-assign]
-    store = LocalStore(run.folder / "workers" / "store")
+    ApiClient.heartbeat, ApiClient.lease, ApiClient.finish = heartbeat, lease, finish  # type: ignore[method-assign]
+    store = LocalStore(run.folder / "workers" / ("store" if role == "worker" else f"{role}-store"))
     program.EvaluatorRunner = lambda **_: Runner(pace=run.pace, store=store)  # type: ignore[assignment,misc]
     sys.exit(program.main(arguments))
 
 
 ROLES: dict[str, Callable[[Run], None]] = {
     "prepare": prepare, "web": web, "celery": celery, "beat": beat, "second_worker": second_worker,
-    "outcome": outcome,
+    "own_worker": own_worker, "outcome": outcome,
 }  # fmt: skip
 TAKES_NO_PART = frozenset({"prepare", "outcome"})
 """Processes that only look: nothing of them is recorded."""

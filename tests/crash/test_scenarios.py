@@ -152,6 +152,30 @@ def test_the_clock_of_the_worker_is_five_minutes_off(ground: Ground, expected, a
         assert attempts(going) == ["completed", "completed"]
 
 
+@pytest.mark.parametrize("ahead", [300.0, -300.0])
+def test_the_clock_of_the_web_server_s_host_is_five_minutes_off(ground: Ground, expected, ahead):
+    with site(ground=ground, instrumented=False, pace=PACE, web_clock_ahead=ahead) as going:
+        started(going)
+        # Sweeps run on the host whose clock is right: they take nothing from the worker that lives.
+        going.finish(sweeps=True)
+        assert going.outcome() == expected
+        assert attempts(going) == ["completed", "completed"]
+
+
+@pytest.mark.parametrize("ahead", [300.0, -300.0])
+def test_a_worker_dies_where_the_clocks_of_the_site_s_hosts_differ(ground: Ground, expected, ahead):
+    with site(ground=ground, instrumented=False, pace=PACE, web_clock_ahead=ahead) as going:
+        started(going)
+        (worker,) = going.workers()
+        # It stops answering, and its launcher sees it run: only its lease can tell.
+        kill(worker, signal.SIGSTOP)
+        going.start("second_worker")
+        going.finish(sweeps=True, seconds=60)
+        assert "lost" in attempts(going)
+        assert going.outcome() == expected
+        kill(worker)
+
+
 def test_an_outcome_tells_what_is_missing_and_what_is_double(ground: Ground, expected):
     """The comparison itself: what it must notice, it notices."""
     with site(ground=ground, instrumented=False) as going:

@@ -37,9 +37,15 @@ Conversation = Generator[Sequence[Call], Sequence[Answer], Draft]
 class Strategy(Protocol):
     """Turns requests into conversations. Stateless between requests."""
 
-    name: str
-    needs: frozenset[Ability]
-    """What its language model must be able to do; empty for one that needs none."""
+    @property
+    def name(self) -> str:
+        """Of the strategy, as in `STRATEGY:MODEL`. A property, so that a class variable will do."""
+        ...
+
+    @property
+    def needs(self) -> frozenset[Ability]:
+        """What its language model must be able to do; empty for one that needs none."""
+        ...
 
     def converse(self, request: PlannerRequest) -> Conversation:
         """The conversation about one request."""

@@ -15,12 +15,10 @@ from importlib import import_module
 from types import MappingProxyType
 
 from evaluator.planners import strategies as package
+from evaluator.planners.language_models.choosing import FORMS
 from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.strategies.protocol import Strategy
 from evaluator.suites.model import Suite
-
-MODEL_FORMS = "lilliput-planner, hf:ORG/NAME@REVISION, dir:PATH, chat:URL#MODEL-ID, scripted:FILE"
-"""How language models are named, for errors and help."""
 
 
 class PlannerNameError(LookupError):
@@ -92,12 +90,12 @@ def strategy_of(*, name: str, suite: Suite) -> StrategyEntry:
     if entry.needs and not model:
         raise PlannerNameError(
             f"the strategy {strategy} needs a language model that can {abilities_in_words(entry.needs)}: name one as "
-            f"{strategy}:MODEL, where MODEL is one of {MODEL_FORMS}"
+            f"{strategy}:MODEL, where MODEL is one of {FORMS}"
         )
     if model is not None and not (entry.needs or entry.optional):
         raise PlannerNameError(f"the strategy {strategy} works without a language model: leave {model!r} out")
     if model == "":
-        raise PlannerNameError(f"behind {strategy}: stands no language model; models are named {MODEL_FORMS}")
+        raise PlannerNameError(f"behind {strategy}: stands no language model; models are named {FORMS}")
     return entry
 
 

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0003_teams'),
-        ('evaluations', '0008_teams'),
+        ('evaluations', '0007_reruns_teams_and_keys'),
         ('quotas', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

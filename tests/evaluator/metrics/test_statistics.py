@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.metrics.statistics import cluster_bootstrap
+from evaluator.metrics.statistics import cluster_bootstrap, paired_permutation
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
@@ -34,3 +34,36 @@ def test_the_width_is_near_the_normal_approximation():
 def test_nothing_has_no_interval():
     with pytest.raises(ValueError, match="at least one"):
         cluster_bootstrap([])
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, 14])
+def test_of_differences_that_are_all_positive_one_sign_change_in_all_is_as_extreme(count):
+    assert paired_permutation([0.1] * count) == 2**-count
+
+
+def test_pairs_without_a_difference_tell_nothing():
+    assert paired_permutation([]) == 1.0
+    assert paired_permutation([0.0] * 30) == 1.0
+    assert paired_permutation([0.0] * 30 + [0.1] * 3) == paired_permutation([0.1] * 3) == 1 / 8
+
+
+def test_worse_is_never_significant():
+    assert paired_permutation([-0.1] * 10) == 1.0
+    assert paired_permutation([-0.1] * 30) == 1.0
+
+
+def test_all_sign_changes_are_counted_where_they_can_be():
+    # Sums of signs of 0.3, 0.2 and 0.1: 0.6, 0.4, 0.2 and 0 (twice) are at least 0.
+    assert paired_permutation([0.3, -0.2, -0.1]) == 5 / 8
+
+
+def test_random_sign_changes_are_near_the_binomial_test():
+    # 20 of 30 equal differences are positive: P(at least 20 of 30) = 0.0494 (binomial).
+    assert paired_permutation([0.5] * 20 + [-0.5] * 10) == pytest.approx(0.0494, abs=0.005)
+
+
+@given(st.lists(st.floats(-1, 1), max_size=40))
+def test_a_p_value_is_a_share_and_the_order_changes_nothing(differences):
+    p_value = paired_permutation(differences)
+    assert 0 < p_value <= 1
+    assert paired_permutation(differences[::-1]) == p_value

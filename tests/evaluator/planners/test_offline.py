@@ -7,6 +7,7 @@ import pytest
 from evaluator.planners.bundled import bundled_names
 from evaluator.planners.offline import offline_planner, offline_planners
 from evaluator.planners.strategies.registry import PlannerNameError, strategies
+from evaluator.planners.training.shipped import shipped_folder, shipped_names
 from evaluator.suites import suite_of
 
 
@@ -35,6 +36,12 @@ def test_other_names_are_refused_whatever_they_name(name):
 def test_a_suite_that_a_planner_does_not_understand_is_refused():
     with pytest.raises(PlannerNameError, match="does not understand requests of openagi"):
         offline_planner(name="controlllm/adaptive", suite=suite_of("openagi"))
+
+
+def test_a_shipped_language_model_is_offered_with_the_strategies_that_it_was_trained_for():
+    shipped = [name for name in shipped_names() if shipped_folder(name).is_dir()]
+    wanted = {f"openagi/{strategy}:{model}" for strategy in ("constrained", "nonlinear") for model in shipped}
+    assert {name for name in offline_planners() if ":" in name} == wanted
 
 
 def test_names_fit_into_the_field_of_the_site():

@@ -20,12 +20,9 @@ class ApiClient:
         return self._client.get(f"/api/v1/{path}", query, headers=self._headers)
 
     def post(self, path: str, body: Any = None, **headers: str):
-        return self._client.post(
-            f"/api/v1/{path}",
-            {} if body is None else body,
-            content_type="application/json",
-            headers={**self._headers, **headers},
-        )
+        body = {} if body is None else body
+        headers = self._headers | {name.replace("_", "-"): value for name, value in headers.items()}
+        return self._client.post(f"/api/v1/{path}", body, content_type="application/json", headers=headers)
 
     def post_bytes(self, path: str, data: bytes, content_type: str):
         return self._client.post(f"/api/v1/{path}", data, content_type=content_type, headers=self._headers)

@@ -75,7 +75,7 @@ def test_only_the_operator_s_token_leases():
 def test_a_token_is_good_for_its_own_attempt_only():
     first, second = lease(), lease()
     for token in (second["token"], "wrong", "worker-token-of-the-tests"):
-        for call in ("heartbeat/", "results/", "complete/", "fail/", "objects/missing/"):
+        for call in ("heartbeat/", "results/", "complete/", "finish/", "fail/", "objects/missing/"):
             assert ApiClient(token).post(f"worker/attempts/{first['attempt']}/{call}").status_code == 403
     assert ApiClient(first["token"]).post(f"worker/attempts/{uuid4()}/heartbeat/").status_code == 403
 

@@ -79,12 +79,12 @@ class TestConcurrency:
 
         def lease_elsewhere() -> None:
             try:
-                found.append(leases._next_shard(evaluation.pk).number)
+                found.append(leases._next_shard(evaluation).number)
             finally:
                 connection.close()
 
         with transaction.atomic():
-            held = leases._next_shard(evaluation.pk)
+            held = leases._next_shard(evaluation)
             assert held.number == 0
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
@@ -180,7 +180,8 @@ class TestDelivery:
             ({"outcome": Outcome.NOT_RUN, "score": None}, "cannot come from a worker"),
             ({"outcome": Outcome.INFRA_FAULT, "score": 0.0}, "must not have a score"),
             ({"outcome": Outcome.PLANNER_FAULT, "score": 0.0}, "needs a reason"),
-            ({"score": float("nan")}, "cannot be kept"),
+            ({"score": float("nan")}, r"scores are in \[-1, 1\]"),
+            ({"indicators": {"length": float("nan")}}, "cannot be kept"),
         ],
     )
     def test_a_record_that_does_not_fit_is_refused_and_nothing_is_kept(self, change, complaint):

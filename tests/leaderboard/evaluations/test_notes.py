@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaderboard.evaluations.notes import MAX_ROWS, note_blocks
@@ -65,6 +65,7 @@ _JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=8), _JSON, max_size=5))
 def test_notes_of_any_shape_become_blocks(notes):
     for block in note_blocks(notes):

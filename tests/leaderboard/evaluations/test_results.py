@@ -3,9 +3,12 @@
 import pytest
 
 from evaluator.engine.store import MemoryStore
+from evaluator.records import SampleResult
+from evaluator.suites.model import SuiteKind
+from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import EvaluationState, TaskResult
-from leaderboard.evaluations.results import deliver, plan_summary, without_address
-from tests.leaderboard.factories import make_lease, make_record, make_submission
+from leaderboard.evaluations.results import RecordsRefusedError, deliver, plan_summary, without_address
+from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_submission, make_suite
 
 URL = "https://planner.example.org:8443/secret/path"
 
@@ -48,3 +51,45 @@ def test_the_summary_of_a_plan_is_cut_where_it_must_be():
     assert len(plan_summary(record.model_copy(update={"plan": {"steps": steps}}))) == 400
     for odd in (None, "text", {}, {"steps": "x"}, {"steps": [1]}, {"steps": [{}]}):
         assert plan_summary(record.model_copy(update={"plan": odd})) in {"", "?"}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("score", [1.01, -1.01, 1e9, float("nan"), float("inf")])
+def test_a_score_that_no_metric_gives_is_refused_since_it_would_outweigh_all_others(score):
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    lease = make_lease(evaluation)
+    record = make_record(lease.tasks[0], suite=evaluation.suite.slug, score=score)
+    with pytest.raises(RecordsRefusedError, match=r"scores are in \[-1, 1\]"):
+        deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
+    assert not TaskResult.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_sample_that_no_metric_gives_is_refused_since_it_would_outweigh_the_others_of_its_task():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    lease = make_lease(evaluation)
+    sample = SampleResult(index=0, score=4.0, inputs={}, reference=None, answer=None, steps=[])
+    record = make_record(lease.tasks[0], suite=evaluation.suite.slug).model_copy(update={"samples": [sample]})
+    with pytest.raises(RecordsRefusedError, match=r"a score is 4.0; scores are in \[-1, 1\]"):
+        deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("indicators", "wrong"),
+    [({}, "IR, NR, HR, CR, SE"), ({"SE": 2.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0}, "SE")],
+)
+def test_a_judged_plan_without_its_indicators_is_refused_since_the_task_would_not_count(indicators, wrong):
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING, suite=make_judged_suite())
+    lease = make_lease(evaluation)
+    record = make_record(lease.tasks[0], suite=evaluation.suite.slug).model_copy(update={"indicators": indicators})
+    with pytest.raises(RecordsRefusedError) as refused:
+        deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
+    assert refused.value.problems == {lease.tasks[0]: f"a judged plan needs {wrong} in [0, 1]"}
+
+
+def make_judged_suite() -> Suite:
+    suite = make_suite()
+    suite.kind = SuiteKind.PLANNING
+    suite.save()
+    return suite

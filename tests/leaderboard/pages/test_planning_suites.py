@@ -266,6 +266,7 @@ def test_a_strategy_is_chosen_from_groups_and_entered_for_a_suite_that_it_unders
     form = {"kind": "bundled", "bundled_name": "controlllm/adaptive", "name": "searcher", "suites": ["toolmini"]}
     assert client.post("/submit/", form).status_code == 302
     assert Evaluation.objects.get().submission.planner.bundled_name == "controlllm/adaptive"
+    assert "<code" in detail(client, Evaluation.objects.get()).split("controlllm/adaptive")[0][-30:]
     page = client.post("/submit/", {**form, "name": "other", "suites": ["toolmini", "openagi"]})
     assert page.status_code == 400
     assert "controlllm/adaptive does not understand requests of openagi" in page.content.decode()

@@ -36,6 +36,11 @@ def text_of(answer: Answer) -> str:
     return answer.text
 
 
+def was_cut(answer: Answer) -> bool:
+    """Whether an answer reached the bound on its length."""
+    return isinstance(answer, Completion) and answer.truncated
+
+
 def inside(text: str, *, opening: str, closing: str) -> str:
     """The part of an answer that holds its JSON: between the tags, else from the first bracket to the last.
 
@@ -50,11 +55,11 @@ def inside(text: str, *, opening: str, closing: str) -> str:
 
 def read_score(answer: Answer, *, instead: float) -> ReadScore:
     """The score of an answer `{"thought": ..., "score": n}`; `instead` where it has none that can be read."""
-    text = text_of(answer)
     try:
-        value, _ = load_literal(inside(text, opening="{", closing="}"))
+        value, _ = load_literal(inside(text_of(answer), opening="{", closing="}"))
     except PlanSyntaxError as error:
-        return ReadScore(score=instead, problem=f"not JSON: {error}")
+        cut = "cut off, and so " if was_cut(answer) else ""
+        return ReadScore(score=instead, problem=f"{cut}not JSON: {error}")
     if not isinstance(value, Mapping):
         return ReadScore(score=instead, problem="the answer is not an object")
     fields = {str(key).lower(): item for key, item in value.items()}

@@ -8,11 +8,11 @@ fault.
 
 import re
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evaluator.planners.language_models.protocol import Answer, Call, GenerateCall, Message
 from evaluator.planners.protocol import PlannerRequest
-from evaluator.planners.strategies.controlllm.asking import inside, text_of
+from evaluator.planners.strategies.controlllm.asking import inside, text_of, was_cut
 from evaluator.planners.strategies.controlllm.search import GENERAL
 from evaluator.planners.strategies.controlllm.subtasks import TypedSubtask, typed_subtasks
 from evaluator.plans.decomposition import Decomposition, parse_decomposition
@@ -75,6 +75,8 @@ def decompose_by_asking(
     for number in range(1, REPAIRS + 2):
         answers = yield [GenerateCall(messages=tuple(messages), max_tokens=_MAX_TOKENS)]
         read = read_decomposition(text=text_of(answers[0]), request=request, tools=tools, tries=number)
+        if read.problems and was_cut(answers[0]):
+            read = replace(read, problems=(f"the answer was cut after {_MAX_TOKENS} tokens", *read.problems))
         if not read.problems:
             return read
         best = read if read.subtasks is not None or best is None or best.subtasks is None else best

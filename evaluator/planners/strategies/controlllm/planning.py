@@ -1,13 +1,14 @@
 """Stage two for all subtasks of a request: assess, search, judge, rank, fill. The calls of all subtasks go together."""
 
 import heapq
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter, process_time
 
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.language_models.protocol import Answer, Call
 from evaluator.planners.strategies.controlllm import assessment, resources, solutions
+from evaluator.planners.strategies.controlllm.asking import ReadScore
 from evaluator.planners.strategies.controlllm.binding import Solution, bind, solution_json
 from evaluator.planners.strategies.controlllm.search import (
     CandidateFunction,
@@ -50,6 +51,8 @@ class Searching:
     cpu_seconds: float
     ranked: tuple[Ranked, ...]
     """By the offline score, the best first."""
+    unread: tuple[str, ...] = ()
+    """Tools whose assessment by the language model could not be read, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ class Planned:
             "subtask": self.searching.subtask.id,
             "description": self.searching.subtask.description,
             "tool_scores": {name: round(score, 2) for name, score in sorted(_by_score(self.searching.scores))},
+            "unread_assessments": list(self.searching.unread),
             "solutions_found": len(found.paths),
             "tools_entered": found.nodes,
             "longest_path_searched": found.most,
@@ -107,7 +111,7 @@ def plan_offline(
     return tuple(
         _kept(searching=searching, ranked=searching.ranked)
         for searching in (
-            search_subtask(subtask=subtask, toolbox=toolbox, choose=choose, scores=None) for subtask in subtasks
+            search_subtask(subtask=subtask, toolbox=toolbox, choose=choose, assessed={}) for subtask in subtasks
         )
     )
 
@@ -120,28 +124,37 @@ def plan_by_asking(
     Three rounds of calls at most, each for all subtasks together. The exhaustive strategy skips the first.
     """
     if choose is exhaustive:
-        given: Sequence[Scores | None] = [None] * len(subtasks)
+        given: Sequence[Mapping[str, ReadScore]] = [{}] * len(subtasks)
     else:
         given = yield from _assessments(subtasks=subtasks, toolbox=toolbox)
     searched = [
-        search_subtask(subtask=subtask, toolbox=toolbox, choose=choose, scores=scores)
-        for subtask, scores in zip(subtasks, given, strict=True)
+        search_subtask(subtask=subtask, toolbox=toolbox, choose=choose, assessed=assessed)
+        for subtask, assessed in zip(subtasks, given, strict=True)
     ]
     judged = yield from _judgements(request=request, searched=searched)
     return (yield from _fillings(request=request, searched=searched, ranked=judged))
 
 
 def search_subtask(
-    *, subtask: TypedSubtask, toolbox: Toolbox, choose: CandidateFunction, scores: Scores | None
+    *, subtask: TypedSubtask, toolbox: Toolbox, choose: CandidateFunction, assessed: Mapping[str, ReadScore]
 ) -> Searching:
-    """Search the solutions of one subtask and rank them offline; without scores the tools are assessed offline."""
+    """Search the solutions of one subtask and rank them offline; without assessments the tools are assessed offline."""
     tools = _tools(subtask=subtask, toolbox=toolbox)
+    scores: Scores = {name: read.score for name, read in assessed.items()}
     used = scores or assessment.assess_offline(subtask=subtask, tools=tools, lexicon=toolbox.lexicon)
     wall, cpu = perf_counter(), process_time()
     found = search(tools=tools, args=subtask.arg_types, returns=subtask.return_types, choose=choose, scores=used)
     wall, cpu = perf_counter() - wall, process_time() - cpu
     ranked = solutions.score_offline(subtask=subtask, paths=found.paths, scores=used, lexicon=toolbox.lexicon)
-    return Searching(subtask=subtask, scores=used, found=found, seconds=wall, cpu_seconds=cpu, ranked=tuple(ranked))
+    return Searching(
+        subtask=subtask,
+        scores=used,
+        found=found,
+        seconds=wall,
+        cpu_seconds=cpu,
+        ranked=tuple(ranked),
+        unread=tuple(f"{name}: {read.problem}" for name, read in assessed.items() if read.problem),
+    )
 
 
 def _tools(*, subtask: TypedSubtask, toolbox: Toolbox) -> tuple[Tool, ...]:
@@ -151,15 +164,12 @@ def _tools(*, subtask: TypedSubtask, toolbox: Toolbox) -> tuple[Tool, ...]:
 
 def _assessments(
     *, subtasks: Sequence[TypedSubtask], toolbox: Toolbox
-) -> Generator[Sequence[Call], Sequence[Answer], list[Scores]]:
+) -> Generator[Sequence[Call], Sequence[Answer], list[Mapping[str, ReadScore]]]:
     tools = [_tools(subtask=subtask, toolbox=toolbox) for subtask in subtasks]
     answers = yield from _in_one(
         [assessment.assessment_calls(subtask=subtask, tools=own) for subtask, own in zip(subtasks, tools, strict=True)]
     )
-    return [
-        {name: read.score for name, read in assessment.read_assessments(tools=own, answers=given).items()}
-        for own, given in zip(tools, answers, strict=True)
-    ]
+    return [assessment.read_assessments(tools=own, answers=given) for own, given in zip(tools, answers, strict=True)]
 
 
 def _judgements(

@@ -5,9 +5,10 @@ from typing import ClassVar
 from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.protocol import PlannerRequest
 from evaluator.planners.strategies.openagi.constraint import NameConstraint, State, Wiring, resources
-from evaluator.planners.strategies.openagi.plan_building import NO_PLAN, comma_text, context_of
+from evaluator.planners.strategies.openagi.plan_building import NO_PLAN, comma_text
 from evaluator.planners.strategies.openagi.prompts import sequence_prompt
 from evaluator.planners.strategies.openagi.searching import Search
+from evaluator.planners.strategies.prompting import context_of
 from evaluator.planners.strategies.protocol import Conversation, Draft
 from evaluator.plans.model import PlanContext, plan_to_json
 from evaluator.tools.types import ResourceType

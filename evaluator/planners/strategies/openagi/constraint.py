@@ -8,7 +8,7 @@ types matter. So what may be written is exactly what the parsers of comma sequen
 """
 
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -144,7 +144,7 @@ class NameConstraint:
             state = after
         return state
 
-    def _ends_within(self, *, state: State, unused: Collection[str], left: int) -> bool:
+    def _ends_within(self, *, state: State, unused: frozenset[str], left: int) -> bool:
         """Whether an end can be reached with at most `left` further names.
 
         Breadth first over states. A shortest way calls no tool twice: between two calls of a tool that leave as many
@@ -159,8 +159,8 @@ class NameConstraint:
                 return False
             if self._is_end(here):
                 return True
-            for name in unused:
-                after = None if name in way else self.wiring.after(here, name, 1)
+            for name in unused - way:
+                after = self.wiring.after(here, name, 1)
                 if after is not None and after not in seen:
                     seen.add(after)
                     waiting.append((after, way | {name}))

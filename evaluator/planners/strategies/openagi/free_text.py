@@ -8,13 +8,15 @@ from evaluator.planners.language_models.protocol import Ability, Completion, Gen
 from evaluator.planners.protocol import PlannerRequest
 from evaluator.planners.strategies.openagi.choosing import configured_similarity
 from evaluator.planners.strategies.openagi.mapping import calls_of, map_text
-from evaluator.planners.strategies.openagi.plan_building import context_of, plan_of_calls
-from evaluator.planners.strategies.openagi.prompts import STEPS_ARE_OVER
+from evaluator.planners.strategies.openagi.plan_building import plan_of_calls
+from evaluator.planners.strategies.openagi.prompts import STEPS_ARE_OVER, VERSION
 from evaluator.planners.strategies.openagi.similarity import Similarity
+from evaluator.planners.strategies.prompting import context_of, shortened
 from evaluator.planners.strategies.protocol import Conversation, Draft
 from evaluator.plans.model import plan_to_json
 
 MAX_TOKENS = 512
+NOTHING_MAPPED = "no line of it could be mapped to a tool"
 
 
 class FreeText:
@@ -51,12 +53,13 @@ class FreeText:
         lines = map_text(text=text, request=request, similarity=similarity)
         calls = calls_of(lines, drops_repeats=self._drops_repeats)
         told: dict[str, JsonValue] = {
+            "prompt": f"{self.name}/{VERSION}",
             **notes,
             "mapper": similarity.name,
             "threshold": round(similarity.threshold, 4),
-            "completion": text,
+            "completion": shortened(text),
             "lines": [line.to_json() for line in lines],
         }
         if not calls:
-            told["problem"] = "no line of the completion could be mapped to a tool"
+            return Draft(plan=shortened(text), unreadable=NOTHING_MAPPED, notes=told)
         return Draft(plan=plan_to_json(plan_of_calls(calls=calls, context=context_of(request))), notes=told)

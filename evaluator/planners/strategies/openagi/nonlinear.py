@@ -10,7 +10,7 @@ The plan is a tree, `(A,B,)(C,)D,`.
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import compress, product
 from typing import ClassVar
 
 from evaluator.canonical_json import JsonValue
@@ -26,9 +26,10 @@ from evaluator.planners.strategies.openagi.constraint import (
     Wiring,
     resources,
 )
-from evaluator.planners.strategies.openagi.plan_building import context_of, tree_text
+from evaluator.planners.strategies.openagi.plan_building import tree_text
 from evaluator.planners.strategies.openagi.prompts import branch_prompt, sequence_prompt
 from evaluator.planners.strategies.openagi.searching import Found, Search
+from evaluator.planners.strategies.prompting import context_of
 from evaluator.planners.strategies.protocol import Conversation, Draft
 from evaluator.plans.model import PlanContext
 from evaluator.tools.types import ResourceType
@@ -132,9 +133,10 @@ class Tree:
     def _branches(self) -> Generator[Sequence[Call], Sequence[Answer], tuple[Branches, list[Found]]]:
         searches = [self.branch(index) for index in range(len(self.context.resources))]
         # Of an input that no tool can change there is nothing to ask.
-        found = yield from _asked([search for search in searches if search.constraint.following(()).names])
-        by_search = {id(item.search): item.names for item in found}
-        return tuple(by_search.get(id(search), ()) for search in searches), found
+        are_open = [bool(search.constraint.following(()).names) for search in searches]
+        found = yield from _asked(list(compress(searches, are_open)))
+        written = iter(found)
+        return tuple(next(written).names if is_open else () for is_open in are_open), found
 
     def _left_by(self, branches: Branches) -> Frontier:
         frontier: list[Slot] = []

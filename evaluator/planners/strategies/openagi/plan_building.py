@@ -2,12 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from evaluator.planners.protocol import PlannerRequest
 from evaluator.plans.frontier import Value, resources_of, wire
 from evaluator.plans.model import Plan, PlanContext, Step
-from evaluator.tools.types import Catalogue, ResourceType, Tool
 
 NO_PLAN = Plan(steps=(), answers=())
 """What is answered where nothing could be planned. No request takes it for an answer."""
@@ -20,29 +17,6 @@ class NamedCall:
     tool: str
     mentioned: tuple[str, ...] = ()
     """Resources of the request that were mentioned with it."""
-
-
-def context_of(request: PlannerRequest) -> PlanContext:
-    """What a plan for a request is read against, as far as the request says it.
-
-    Raises:
-        ValueError: a type in the request is none that there is.
-    """
-    tools = {
-        offered.name: Tool(
-            name=offered.name,
-            domain="",
-            description=offered.description,
-            inputs={name: ResourceType(kind) for name, kind in offered.inputs.items()},
-            outputs={name: ResourceType(kind) for name, kind in offered.outputs.items()},
-        )
-        for offered in request.tools
-    }
-    return PlanContext(
-        catalogue=Catalogue(name=request.suite, tools=MappingProxyType(tools)),
-        resources={name: ResourceType(kind) for name, kind in request.task.resources.items()},
-        expects=None if request.expects.type is None else ResourceType(request.expects.type),
-    )
 
 
 def plan_of_calls(*, calls: Sequence[NamedCall], context: PlanContext) -> Plan:

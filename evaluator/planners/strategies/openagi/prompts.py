@@ -10,6 +10,8 @@ from evaluator.planners.language_models.protocol import Message
 from evaluator.planners.protocol import OfferedTool, PlannerRequest
 from evaluator.planners.strategies.openagi.demonstrations import Demonstration
 
+VERSION = 1
+"""Raised whenever the words for free text change; the notes of a task name it."""
 STEPS_ARE_OVER = ("\nRequest:",)
 """What follows is no longer the answer: some models go on with a request of their own."""
 _ASKED = "Plan which models to run, in the order in which they must run. Write one line per model, as in `Step 1: ...`."

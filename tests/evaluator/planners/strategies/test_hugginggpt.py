@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.planners.language_models.protocol import Completion
@@ -88,6 +88,7 @@ def test_no_task_at_all_is_a_plan_without_steps():
     assert draft.plan["steps"] == []
 
 
+@settings(deadline=None)
 @given(st.text(alphabet='[]{}"\\:,-.0123456789abenrtu \n', max_size=80))
 def test_any_text_has_a_list_or_an_error(text):
     try:

@@ -60,7 +60,7 @@ def test_a_name_is_a_strategy_and_a_model_whose_name_may_hold_colons(name, strat
         ("hugginggpt", "needs a language model that can generate: name one as hugginggpt:MODEL"),
         ("hugginggpt:", "needs a language model"),
         ("controlllm/greedy:", "behind controlllm/greedy: stands no language model"),
-        ("hugginggpt:gpt-9", "there is no language model 'gpt-9'"),
+        ("hugginggpt:gpt-9", "There is no language model 'gpt-9'; models are named"),
         ("hugginggpt:scripted:nowhere.jsonl", "nowhere.jsonl"),
         ("silver", "there is no bundled planner 'silver'; there are: gold, random-valid, no-op; nor a strategy"),
     ],

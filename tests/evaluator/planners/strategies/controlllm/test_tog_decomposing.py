@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from evaluator.planners.language_models.protocol import Completion
 from evaluator.planners.strategies.controlllm.decomposing import (
     REPAIRS,
     decompose_by_asking,
@@ -74,6 +75,13 @@ def test_what_is_wrong_is_told_with_its_place_and_mended():
     assert "[0].task[0]: there is no domain 'image-magic'" in complaints[0]
     assert "character 1: " in complaints[1]
     assert [message.role for message in rounds[2][0].messages] == ["system", "user"] + ["assistant", "user"] * 2
+
+
+def test_an_answer_that_was_cut_is_told_so():
+    conversation = decompose_by_asking(request=REQUEST, tools=ALL)
+    next(conversation)
+    (call,) = conversation.send([Completion(text='<Solution>[{"id": 0', truncated=True)])
+    assert "- the answer was cut after 2048 tokens" in call.messages[-1].content
 
 
 def test_after_the_last_try_a_readable_answer_is_used_with_its_faults():

@@ -197,6 +197,19 @@ def test_notes_say_how_the_plan_came_about():
     json.dumps(draft.notes)
 
 
+def test_notes_name_the_assessments_that_could_not_be_read():
+    def tool_score(call):
+        return "?" if "Tool: segment_anything" in call.messages[-1].content else '{"score": 4}'
+
+    model = Model(**{"You decide whether a tool": tool_score})
+    draft, _ = converse(AdaptiveControlLLM(with_model=True).converse(REQUEST), model)
+    (search,) = draft.notes["search"]
+    (unread,) = search["unread_assessments"]
+    assert unread.startswith("segment_anything: not JSON")
+    assert search["tool_scores"]["segment_anything"] == 3
+    assert search["tool_scores"]["object_detection"] == 4
+
+
 HISTORY = [{"results": {"<GENERATED>-0": "otter.png"}}]
 
 

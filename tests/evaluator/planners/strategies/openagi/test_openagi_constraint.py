@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from evaluator.planners.language_models.protocol import Following
 from evaluator.planners.strategies.openagi.constrained import sequence_constraint
 from evaluator.planners.strategies.openagi.constraint import MAX_NAMES, NameConstraint, State, Wiring, resources
-from evaluator.planners.strategies.openagi.plan_building import comma_text, context_of
+from evaluator.planners.strategies.openagi.plan_building import comma_text
+from evaluator.planners.strategies.prompting import context_of
 from evaluator.plans import PlanContext, check_plan, parse_comma
 from evaluator.tools.types import Catalogue, ResourceType, Tool
 from tests.evaluator.planners.strategies.openagi.openagi_tasks import ALL, LINEAR, TASKS, context, request, task_like

@@ -6,7 +6,10 @@ import sys
 
 import pytest
 
+from evaluator.asking import ask_all
+from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.protocol import Completion
+from evaluator.planners.language_models.scripted import ScriptedModel
 from evaluator.planners.strategies.openagi import BareZeroShot, FewShot, ZeroShot
 from evaluator.planners.strategies.openagi.choosing import SettingError
 from evaluator.planners.strategies.openagi.demonstrations import (
@@ -19,7 +22,17 @@ from evaluator.planners.strategies.openagi.demonstrations import (
 from evaluator.planners.strategies.openagi.embedding import EmbeddingError
 from evaluator.planners.strategies.openagi.mapping import map_text
 from evaluator.planners.strategies.openagi.similarity import LexicalSimilarity
-from tests.evaluator.planners.strategies.openagi.openagi_tasks import TASKS, is_gold, read, request, task_like
+from evaluator.planners.strategies.protocol import Draft
+from evaluator.records import Outcome, Reason
+from tests.evaluator.planners.strategies.openagi.openagi_tasks import (
+    SUITE,
+    TASKS,
+    context,
+    is_gold,
+    read,
+    request,
+    task_like,
+)
 from tests.fakes.constrained_model import held
 
 FREE = (ZeroShot, BareZeroShot, FewShot)
@@ -55,6 +68,7 @@ def test_steps_in_ones_own_words_become_a_plan(strategy):
     assert is_gold(plan, task)
     assert [line["mapper"] for line in draft.notes["lines"]] == ["lexical"] * 3
     assert draft.notes["completion"] == text
+    assert draft.notes["prompt"] == f"{strategy.name}/1"
 
 
 @pytest.mark.parametrize("strategy", FREE)
@@ -91,10 +105,27 @@ def test_unmapped_lines_are_shown_and_call_nothing():
 @pytest.mark.parametrize("strategy", FREE)
 def test_nonsense_is_no_plan_and_no_crash(strategy, nonsense):
     draft, _ = said(strategy(), TASKS[0], nonsense)
-    plan, problems = read(draft, TASKS[0])
-    assert plan.steps == ()
-    assert problems != ()
-    assert "could be mapped" in draft.notes["problem"]
+    assert draft.plan == nonsense
+    assert draft.unreadable == "no line of it could be mapped to a tool"
+
+
+def test_nonsense_costs_its_own_task_only():
+    task, other = TASKS[:2]
+    model = ScriptedModel(
+        lambda call: steps(*lines_for(task.gold)) if task.text in call.messages[-1].content else "Hm."
+    )
+    records = {
+        found.key: (record, reply)
+        for found, record, reply in ask_all(
+            planner=StrategyPlanner(strategy=FewShot(), model=model), suite=SUITE, tasks=(task, other), context=context
+        )
+    }
+    assert is_gold(read(Draft(plan=records[task.key][1].plan), task)[0], task)
+    record, reply = records[other.key]
+    assert (record.outcome, record.reason, reply) == (Outcome.PLANNER_FAULT, Reason.UNPARSABLE_PLAN, None)
+    assert record.planner_notes["lines"] == [
+        {"line": "Hm", "best": None, "similarity": 0.0, "mapper": "lexical", "mapped": False}
+    ]
 
 
 def test_a_plan_whose_types_do_not_agree_is_handed_on_for_the_checks():

@@ -11,9 +11,10 @@ from evaluator.planners.strategies.openagi.calibration import (
     right_decisions,
 )
 from evaluator.planners.strategies.openagi.mapping import calls_of, map_text
-from evaluator.planners.strategies.openagi.plan_building import NamedCall, context_of, plan_of_calls
+from evaluator.planners.strategies.openagi.plan_building import NamedCall, plan_of_calls
 from evaluator.planners.strategies.openagi.reading import MAX_LINE, MAX_LINES, step_lines
 from evaluator.planners.strategies.openagi.similarity import LexicalSimilarity
+from evaluator.planners.strategies.prompting import context_of
 from evaluator.plans import parse_comma
 from tests.evaluator.planners.strategies.openagi.openagi_tasks import TASKS, context, request, task_like
 from tests.evaluator.planners.strategies.openagi.unseen_sentences import UNSEEN
@@ -138,6 +139,12 @@ def test_the_lexical_threshold_is_among_the_best_on_the_sentences_it_was_chosen_
     assert chosen == right_decisions(lexical, threshold=calibrated_threshold(lexical)) >= 60
     assert chosen > right_decisions(lexical, threshold=0.0)
     assert chosen > right_decisions(lexical, threshold=0.9)
+
+
+def test_a_threshold_may_map_every_sentence_or_none():
+    always = Opinion("Colorization", 0.6)
+    assert calibrated_threshold(always, sentences=(("a", "Colorization"), ("b", "Colorization"))) == 0.6
+    assert calibrated_threshold(always, sentences=(("a", None), ("b", "Fill Mask"))) > 0.6
 
 
 def test_lexical_similarity_of_a_line_does_not_depend_on_the_others():

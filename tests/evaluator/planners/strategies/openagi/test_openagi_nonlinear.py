@@ -1,10 +1,12 @@
 """Constrained generation of sequences and of trees, with a model that follows a constraint and nothing else."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.planners.language_models.protocol import Completion, Failure, FailureKind, LanguageModelError
+from evaluator.planners.language_models.protocol import Beam, Completion, Failure, FailureKind, LanguageModelError
 from evaluator.planners.protocol import Expected, RequestedTask
 from evaluator.planners.strategies.openagi import Constrained, Nonlinear
 from evaluator.planners.strategies.openagi.teaching import NoTreeError, as_tree, examples
@@ -120,6 +122,14 @@ def test_an_input_that_needs_nothing_gets_an_empty_branch():
     assert answer(task)[0].plan == "(Image Deblurring,)()Visual Question Answering,"
 
 
+def test_of_an_input_that_no_tool_can_change_nothing_is_asked():
+    task = task_like(text=BOTH.format(image="blurry image", query="English", language="English"))
+    offered = frozenset({"Image Deblurring", "Visual Question Answering"})
+    draft, model = answer(task, offered=offered)
+    assert draft.plan == "(Image Deblurring,)()Visual Question Answering,"
+    assert not any("Input: query" in prompt for prompt in model.prompts)
+
+
 def test_without_a_tool_that_joins_them_the_inputs_are_planned_as_a_sequence():
     task = NONLINEAR[0]
     draft, model = answer(task, scoring=random_scoring(0), offered=ALL - JOINERS)
@@ -192,6 +202,15 @@ def test_a_model_that_breaks_the_constraint_is_said_to_have_answered_wrongly():
     with pytest.raises(LanguageModelError, match=r"'Fill the mask'.*does not allow") as error:
         held(strategy=Nonlinear(), request=request("0"), answer=lambda calls: [Completion(text="Fill the mask")])
     assert error.value.failure.kind is FailureKind.WRONG_ANSWER
+
+
+def test_beams_that_break_the_constraint_are_left_out():
+    names = (("Colorization", "Colorization"), ("Image Captioning",), ("Machine Translation",), ("Colorization",))
+    beams = tuple(Beam(text=", ".join(one), log_probability=-1.0, names=one) for one in names)
+    completion = Completion(text=beams[0].text, beams=beams)
+    assert held(strategy=Constrained(), request=request("0"), answer=lambda calls: [completion]).plan == "Colorization"
+    with pytest.raises(LanguageModelError, match="does not allow"):
+        held(strategy=Constrained(), request=request("0"), answer=lambda calls: [replace(completion, beams=beams[:3])])
 
 
 def test_a_failure_of_the_model_ends_the_conversation_with_it():

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluations', '0009_idempotency'),
+        ('evaluations', '0008_leases_by_user'),
     ]
 
     operations = [
