@@ -1,7 +1,9 @@
 """The rows of boards in memory: snapshots never change, so that each is read from the database once per process."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Max
@@ -9,6 +11,8 @@ from django.db.models import Count, Max
 from leaderboard.boards.keeping import Kept
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import rank_entries, to_row
+from leaderboard.boards.scales import scale_of
+from leaderboard.boards.selecting import known_facts
 from leaderboard.boards.services import Conditions, entry_of, primary_metric, ranked_evaluations
 from leaderboard.catalog.models import Suite
 
@@ -16,12 +20,24 @@ _MOST = 24
 """Boards in memory. The rows of 600 planners with twelve metrics take about 5 MB."""
 
 
-class BoardContent(NamedTuple):
-    """Rows of a board in the order of their ranks."""
+@dataclass(frozen=True)
+class BoardContent:
+    """Rows of a board in the order of their ranks, and what is worked out from all of them once."""
 
     rows: Sequence[Mapping[str, Any]]
     """In the format of `ranking.py`. Shared by all requests: never changed."""
     coverage: Mapping[str, int]
+
+    @cached_property
+    def scales(self) -> Mapping[str, tuple[float, float] | None]:
+        """For each metric where its bars begin and end, on every page alike."""
+        keys = {key for row in self.rows for key in row["metrics"]}
+        return {key: scale_of(rows=self.rows, metric=key) for key in keys}
+
+    @cached_property
+    def facts(self) -> tuple[str, ...]:
+        """The columns besides the metrics that some row has a value for."""
+        return known_facts(self.rows)
 
 
 class AllVersion(NamedTuple):

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from leaderboard.boards.presenters import seconds_in_words, tenths
+from leaderboard.boards.presenters import seconds_in_words
 from leaderboard.boards.ranking import value_of
+from leaderboard.boards.scales import tenths
 
 WIDTH, HEIGHT = 640, 340
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 18, 52

@@ -1,6 +1,5 @@
 """What the board pages show, ready for the templates: every number is a text, every bar has its coordinates."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -15,7 +14,6 @@ from leaderboard.boards.selecting import (
     Facet,
     Selection,
     facets,
-    known_facts,
     read_sort,
     select_rows,
     usual_columns,
@@ -137,21 +135,22 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
     key, descending = read_sort(sort=selection.sort, metrics=keys)
     rows = select_rows(rows=content.rows, selection=selection, metrics=keys, reader=reader)
     page = Paginator(rows, selection.per_page).get_page(selection.page)
-    usual = usual_columns(rows=content.rows, metrics=keys)
+    usual = usual_columns(facts=content.facts, metrics=keys)
     chosen = _chosen(columns=selection.columns, usual=usual, known=(*keys, *FACTS))
     metrics = tuple(metric for metric in suite.metrics if metric["key"] in chosen)
     facts = tuple(fact for fact in FACTS if fact in chosen)
-    scales = {metric["key"]: scale_of(rows=content.rows, metric=metric["key"]) for metric in metrics}
     primary = primary_metric(suite)["key"]
     return Table(
-        columns=_columns(metrics=metrics, facts=facts, primary=primary, key=key, descending=descending, scales=scales),
+        columns=_columns(
+            metrics=metrics, facts=facts, primary=primary, key=key, descending=descending, scales=content.scales
+        ),
         rows=tuple(
             _row(
                 data=data,
                 metrics=metrics,
                 facts=facts,
                 primary=primary,
-                scales=scales,
+                scales=content.scales,
                 covered=content.coverage["run"],
             )
             for data in page.object_list
@@ -163,7 +162,7 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
         page=page,
         total=len(content.rows),
         facets=facets(rows=content.rows, selection=selection, kinds=KINDS),
-        choices=_choices(suite=suite, known=known_facts(content.rows), chosen=chosen),
+        choices=_choices(suite=suite, known=content.facts, chosen=chosen),
         usual=usual,
     )
 
@@ -171,29 +170,9 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
 def first_rows(*, suite: Suite, content: BoardContent, rows: int, metrics: int) -> Table:
     """The first rows and columns of a board, for the start page."""
     columns = [metric["key"] for metric in suite.metrics[:metrics]]
-    facts = [fact for fact in usual_columns(rows=content.rows, metrics=()) if fact in {"tasks", "finished"}]
+    facts = [fact for fact in usual_columns(facts=content.facts, metrics=()) if fact in {"tasks", "finished"}]
     selection = Selection(columns=(*columns, *facts), per_page=rows)
     return board_table(suite=suite, content=content, selection=selection)
-
-
-def scale_of(*, rows: Iterable[Mapping[str, Any]], metric: str) -> tuple[float, float] | None:
-    """The tenths around all intervals of a metric, so that bars tell planners apart; the heading names them."""
-    ends: list[float] = []
-    for row in rows:
-        value = row["metrics"].get(metric) or {}
-        ends += [value[name] for name in ("low", "mean", "high") if value.get(name) is not None]
-    return tenths(ends)
-
-
-def tenths(ends: Sequence[float]) -> tuple[float, float] | None:
-    """The tenths around some values; None if there are none."""
-    if not ends:
-        return None
-    # Rounded first: 0.7 is 0.7000000000000001 after some arithmetic, and would open another tenth.
-    low, high = math.floor(round(min(ends) * 10, 6)), math.ceil(round(max(ends) * 10, 6))
-    if low == high:
-        low, high = (low - 1, high) if high >= 10 else (low, high + 1)
-    return low / 10, high / 10
 
 
 def progress_rows(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
@@ -321,7 +300,7 @@ def _row(
             value=values[metric["key"]],
             is_primary=metric["key"] == primary,
             missing=f"No task with the metric {metric['label']} can run under this profile, so there is no value",
-            scale=scales[metric["key"]],
+            scale=scales.get(metric["key"]),
             tasks=None if alike or not values[metric["key"]] else values[metric["key"]].get("tasks"),
         )
         for metric in metrics

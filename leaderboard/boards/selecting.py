@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from leaderboard.boards.ranking import sort_rows, tokens_of
 
 PER_PAGE = 50
-PAGE_SIZES = (20, 50, 100, 200)
+PAGE_SIZES = (20, 50, 100)
 DEFAULT_SORT = "rank"
 HIDE = "hide"
 BILLION = 10**9
@@ -126,10 +126,10 @@ def read_sort(*, sort: str, metrics: Collection[str]) -> tuple[str, bool]:
     return (key, sort.startswith("-")) if key in known else (DEFAULT_SORT, False)
 
 
-def usual_columns(*, rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> tuple[str, ...]:
-    """What is shown unless others are chosen: all metrics, and each measured fact that some row has."""
-    usual = [fact for fact in known_facts(rows) if fact != "strategy"]
-    return (*metrics, *usual)
+def usual_columns(*, facts: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
+    """What is shown unless others are chosen: all metrics, and each known fact but the strategy, which stands beside
+    the planner's name anyway."""
+    return (*metrics, *(fact for fact in facts if fact != "strategy"))
 
 
 def known_facts(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """The memory of a process, and whole pages in it."""
 
+import gzip
+
 import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
@@ -60,6 +62,21 @@ def test_a_reader_who_has_the_page_gets_304_from_memory():
     request = RequestFactory().get("/boards/x/", headers={"If-None-Match": '"tag"'})
     assert serve_kept_pages(site)(request).status_code == 304
     assert site.asked == 1
+
+
+@pytest.mark.parametrize(
+    ("accepted", "packed"), [("gzip, br", True), ("deflate, gzip;q=0.5", True), ("gzip;q=0", False), ("", False)]
+)
+def test_pages_are_packed_for_who_takes_that(accepted, packed):
+    for _ in range(2):
+        request = RequestFactory().get("/boards/x/", headers={"Accept-Encoding": accepted})
+        response = serve_kept_pages(Site())(request)
+        assert (response.headers.get("Content-Encoding") == "gzip") == packed
+        assert (gzip.decompress(response.content) if packed else response.content) == b"page 1"
+        assert "Accept-Encoding" in response.headers["Vary"]
+    tag = response.headers["ETag"]
+    request = RequestFactory().get("/boards/x/", headers={"Accept-Encoding": accepted, "If-None-Match": tag})
+    assert serve_kept_pages(Site())(request).status_code == 304
 
 
 @pytest.mark.parametrize("cookie", ["sessionid", "messages"])

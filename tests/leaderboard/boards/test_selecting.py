@@ -3,7 +3,15 @@
 import pytest
 from django.http import QueryDict
 
-from leaderboard.boards.selecting import PER_PAGE, Selection, facets, read_selection, select_rows, usual_columns
+from leaderboard.boards.selecting import (
+    PER_PAGE,
+    Selection,
+    facets,
+    known_facts,
+    read_selection,
+    select_rows,
+    usual_columns,
+)
 from tests.leaderboard.boards.rows import row, usage
 
 KEYS = ["overall", "IR"]
@@ -72,8 +80,8 @@ def test_a_page_size_that_is_not_offered_is_ignored():
 
 
 def test_only_facts_that_some_row_has_are_columns():
-    assert usual_columns(rows=[row()], metrics=KEYS) == ("overall", "IR", "tasks", "finished")
-    assert usual_columns(rows=ROWS, metrics=["overall"]) == (
+    assert usual_columns(facts=known_facts([row()]), metrics=KEYS) == ("overall", "IR", "tasks", "finished")
+    assert usual_columns(facts=known_facts(ROWS), metrics=["overall"]) == (
         "overall", "parameters", "weights", "tokens", "seconds", "tasks", "finished",
     )  # fmt: skip
 
