@@ -107,6 +107,7 @@ class ChatModel:
     ) -> None:
         self.name = name or f"chat:{settings.url}#{settings.model}"
         self.settings = settings
+        self._address = httpx.URL(settings.address)
         self._key = key
         self._jitter = jitter
         self._gate = Gate(ConcurrencyLimit(highest=settings.highest), name=self.name)
@@ -260,18 +261,21 @@ class ChatModel:
         return refusal if refusal is not None else self._read(body, call=call, shown=shown)
 
     async def _post(self, content: bytes, *, key: str) -> tuple[httpx.Response, bytes]:
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "planarena"}
         if key:
             headers["Authorization"] = f"Bearer {key}"
-        async with self._connected().stream(
-            "POST", self.settings.address, content=content, headers=headers
-        ) as response:
+        # Made here and not by the client, which would read the same address anew for every call.
+        request = httpx.Request("POST", self._address, content=content, headers=headers)
+        response = await self._connected().send(request, stream=True)
+        try:
             body = bytearray()
             async for chunk in response.aiter_bytes():
                 body += chunk
                 if len(body) > MAX_RESPONSE_BYTES:
                     break
             return response, bytes(body)
+        finally:
+            await response.aclose()
 
     def _read(self, body: bytes, *, call: GenerateCall, shown: str) -> Answer | Failure:
         try:

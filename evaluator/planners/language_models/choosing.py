@@ -100,17 +100,21 @@ def language_model(name: str, *, device: str | None = None, allow_private: bool 
 
 
 def _chat(*, name: str, place: str, allow_private: bool) -> LanguageModel:
+    import httpx
+
     from evaluator.planners.egress import EgressRefusedError, check_url
-    from evaluator.planners.language_models.chat import ChatModel, ChatSettings
+    from evaluator.planners.language_models.chat import KEY_VARIABLE, ChatModel, ChatSettings
 
     url, _, model = place.partition("#")
     if not url or not model:
         raise ModelNameError(f"{name!r} is not chat:URL#MODEL-ID, as in chat:https://host/v1#gpt-4o.")
+    if "?" in url:
+        raise ModelNameError(f"{name!r}: the address must have no query; a key belongs into {KEY_VARIABLE}.")
     try:
         check_url(url=url, allow_private=allow_private)
-    except EgressRefusedError as error:
+        return ChatModel(ChatSettings(url=url, model=model, allow_private=allow_private), name=name)
+    except (EgressRefusedError, ValueError, httpx.InvalidURL) as error:
         raise ModelNameError(f"{name!r}: {error}") from None
-    return ChatModel(ChatSettings(url=url, model=model, allow_private=allow_private), name=name)
 
 
 def _from_hub(*, name: str, place: str, device: str | None) -> LanguageModel:

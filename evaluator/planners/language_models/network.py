@@ -16,6 +16,9 @@ from evaluator.planners.language_models.spelling import Grammar, Speller, Tokens
 _NO_LIMIT = 1_000_000
 """Tokens. A tokenizer that knows no limit says something far above."""
 
+_RELATIVE_LIMIT = 2048
+"""Tokens that models with relative positions were trained on (Chung et al., 2022), where tokenizers still say 512."""
+
 
 class PromptError(ValueError):
     """A conversation cannot be made a prompt of this model; the message is a sentence."""
@@ -171,5 +174,12 @@ def _specials(tokenizer: Any) -> tuple[Tokens, Tokens]:
 
 
 def _context(config: Any, *, tokenizer: Any) -> int | None:
+    """The table of positions bounds a model, else what its tokenizer says.
+
+    T5 knows distances only and reads what is longer than its tokenizer's 512, as in instruction tuning (FLAN).
+    """
+    if hasattr(config, "relative_attention_num_buckets"):
+        known = tokenizer.model_max_length
+        return max(_RELATIVE_LIMIT, known) if known < _NO_LIMIT else _RELATIVE_LIMIT
     limits = [getattr(config, "max_position_embeddings", None), tokenizer.model_max_length]
     return min((int(limit) for limit in limits if limit is not None and 0 < limit < _NO_LIMIT), default=None)

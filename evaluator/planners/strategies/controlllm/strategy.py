@@ -57,7 +57,11 @@ class ControlLLM:
         toolbox = _toolbox(frozenset(tool.name for tool in request.tools))
         decomposed = yield from self._decomposed(request=request, toolbox=toolbox)
         if decomposed.subtasks is None:
-            return Draft(plan=decomposed.text, notes=_decomposition_notes(decomposed))
+            return Draft(
+                plan=decomposed.text,
+                unreadable=f"there is no decomposition to plan by: {'; '.join(decomposed.problems)}",
+                notes=_decomposition_notes(decomposed),
+            )
         planned = yield from self._planned(request=request, subtasks=decomposed.subtasks, toolbox=toolbox)
         plans = plans_of(planned)
         notes = _decomposition_notes(decomposed)

@@ -349,10 +349,10 @@ def test_it_costs_exactly_the_tasks_that_it_failed(bad, reason):
     assert all(found[index].plan == f"plan of {index}" for index in found if index not in faulty)
 
 
-def measured(chat, calls, *, settings):
+def measured(calls, *, highest, settings):
     async def run():
         async with ChatServer(settings) as server:
-            chat.settings = ChatSettings(url=server.url, model="m", allow_private=True, highest=chat.settings.highest)
+            chat = model(server.url, highest=highest)
             started = time.monotonic()
             answers = await asyncio.gather(*map(chat.answer_one, calls))
             seconds = time.monotonic() - started
@@ -364,9 +364,8 @@ def measured(chat, calls, *, settings):
 
 def test_it_finds_out_how_much_an_endpoint_bears():
     calls = [generate(str(number)) for number in range(600)]
-    answers, seconds, server = measured(
-        model("http://127.0.0.1:1", highest=64), calls, settings=ServerSettings(latency_seconds=0.1, bears=12)
-    )
+    settings = ServerSettings(latency_seconds=0.1, bears=12)
+    answers, seconds, server = measured(calls, highest=64, settings=settings)
     assert all(hasattr(answer, "text") for answer in answers)
     assert server.most == 12
     assert server.refused < 100
@@ -376,9 +375,8 @@ def test_it_finds_out_how_much_an_endpoint_bears():
 
 def test_many_calls_take_little_longer_than_they_must():
     calls = [generate(str(number)) for number in range(400)]
-    answers, seconds, server = measured(
-        model("http://127.0.0.1:1", highest=32), calls, settings=ServerSettings(latency_seconds=0.3, bears=32)
-    )
+    settings = ServerSettings(latency_seconds=0.3, bears=32)
+    answers, seconds, server = measured(calls, highest=32, settings=settings)
     assert all(hasattr(answer, "text") for answer in answers)
     assert server.refused == 0
     # Ideal 3.75 s; one at a time 120 s.

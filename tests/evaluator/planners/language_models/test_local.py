@@ -97,11 +97,16 @@ def test_lengths_and_stops_are_those_of_each_call(network):
 
 
 def test_a_prompt_that_is_too_long_is_refused_with_both_numbers(network):
-    long, good = model(network).answer([generate("text " * 400), generate("text", max_tokens=4)])
+    long, good = model(network).answer([generate("text " * 2100), generate("text", max_tokens=4)])
     assert long.kind is FailureKind.REFUSED
-    assert "at most 256" in long.message
-    assert str(len(network.prompt(user("text " * 400)).ids)) in long.message
+    assert f"at most {2048 if network is NETWORKS['T5'] else 256}" in long.message
+    assert str(len(network.prompt(user("text " * 2100)).ids)) in long.message
     assert good.usage.completion_tokens > 0
+
+
+def test_a_model_of_relative_positions_reads_more_than_its_tokenizer_says():
+    (answer,) = model(NETWORKS["T5"]).answer([generate("text " * 600, max_tokens=2)])
+    assert answer.usage.prompt_tokens > 256
 
 
 def test_a_completion_ends_where_the_context_does():
