@@ -34,3 +34,5 @@ CELERY_BROKER_URL = "memory://nowhere/"
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {}
 EVALUATOR = "tests.fakes.evaluator.FakeEvaluator"
 LAUNCHER = "tests.fakes.launcher.fake_launcher"
+# A test changes rows and reads the page at once.
+KEEP_PAGES_SECONDS = 0

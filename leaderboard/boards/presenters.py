@@ -1,24 +1,45 @@
 """What the board pages show, ready for the templates: every number is a text, every bar has its coordinates."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from django.core.paginator import Page, Paginator
+
 from evaluator.metrics.aggregate import SIZES
-from leaderboard.boards.models import Snapshot
-from leaderboard.boards.ranking import sort_rows
+from leaderboard.boards.contents import BoardContent
+from leaderboard.boards.ranking import tokens_of
+from leaderboard.boards.selecting import (
+    FACTS,
+    Facet,
+    Selection,
+    facets,
+    read_sort,
+    select_rows,
+    usual_columns,
+)
 from leaderboard.boards.services import primary_metric
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
 
-DEFAULT_SORT = "rank"
 MOST_NARROW = 5
 """Metrics that fit beside each other on a common screen."""
+KINDS = {"bundled": "Bundled with PlanArena", "endpoint": "HTTP endpoint"}
+FACT_LABELS = {
+    "strategy": ("Strategy", "The bundled strategy that makes the plans"),
+    "parameters": ("Model size", "Parameters of the planner's model, as declared"),
+    "weights": ("Weights", "Whether the model's weights are open, as declared"),
+    "tokens": ("Tokens", "Mean per task, of prompts and answers together, as the planner told them"),
+    "seconds": ("Latency", "Mean time per task until the planner answered"),
+    "tasks": ("Tasks", "How the tasks ended that can run"),
+    "finished": ("Finished", ""),
+}
+_UNSORTED = frozenset({"weights", "tasks"})
+_LOWER_FIRST = frozenset({"rank", "planner", "strategy", "parameters", "tokens", "seconds"})
 
 
 class Column(NamedTuple):
-    """One sortable heading."""
+    """One heading."""
 
     key: str
     label: str
@@ -28,7 +49,7 @@ class Column(NamedTuple):
     sorted: str
     """`ascending`, `descending` or nothing: the value of `aria-sort`."""
     link: str
-    """The `sort` parameter that a click asks for."""
+    """The `sort` parameter that a click asks for; empty if the column cannot be sorted."""
     scale: tuple[float, float] | None
     """Where the bars of a metric begin and end; None where there are none."""
     direction: str
@@ -47,66 +68,111 @@ class Cell(NamedTuple):
     """Number of tasks measured, where the coverage of the board does not say it."""
 
 
+class Fact(NamedTuple):
+    """Something else that is known of a row."""
+
+    key: str
+    text: str
+    """Empty where it is not known."""
+    detail: str
+
+
 class Row(NamedTuple):
     """One row of the table."""
 
     data: Mapping[str, Any]
     finished: datetime
     cells: tuple[Cell, ...]
+    facts: tuple[Fact, ...]
     rank_is_open: bool
     """Whether the 95 % intervals leave more than one rank open."""
 
 
+class ColumnChoice(NamedTuple):
+    """A column that may be shown."""
+
+    key: str
+    label: str
+    shown: bool
+
+
 class Table(NamedTuple):
-    """A whole board."""
+    """A page of a board."""
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     coverage: Mapping[str, int]
     is_wide: bool
-    """Whether there are so many metrics that the table scrolls beside a planner column that stays."""
+    """Whether there are so many columns that the table scrolls beside a planner column that stays."""
     judges_plans: bool
+    metrics: tuple[Mapping[str, Any], ...]
+    """The shown metrics of the suite, in order."""
+    page: Page[Mapping[str, Any]]
+    total: int
+    """Rows of the board, whatever is left out by filters and pages."""
+    facets: tuple[Facet, ...]
+    choices: tuple[ColumnChoice, ...]
+    usual: tuple[str, ...]
+    """Keys of the columns that are shown unless others are chosen."""
 
     @property
     def coverage_words(self) -> str:
         return f"{self.coverage['run']} of {self.coverage['total']} {'judged' if self.judges_plans else 'run'}"
 
+    @property
+    def usual_words(self) -> str:
+        """The usual columns as the form sends them."""
+        return " ".join(self.usual)
 
-def board_table(*, suite: Suite, snapshot: Snapshot, sort: str = "", most_metrics: int | None = None) -> Table:
-    """The board in the order that `sort` asks for: a column's key, with `-` in front for descending.
+    @property
+    def fact_columns(self) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if column.key in FACT_LABELS)
 
-    With `most_metrics` only the first columns of the suite are shown.
-    """
-    key, descending = _read_sort(sort=sort, suite=suite)
-    rows = sort_rows(rows=snapshot.content["rows"], key=key, descending=descending)
-    metrics = suite.metrics[:most_metrics]
-    scales = {metric["key"]: scale_of(rows=rows, metric=metric["key"]) for metric in metrics}
-    coverage = snapshot.content["coverage"]
+
+def board_table(*, suite: Suite, content: BoardContent, selection: Selection, reader: str = "") -> Table:
+    """The page of the board that the selection asks for."""
+    keys = [metric["key"] for metric in suite.metrics]
+    key, descending = read_sort(sort=selection.sort, metrics=keys)
+    rows = select_rows(rows=content.rows, selection=selection, metrics=keys, reader=reader)
+    page = Paginator(rows, selection.per_page).get_page(selection.page)
+    usual = usual_columns(facts=content.facts, metrics=keys)
+    chosen = _chosen(columns=selection.columns, usual=usual, known=(*keys, *FACTS))
+    metrics = tuple(metric for metric in suite.metrics if metric["key"] in chosen)
+    facts = tuple(fact for fact in FACTS if fact in chosen)
     primary = primary_metric(suite)["key"]
     return Table(
-        columns=_columns(metrics=metrics, primary=primary, key=key, descending=descending, scales=scales),
-        rows=tuple(
-            _row(data=data, metrics=metrics, primary=primary, scales=scales, covered=coverage["run"]) for data in rows
+        columns=_columns(
+            metrics=metrics, facts=facts, primary=primary, key=key, descending=descending, scales=content.scales
         ),
-        coverage=coverage,
+        rows=tuple(
+            _row(
+                data=data,
+                metrics=metrics,
+                facts=facts,
+                primary=primary,
+                scales=content.scales,
+                covered=content.coverage["run"],
+            )
+            for data in page.object_list
+        ),
+        coverage=content.coverage,
         is_wide=len(metrics) > MOST_NARROW,
         judges_plans=suite.judges_plans,
+        metrics=metrics,
+        page=page,
+        total=len(content.rows),
+        facets=facets(rows=content.rows, selection=selection, kinds=KINDS),
+        choices=_choices(suite=suite, known=content.facts, chosen=chosen),
+        usual=usual,
     )
 
 
-def scale_of(*, rows: Iterable[Mapping[str, Any]], metric: str) -> tuple[float, float] | None:
-    """The tenths around all intervals of a metric, so that bars tell planners apart; the heading names them."""
-    ends: list[float] = []
-    for row in rows:
-        value = row["metrics"].get(metric) or {}
-        ends += [value[name] for name in ("low", "mean", "high") if value.get(name) is not None]
-    if not ends:
-        return None
-    # Rounded first: 0.7 is 0.7000000000000001 after some arithmetic, and would open another tenth.
-    low, high = math.floor(round(min(ends) * 10, 6)), math.ceil(round(max(ends) * 10, 6))
-    if low == high:
-        low, high = (low - 1, high) if high >= 10 else (low, high + 1)
-    return low / 10, high / 10
+def first_rows(*, suite: Suite, content: BoardContent, rows: int, metrics: int) -> Table:
+    """The first rows and columns of a board, for the start page."""
+    columns = [metric["key"] for metric in suite.metrics[:metrics]]
+    facts = [fact for fact in usual_columns(facts=content.facts, metrics=()) if fact in {"tasks", "finished"}]
+    selection = Selection(columns=(*columns, *facts), per_page=rows)
+    return board_table(suite=suite, content=content, selection=selection)
 
 
 def progress_rows(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
@@ -125,16 +191,57 @@ def progress_rows(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
     ]
 
 
-def _read_sort(*, sort: str, suite: Suite) -> tuple[str, bool]:
-    """An unknown column sorts by rank: an old link still shows the board."""
-    key = sort.removeprefix("-")
-    known = {"rank", "planner", "finished", *(metric["key"] for metric in suite.metrics)}
-    return (key, sort.startswith("-")) if key in known else (DEFAULT_SORT, False)
+def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
+    """What is known of a row besides its metrics, in words."""
+    usage = row.get("usage") or {}
+    tokens = tokens_of(row)
+    declared = row.get("open_weights")
+    found = [
+        Fact("strategy", str(row.get("strategy") or ""), ""),
+        Fact("parameters", size_in_words(row.get("parameters")), ""),
+        Fact("weights", "" if declared is None else "open" if declared else "closed", ""),
+        Fact(
+            "tokens",
+            "" if tokens is None else f"{tokens:,.0f}",
+            "" if tokens is None else f"{usage['prompt_tokens']:,.0f} in, {usage['completion_tokens']:,.0f} out",
+        ),
+        Fact("seconds", seconds_in_words(usage.get("seconds")), "per task" if "seconds" in usage else ""),
+    ]
+    return {fact.key: fact for fact in found}
+
+
+def size_in_words(parameters: int | None) -> str:
+    """A number of parameters as it is usually written, such as `7 B`; empty if it is not known."""
+    if parameters is None:
+        return ""
+    for factor, unit in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k")):
+        if parameters >= factor:
+            return f"{parameters / factor:.3g} {unit}"
+    return str(parameters)
+
+
+def seconds_in_words(seconds: float | None) -> str:
+    """A duration with three digits; empty if it is not known."""
+    if seconds is None:
+        return ""
+    return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _chosen(*, columns: Sequence[str], usual: Sequence[str], known: Sequence[str]) -> frozenset[str]:
+    """Unknown columns are ignored; an address without any known one shows the usual."""
+    return frozenset(column for column in columns if column in known) or frozenset(usual)
+
+
+def _choices(*, suite: Suite, known: Sequence[str], chosen: frozenset[str]) -> tuple[ColumnChoice, ...]:
+    named = [(metric["key"], metric["label"]) for metric in suite.metrics]
+    named += [(fact, FACT_LABELS[fact][0]) for fact in known]
+    return tuple(ColumnChoice(key, label, key in chosen) for key, label in named)
 
 
 def _columns(
     *,
     metrics: Sequence[Mapping[str, Any]],
+    facts: Sequence[str],
     primary: str,
     key: str,
     descending: bool,
@@ -144,7 +251,7 @@ def _columns(
     fixed = [("rank", "Rank", "Place by the first metric; equal means share it", False)]
     fixed += [("planner", "Planner", "", False)]
     measured = [(metric["key"], metric["label"], metric["description"], True) for metric in metrics]
-    last = [("finished", "Finished", "", False)]
+    last = [(fact, *FACT_LABELS[fact], False) for fact in facts]
     return tuple(
         Column(
             key=name,
@@ -170,15 +277,18 @@ def _directions(metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def _next_sort(*, name: str, key: str, descending: bool, lower: bool) -> str:
     """The other direction of the sorted column; otherwise the direction that puts the best row first."""
+    if name in _UNSORTED:
+        return ""
     if name == key:
         return name if descending else f"-{name}"
-    return name if lower or name in {"rank", "planner"} else f"-{name}"
+    return name if lower or name in _LOWER_FIRST else f"-{name}"
 
 
 def _row(
     *,
     data: Mapping[str, Any],
     metrics: Sequence[Mapping[str, Any]],
+    facts: Sequence[str],
     primary: str,
     scales: Mapping[str, tuple[float, float] | None],
     covered: int,
@@ -190,15 +300,16 @@ def _row(
             value=values[metric["key"]],
             is_primary=metric["key"] == primary,
             missing=f"No task with the metric {metric['label']} can run under this profile, so there is no value",
-            scale=scales[metric["key"]],
+            scale=scales.get(metric["key"]),
             tasks=None if alike or not values[metric["key"]] else values[metric["key"]].get("tasks"),
         )
         for metric in metrics
     )
-    low, high = data["rank_low"], data["rank_high"]
+    known = facts_of(data)
     return Row(
         data=data,
         finished=datetime.fromisoformat(data["finished"]),
         cells=cells,
-        rank_is_open=low != high,
+        facts=tuple(known.get(fact) or Fact(fact, "", "") for fact in facts),
+        rank_is_open=data["rank_low"] != data["rank_high"],
     )

@@ -7,7 +7,10 @@ A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": 
      "evaluation": "6d0c...", "finished": "2026-11-20T10:00:00+00:00", "samples": 8,
      "metrics": {"overall": {"mean": 0.71, "low": 0.65, "high": 0.77, "tasks": 30}},
      "outcomes": {"scored": 30, "not_run": 155},
-     "team": "Plan Lab"}                             (only if it was submitted for a team)
+     "team": "Plan Lab",                             (only if it was submitted for a team)
+     "strategy": "controlllm/adaptive",              (only of planners that come with PlanArena)
+     "usage": {"seconds": 1.4, "prompt_tokens": 812.0, "completion_tokens": 64.0},     (what is known, per task)
+     "parameters": 7000000000, "open_weights": true}                        (only if they were declared)
 
 `rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. `rank_low` and
 `rank_high` are the ranks that the 95 % intervals leave open: a row certainly lies behind another only if the other's
@@ -18,6 +21,8 @@ those, that the planner's owner measured with a worker of their own and a worker
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 
@@ -47,6 +52,14 @@ class Entry(NamedTuple):
     """Name of the team that it was submitted for, if it was for one."""
     run_by_owner: bool = False
     """Measured by its owner's own worker, and verified."""
+    strategy: str = ""
+    """The bundled strategy, perhaps with its model after a colon; empty if it is not known."""
+    usage: Mapping[str, float] = MappingProxyType({})
+    """Means per task of what the planner took: `seconds`, `prompt_tokens`, `completion_tokens`, if known."""
+    parameters: int | None = None
+    """Declared number of the model's parameters."""
+    open_weights: bool | None = None
+    """Whether the model's weights are declared to be open."""
 
 
 class RankedEntry(NamedTuple):
@@ -118,22 +131,47 @@ def to_row(ranked: RankedEntry) -> dict[str, Any]:
         # Left out where there is none, so that boards without teams keep their digests.
         **({"team": entry.team} if entry.team else {}),
         **({"run_by_owner": True} if entry.run_by_owner else {}),
+        **_known(entry),
     }
 
 
+def _known(entry: Entry) -> dict[str, Any]:
+    facts = {
+        "strategy": entry.strategy or None,
+        "usage": dict(entry.usage) or None,
+        "parameters": entry.parameters,
+        "open_weights": entry.open_weights,
+    }
+    return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def tokens_of(row: Mapping[str, Any]) -> float | None:
+    """Tokens per task, of prompts and answers together; None unless both are known."""
+    usage = row.get("usage") or {}
+    if "prompt_tokens" not in usage or "completion_tokens" not in usage:
+        return None
+    return float(usage["prompt_tokens"] + usage["completion_tokens"])
+
+
+def value_of(row: Mapping[str, Any], key: str) -> Any:
+    """What rows are sorted by: a metric's mean, or a fact of the row. None if the row has none."""
+    if key in {"planner", "owner", "strategy", "kind"}:
+        return str(row.get(key) or "").casefold() or None
+    if key in {"rank", "finished", "parameters"}:
+        return row.get(key)
+    if key == "tokens":
+        return tokens_of(row)
+    if key == "seconds":
+        return (row.get("usage") or {}).get("seconds")
+    return (row["metrics"].get(key) or {}).get("mean")
+
+
 def sort_rows(*, rows: Sequence[Mapping[str, Any]], key: str, descending: bool) -> list[Mapping[str, Any]]:
-    """Rows ordered by a metric, or by `rank`, `planner`, `owner` or `finished`; rows without a value always last."""
-
-    def value(row: Mapping[str, Any]) -> Any:
-        if key in {"planner", "owner"}:
-            return str(row[key]).casefold()
-        if key in {"rank", "finished"}:
-            return row[key]
-        return (row["metrics"].get(key) or {}).get("mean")
-
-    present = [row for row in rows if value(row) is not None]
-    absent = [row for row in rows if value(row) is None]
-    return [*sorted(present, key=value, reverse=descending), *absent]
+    """Rows ordered by a metric or another key of `value_of`; rows without a value always last."""
+    valued = [(value_of(row, key), row) for row in rows]
+    present = [pair for pair in valued if pair[0] is not None]
+    absent = [row for value, row in valued if value is None]
+    return [*(row for _, row in sorted(present, key=itemgetter(0), reverse=descending)), *absent]
 
 
 class _Span(NamedTuple):

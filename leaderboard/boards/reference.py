@@ -8,9 +8,6 @@ from django.utils.text import slugify
 from evaluator.suites.reference_rows import ReferenceColumn, ReferenceRow, ReferenceTable, Source, reference_tables
 from leaderboard.catalog.models import Suite
 
-HIDDEN = "hide"
-"""The value of the address's parameter `reference` that leaves reported figures out."""
-
 
 class ReportedCell(NamedTuple):
     """A reported figure in a column of the board."""
@@ -52,9 +49,9 @@ class ReportedTable(NamedTuple):
     other_rows: tuple[OtherRow, ...]
 
 
-def reported(*, suite: Suite, hidden: bool = False) -> tuple[ReportedTable, ...]:
-    """The papers' tables for a suite, in the order of its board's columns; none if they are to be hidden."""
-    return () if hidden else tuple(_table(table, suite.metrics) for table in reference_tables(suite.slug))
+def reported(*, suite: Suite, metrics: Sequence[Mapping[str, Any]], hidden: bool = False) -> tuple[ReportedTable, ...]:
+    """The papers' tables for a suite, in the order of the shown columns; none if they are to be hidden."""
+    return () if hidden else tuple(_table(table, metrics) for table in reference_tables(suite.slug))
 
 
 def _table(table: ReferenceTable, metrics: Sequence[Mapping[str, Any]]) -> ReportedTable:

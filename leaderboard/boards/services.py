@@ -78,14 +78,18 @@ def conditions_of_board(evaluation: Evaluation) -> Conditions:
 
 
 def latest_snapshot(*, suite: Suite, conditions: Conditions | None = None) -> Snapshot | None:
-    """The newest snapshot of a board; without conditions, of the board that this installation evaluates for."""
+    """The newest snapshot of a board; without conditions, of the board that this installation evaluates for.
+
+    Its content, which is large, is only read when somebody asks for it (`contents.py` keeps it).
+    """
     if conditions is not None:
-        return Snapshot.objects.filter(suite=suite, **conditions._asdict()).order_by("-number").first()
+        return Snapshot.objects.filter(suite=suite, **conditions._asdict()).order_by("-number").defer("content").first()
     return latest_snapshots(suites=[suite]).get(suite.pk)
 
 
 def latest_snapshots(*, suites: Iterable[Suite]) -> dict[int, Snapshot]:
-    """The newest snapshot of each suite by the suite's key, in one query; suites without one are left out.
+    """The newest snapshot of each suite by the suite's key, in one query; suites without one are left out. Contents
+    are not read with them.
 
     Boards for the profile, split and samples that this installation evaluates with come before any other, so that
     nobody moves the usual board aside by evaluating under other conditions.
@@ -98,8 +102,14 @@ def latest_snapshots(*, suites: Iterable[Suite]) -> dict[int, Snapshot]:
         .annotate(preference=Case(When(usual, then=0), default=1))
         .order_by("suite", "preference", "-number")
         .distinct("suite")
+        .defer("content")
     )
     return {snapshot.suite_id: snapshot for snapshot in snapshots}
+
+
+def conditions_of(snapshot: Snapshot) -> Conditions:
+    """What the evaluations of a snapshot share."""
+    return Conditions(snapshot.profile_digest, snapshot.split, snapshot.samples)
 
 
 def unranked(*, suite: Suite) -> QuerySet[Evaluation]:
@@ -118,16 +128,33 @@ def primary_metric(suite: Suite) -> dict[str, Any]:
     return next((metric for metric in suite.metrics if metric.get("primary")), suite.metrics[0])
 
 
-def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
-    evaluations = (
-        Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED, verifies=None, **conditions._asdict())
-        # What its owner's own worker measured is ranked when a worker of this site has verified it.
-        .filter(Q(own_worker_run__isnull=True) | Q(own_worker_run__verified_by__isnull=False))
+def ranked_evaluations(*, suite: Suite, conditions: Conditions) -> QuerySet[Evaluation]:
+    """Every evaluation that may stand on a board."""
+    return _published().filter(suite=suite, **conditions._asdict())
+
+
+def newest_evaluations(*, suites: Iterable[Suite]) -> QuerySet[Evaluation]:
+    """What was published on the boards of these suites under any conditions, the newest first."""
+    return (
+        _published()
+        .filter(suite__in=list(suites), finished__isnull=False)
+        .select_related("suite", "submission__planner__owner")
+        .order_by("-finished", "pk")
     )
+
+
+def _published() -> QuerySet[Evaluation]:
+    # What its owner's own worker measured is ranked when a worker of this site has verified it.
+    verified = Q(own_worker_run__isnull=True) | Q(own_worker_run__verified_by__isnull=False)
+    return Evaluation.objects.filter(verified, state=EvaluationState.COMPLETED, verifies=None)
+
+
+def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
+    evaluations = ranked_evaluations(suite=suite, conditions=conditions)
     metric = primary_metric(suite)
     better = bool(metric.get("higher_is_better", True))
     candidates = _best_by_query(evaluations=evaluations, metric=metric["key"], higher_is_better=better)
-    entries = [_entry(evaluation) for evaluation in candidates]
+    entries = [entry_of(evaluation) for evaluation in candidates]
     best = best_per_planner(entries=entries, metric=metric["key"], higher_is_better=better)
     ranked = rank_entries(entries=best, metric=metric["key"], higher_is_better=better)
     return {"rows": [to_row(row) for row in ranked], "coverage": _coverage(candidates)}
@@ -154,7 +181,8 @@ def _coverage(evaluations: Sequence[Evaluation]) -> dict[str, int]:
     return {"run": 0, "total": 0}
 
 
-def _entry(evaluation: Evaluation) -> Entry:
+def entry_of(evaluation: Evaluation) -> Entry:
+    """A completed evaluation as it is ranked. Of what nobody told (model, tokens) nothing is made up."""
     planner = evaluation.submission.planner
     finished = evaluation.finished or evaluation.state_since
     return Entry(
@@ -167,5 +195,7 @@ def _entry(evaluation: Evaluation) -> Entry:
         finished=finished.isoformat(),
         samples=evaluation.samples,
         team=evaluation.submission.team.name if evaluation.submission.team else "",
+        strategy=planner.bundled_name,
+        usage={name: round(mean["mean"], 6) for name, mean in evaluation.summary.get("usage", {}).items()},
         run_by_owner=hasattr(evaluation, "own_worker_run"),
     )

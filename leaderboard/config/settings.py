@@ -88,6 +88,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "leaderboard.monitoring.requests.measure_requests",
+    "leaderboard.boards.page_cache.serve_kept_pages",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -299,6 +300,8 @@ LAUNCHER = env.text("PLANARENA_LAUNCHER", "leaderboard.evaluations.launching.loc
 starts workers."""
 API_URL = env.text("PLANARENA_API_URL", "http://127.0.0.1:8000")
 """Where workers that this installation starts reach the API."""
+KEEP_PAGES_SECONDS = 1.0
+"""For so long boards and the start page are served to strangers from memory; 0: never."""
 SITE_URL = env.text("PLANARENA_SITE_URL").rstrip("/")
 """Where people reach the site; begins the links in mails. Mails have none if it is empty."""
 MAIL_OWNERS = env.flag("PLANARENA_MAIL_OWNERS", default=not DEMO)

@@ -104,7 +104,7 @@ class Evaluation(models.Model):
     provenance = models.JSONField(default=dict)
     summary = models.JSONField(null=True)
     """`evaluator.metrics.aggregate` over the results: `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes":
-    {outcome: count}}`."""
+    {outcome: count}}`; under `usage` what the planner took, as `usage.py` documents it."""
     created = models.DateTimeField(auto_now_add=True)
     finished = models.DateTimeField(null=True)
 
@@ -238,6 +238,11 @@ class TaskResult(models.Model):
     indicators = models.JSONField(default=dict, blank=True)
     """Of suites that judge plans: each indicator of the plan, in [0, 1]; empty where there is no plan to judge."""
     seconds = models.FloatField(default=0.0)
+    planning_seconds = models.FloatField(null=True)
+    """How long the planner took; null where it was not asked, and in rows from before this was kept."""
+    prompt_tokens = models.PositiveIntegerField(null=True)
+    """As the planner told them; null if it did not."""
+    completion_tokens = models.PositiveIntegerField(null=True)
     plan_summary = models.CharField(max_length=400, blank=True)
     """Tool names in order, for the table."""
     record_digest = models.CharField(max_length=64, blank=True)

@@ -18,6 +18,7 @@ from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.leases import locked_attempt
 from leaderboard.evaluations.models import Attempt, Evaluation, TaskResult
 from leaderboard.evaluations.states import note_progress
+from leaderboard.evaluations.usage import usage_fields
 from leaderboard.monitoring.usage import count_steps
 
 _FROM_WORKERS = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
@@ -154,6 +155,7 @@ def _insert(
                 score=record.score,
                 indicators=record.indicators,
                 seconds=_seconds(record),
+                **usage_fields(record.planner),
                 plan_summary=plan_summary(record),
                 record_digest=digests[record.task],
                 attempt=attempt,

@@ -19,6 +19,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, S
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain, move_shard
 from leaderboard.evaluations.transitions import DEADLINES
+from leaderboard.evaluations.usage import usage_of
 from leaderboard.workers import verification
 from leaderboard.workers.own import runs_on_own_worker
 
@@ -175,6 +176,7 @@ def _complete(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
             for result in results
         ],
     )
+    summary = {**summary, "usage": usage_of(results)}
     own = runs_on_own_worker(evaluation.pk)
     if not own and evaluation.verifies_id is None:
         if not publishing.make_ready(evaluation=evaluation, summary=summary):

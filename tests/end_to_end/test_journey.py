@@ -103,7 +103,7 @@ def test_sign_up_submit_the_example_endpoint_watch_it_finish_and_open_a_task(are
     picture(page, "task")
 
     page.goto(f"{arena.url}/boards/openagi/")
-    expect(page.get_by_role("link", name="word-reader")).to_be_visible()
+    expect(page.get_by_role("link", name="word-reader", exact=True)).to_be_visible()
     expect(page.get_by_text(f"{runnable_count()} of 185").first).to_be_visible()
     picture(page, "board")
     assert page.problems == []

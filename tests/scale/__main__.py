@@ -8,7 +8,9 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,6 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", type=int, default=2_000_000)
     parser.add_argument("--users", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=20, help="requests of each address")
+    parser.add_argument("--rate-seconds", type=float, default=0, help="ask for boards so long over HTTP, each")
     parser.add_argument("--folder", type=Path, help="keep the installation here; used again if it is there")
     parser.add_argument("--out", type=Path, help="file for the report as JSON")
     options = parser.parse_args(arguments)
@@ -33,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _measure_in(folder: Path, *, options: argparse.Namespace) -> dict[str, object]:
+def _measure_in(folder: Path, *, options: argparse.Namespace) -> dict[str, Any]:
     from leaderboard.config import embedded
 
     for name in [name for name in os.environ if name.startswith("PLANARENA_")]:
@@ -55,7 +58,7 @@ def _measure_in(folder: Path, *, options: argparse.Namespace) -> dict[str, objec
         from django.core.management import call_command
         from django.db import connections
 
-        from tests.scale import data, measuring
+        from tests.scale import data, measuring, rate
 
         try:
             # A folder that is used again may be of an older release.
@@ -65,7 +68,11 @@ def _measure_in(folder: Path, *, options: argparse.Namespace) -> dict[str, objec
                 call_command("collectstatic", interactive=False, verbosity=0)
                 counts = data.populate(evaluations=options.evaluations, results=options.results, users=options.users)
                 rows.write_text(json.dumps(counts))
-            return measuring.report(rounds=options.rounds, rows=json.loads(rows.read_text()))
+            report = measuring.report(rounds=options.rounds, rows=json.loads(rows.read_text()))
+            if options.rate_seconds:
+                found = rate.rates(paths=list(measuring.boards()), seconds=options.rate_seconds)
+                report["rates"] = [asdict(one) for one in found]
+            return report
         finally:
             connections.close_all()
             for connection in connections.all():
@@ -74,13 +81,18 @@ def _measure_in(folder: Path, *, options: argparse.Namespace) -> dict[str, objec
         embedded.stop(folder)
 
 
-def _tell(report: dict[str, object]) -> None:
+def _tell(report: dict[str, Any]) -> None:
     print(f"{report['rows']}, tasks of the suites: {report['suites']}")
     print("median ms    p95 ms  queries     KiB  status  reader     path")
     for one in report["timings"]:
         print(
             f"{one['median_ms']:9.1f} {one['p95_ms']:9.1f} {one['queries']:8} {one['kilobytes']:7.0f} {one['status']:7}"
             f"  {one['reader']:9}  {one['path']}"
+        )
+    for one in report.get("rates", []):
+        print(
+            f"{one['per_second']:9.0f} requests/s, median {one['median_ms']:.1f} ms, p95 {one['p95_ms']:.1f} ms,"
+            f" not 200: {one['not_200']}  {one['path']}"
         )
 
 

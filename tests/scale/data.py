@@ -134,7 +134,12 @@ def _summary(*, suite: Suite, tasks: int, rng: random.Random) -> dict[str, Any]:
     for metric in suite.metrics:
         mean = rng.random() * 0.9
         metrics[metric["key"]] = {"mean": mean, "low": mean - 0.03, "high": mean + 0.03, "tasks": tasks}
-    return {"metrics": metrics, "outcomes": {"scored": tasks}}
+    usage = {
+        "seconds": {"mean": rng.random() * 20, "tasks": tasks},
+        "prompt_tokens": {"mean": 500 + rng.random() * 4000, "tasks": tasks},
+        "completion_tokens": {"mean": 20 + rng.random() * 300, "tasks": tasks},
+    }
+    return {"metrics": metrics, "outcomes": {"scored": tasks}, "usage": usage}
 
 
 def _results(*, share: Share, evaluations: Sequence[Evaluation], rng: random.Random) -> int:

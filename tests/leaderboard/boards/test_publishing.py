@@ -101,7 +101,7 @@ def test_the_database_finds_the_same_best_as_the_ranking(higher_is_better):
             summary["metrics"] = dice.choice([{}, {suite.metrics[0]["key"]: None}])
         last = make_evaluation(planner=dice.choice(planners), suite=suite, summary=summary)
     every = Evaluation.objects.select_related("submission__planner__owner")
-    entries = [services._entry(evaluation) for evaluation in every]
+    entries = [services.entry_of(evaluation) for evaluation in every]
     best = best_per_planner(entries=entries, metric=suite.metrics[0]["key"], higher_is_better=higher_is_better)
     rows = publish(last).content["rows"]
     assert len(rows) == len({evaluation.submission.planner for evaluation in every})

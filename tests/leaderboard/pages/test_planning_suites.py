@@ -54,7 +54,8 @@ class TestBoard:
         html = read(client, BOARD)
         columns = re.findall(r'id="sort-(\w+)"', html)
         assert columns[2:7] == PAPER
-        assert len(columns) == 2 + 12 + 1
+        assert columns[-2:] == ["seconds", "finished"]
+        assert len(columns) == 2 + 12 + 2
         assert html.count("lower is better</span>") == 2
         assert "120 of 120 judged" in html
         assert "nothing is executed" in html
@@ -66,8 +67,8 @@ class TestBoard:
         html = read(client, BOARD)
         links = dict(re.findall(r'id="sort-(\w+)" href="\?sort=(-?\w+)"', html))
         assert (links["IR"], links["HR"], links["SE"]) == ("IR", "HR", "-SE")
-        by_ir = re.findall(r"by (\w+)</span>", read(client, BOARD, sort="IR"))
-        by_worst = re.findall(r"by (\w+)</span>", read(client, BOARD, sort="-IR"))
+        by_ir = re.findall(r"· by (\w+) ·", read(client, BOARD, sort="IR"))
+        by_worst = re.findall(r"· by (\w+) ·", read(client, BOARD, sort="-IR"))
         assert by_ir == by_worst[::-1]
         assert by_ir[-1] == "eve"
 
@@ -78,6 +79,8 @@ class TestBoard:
         assert "with all its figures" in html
 
     def test_the_number_of_queries_stays_the_same(self, client, evaluation, django_assert_max_num_queries):
+        with django_assert_max_num_queries(4):
+            read(client, BOARD)
         with django_assert_max_num_queries(3):
             read(client, BOARD)
 

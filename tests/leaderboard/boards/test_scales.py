@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboard.boards.presenters import scale_of
+from leaderboard.boards.scales import scale_of
 
 
 def row(low: float, mean: float, high: float) -> dict:

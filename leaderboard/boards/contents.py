@@ -1,0 +1,95 @@
+"""The rows of boards in memory: snapshots never change, so that each is read from the database once per process."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Max
+
+from leaderboard.boards.keeping import Kept
+from leaderboard.boards.models import Snapshot
+from leaderboard.boards.ranking import rank_entries, to_row
+from leaderboard.boards.scales import scale_of
+from leaderboard.boards.selecting import known_facts
+from leaderboard.boards.services import Conditions, entry_of, primary_metric, ranked_evaluations
+from leaderboard.catalog.models import Suite
+
+_MOST = 24
+"""Boards in memory. The rows of 600 planners with twelve metrics take about 5 MB."""
+
+
+@dataclass(frozen=True)
+class BoardContent:
+    """Rows of a board in the order of their ranks, and what is worked out from all of them once."""
+
+    rows: Sequence[Mapping[str, Any]]
+    """In the format of `ranking.py`. Shared by all requests: never changed."""
+    coverage: Mapping[str, int]
+
+    @cached_property
+    def scales(self) -> Mapping[str, tuple[float, float] | None]:
+        """For each metric where its bars begin and end, on every page alike."""
+        keys = {key for row in self.rows for key in row["metrics"]}
+        return {key: scale_of(rows=self.rows, metric=key) for key in keys}
+
+    @cached_property
+    def facts(self) -> tuple[str, ...]:
+        """The columns besides the metrics that some row has a value for."""
+        return known_facts(self.rows)
+
+
+class AllVersion(NamedTuple):
+    """What changes whenever another evaluation is published or one is taken away."""
+
+    count: int
+    newest: datetime | None
+
+
+_snapshots: Kept[tuple[int, str], BoardContent] = Kept(most=_MOST)
+_all: Kept[tuple[int, Conditions, AllVersion], BoardContent] = Kept(most=_MOST // 3)
+
+
+def contents_of(snapshots: Iterable[Snapshot]) -> dict[int, BoardContent]:
+    """The contents of snapshots by primary key: one query for those that this process has not read yet, else none."""
+    wanted = {snapshot.pk: snapshot.digest for snapshot in snapshots}
+    found = {pk: kept for pk, digest in wanted.items() if (kept := _snapshots.get((pk, digest))) is not None}
+    if missing := wanted.keys() - found.keys():
+        for pk, content in Snapshot.objects.filter(pk__in=missing).order_by("pk").values_list("pk", "content"):
+            found[pk] = BoardContent(rows=tuple(content["rows"]), coverage=content["coverage"])
+            _snapshots.put((pk, wanted[pk]), found[pk])
+    return found
+
+
+def content_of(snapshot: Snapshot) -> BoardContent:
+    """The content of one snapshot."""
+    return contents_of([snapshot])[snapshot.pk]
+
+
+def all_version(*, suite: Suite, conditions: Conditions) -> AllVersion:
+    """The version of `all_content`, in one query that reads no summary."""
+    return AllVersion(
+        **ranked_evaluations(suite=suite, conditions=conditions).aggregate(count=Count("pk"), newest=Max("finished"))
+    )
+
+
+def all_content(
+    *, suite: Suite, conditions: Conditions, version: AllVersion, coverage: Mapping[str, int]
+) -> BoardContent:
+    """Every published evaluation of a board, not only the best of each planner, ranked among each other."""
+    key = (suite.pk, conditions, version)
+    if (kept := _all.get(key)) is not None:
+        return kept
+    evaluations = ranked_evaluations(suite=suite, conditions=conditions).select_related(
+        "submission__planner__owner", "submission__team", "own_worker_run"
+    )
+    metric = primary_metric(suite)
+    ranked = rank_entries(
+        entries=[entry_of(evaluation) for evaluation in evaluations.order_by("finished", "pk")],
+        metric=metric["key"],
+        higher_is_better=bool(metric.get("higher_is_better", True)),
+    )
+    content = BoardContent(rows=tuple(to_row(row) for row in ranked), coverage=coverage)
+    _all.put(key, content)
+    return content

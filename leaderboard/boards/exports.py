@@ -1,0 +1,169 @@
+"""Snapshots as files: CSV, JSON and BibTeX. Pure: everything comes in, texts go out."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+JSON_FORMAT = "planarena-board/1"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_METRIC_PARTS = ("mean", "low", "high", "tasks")
+_OUTCOMES = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled")
+_USAGE = ("seconds", "prompt_tokens", "completion_tokens")
+_BIBTEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+}  # fmt: skip
+
+
+class Exported(NamedTuple):
+    """A snapshot with everything that its files name."""
+
+    suite: str
+    title: str
+    suite_version: str
+    suite_digest: str
+    metrics: Sequence[Mapping[str, Any]]
+    profile: str
+    profile_digest: str
+    split: str
+    samples: int
+    number: int
+    digest: str
+    created: datetime
+    address: str
+    """Of the snapshot's page, complete."""
+    site: str
+    """Begins every other address; without a slash at its end."""
+    rows: Sequence[Mapping[str, Any]]
+    coverage: Mapping[str, int]
+
+
+def as_csv(board: Exported) -> str:
+    """One line for each row, RFC 4180. Every line names suite, conditions and snapshot, so that a line cut out of the
+    file is still evidence. Texts that a spreadsheet would take for a formula begin with an apostrophe."""
+    keys = [metric["key"] for metric in board.metrics]
+    head = ["rank", "rank_low", "rank_high", "planner", "owner", "team", "kind", "strategy", "parameters"]
+    head += ["open_weights", *[f"{key}_{part}" for key in keys for part in _METRIC_PARTS], *_OUTCOMES]
+    head += [f"{name}_per_task" for name in _USAGE]
+    head += ["finished", "evaluation", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split"]
+    head += ["samples", "snapshot", "snapshot_digest"]
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(head)
+    for row in board.rows:
+        writer.writerow([_safe(value) for value in _line(row=row, keys=keys, board=board)])
+    return file.getvalue()
+
+
+def as_json(board: Exported) -> str:
+    """The rows as they are kept (`ranking.py` documents them), with what they were measured under."""
+    told = {
+        "format": JSON_FORMAT,
+        "address": board.address,
+        "suite": {
+            "slug": board.suite,
+            "title": board.title,
+            "version": board.suite_version,
+            "digest": board.suite_digest,
+            "metrics": list(board.metrics),
+        },
+        "conditions": {
+            "profile": board.profile,
+            "profile_digest": board.profile_digest,
+            "split": board.split,
+            "samples": board.samples,
+        },
+        "snapshot": {"number": board.number, "digest": board.digest, "created": board.created.isoformat()},
+        "content": {"rows": list(board.rows), "coverage": dict(board.coverage)},
+    }
+    return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+
+
+def board_as_bibtex(board: Exported) -> str:
+    """An entry that cites the whole snapshot."""
+    return _entry(
+        key=f"planarena-{board.suite}-{board.number}",
+        fields={
+            "title": f"{board.title}: board of PlanArena, snapshot {board.number}",
+            "author": "{PlanArena}",
+            **_when(board.created),
+            "url": board.address,
+            "note": _note(board),
+        },
+    )
+
+
+def row_as_bibtex(*, board: Exported, row: Mapping[str, Any]) -> str:
+    """An entry that cites one row: its author is who submitted the planner, or the team."""
+    finished = datetime.fromisoformat(row["finished"])
+    rank = "unranked" if row["rank"] is None else f"rank {row['rank']}"
+    fields = {
+        "title": f"{row['planner']} on {board.title}, evaluated by PlanArena",
+        "author": f"{{{_escaped(str(row.get('team') or row['owner']))}}}",
+        **_when(finished),
+        "url": f"{board.site}/evaluations/{row['evaluation']}/",
+        "note": f"{_scores(row=row, metrics=board.metrics)}, {rank} of {len(board.rows)}. {_note(board)}",
+    }
+    return _entry(key=f"planarena-{board.suite}-{str(row['evaluation'])[:8]}", fields=fields)
+
+
+def _line(*, row: Mapping[str, Any], keys: Iterable[str], board: Exported) -> list[Any]:
+    usage = row.get("usage") or {}
+    line: list[Any] = [row["rank"], row["rank_low"], row["rank_high"], row["planner"], row["owner"]]
+    line += [row.get(name, "") for name in ("team", "kind", "strategy", "parameters", "open_weights")]
+    for key in keys:
+        value = row["metrics"].get(key) or {}
+        line += [value.get(part, "") for part in _METRIC_PARTS]
+    line += [row["outcomes"].get(outcome, 0) for outcome in _OUTCOMES]
+    line += [usage.get(name, "") for name in _USAGE]
+    line += [row["finished"], f"{board.site}/evaluations/{row['evaluation']}/", board.suite, board.suite_version]
+    line += [board.suite_digest, board.profile, board.profile_digest, board.split, board.samples, board.number]
+    return [*line, board.digest]
+
+
+def _safe(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return "" if value is None else value
+
+
+def _scores(*, row: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]]) -> str:
+    primary = next((metric for metric in metrics if metric.get("primary")), metrics[0])
+    value = row["metrics"].get(primary["key"])
+    if not value:
+        return f"no value for {primary['label']}"
+    interval = ""
+    if value.get("low") is not None and value.get("high") is not None:
+        interval = f" (95 % interval {value['low']:.3f} to {value['high']:.3f})"
+    return f"{primary['label']} {value['mean']:.3f}{interval}"
+
+
+def _note(board: Exported) -> str:
+    return (
+        f"Suite {board.suite} {board.suite_version}, profile {board.profile}, split {board.split}; "
+        f"snapshot {board.number}, SHA-256 {board.digest}"
+    )
+
+
+def _when(day: datetime) -> dict[str, str]:
+    return {"year": f"{day:%Y}", "month": f"{day:%b}".lower()}
+
+
+def _entry(*, key: str, fields: Mapping[str, str]) -> str:
+    """Only `url` and `author`, which are made here and hold braces of their own, go in as they are; `month` is a name
+    that BibTeX knows."""
+    lines = []
+    for name, value in fields.items():
+        if name == "month":
+            lines.append(f"  {name} = {value},")
+        else:
+            lines.append(f"  {name} = {{{value if name in {'url', 'author'} else _escaped(value)}}},")
+    return "\n".join([f"@misc{{{re.sub(r'[^A-Za-z0-9-]', '', key)},", *lines, "}", ""])
+
+
+def _escaped(text: str) -> str:
+    return "".join(_BIBTEX.get(character, character) for character in text)

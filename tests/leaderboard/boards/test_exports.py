@@ -1,0 +1,79 @@
+"""Snapshots as files, without a database."""
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from leaderboard.boards.exports import Exported, as_csv, as_json, board_as_bibtex, row_as_bibtex
+from tests.leaderboard.boards.rows import METRICS, row, usage
+
+
+def board(*rows: dict) -> Exported:
+    return Exported(
+        suite="openagi", title="OpenAGI", suite_version="1", suite_digest="5" * 64, metrics=METRICS, profile="lilliput",
+        profile_digest="ab" * 32, split="public", samples=8, number=12, digest="c" * 64,
+        created=datetime(2026, 11, 20, tzinfo=UTC), address="https://arena.example/boards/openagi/snapshots/12/",
+        site="https://arena.example", rows=rows, coverage={"run": 3, "total": 5},
+    )  # fmt: skip
+
+
+def lines(exported: Exported) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(as_csv(exported))))
+
+
+def test_every_line_of_a_csv_says_what_was_measured_and_under_what():
+    [line] = lines(board(row("gold", overall=0.25, **usage(1.5, 12.0))))
+    assert line["planner"] == "gold"
+    assert (line["overall_mean"], line["overall_low"], line["IR_mean"]) == ("0.25", "", "")
+    assert (line["seconds_per_task"], line["prompt_tokens_per_task"]) == ("1.5", "12.0")
+    assert (line["snapshot"], line["snapshot_digest"]) == ("12", "c" * 64)
+    assert line["evaluation"].startswith("https://arena.example/evaluations/")
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@sum", "\tx", "\rx", '=HYPERLINK("http://evil")'])
+def test_no_text_of_a_csv_is_taken_for_a_formula(name):
+    [line] = lines(board(row(name, owner=name, team=name)))
+    assert line["planner"] == line["owner"] == line["team"] == f"'{name}"
+
+
+def test_negative_numbers_of_a_csv_stay_numbers():
+    assert lines(board(row(overall=-0.5)))[0]["overall_mean"] == "-0.5"
+
+
+def test_names_with_quotes_and_line_breaks_are_read_back():
+    assert lines(board(row('a "b",\nc')))[0]["planner"] == 'a "b",\nc'
+
+
+def test_json_holds_the_rows_as_they_are_kept():
+    told = json.loads(as_json(board(row("gold"))))
+    assert told["format"] == "planarena-board/1"
+    assert told["content"]["rows"] == [row("gold")]
+    assert told["conditions"]["samples"] == 8
+
+
+def test_a_citation_of_a_row_says_score_rank_and_snapshot():
+    cited = row(
+        "A_b & {c}", overall=0.5, metrics={"overall": {"mean": 0.5, "low": 0.4, "high": 0.6}}, owner="ada", team="R&D"
+    )
+    text = row_as_bibtex(board=board(cited, row("other")), row=cited)
+    assert text.startswith("@misc{planarena-openagi-00000000,\n")
+    assert r"title = {A\_b \& \{c\} on OpenAGI, evaluated by PlanArena}" in text
+    assert r"author = {{R\&D}}" in text
+    assert r"Overall 0.500 (95 \% interval 0.400 to 0.600), rank 1 of 2." in text
+    assert "month = nov," in text
+    assert "year = {2026}" in text
+
+
+def test_a_row_without_rank_is_cited_as_unranked():
+    cited = row(overall=None, rank=None)
+    assert "no value for Overall, unranked of 1" in row_as_bibtex(board=board(cited), row=cited)
+
+
+def test_a_citation_of_a_board_has_its_permanent_address_and_digest():
+    text = board_as_bibtex(board())
+    assert "url = {https://arena.example/boards/openagi/snapshots/12/}" in text
+    assert "c" * 64 in text
+    assert text.count("{") == text.count("}")

@@ -1,0 +1,129 @@
+"""The memory of a process, and whole pages in it."""
+
+import gzip
+
+import pytest
+from django.http import HttpRequest, HttpResponse
+from django.test import RequestFactory
+
+from leaderboard.boards import page_cache
+from leaderboard.boards.keeping import Kept
+from leaderboard.boards.page_cache import forget_pages, serve_kept_pages, shareable
+
+
+def test_what_was_used_longest_ago_is_forgotten():
+    kept: Kept[str, int] = Kept(most=2)
+    kept.put("a", 1)
+    kept.put("b", 2)
+    assert kept.get("a") == 1
+    kept.put("c", 3)
+    assert (kept.get("a"), kept.get("b"), kept.get("c")) == (1, None, 3)
+
+
+class Site:
+    """A view behind the middleware that counts how often it was asked."""
+
+    def __init__(self, *, is_shared: bool = True, **headers: str) -> None:
+        self.asked = 0
+        self._is_shared = is_shared
+        self._headers = headers
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        self.asked += 1
+        request.resolver_match = None
+        response = HttpResponse(f"page {self.asked}", headers={"ETag": '"tag"', **self._headers})
+        return shareable(response) if self._is_shared else response
+
+
+@pytest.fixture(autouse=True)
+def keeping(settings):
+    settings.KEEP_PAGES_SECONDS = 1.0
+    forget_pages()
+    yield
+    forget_pages()
+
+
+def ask(site: Site, address: str = "/boards/x/", **cookies: str):
+    request = RequestFactory().get(address)
+    request.COOKIES.update(cookies)
+    return serve_kept_pages(site)(request)
+
+
+def test_strangers_get_the_same_page_with_its_headers():
+    site = Site(**{"Content-Security-Policy": "default-src 'self'"})
+    first, second = ask(site), ask(site)
+    assert (first.content, second.content, site.asked) == (b"page 1", b"page 1", 1)
+    assert second.headers["Content-Security-Policy"] == "default-src 'self'"
+
+
+def test_a_reader_who_has_the_page_gets_304_from_memory():
+    site = Site()
+    ask(site)
+    request = RequestFactory().get("/boards/x/", headers={"If-None-Match": '"tag"'})
+    assert serve_kept_pages(site)(request).status_code == 304
+    assert site.asked == 1
+
+
+@pytest.mark.parametrize(
+    ("accepted", "packed"), [("gzip, br", True), ("deflate, gzip;q=0.5", True), ("gzip;q=0", False), ("", False)]
+)
+def test_pages_are_packed_for_who_takes_that(accepted, packed):
+    for _ in range(2):
+        request = RequestFactory().get("/boards/x/", headers={"Accept-Encoding": accepted})
+        response = serve_kept_pages(Site())(request)
+        assert (response.headers.get("Content-Encoding") == "gzip") == packed
+        assert (gzip.decompress(response.content) if packed else response.content) == b"page 1"
+        assert "Accept-Encoding" in response.headers["Vary"]
+    tag = response.headers["ETag"]
+    request = RequestFactory().get("/boards/x/", headers={"Accept-Encoding": accepted, "If-None-Match": tag})
+    assert serve_kept_pages(Site())(request).status_code == 304
+
+
+@pytest.mark.parametrize("cookie", ["sessionid", "messages"])
+def test_who_is_signed_in_or_has_a_message_waiting_is_asked_for_anew(cookie):
+    site = Site()
+    ask(site)
+    ask(site, **{cookie: "x"})
+    assert site.asked == 2
+    assert ask(site).content == b"page 1", "and what they got is given to nobody else"
+
+
+def test_other_addresses_hosts_and_pages_for_one_reader_are_not_shared():
+    site = Site()
+    ask(site, "/boards/x/")
+    ask(site, "/boards/x/?sort=-overall")
+    assert site.asked == 2
+    private = Site(is_shared=False)
+    ask(private, "/mine/")
+    ask(private, "/mine/")
+    assert private.asked == 2
+
+
+def test_a_page_that_sets_a_cookie_is_not_kept():
+    site = Site()
+
+    def with_cookie(request: HttpRequest) -> HttpResponse:
+        response = site(request)
+        response.set_cookie("csrftoken", "secret")
+        return response
+
+    for _ in range(2):
+        serve_kept_pages(with_cookie)(RequestFactory().get("/boards/x/"))
+    assert site.asked == 2
+
+
+def test_after_its_time_one_request_makes_the_page_anew_and_others_do_not_wait(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(page_cache.time, "monotonic", lambda: now[0])
+    site = Site()
+    ask(site)
+    now[0] += 1.5
+    inner = []
+
+    def slow(request: HttpRequest) -> HttpResponse:
+        inner.append(ask(site).content)
+        return site(request)
+
+    assert serve_kept_pages(slow)(RequestFactory().get("/boards/x/")).content == b"page 2"
+    assert inner == [b"page 1"]
+    assert ask(site).content == b"page 2"
