@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('catalog', '0002_suite_kind'),
-        ('evaluations', '0008_leases_by_user'),
+        ('evaluations', '0009_usage'),
     ]
 
     operations = [
