@@ -1,0 +1,514 @@
+"""What the comparison page shows, ready for its template: numbers as texts, bars with their coordinates."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from django.core.paginator import Page, Paginator
+
+from leaderboard.catalog.models import Task
+from leaderboard.compare.comparing import (
+    NOBODY,
+    GroupRow,
+    Metric,
+    MetricDifference,
+    Pair,
+    TaskDifference,
+    by_group,
+    common_facets,
+    task_differences,
+)
+from leaderboard.compare.services import LETTERS, Comparison
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+
+TASKS_PER_PAGE = 25
+LEVEL = 0.05
+"""A difference with a larger p-value may well be chance, and the sentence says so."""
+WIDTH = 120
+"""Of a bar, in its own units; nothing lies at its middle."""
+FACETS: Mapping[str, str] = {
+    "base": "Base task",
+    "structure": "Structure",
+    "degradation": "Degradation",
+    "language": "Language",
+    "steps": "Steps of the gold plan",
+    "level": "Level",
+    "group": "Group",
+}
+_OUTCOMES = {
+    "infra_fault": "infrastructure fault",
+    "cancelled": "cancelled",
+    "pending": "no result",
+    "not_run": "not run",
+}
+_MINUS = "\N{MINUS SIGN}"
+_LANGUAGES = {"en": "English", "de": "German"}
+
+
+class Compared(NamedTuple):
+    """One of the evaluations."""
+
+    letter: str
+    evaluation: Evaluation
+    notes: tuple[str, ...]
+    """What a reader has to know before believing its figures."""
+    others: tuple[str, ...]
+    """Ids of all others, for the link that takes this one away."""
+    first_then_others: tuple[str, ...]
+    """Ids with this one first, for the link that compares all others with it."""
+
+
+class Verdict(NamedTuple):
+    """One comparison in words."""
+
+    better: str
+    """Letter of the better one; nothing where neither is."""
+    sentence: str
+    caution: str
+
+
+class Bar(NamedTuple):
+    """A difference with its interval on a scale around 0."""
+
+    left: str
+    width: str
+    mean: str
+
+
+class DifferenceCell(NamedTuple):
+    """One metric of one evaluation against the first."""
+
+    mean: str
+    difference: str
+    low: str
+    high: str
+    p_value: str
+    tasks: int
+    counts: str
+    """Wins, losses and ties in words; nothing for sizes."""
+    bar: Bar
+    tone: str
+    """`better`, `worse` or nothing: whether the interval lies on one side of 0."""
+
+
+class MetricRow(NamedTuple):
+    """One metric."""
+
+    key: str
+    label: str
+    direction: str
+    is_primary: bool
+    is_chosen: bool
+    first_mean: str
+    cells: tuple[DifferenceCell | None, ...]
+
+
+class GroupCell(NamedTuple):
+    """One evaluation in one group."""
+
+    tasks: int
+    difference: str
+    wins: int
+    losses: int
+    ties: int
+    parts: tuple[tuple[str, str, str], ...]
+    """(`win`, `tie` or `loss`, x, width) of the bar."""
+
+
+class ShownGroup(NamedTuple):
+    """One group of tasks."""
+
+    value: str
+    words: str
+    cells: tuple[GroupCell, ...]
+
+
+class GroupTable(NamedTuple):
+    """All groups of a facet."""
+
+    facet: str
+    label: str
+    rows: tuple[ShownGroup, ...]
+
+
+class Choice(NamedTuple):
+    """One value to filter by."""
+
+    value: str
+    words: str
+    count: int
+    chosen: bool
+
+
+class Filter(NamedTuple):
+    """Values to filter by."""
+
+    name: str
+    label: str
+    choices: tuple[Choice, ...]
+
+
+class TaskCell(NamedTuple):
+    """One evaluation on one task."""
+
+    letter: str
+    evaluation: str
+    value: str
+    outcome: str
+    plan: str
+    is_best: bool
+
+
+class ShownTask(NamedTuple):
+    """One task."""
+
+    key: str
+    text: str
+    spread: str
+    cells: tuple[TaskCell, ...]
+
+
+class ComparisonPage(NamedTuple):
+    """Everything on the page."""
+
+    compared: tuple[Compared, ...]
+    verdicts: tuple[Verdict, ...]
+    metrics: tuple[MetricRow, ...]
+    metric: Metric
+    left_out: tuple[str, ...]
+    """A sentence for each pair that leaves tasks out."""
+    groups: tuple[GroupTable, ...]
+    filters: tuple[Filter, ...]
+    is_filtered: bool
+    page: Page
+    tasks: tuple[ShownTask, ...]
+    differing: int
+    comparable: int
+
+
+def comparison_page(
+    *, evaluations: Sequence[Evaluation], comparison: Comparison, parameters: Mapping[str, str]
+) -> ComparisonPage:
+    """Gather the page. `metric` of the parameters is what groups and tasks are about; unknown values do not count."""
+    metric = chosen_metric(comparison=comparison, key=parameters.get("metric", ""))
+    facets = common_facets(comparison.tasks)
+    every = task_differences(metric=metric, scores=comparison.scores)
+    chosen = {name: parameters[name] for name in ("winner", *facets) if parameters.get(name)}
+    kept = [task for task in every if _matches(task, comparison=comparison, chosen=chosen)]
+    page = Paginator(kept, TASKS_PER_PAGE).get_page(parameters.get("page"))
+    return ComparisonPage(
+        compared=_compared(evaluations),
+        verdicts=verdicts(evaluations=evaluations, comparison=comparison, metric=metric),
+        metrics=_metric_rows(comparison=comparison, chosen=metric),
+        metric=metric,
+        left_out=_left_out(comparison.pairs),
+        groups=_groups(comparison=comparison, facets=facets, metric=metric),
+        filters=_filters(comparison=comparison, tasks=every, facets=facets, chosen=chosen, metric=metric),
+        is_filtered=bool(chosen),
+        page=page,
+        tasks=_tasks(evaluations=evaluations, comparison=comparison, found=page.object_list),
+        differing=sum(task.spread > 0 for task in every),
+        comparable=len(every),
+    )
+
+
+def chosen_metric(*, comparison: Comparison, key: str) -> Metric:
+    """The metric with this key, else the one that the board is ranked by."""
+    found = next((metric for metric in comparison.metrics if metric.key == key), None)
+    return found or next(metric for metric in comparison.metrics if metric.primary)
+
+
+def verdicts(*, evaluations: Sequence[Evaluation], comparison: Comparison, metric: Metric) -> tuple[Verdict, ...]:
+    """One sentence for each evaluation after the first."""
+    names = [_name(letter, evaluation) for letter, evaluation in zip(LETTERS, evaluations, strict=False)]
+    return tuple(
+        _verdict(
+            found=pair.of(metric.key), metric=metric, names=(names[0], names[number]),
+            letters=(LETTERS[0], LETTERS[number]), tests=len(comparison.pairs),
+        )
+        for number, pair in enumerate(comparison.pairs, start=1)
+    )  # fmt: skip
+
+
+def p_text(value: float) -> str:
+    """A p-value with as many digits as mean something; below what 20,000 drawn sign changes can tell, as a bound."""
+    if value < 0.0001:
+        return "< 0.0001"
+    return f"{value:.4f}" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
+
+
+def signed(value: float) -> str:
+    """Three decimals with a sign; no sign for what rounds to zero."""
+    text = f"{value:+.3f}".replace("-", _MINUS)
+    return "0.000" if text in {"+0.000", f"{_MINUS}0.000"} else text
+
+
+def words_of(*, facet: str, value: str) -> str:
+    """The value of a facet as it is named to people."""
+    if facet == "language":
+        return _LANGUAGES.get(value, value)
+    if facet == "steps":
+        return f"{value} step{'' if value == '1' else 's'}"
+    words = value.replace("_", " ").strip()
+    return {"qa": "QA", "vqa": "VQA"}.get(words, words[:1].upper() + words[1:])
+
+
+def _name(letter: str, evaluation: Evaluation) -> str:
+    return f"{letter} ({evaluation.submission.planner.name})"
+
+
+def _verdict(
+    *, found: MetricDifference | None, metric: Metric, names: tuple[str, str], letters: tuple[str, str], tests: int
+) -> Verdict:
+    first, other = names
+    if found is None:
+        sentence = f"{first} and {other} have no task in common with a value of {metric.label}: nothing is compared."
+        return Verdict(better="", sentence=sentence, caution="")
+    mean, low, high, count = found.difference.mean, found.difference.low, found.difference.high, found.difference.count
+    over = f"over {count:,} task{'' if count == 1 else 's'}"
+    if round(abs(mean), 12) == 0:
+        same = "the same on every task" if not found.wins + found.losses and low == high else "the same on average"
+        sentence = f"{first} and {other} score {same} in {metric.label}, p = {p_text(found.adjusted)}, {over}."
+        return Verdict(better="", sentence=sentence.replace("= <", "<"), caution="")
+    ahead, letter = (other, letters[1]) if mean > 0 else (first, letters[0])
+    behind, low, high = (first, low, high) if mean > 0 else (other, -high, -low)
+    adjusted = f" (Holm, {tests} tests)" if tests > 1 else ""
+    p_value = f"p = {p_text(found.adjusted)}{adjusted}".replace("= <", "<")
+    sentence = (
+        f"{ahead} scores higher than {behind} in {metric.label} by {abs(mean):.3f} "
+        f"({_plain(low)} to {_plain(high)}), {p_value}, {over}."
+    )
+    if not metric.has_winner:
+        sentence = sentence.replace("scores higher", "is larger", 1)
+    elif not metric.higher_is_better:
+        sentence += " Lower is better in this metric."
+        letter = letters[0] if letter == letters[1] else letters[1]
+    caution = "" if found.adjusted < LEVEL else "A difference of this size may well be chance."
+    return Verdict(better=letter if metric.has_winner and not caution else "", sentence=sentence, caution=caution)
+
+
+def _plain(value: float) -> str:
+    return f"{value:.3f}".replace("-", _MINUS)
+
+
+def _compared(evaluations: Sequence[Evaluation]) -> tuple[Compared, ...]:
+    ids = [str(evaluation.pk) for evaluation in evaluations]
+    found = []
+    for letter, evaluation, own in zip(LETTERS, evaluations, ids, strict=False):
+        others = tuple(one for one in ids if one != own)
+        found.append(
+            Compared(
+                letter=letter,
+                evaluation=evaluation,
+                notes=_notes(evaluation),
+                others=others,
+                first_then_others=(own, *others),
+            )
+        )
+    return tuple(found)
+
+
+def _notes(evaluation: Evaluation) -> tuple[str, ...]:
+    notes = []
+    if evaluation.state != EvaluationState.COMPLETED:
+        label = evaluation.get_state_display().lower()
+        notes.append(f"Not completed ({label}): only the tasks that have a score are compared.")
+    if hasattr(evaluation, "own_worker_run") and evaluation.own_worker_run.verified_by_id is None:
+        notes.append("Measured by its owner's own worker and not verified by this site.")
+    return tuple(notes)
+
+
+def _metric_rows(*, comparison: Comparison, chosen: Metric) -> tuple[MetricRow, ...]:
+    scales = _scales(comparison.pairs)
+    rows = []
+    for metric in comparison.metrics:
+        found = [pair.of(metric.key) for pair in comparison.pairs]
+        if not any(found):
+            continue
+        rows.append(
+            MetricRow(
+                key=metric.key,
+                label=metric.label,
+                direction="" if not metric.has_winner else "higher" if metric.higher_is_better else "lower",
+                is_primary=metric.primary,
+                is_chosen=metric.key == chosen.key,
+                first_mean=_first_mean(found),
+                cells=tuple(one and _difference_cell(found=one, scale=scales[metric.has_winner]) for one in found),
+            )
+        )
+    return tuple(rows)
+
+
+def _first_mean(found: Sequence[MetricDifference | None]) -> str:
+    """The first's mean; with several pairs it may be over different tasks in each, and then no one number is right."""
+    means = {f"{one.first_mean:.3f}" for one in found if one is not None}
+    return means.pop() if len(means) == 1 else "varies"
+
+
+def _scales(pairs: Sequence[Pair]) -> dict[bool, float]:
+    """How far the bars reach to each side: one scale for all figures, and one for the sizes of plans."""
+    ends: dict[bool, list[float]] = {True: [0.01], False: [0.01]}
+    for pair in pairs:
+        for one in pair.differences:
+            ends[one.metric.has_winner] += [abs(one.difference.low), abs(one.difference.high), abs(one.difference.mean)]
+    return {kind: max(found) for kind, found in ends.items()}
+
+
+def _difference_cell(*, found: MetricDifference, scale: float) -> DifferenceCell:
+    interval = found.difference
+    left, right = _place(interval.low, scale), _place(interval.high, scale)
+    sure = interval.low > 0 or interval.high < 0
+    better = (interval.mean > 0) == found.metric.higher_is_better
+    return DifferenceCell(
+        mean=f"{found.other_mean:.3f}",
+        difference=signed(interval.mean),
+        low=signed(interval.low),
+        high=signed(interval.high),
+        p_value=p_text(found.adjusted),
+        tasks=interval.count,
+        counts=f"{found.wins} better, {found.losses} worse, {found.ties} equal" if found.metric.has_winner else "",
+        bar=Bar(left=f"{left:.1f}", width=f"{max(right - left, 1):.1f}", mean=f"{_place(interval.mean, scale):.1f}"),
+        tone=("better" if better else "worse") if sure and found.metric.has_winner else "",
+    )
+
+
+def _place(value: float, scale: float) -> float:
+    return WIDTH / 2 * (1 + min(max(value / scale, -1.0), 1.0))
+
+
+def _left_out(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    sentences = []
+    for number, pair in enumerate(pairs, start=1):
+        if pair.left_out:
+            told = ", ".join(f"{count:,} {_OUTCOMES[outcome]}" for outcome, count in pair.left_out.items())
+            total = sum(pair.left_out.values())
+            tasks = "1 task is" if total == 1 else f"{total:,} tasks are"
+            sentences.append(f"{LETTERS[number]} against {LETTERS[0]}: {tasks} left out ({told}).")
+    return tuple(sentences)
+
+
+def _groups(*, comparison: Comparison, facets: Sequence[str], metric: Metric) -> tuple[GroupTable, ...]:
+    if not metric.has_winner:
+        return ()
+    tables = []
+    for facet in facets:
+        rows = by_group(facet=facet, tasks=comparison.tasks, metric=metric, scores=comparison.scores)
+        if len(rows) > 1:
+            shown = tuple(_shown_group(facet=facet, row=row) for row in _ordered(facet=facet, rows=rows))
+            tables.append(GroupTable(facet=facet, label=FACETS[facet], rows=shown))
+    return tuple(tables)
+
+
+def _ordered(*, facet: str, rows: Sequence[GroupRow]) -> list[GroupRow]:
+    """Levels and numbers of steps in their own order, all others as they are first met in the suite."""
+    levels = {"easy": 0, "medium": 1, "hard": 2}
+    if facet == "level":
+        return sorted(rows, key=lambda row: levels.get(row.value, len(levels)))
+    return sorted(rows, key=lambda row: int(row.value)) if facet == "steps" else list(rows)
+
+
+def _shown_group(*, facet: str, row: GroupRow) -> ShownGroup:
+    cells = []
+    for count in row.counts:
+        x = 0.0
+        parts = []
+        for name, number in (("win", count.wins), ("tie", count.ties), ("loss", count.losses)):
+            if number:
+                width = WIDTH * number / max(count.tasks, 1)
+                parts.append((name, f"{x:.2f}", f"{width:.2f}"))
+                x += width
+        difference = "—" if count.difference is None else signed(count.difference)
+        cells.append(GroupCell(count.tasks, difference, count.wins, count.losses, count.ties, tuple(parts)))
+    return ShownGroup(value=row.value, words=words_of(facet=facet, value=row.value), cells=tuple(cells))
+
+
+def _matches(task: TaskDifference, *, comparison: Comparison, chosen: Mapping[str, str], without: str = "") -> bool:
+    facets = comparison.tasks[task.index].facets
+    for name, value in chosen.items():
+        if name == without:
+            continue
+        if name == "winner":
+            if _winner(task) != value:
+                return False
+        elif value not in facets.get(name, ()):
+            return False
+    return True
+
+
+def _winner(task: TaskDifference) -> str:
+    """The letter of who is best alone; `equal` or `several` where nobody is."""
+    if task.winner != NOBODY:
+        return LETTERS[int(task.winner)]
+    return "several" if task.spread else "equal"
+
+
+def _filters(
+    *,
+    comparison: Comparison,
+    tasks: Sequence[TaskDifference],
+    facets: Sequence[str],
+    chosen: Mapping[str, str],
+    metric: Metric,
+) -> tuple[Filter, ...]:
+    """Each value with the number of tasks that it would leave under all other filters."""
+
+    def filter_of(name: str, label: str, options: Mapping[str, str], values: Mapping[int, Sequence[str]]) -> Filter:
+        counts = dict.fromkeys(options, 0)
+        for task in tasks:
+            if _matches(task, comparison=comparison, chosen=chosen, without=name):
+                for value in values[task.index]:
+                    counts[value] = counts.get(value, 0) + 1
+        choices = [
+            Choice(value, options.get(value, value), count, chosen.get(name) == value)
+            for value, count in counts.items()
+            if count or chosen.get(name) == value or name == "winner"
+        ]
+        return Filter(name=name, label=label, choices=tuple(choices))
+
+    letters = LETTERS[: len(comparison.scores)]
+    winners = {letter: f"{letter} alone" if len(letters) > 2 else f"{letter} is better" for letter in letters}
+    if len(letters) > 2 or not metric.has_winner:
+        winners["several"] = "Several share it" if metric.has_winner else "They differ"
+    if not metric.has_winner:
+        winners = {"several": winners["several"]}
+    winners["equal"] = "All equal" if len(letters) > 2 else "Equal"
+    found = [filter_of("winner", "Best", winners, {task.index: (_winner(task),) for task in tasks})]
+    for facet in facets:
+        values = {task.index: comparison.tasks[task.index].facets.get(facet, ()) for task in tasks}
+        named = {value: words_of(facet=facet, value=value) for some in values.values() for value in some}
+        if len(named) > 1 or facet in chosen:
+            found.append(filter_of(facet, FACETS[facet], named, values))
+    return tuple(found)
+
+
+def _tasks(
+    *, evaluations: Sequence[Evaluation], comparison: Comparison, found: Sequence[TaskDifference]
+) -> tuple[ShownTask, ...]:
+    """Texts and plans of the tasks of one page: two queries."""
+    pks = [comparison.tasks[task.index].pk for task in found]
+    texts = dict(Task.objects.filter(pk__in=pks).values_list("pk", "text"))
+    results = TaskResult.objects.filter(evaluation__in=evaluations, task__in=pks)
+    plans = {
+        (evaluation, task): summary
+        for evaluation, task, summary in results.values_list("evaluation_id", "task_id", "plan_summary")
+    }
+    return tuple(
+        ShownTask(
+            key=comparison.tasks[task.index].key,
+            text=texts.get(comparison.tasks[task.index].pk, ""),
+            spread=f"{task.spread:.3f}" if task.spread else "equal",
+            cells=tuple(
+                TaskCell(
+                    letter=letter,
+                    evaluation=str(evaluation.pk),
+                    value="—" if value is None else f"{value:.3f}",
+                    outcome=scores.outcomes[task.index],
+                    plan=plans.get((evaluation.pk, comparison.tasks[task.index].pk), ""),
+                    is_best=task.winner == str(number),
+                )
+                for number, (letter, evaluation, value, scores) in enumerate(
+                    zip(LETTERS, evaluations, task.values, comparison.scores, strict=False)
+                )
+            ),
+        )
+        for task in found
+    )
