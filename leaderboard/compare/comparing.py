@@ -197,21 +197,23 @@ def task_differences(*, metric: Metric, scores: Sequence[Scores]) -> tuple[TaskD
     """Every task that at least two have a value for, the largest difference first, then in the suite's order."""
     table = np.stack([one.values[metric.key] for one in scores], axis=1)
     places = np.flatnonzero((~np.isnan(table)).sum(axis=1) >= 2)
-    found = [_task(index=int(place), values=table[place].tolist(), metric=metric) for place in places]
-    return tuple(sorted(found, key=lambda task: (-task.spread, task.index)))
-
-
-def _task(*, index: int, values: Sequence[float], metric: Metric) -> TaskDifference:
-    known = [value for value in values if value == value]
-    spread = max(known) - min(known)
-    best = max(known) if metric.higher_is_better else min(known)
-    winners = [number for number, value in enumerate(values) if abs(value - best) <= _SAME]
-    alone = metric.has_winner and len(winners) == 1
-    return TaskDifference(
-        index=index,
-        values=tuple(value if value == value else None for value in values),
-        spread=spread if spread > _SAME else 0.0,
-        winner=str(winners[0]) if alone else NOBODY,
+    found = table[places]
+    signed = found if metric.higher_is_better else -found
+    best = np.nanmax(signed, axis=1) if len(found) else np.zeros(0)
+    spreads = best - np.nanmin(signed, axis=1) if len(found) else best
+    spreads[spreads <= _SAME] = 0.0
+    is_best = signed >= best[:, None] - _SAME
+    alone = (is_best.sum(axis=1) == 1) & metric.has_winner
+    winners = np.where(alone, is_best.argmax(axis=1), -1).tolist()
+    rows, spread, index = found.tolist(), spreads.tolist(), places.tolist()
+    return tuple(
+        TaskDifference(
+            index=index[place],
+            values=tuple(value if value == value else None for value in rows[place]),
+            spread=spread[place],
+            winner=NOBODY if winners[place] < 0 else str(winners[place]),
+        )
+        for place in np.lexsort((places, -spreads)).tolist()
     )
 
 

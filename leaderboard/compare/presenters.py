@@ -1,5 +1,6 @@
 """What the comparison page shows, ready for its template: numbers as texts, bars with their coordinates."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -193,7 +194,8 @@ def comparison_page(
     facets = common_facets(comparison.tasks)
     every = task_differences(metric=metric, scores=comparison.scores)
     chosen = {name: parameters[name] for name in ("winner", *facets) if parameters.get(name)}
-    kept = [task for task in every if _matches(task, comparison=comparison, chosen=chosen)]
+    failing = [_failing(task, comparison=comparison, chosen=chosen) for task in every]
+    kept = [task for task, names in zip(every, failing, strict=True) if not names]
     page = Paginator(kept, TASKS_PER_PAGE).get_page(parameters.get("page"))
     return ComparisonPage(
         compared=_compared(evaluations),
@@ -202,7 +204,9 @@ def comparison_page(
         metric=metric,
         left_out=_left_out(comparison.pairs),
         groups=_groups(comparison=comparison, facets=facets, metric=metric),
-        filters=_filters(comparison=comparison, tasks=every, facets=facets, chosen=chosen, metric=metric),
+        filters=_filters(
+            comparison=comparison, tasks=every, failing=failing, facets=facets, chosen=chosen, metric=metric
+        ),
         is_filtered=bool(chosen),
         page=page,
         tasks=_tasks(evaluations=evaluations, comparison=comparison, found=page.object_list),
@@ -421,17 +425,16 @@ def _shown_group(*, facet: str, row: GroupRow) -> ShownGroup:
     return ShownGroup(value=row.value, words=words_of(facet=facet, value=row.value), cells=tuple(cells))
 
 
-def _matches(task: TaskDifference, *, comparison: Comparison, chosen: Mapping[str, str], without: str = "") -> bool:
+def _failing(task: TaskDifference, *, comparison: Comparison, chosen: Mapping[str, str]) -> tuple[str, ...]:
+    """Names of the filters that the task does not pass."""
+    if not chosen:
+        return ()
     facets = comparison.tasks[task.index].facets
-    for name, value in chosen.items():
-        if name == without:
-            continue
-        if name == "winner":
-            if _winner(task) != value:
-                return False
-        elif value not in facets.get(name, ()):
-            return False
-    return True
+    return tuple(
+        name
+        for name, value in chosen.items()
+        if value not in ((_winner(task),) if name == "winner" else facets.get(name, ()))
+    )
 
 
 def _winner(task: TaskDifference) -> str:
@@ -445,39 +448,43 @@ def _filters(
     *,
     comparison: Comparison,
     tasks: Sequence[TaskDifference],
+    failing: Sequence[tuple[str, ...]],
     facets: Sequence[str],
     chosen: Mapping[str, str],
     metric: Metric,
 ) -> tuple[Filter, ...]:
     """Each value with the number of tasks that it would leave under all other filters."""
 
-    def filter_of(name: str, label: str, options: Mapping[str, str], values: Mapping[int, Sequence[str]]) -> Filter:
-        counts = dict.fromkeys(options, 0)
-        for task in tasks:
-            if _matches(task, comparison=comparison, chosen=chosen, without=name):
-                for value in values[task.index]:
-                    counts[value] = counts.get(value, 0) + 1
-        choices = [
-            Choice(value, options.get(value, value), count, chosen.get(name) == value)
-            for value, count in counts.items()
-            if count or chosen.get(name) == value or name == "winner"
-        ]
-        return Filter(name=name, label=label, choices=tuple(choices))
+    def left_by_others(name: str) -> list[TaskDifference]:
+        return [task for task, names in zip(tasks, failing, strict=True) if not names or names == (name,)]
 
-    letters = LETTERS[: len(comparison.scores)]
-    winners = {letter: f"{letter} alone" if len(letters) > 2 else f"{letter} is better" for letter in letters}
-    if len(letters) > 2 or not metric.has_winner:
-        winners["several"] = "Several share it" if metric.has_winner else "They differ"
-    if not metric.has_winner:
-        winners = {"several": winners["several"]}
-    winners["equal"] = "All equal" if len(letters) > 2 else "Equal"
-    found = [filter_of("winner", "Best", winners, {task.index: (_winner(task),) for task in tasks})]
+    winners = _winners(evaluations=len(comparison.scores), metric=metric)
+    counted = Counter(_winner(task) for task in left_by_others("winner"))
+    picked = chosen.get("winner", "")
+    found = [Filter("winner", "Best", tuple(Choice(one, winners[one], counted[one], one == picked) for one in winners))]
     for facet in facets:
-        values = {task.index: comparison.tasks[task.index].facets.get(facet, ()) for task in tasks}
-        named = {value: words_of(facet=facet, value=value) for some in values.values() for value in some}
-        if len(named) > 1 or facet in chosen:
-            found.append(filter_of(facet, FACETS[facet], named, values))
+        values = dict.fromkeys(value for task in tasks for value in comparison.tasks[task.index].facets.get(facet, ()))
+        picked = chosen.get(facet, "")
+        counted = Counter(
+            value for task in left_by_others(facet) for value in comparison.tasks[task.index].facets.get(facet, ())
+        )
+        choices = tuple(
+            Choice(value, words_of(facet=facet, value=value), counted[value], value == picked)
+            for value in dict.fromkeys([*values, *([picked] if picked else [])])
+        )
+        if len(choices) > 1 or picked:
+            found.append(Filter(name=facet, label=FACETS[facet], choices=choices))
     return tuple(found)
+
+
+def _winners(*, evaluations: int, metric: Metric) -> dict[str, str]:
+    """The values of the filter by who is best, in words."""
+    if not metric.has_winner:
+        return {"several": "They differ", "equal": "Equal"}
+    if evaluations == 2:
+        return {**{letter: f"{letter} is better" for letter in LETTERS[:2]}, "equal": "Equal"}
+    alone = {letter: f"{letter} alone" for letter in LETTERS[:evaluations]}
+    return {**alone, "several": "Several share it", "equal": "All equal"}
 
 
 def _tasks(

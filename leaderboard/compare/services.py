@@ -1,11 +1,12 @@
 """Reading what is compared: which evaluations may stand side by side, and the scores of their tasks."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import F, Func, JSONField, Value
+from django.db.models import Aggregate, F, Func, JSONField, TextField, Value
 
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.records import Outcome
@@ -97,10 +98,11 @@ def differing_conditions(evaluations: Sequence[Evaluation]) -> list[str]:
 
 def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
     """Compare evaluations, at least two, that `read_evaluations` gave: two queries at most."""
-    pks = tuple(evaluation.pk for evaluation in evaluations)
+    suite = evaluations[0].suite
     if all(evaluation.state in FINAL for evaluation in evaluations):
-        return _kept(pks, evaluations[0].suite_id)
-    return _compute(pks=pks, suite=evaluations[0].suite)
+        return _kept(tuple(evaluation.pk for evaluation in evaluations), suite.pk)
+    found = _scores(pks=[evaluation.pk for evaluation in evaluations], suite=suite)
+    return _comparison(scores=[found[evaluation.pk] for evaluation in evaluations], suite=suite)
 
 
 def metrics_of(suite: Suite) -> tuple[Metric, ...]:
@@ -169,29 +171,69 @@ def _problem(evaluation: Evaluation) -> str:
 
 
 @lru_cache(maxsize=16)
-def _kept(pks: tuple[UUID, ...], suite: int) -> Comparison:
+def _kept(pks: tuple[UUID, ...], suite_id: int) -> Comparison:
     """Final evaluations never change, so that each comparison is computed once per process while it is asked for."""
-    return _compute(pks=pks, suite=Suite.objects.get(pk=suite))
+    suite = Suite.objects.get(pk=suite_id)
+    scores = _scores(pks=pks, suite=suite)
+    return _comparison(scores=[scores[pk] for pk in pks], suite=suite)
 
 
-def _compute(*, pks: Sequence[UUID], suite: Suite) -> Comparison:
+def _comparison(*, scores: Sequence[Scores], suite: Suite) -> Comparison:
     metrics = metrics_of(suite)
+    return Comparison(
+        metrics=metrics,
+        tasks=_tasks(suite.pk).tasks,
+        scores=tuple(scores),
+        pairs=compare(metrics=metrics, scores=scores),
+    )
+
+
+class _Tasks(NamedTuple):
+    """The tasks of one version of a suite."""
+
+    tasks: tuple[ComparedTask, ...]
+    measured_by: Mapping[int, str]
+    """The metric of each task by its primary key."""
+
+
+@lru_cache(maxsize=8)
+def _tasks(suite: int) -> _Tasks:
+    """Tasks of a version of a suite never change: another version is another row."""
     rows = Task.objects.filter(suite=suite).order_by("position")
     tasks = []
     measured_by = {}
     for pk, key, metric, structure, attributes in rows.values_list("pk", "key", "metric", "structure", "attributes"):
         tasks.append(ComparedTask(pk=pk, key=key, facets=_facets(structure=structure, attributes=attributes)))
         measured_by[pk] = metric
+    return _Tasks(tasks=tuple(tasks), measured_by=measured_by)
+
+
+def _scores(*, pks: Sequence[UUID], suite: Suite) -> dict[UUID, Scores]:
+    """The scores of each evaluation in one query, which gives all results of an evaluation as one JSON text: reading
+    thousands of small ones takes five times as long."""
+    known = _tasks(suite.pk)
+    metrics = metrics_of(suite)
+    row = Func(
+        F("task_id"), F("outcome"), F("score"), F("indicators"), function="json_build_array", output_field=TextField()
+    )
+    packed = Aggregate(
+        row, function="json_agg", template="%(function)s(%(expressions)s)::text", output_field=TextField()
+    )
+    rows = TaskResult.objects.filter(evaluation__in=pks)
     results: dict[UUID, dict[int, TaskScore]] = {pk: {} for pk in pks}
-    found = TaskResult.objects.filter(evaluation__in=pks)
-    names = "evaluation_id", "task_id", "outcome", "score", "indicators"
-    for evaluation, task, outcome, score, indicators in found.values_list(*names).iterator(chunk_size=5000):
-        results[evaluation][task] = TaskScore(
-            task=str(task), metric=measured_by[task], outcome=_OUTCOMES[outcome], score=score, indicators=indicators
-        )
+    for evaluation, text in rows.values_list("evaluation_id").annotate(packed=packed).order_by():
+        results[evaluation] = {
+            task: TaskScore(
+                task=str(task),
+                metric=known.measured_by[task],
+                outcome=_OUTCOMES[outcome],
+                score=score,
+                indicators=indicators,
+            )
+            for task, outcome, score, indicators in json.loads(text)
+        }
     kind = SuiteKind(suite.kind)
-    scores = tuple(scores_of(kind=kind, metrics=metrics, tasks=tasks, results=results[pk]) for pk in pks)
-    return Comparison(metrics=metrics, tasks=tuple(tasks), scores=scores, pairs=compare(metrics=metrics, scores=scores))
+    return {pk: scores_of(kind=kind, metrics=metrics, tasks=known.tasks, results=results[pk]) for pk in pks}
 
 
 def _facets(*, structure: str, attributes: dict[str, Any]) -> dict[str, tuple[str, ...]]:
