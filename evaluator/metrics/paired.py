@@ -21,7 +21,7 @@ _AT_ONCE = 2000
 """Sign changes that are held in memory together."""
 
 
-def paired_bootstrap(differences: Table) -> list[Interval | None]:
+def bootstrap_columns(differences: Table) -> list[Interval | None]:
     """Mean of each column with a 95 % percentile bootstrap interval over tasks.
 
     Tasks are the clusters, as in `statistics.cluster_bootstrap`: whole rows are drawn with replacement, and a column's

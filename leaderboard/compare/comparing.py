@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluator.metrics.aggregate import SIZES, TaskScore, counted
-from evaluator.metrics.paired import holm, paired_bootstrap, two_sided_p_values
+from evaluator.metrics.paired import bootstrap_columns, holm, two_sided_p_values
 from evaluator.metrics.statistics import Interval
 from evaluator.records import Outcome
 from evaluator.suites.model import SuiteKind
@@ -146,7 +146,7 @@ def compare(*, metrics: Sequence[Metric], scores: Sequence[Scores]) -> tuple[Pai
     # Tasks that nobody has a score for would only be drawn in vain.
     paired = table[~np.isnan(table).all(axis=1)]
     paired = np.where(np.abs(paired) <= _SAME, 0.0, paired)
-    intervals = paired_bootstrap(paired)
+    intervals = bootstrap_columns(paired)
     p_values = two_sided_p_values(paired)
     adjusted = _adjusted(p_values=p_values, known=[one is not None for one in intervals], metrics=len(metrics))
     pairs = []

@@ -20,6 +20,7 @@ from leaderboard.compare.comparing import (
 )
 from leaderboard.compare.services import LETTERS, Comparison
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.task_filters import language_in_words, steps_in_words
 
 TASKS_PER_PAGE = 25
 LEVEL = 0.05
@@ -42,7 +43,6 @@ _OUTCOMES = {
     "not_run": "not run",
 }
 _MINUS = "\N{MINUS SIGN}"
-_LANGUAGES = {"en": "English", "de": "German"}
 
 
 class Compared(NamedTuple):
@@ -249,9 +249,9 @@ def signed(value: float) -> str:
 def words_of(*, facet: str, value: str) -> str:
     """The value of a facet as it is named to people."""
     if facet == "language":
-        return _LANGUAGES.get(value, value)
+        return language_in_words(value)
     if facet == "steps":
-        return f"{value} step{'' if value == '1' else 's'}"
+        return steps_in_words(value)
     words = value.replace("_", " ").strip()
     return {"qa": "QA", "vqa": "VQA"}.get(words, words[:1].upper() + words[1:])
 

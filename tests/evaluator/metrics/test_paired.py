@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from evaluator.metrics.paired import holm, paired_bootstrap, two_sided_p_values
+from evaluator.metrics.paired import bootstrap_columns, holm, two_sided_p_values
 from evaluator.metrics.statistics import cluster_bootstrap, paired_permutation
 
 TABLES = arrays(
@@ -23,7 +23,7 @@ def column(*values: float) -> np.ndarray:
 @settings(max_examples=40, deadline=None)
 @given(TABLES)
 def test_exchanging_the_evaluations_only_changes_signs(table):
-    for one, other in zip(paired_bootstrap(table), paired_bootstrap(-table), strict=True):
+    for one, other in zip(bootstrap_columns(table), bootstrap_columns(-table), strict=True):
         assert (one is None) == (other is None)
         if one is not None and other is not None:
             assert one.mean == pytest.approx(-other.mean, abs=1e-9)
@@ -34,7 +34,7 @@ def test_exchanging_the_evaluations_only_changes_signs(table):
 @settings(max_examples=40, deadline=None)
 @given(TABLES)
 def test_the_interval_holds_within_the_values_and_p_is_a_probability(table):
-    for number, interval in enumerate(paired_bootstrap(table)):
+    for number, interval in enumerate(bootstrap_columns(table)):
         values = table[~np.isnan(table[:, number]), number]
         assert (interval is None) == (not len(values))
         if interval is not None:
@@ -45,7 +45,7 @@ def test_the_interval_holds_within_the_values_and_p_is_a_probability(table):
 
 
 def test_identical_evaluations_differ_by_nothing_and_p_is_1():
-    (interval,) = paired_bootstrap(np.zeros((50, 1)))
+    (interval,) = bootstrap_columns(np.zeros((50, 1)))
     assert interval is not None
     assert (interval.mean, interval.low, interval.high, interval.count) == (0, 0, 0, 50)
     assert two_sided_p_values(np.zeros((50, 1))) == [1.0]
@@ -54,7 +54,7 @@ def test_identical_evaluations_differ_by_nothing_and_p_is_1():
 def test_by_hand_three_of_three_in_one_direction():
     """Of 2^3 sign changes one is as large as (0.1, 0.2, 0.3) and one as small: p = 2 / 8."""
     assert two_sided_p_values(column(0.1, 0.2, 0.3)) == [0.25]
-    (interval,) = paired_bootstrap(column(0.1, 0.2, 0.3))
+    (interval,) = bootstrap_columns(column(0.1, 0.2, 0.3))
     assert interval is not None
     assert interval.mean == pytest.approx(0.2)
 
@@ -89,14 +89,14 @@ def test_a_column_is_judged_alike_whatever_stands_beside_it_where_nothing_is_dra
 
 def test_the_interval_is_that_of_the_cluster_bootstrap_but_for_the_draws():
     values = np.random.default_rng(5).random(200)
-    (paired,) = paired_bootstrap(values[:, None])
+    (paired,) = bootstrap_columns(values[:, None])
     single = cluster_bootstrap(values.tolist())
     assert paired is not None
     assert (paired.low, paired.high) == pytest.approx((single.low, single.high), abs=0.004)
 
 
 def test_tasks_without_a_pair_are_left_out_and_counted_out():
-    (interval,) = paired_bootstrap(column(0.4, np.nan, 0.4, np.nan))
+    (interval,) = bootstrap_columns(column(0.4, np.nan, 0.4, np.nan))
     assert interval is not None
     assert (interval.mean, interval.low, interval.high, interval.count) == (0.4, 0.4, 0.4, 2)
 
