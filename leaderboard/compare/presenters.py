@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
+from django.utils.text import Truncator
 
 from leaderboard.catalog.models import Task
 from leaderboard.compare.comparing import (
@@ -20,11 +21,14 @@ from leaderboard.compare.comparing import (
 )
 from leaderboard.compare.services import LETTERS, Comparison
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.presenters import LEVELS
 from leaderboard.evaluations.task_filters import language_in_words, steps_in_words
 
 TASKS_PER_PAGE = 25
 LEVEL = 0.05
 """A difference with a larger p-value may well be chance, and the sentence says so."""
+LONGEST_NAME = 40
+"""Characters of a planner's name within a sentence."""
 WIDTH = 120
 """Of a bar, in its own units; nothing lies at its middle."""
 FACETS: Mapping[str, str] = {
@@ -32,7 +36,7 @@ FACETS: Mapping[str, str] = {
     "structure": "Structure",
     "degradation": "Degradation",
     "language": "Language",
-    "steps": "Steps of the gold plan",
+    "steps": "Gold plan",
     "level": "Level",
     "group": "Group",
 }
@@ -88,7 +92,7 @@ class DifferenceCell(NamedTuple):
     """Wins, losses and ties in words; nothing for sizes."""
     bar: Bar
     tone: str
-    """`better`, `worse` or nothing: whether the interval lies on one side of 0."""
+    """`better`, `worse` or nothing: only where interval and test agree that there is a difference."""
 
 
 class MetricRow(NamedTuple):
@@ -257,7 +261,8 @@ def words_of(*, facet: str, value: str) -> str:
 
 
 def _name(letter: str, evaluation: Evaluation) -> str:
-    return f"{letter} ({evaluation.submission.planner.name})"
+    """Letter and name; a long name is cut, since it stands in full in the table below."""
+    return f"{letter} ({Truncator(evaluation.submission.planner.name).chars(LONGEST_NAME)})"
 
 
 def _verdict(
@@ -360,7 +365,8 @@ def _scales(pairs: Sequence[Pair]) -> dict[bool, float]:
 def _difference_cell(*, found: MetricDifference, scale: float) -> DifferenceCell:
     interval = found.difference
     left, right = _place(interval.low, scale), _place(interval.high, scale)
-    sure = interval.low > 0 or interval.high < 0
+    # An interval over two tasks may well leave out 0: the test must agree before a difference is coloured.
+    sure = found.adjusted < LEVEL and (interval.low > 0 or interval.high < 0)
     better = (interval.mean > 0) == found.metric.higher_is_better
     return DifferenceCell(
         mean=f"{found.other_mean:.3f}",
@@ -397,17 +403,12 @@ def _groups(*, comparison: Comparison, facets: Sequence[str], metric: Metric) ->
     for facet in facets:
         rows = by_group(facet=facet, tasks=comparison.tasks, metric=metric, scores=comparison.scores)
         if len(rows) > 1:
-            shown = tuple(_shown_group(facet=facet, row=row) for row in _ordered(facet=facet, rows=rows))
+            shown = tuple(
+                _shown_group(facet=facet, row=row)
+                for row in sorted(rows, key=lambda row: _place_of(facet=facet, value=row.value))
+            )
             tables.append(GroupTable(facet=facet, label=FACETS[facet], rows=shown))
     return tuple(tables)
-
-
-def _ordered(*, facet: str, rows: Sequence[GroupRow]) -> list[GroupRow]:
-    """Levels and numbers of steps in their own order, all others as they are first met in the suite."""
-    levels = {"easy": 0, "medium": 1, "hard": 2}
-    if facet == "level":
-        return sorted(rows, key=lambda row: levels.get(row.value, len(levels)))
-    return sorted(rows, key=lambda row: int(row.value)) if facet == "steps" else list(rows)
 
 
 def _shown_group(*, facet: str, row: GroupRow) -> ShownGroup:
@@ -463,7 +464,7 @@ def _filters(
     picked = chosen.get("winner", "")
     found = [Filter("winner", "Best", tuple(Choice(one, winners[one], counted[one], one == picked) for one in winners))]
     for facet in facets:
-        values = dict.fromkeys(value for task in tasks for value in comparison.tasks[task.index].facets.get(facet, ()))
+        values = _values(facet=facet, comparison=comparison, tasks=tasks)
         picked = chosen.get(facet, "")
         counted = Counter(
             value for task in left_by_others(facet) for value in comparison.tasks[task.index].facets.get(facet, ())
@@ -475,6 +476,20 @@ def _filters(
         if len(choices) > 1 or picked:
             found.append(Filter(name=facet, label=FACETS[facet], choices=choices))
     return tuple(found)
+
+
+def _values(*, facet: str, comparison: Comparison, tasks: Sequence[TaskDifference]) -> list[str]:
+    """The values of a facet among these tasks, in the order in which the groups are shown."""
+    places = sorted(task.index for task in tasks)
+    found = list(dict.fromkeys(value for place in places for value in comparison.tasks[place].facets.get(facet, ())))
+    return sorted(found, key=lambda value: _place_of(facet=facet, value=value))
+
+
+def _place_of(*, facet: str, value: str) -> int:
+    """Levels and numbers of steps have an order of their own; all others keep the suite's."""
+    if facet == "level":
+        return LEVELS.index(value) if value in LEVELS else len(LEVELS)
+    return int(value) if facet == "steps" else 0
 
 
 def _winners(*, evaluations: int, metric: Metric) -> dict[str, str]:

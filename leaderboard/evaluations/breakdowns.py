@@ -49,7 +49,7 @@ def score_breakdowns(rows: Sequence[TaskRow]) -> tuple[ScoreBreakdown, ...]:
         "structure": ("Structure", [(row.structure,) if row.structure else () for row in scored]),
         "degradation": ("Degradation", [row.degradations for row in scored]),
         "language": ("Language", [(row.language,) if row.language else () for row in scored]),
-        "steps": ("Steps of the gold plan", [(row.steps,) if row.steps else () for row in scored]),
+        "steps": ("Gold plan", [(row.steps,) if row.steps else () for row in scored]),
     }
     groups = [(facet, value) for facet, (_, values) in facets.items() for value in _ordered(facet=facet, values=values)]
     if not groups:

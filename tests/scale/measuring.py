@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db import connection
 from django.test import Client
@@ -13,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from leaderboard.accounts.models import User
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations.models import Evaluation, EvaluationState
 from tests.scale.data import examples
 
 
@@ -46,10 +48,18 @@ def addresses() -> Iterator[str]:
         yield f"/evaluations/{evaluation}/"
         yield f"/evaluations/{evaluation}/?outcome=planner_fault&sort=-score&page=2"
         yield f"/evaluations/{evaluation}/tasks/{task}/"
+        yield from (f"{root}/compare/?e={evaluation}&e={_another(evaluation)}" for root in ("", "/api/v1"))
         yield f"/api/v1/evaluations/{evaluation}/"
         yield f"/api/v1/evaluations/{evaluation}/results/"
         yield f"/api/v1/evaluations/{evaluation}/results/?outcome=planner_fault"
         yield f"/api/v1/evaluations/{evaluation}/results/{task}/"
+
+
+def _another(evaluation: UUID) -> UUID:
+    """Another completed evaluation of the same suite, to compare with."""
+    suite = Evaluation.objects.get(pk=evaluation).suite_id
+    others = Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED).exclude(pk=evaluation)
+    return others.order_by("created", "pk").values_list("pk", flat=True)[0]
 
 
 def timings(*, rounds: int) -> Iterator[Timing]:

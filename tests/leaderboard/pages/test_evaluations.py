@@ -204,7 +204,7 @@ def test_the_number_of_queries_is_constant(client: Client, evaluation: Evaluatio
 def test_scores_are_broken_down_by_kind_of_task_with_links_that_filter(client: Client, evaluation: Evaluation):
     html = client.get(address(evaluation)).content.decode()
     part = html[html.index("By kind of task") :]
-    for label in ("Scores by base task", "Scores by degradation", "Scores by steps of the gold plan"):
+    for label in ("Scores by base task", "Scores by degradation", "Scores by gold plan"):
         assert label in part
     assert "Scores by structure" not in part, "all tasks that have a score are linear"
     assert "Scores by language" not in part, "and in English"
