@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -96,7 +97,13 @@ class ComparisonView(APIView):
             OpenApiParameter("e", str, many=True, required=True, description="Id of an evaluation; give two to six."),
             OpenApiParameter("metric", str, description="Key of a metric of the suite; else the board's first."),
         ],
-        responses=ComparisonOutput,
+        responses={
+            200: ComparisonOutput,
+            400: OpenApiResponse(
+                OpenApiTypes.OBJECT,
+                description="They cannot be compared; `e` or `metric` has a sentence for each reason.",
+            ),
+        },
     )
     def get(self, request: Request) -> Response:
         try:
