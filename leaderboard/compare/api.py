@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from leaderboard.compare.comparing import MetricDifference, Pair, by_group, common_facets, task_differences
-from leaderboard.compare.presenters import chosen_metric, verdicts
+from leaderboard.compare.presenters import chosen_metric
 from leaderboard.compare.services import (
     Comparison,
     NotComparableError,
@@ -19,6 +19,7 @@ from leaderboard.compare.services import (
     read_evaluations,
     read_ids,
 )
+from leaderboard.compare.words import verdicts
 from leaderboard.evaluations.models import Evaluation
 
 MOST_TASKS = 500

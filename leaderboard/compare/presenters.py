@@ -1,15 +1,12 @@
 """What the comparison page shows, ready for its template: numbers as texts, bars with their coordinates."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.utils.text import Truncator
 
 from leaderboard.catalog.models import Task
 from leaderboard.compare.comparing import (
-    NOBODY,
     GroupRow,
     Metric,
     MetricDifference,
@@ -19,34 +16,14 @@ from leaderboard.compare.comparing import (
     common_facets,
     task_differences,
 )
+from leaderboard.compare.filtering import FACETS, Filter, failing_filters, filters_of, place_of
 from leaderboard.compare.services import LETTERS, Comparison
+from leaderboard.compare.words import LEVEL, Verdict, left_out_in_words, p_text, signed, verdicts, words_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.evaluations.presenters import LEVELS
-from leaderboard.evaluations.task_filters import language_in_words, steps_in_words
 
 TASKS_PER_PAGE = 25
-LEVEL = 0.05
-"""A difference with a larger p-value may well be chance, and the sentence says so."""
-LONGEST_NAME = 40
-"""Characters of a planner's name within a sentence."""
 WIDTH = 120
 """Of a bar, in its own units; nothing lies at its middle."""
-FACETS: Mapping[str, str] = {
-    "base": "Base task",
-    "structure": "Structure",
-    "degradation": "Degradation",
-    "language": "Language",
-    "steps": "Gold plan",
-    "level": "Level",
-    "group": "Group",
-}
-_OUTCOMES = {
-    "infra_fault": "infrastructure fault",
-    "cancelled": "cancelled",
-    "pending": "no result",
-    "not_run": "not run",
-}
-_MINUS = "\N{MINUS SIGN}"
 
 
 class Compared(NamedTuple):
@@ -60,15 +37,6 @@ class Compared(NamedTuple):
     """Ids of all others, for the link that takes this one away."""
     first_then_others: tuple[str, ...]
     """Ids with this one first, for the link that compares all others with it."""
-
-
-class Verdict(NamedTuple):
-    """One comparison in words."""
-
-    better: str
-    """Letter of the better one; nothing where neither is."""
-    sentence: str
-    caution: str
 
 
 class Bar(NamedTuple):
@@ -135,23 +103,6 @@ class GroupTable(NamedTuple):
     rows: tuple[ShownGroup, ...]
 
 
-class Choice(NamedTuple):
-    """One value to filter by."""
-
-    value: str
-    words: str
-    count: int
-    chosen: bool
-
-
-class Filter(NamedTuple):
-    """Values to filter by."""
-
-    name: str
-    label: str
-    choices: tuple[Choice, ...]
-
-
 class TaskCell(NamedTuple):
     """One evaluation on one task."""
 
@@ -198,7 +149,7 @@ def comparison_page(
     facets = common_facets(comparison.tasks)
     every = task_differences(metric=metric, scores=comparison.scores)
     chosen = {name: parameters[name] for name in ("winner", *facets) if parameters.get(name)}
-    failing = [_failing(task, comparison=comparison, chosen=chosen) for task in every]
+    failing = [failing_filters(task, comparison=comparison, chosen=chosen) for task in every]
     kept = [task for task, names in zip(every, failing, strict=True) if not names]
     page = Paginator(kept, TASKS_PER_PAGE).get_page(parameters.get("page"))
     return ComparisonPage(
@@ -206,9 +157,9 @@ def comparison_page(
         verdicts=verdicts(evaluations=evaluations, comparison=comparison, metric=metric),
         metrics=_metric_rows(comparison=comparison, chosen=metric),
         metric=metric,
-        left_out=_left_out(comparison.pairs),
+        left_out=left_out_in_words(comparison.pairs),
         groups=_groups(comparison=comparison, facets=facets, metric=metric),
-        filters=_filters(
+        filters=filters_of(
             comparison=comparison, tasks=every, failing=failing, facets=facets, chosen=chosen, metric=metric
         ),
         is_filtered=bool(chosen),
@@ -223,80 +174,6 @@ def chosen_metric(*, comparison: Comparison, key: str) -> Metric:
     """The metric with this key, else the one that the board is ranked by."""
     found = next((metric for metric in comparison.metrics if metric.key == key), None)
     return found or next(metric for metric in comparison.metrics if metric.primary)
-
-
-def verdicts(*, evaluations: Sequence[Evaluation], comparison: Comparison, metric: Metric) -> tuple[Verdict, ...]:
-    """One sentence for each evaluation after the first."""
-    names = [_name(letter, evaluation) for letter, evaluation in zip(LETTERS, evaluations, strict=False)]
-    return tuple(
-        _verdict(
-            found=pair.of(metric.key), metric=metric, names=(names[0], names[number]),
-            letters=(LETTERS[0], LETTERS[number]), tests=len(comparison.pairs),
-        )
-        for number, pair in enumerate(comparison.pairs, start=1)
-    )  # fmt: skip
-
-
-def p_text(value: float) -> str:
-    """A p-value with as many digits as mean something; below what 20,000 drawn sign changes can tell, as a bound."""
-    if value < 0.0001:
-        return "< 0.0001"
-    return f"{value:.4f}" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
-
-
-def signed(value: float) -> str:
-    """Three decimals with a sign; no sign for what rounds to zero."""
-    text = f"{value:+.3f}".replace("-", _MINUS)
-    return "0.000" if text in {"+0.000", f"{_MINUS}0.000"} else text
-
-
-def words_of(*, facet: str, value: str) -> str:
-    """The value of a facet as it is named to people."""
-    if facet == "language":
-        return language_in_words(value)
-    if facet == "steps":
-        return steps_in_words(value)
-    words = value.replace("_", " ").strip()
-    return {"qa": "QA", "vqa": "VQA"}.get(words, words[:1].upper() + words[1:])
-
-
-def _name(letter: str, evaluation: Evaluation) -> str:
-    """Letter and name; a long name is cut, since it stands in full in the table below."""
-    return f"{letter} ({Truncator(evaluation.submission.planner.name).chars(LONGEST_NAME)})"
-
-
-def _verdict(
-    *, found: MetricDifference | None, metric: Metric, names: tuple[str, str], letters: tuple[str, str], tests: int
-) -> Verdict:
-    first, other = names
-    if found is None:
-        sentence = f"{first} and {other} have no task in common with a value of {metric.label}: nothing is compared."
-        return Verdict(better="", sentence=sentence, caution="")
-    mean, low, high, count = found.difference.mean, found.difference.low, found.difference.high, found.difference.count
-    over = f"over {count:,} task{'' if count == 1 else 's'}"
-    if round(abs(mean), 12) == 0:
-        same = "the same on every task" if not found.wins + found.losses and low == high else "the same on average"
-        sentence = f"{first} and {other} score {same} in {metric.label}, p = {p_text(found.adjusted)}, {over}."
-        return Verdict(better="", sentence=sentence.replace("= <", "<"), caution="")
-    ahead, letter = (other, letters[1]) if mean > 0 else (first, letters[0])
-    behind, low, high = (first, low, high) if mean > 0 else (other, -high, -low)
-    adjusted = f" (Holm, {tests} tests)" if tests > 1 else ""
-    p_value = f"p = {p_text(found.adjusted)}{adjusted}".replace("= <", "<")
-    sentence = (
-        f"{ahead} scores higher than {behind} in {metric.label} by {abs(mean):.3f} "
-        f"({_plain(low)} to {_plain(high)}), {p_value}, {over}."
-    )
-    if not metric.has_winner:
-        sentence = sentence.replace("scores higher", "is larger", 1)
-    elif not metric.higher_is_better:
-        sentence += " Lower is better in this metric."
-        letter = letters[0] if letter == letters[1] else letters[1]
-    caution = "" if found.adjusted < LEVEL else "A difference of this size may well be chance."
-    return Verdict(better=letter if metric.has_winner and not caution else "", sentence=sentence, caution=caution)
-
-
-def _plain(value: float) -> str:
-    return f"{value:.3f}".replace("-", _MINUS)
 
 
 def _compared(evaluations: Sequence[Evaluation]) -> tuple[Compared, ...]:
@@ -385,17 +262,6 @@ def _place(value: float, scale: float) -> float:
     return WIDTH / 2 * (1 + min(max(value / scale, -1.0), 1.0))
 
 
-def _left_out(pairs: Sequence[Pair]) -> tuple[str, ...]:
-    sentences = []
-    for number, pair in enumerate(pairs, start=1):
-        if pair.left_out:
-            told = ", ".join(f"{count:,} {_OUTCOMES[outcome]}" for outcome, count in pair.left_out.items())
-            total = sum(pair.left_out.values())
-            tasks = "1 task is" if total == 1 else f"{total:,} tasks are"
-            sentences.append(f"{LETTERS[number]} against {LETTERS[0]}: {tasks} left out ({told}).")
-    return tuple(sentences)
-
-
 def _groups(*, comparison: Comparison, facets: Sequence[str], metric: Metric) -> tuple[GroupTable, ...]:
     if not metric.has_winner:
         return ()
@@ -405,7 +271,7 @@ def _groups(*, comparison: Comparison, facets: Sequence[str], metric: Metric) ->
         if len(rows) > 1:
             shown = tuple(
                 _shown_group(facet=facet, row=row)
-                for row in sorted(rows, key=lambda row: _place_of(facet=facet, value=row.value))
+                for row in sorted(rows, key=lambda row: place_of(facet=facet, value=row.value))
             )
             tables.append(GroupTable(facet=facet, label=FACETS[facet], rows=shown))
     return tuple(tables)
@@ -424,82 +290,6 @@ def _shown_group(*, facet: str, row: GroupRow) -> ShownGroup:
         difference = "—" if count.difference is None else signed(count.difference)
         cells.append(GroupCell(count.tasks, difference, count.wins, count.losses, count.ties, tuple(parts)))
     return ShownGroup(value=row.value, words=words_of(facet=facet, value=row.value), cells=tuple(cells))
-
-
-def _failing(task: TaskDifference, *, comparison: Comparison, chosen: Mapping[str, str]) -> tuple[str, ...]:
-    """Names of the filters that the task does not pass."""
-    if not chosen:
-        return ()
-    facets = comparison.tasks[task.index].facets
-    return tuple(
-        name
-        for name, value in chosen.items()
-        if value not in ((_winner(task),) if name == "winner" else facets.get(name, ()))
-    )
-
-
-def _winner(task: TaskDifference) -> str:
-    """The letter of who is best alone; `equal` or `several` where nobody is."""
-    if task.winner != NOBODY:
-        return LETTERS[int(task.winner)]
-    return "several" if task.spread else "equal"
-
-
-def _filters(
-    *,
-    comparison: Comparison,
-    tasks: Sequence[TaskDifference],
-    failing: Sequence[tuple[str, ...]],
-    facets: Sequence[str],
-    chosen: Mapping[str, str],
-    metric: Metric,
-) -> tuple[Filter, ...]:
-    """Each value with the number of tasks that it would leave under all other filters."""
-
-    def left_by_others(name: str) -> list[TaskDifference]:
-        return [task for task, names in zip(tasks, failing, strict=True) if not names or names == (name,)]
-
-    winners = _winners(evaluations=len(comparison.scores), metric=metric)
-    counted = Counter(_winner(task) for task in left_by_others("winner"))
-    picked = chosen.get("winner", "")
-    found = [Filter("winner", "Best", tuple(Choice(one, winners[one], counted[one], one == picked) for one in winners))]
-    for facet in facets:
-        values = _values(facet=facet, comparison=comparison, tasks=tasks)
-        picked = chosen.get(facet, "")
-        counted = Counter(
-            value for task in left_by_others(facet) for value in comparison.tasks[task.index].facets.get(facet, ())
-        )
-        choices = tuple(
-            Choice(value, words_of(facet=facet, value=value), counted[value], value == picked)
-            for value in dict.fromkeys([*values, *([picked] if picked else [])])
-        )
-        if len(choices) > 1 or picked:
-            found.append(Filter(name=facet, label=FACETS[facet], choices=choices))
-    return tuple(found)
-
-
-def _values(*, facet: str, comparison: Comparison, tasks: Sequence[TaskDifference]) -> list[str]:
-    """The values of a facet among these tasks, in the order in which the groups are shown."""
-    places = sorted(task.index for task in tasks)
-    found = list(dict.fromkeys(value for place in places for value in comparison.tasks[place].facets.get(facet, ())))
-    return sorted(found, key=lambda value: _place_of(facet=facet, value=value))
-
-
-def _place_of(*, facet: str, value: str) -> int:
-    """Levels and numbers of steps have an order of their own; all others keep the suite's."""
-    if facet == "level":
-        return LEVELS.index(value) if value in LEVELS else len(LEVELS)
-    return int(value) if facet == "steps" else 0
-
-
-def _winners(*, evaluations: int, metric: Metric) -> dict[str, str]:
-    """The values of the filter by who is best, in words."""
-    if not metric.has_winner:
-        return {"several": "They differ", "equal": "Equal"}
-    if evaluations == 2:
-        return {**{letter: f"{letter} is better" for letter in LETTERS[:2]}, "equal": "Equal"}
-    alone = {letter: f"{letter} alone" for letter in LETTERS[:evaluations]}
-    return {**alone, "several": "Several share it", "equal": "All equal"}
 
 
 def _tasks(
