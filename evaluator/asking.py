@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from evaluator.planners.protocol import Planner, PlannerError, PlannerReply, request_for
+from evaluator.planners.protocol import BatchPlanner, Planner, PlannerError, PlannerReply, PlannerRequest, request_for
 from evaluator.plans import PlanContext
 from evaluator.records import Outcome, Reason, ResultRecord
 from evaluator.suites.model import Suite, Task
@@ -25,6 +25,9 @@ def ask_all(
     Yields:
         The task, its record so far, and the reply; without a reply the record is complete.
     """
+    if isinstance(planner, BatchPlanner):
+        yield from _ask_together(planner=planner, suite=suite, tasks=tasks, context=context)
+        return
     with ThreadPoolExecutor(max_workers=PLANNER_CONCURRENCY, thread_name_prefix="planner") as pool:
         futures = {pool.submit(_ask, planner, suite, task, context(task)): task for task in tasks}
         for future in as_completed(futures):
@@ -32,10 +35,38 @@ def ask_all(
             try:
                 record, reply = future.result()
             except Exception as error:  # noqa: BLE001 - a planner is foreign code; one bad task stops no other
-                message = f"Asking the planner failed: {type(error).__name__}: {error}."
-                record = faulty(new_record(suite=suite, task=task), reason=Reason.INTERNAL_ERROR, message=message)
-                reply = None
+                record, reply = _defective(suite=suite, task=task, error=error), None
             yield task, record, reply
+
+
+def _ask_together(
+    *, planner: BatchPlanner, suite: Suite, tasks: Sequence[Task], context: Callable[[Task], PlanContext]
+) -> Iterator[tuple[Task, ResultRecord, PlannerReply | None]]:
+    asked: list[Task] = []
+    broken: list[tuple[Task, Exception]] = []
+    answered: set[int] = set()
+
+    def requests() -> Iterator[PlannerRequest]:
+        # Made as the planner takes them: those of thousands of tasks together would fill the memory.
+        for task in tasks:
+            try:
+                request = request_for(suite=suite, task=task, context=context(task))
+            except Exception as error:  # noqa: BLE001 - one bad task stops no other
+                broken.append((task, error))
+            else:
+                asked.append(task)
+                yield request
+
+    problem = Exception("the planner neither answered nor failed")
+    try:
+        for index, end in planner.plan_all(requests()):
+            answered.add(index)
+            yield asked[index], *_recorded(new_record(suite=suite, task=asked[index]), end=end)
+    except Exception as error:  # noqa: BLE001 - a planner is foreign code; what it answered is kept
+        problem = error
+    known = {task.key for task in [asked[index] for index in answered] + [task for task, _ in broken]}
+    for task, defect in [*broken, *((task, problem) for task in tasks if task.key not in known)]:
+        yield task, _defective(suite=suite, task=task, error=defect), None
 
 
 def new_record(*, suite: Suite, task: Task) -> ResultRecord:
@@ -64,10 +95,26 @@ def not_run(record: ResultRecord, *, reason: Reason, message: str) -> ResultReco
 
 
 def _ask(planner: Planner, suite: Suite, task: Task, context: PlanContext) -> tuple[ResultRecord, PlannerReply | None]:
-    record = new_record(suite=suite, task=task)
+    end: PlannerReply | PlannerError
     try:
-        reply = planner.plan(request_for(suite=suite, task=task, context=context))
+        end = planner.plan(request_for(suite=suite, task=task, context=context))
     except PlannerError as error:
-        record = record.model_copy(update={"plan_received": error.received, "planner": error.call})
-        return faulty(record, reason=error.reason, message=str(error)), None
-    return record.model_copy(update={"plan_received": reply.plan, "planner": reply.call}), reply
+        end = error
+    return _recorded(new_record(suite=suite, task=task), end=end)
+
+
+def _recorded(record: ResultRecord, *, end: PlannerReply | PlannerError) -> tuple[ResultRecord, PlannerReply | None]:
+    if isinstance(end, PlannerError):
+        record = record.model_copy(update={"plan_received": end.received, "planner": end.call})
+        return faulty(record, reason=end.reason, message=str(end)), None
+    update = {"plan_received": end.plan, "planner": end.call, "planner_notes": dict(end.notes)}
+    record = record.model_copy(update=update)
+    if end.unreadable:
+        message = f"The plan cannot be read: {end.unreadable}."
+        return faulty(record, reason=Reason.UNPARSABLE_PLAN, message=message), None
+    return record, end
+
+
+def _defective(*, suite: Suite, task: Task, error: Exception) -> ResultRecord:
+    message = f"Asking the planner failed: {type(error).__name__}: {error}."
+    return faulty(new_record(suite=suite, task=task), reason=Reason.INTERNAL_ERROR, message=message)

@@ -8,10 +8,12 @@ import typer
 from rich.table import Table
 
 from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.suites import SuiteKind
 from evaluator.suites_cli import chosen_suite, log, out, usage_error
 
 if TYPE_CHECKING:
     from evaluator.benchmarks import ExecutionReport
+    from evaluator.benchmarks.search import SearchReport
 
 app = typer.Typer(help="How fast it is, against a baseline in the same run.", no_args_is_help=True)
 _PHASES = ("cold", "second", "again", "released")
@@ -63,6 +65,80 @@ def execution(
         measure_execution(
             prepared=prepared, tasks=keys, only=phases, baseline_tasks=baseline_tasks, say=log.print, save=save
         )
+    )
+
+
+@app.command()
+def search(
+    suite: Annotated[str, typer.Option(help="Slug of a suite whose plans are judged.")] = "toolmini",
+    gold_decompositions: Annotated[
+        bool, typer.Option("--gold-decompositions", help="Search from the gold decompositions, as the paper's Table 5.")
+    ] = False,
+    without_prior_knowledge: Annotated[
+        bool, typer.Option("--without-prior-knowledge", help="Describe each subtask by the request, as Table 4 does.")
+    ] = False,
+    json_out: Annotated[Path | None, typer.Option("--out", help="Write the report as JSON here.")] = None,
+) -> None:
+    """Compare the search strategies of ControlLLM, without a language model: what they reach and how long they take.
+
+    Times are of one process on one core, for each subtask. Gold decompositions are for this comparison only; no planner
+    gets them.
+    """
+    chosen = chosen_suite(suite)
+    if chosen.kind is not SuiteKind.PLANNING:
+        raise usage_error(f"{suite} executes plans; this command is for tool100, tool2k and toolmini")
+    from evaluator.benchmarks.search import measure_search
+
+    report = measure_search(suite=chosen, gold=gold_decompositions, prior_knowledge=not without_prior_knowledge)
+    if json_out is not None:
+        json_out.parent.mkdir(parents=True, exist_ok=True)
+        json_out.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
+    _print_search(report)
+
+
+def _print_search(report: "SearchReport") -> None:
+    levels = ("easy", "medium", "hard")
+    names = ("IR", "NR", "HR", "CR", "SE")
+    title = f"{report.suite}, decompositions: {report.decompositions}. SE also by level"
+    quality = Table("strategy", *names, *levels, title=title)
+    title = "SE of the best of 5 plans; milliseconds for a subtask: search (median), all of stage two"
+    times = Table("strategy", "best of 5", "wall", "CPU", "p95", "most", "all", "p95", title=title)
+    for name, found in report.figures.items():
+        shares = [found.indicators[one] for one in names]
+        by_level = [f"{found.se_by_level[level]:.3f}" if level in found.se_by_level else "-" for level in levels]
+        quality.add_row(name, *(f"{share:.3f}" for share in shares), *by_level)
+        cpu, planning = found.search_cpu, found.planning_cpu
+        figures = (found.search_wall.median, cpu.median, cpu.p95, cpu.most, planning.median, planning.p95)
+        times.add_row(name, f"{found.indicators['SE_best']:.3f}", *(f"{figure:.2f}" for figure in figures))
+    out.print(quality)
+    out.print(times)
+    tasks = next((found.tasks for found in report.figures.values()), 0)
+    subtasks = next((found.subtasks for found in report.figures.values()), 0)
+    out.print(f"{tasks} tasks with {subtasks} subtasks, {len(report.left_out)} tasks left out", highlight=False)
+
+
+@app.command()
+def chat(
+    count: Annotated[int, typer.Option("--requests", min=1, help="How many plans are asked for.")] = 2500,
+    latency: Annotated[float, typer.Option(min=0.001, help="Seconds that the endpoint takes for a call.")] = 0.2,
+    bears: Annotated[int, typer.Option(min=1, help="Calls that it bears at once; one more is answered 429.")] = 64,
+    highest: Annotated[int, typer.Option(min=1, help="Calls at once that the client allows itself.")] = 64,
+    retry_after: Annotated[float, typer.Option(min=0, help="Seconds that a 429 asks to wait; 0: it asks nothing.")] = 0,
+    json_out: Annotated[Path | None, typer.Option("--out", help="Write the report as JSON here.")] = None,
+) -> None:
+    """Measure how close many calls of a chat endpoint on this machine come to the shortest time they could take."""
+    from evaluator.benchmarks.chat import measure_chat
+    from evaluator.planners.language_models.trial_server import ServerSettings
+
+    server = ServerSettings(latency_seconds=latency, bears=bears, retry_after=retry_after or None)
+    report = measure_chat(count=count, server=server, highest=highest)
+    if json_out is not None:
+        json_out.parent.mkdir(parents=True, exist_ok=True)
+        json_out.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
+    out.print(
+        f"{report.count} requests in {report.seconds:.2f} s; ideal {report.ideal_seconds:.2f} s; ratio "
+        f"{report.ratio:.3f}; CPU of this process {report.cpu_seconds:.2f} s; {report.failed} failed, "
+        f"{report.progress['retried']} tried again; at most {report.progress['highest_limit']} at once"
     )
 
 

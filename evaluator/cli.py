@@ -1,17 +1,22 @@
-"""The command line of the library: `planarena suites|planners|profiles|evaluate|bench|lilliput`."""
+"""The command line of the library: `planarena suites|planners|profiles|evaluate|bench|lilliput|train`."""
 
 import sys
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.markup import escape
+from rich.table import Column, Table
 
 from evaluator.bench_cli import app as bench_app
+from evaluator.client.cli import COMMANDS as SITE_COMMANDS
 from evaluator.evaluate_cli import evaluate
 from evaluator.judging_cli import judge_plans, score_decompositions
 from evaluator.lilliput.cli import app as lilliput_app
 from evaluator.planners.bundled import DESCRIPTIONS, bundled_names
+from evaluator.planners.language_models.choosing import FORMS
+from evaluator.planners.strategies.registry import abilities_in_words, strategies
+from evaluator.planners.training.cli import app as training_app
 from evaluator.profiles_cli import app as profiles_app
 from evaluator.scoring_cli import score_plans
 from evaluator.suites_cli import app as suites_app
@@ -33,23 +38,34 @@ app.add_typer(planners_app, name="planners")
 app.add_typer(profiles_app, name="profiles")
 app.add_typer(tools_app, name="tools")
 app.add_typer(lilliput_app, name="lilliput")
+app.add_typer(training_app, name="train")
 app.add_typer(bench_app, name="bench")
 app.command()(evaluate)
 app.command("score-plans")(score_plans)
 app.command("score-decompositions")(score_decompositions)
 app.command("judge-plans")(judge_plans)
 app.command()(validity)
+for site_command in SITE_COMMANDS:
+    app.command(rich_help_panel="With a site")(site_command)
 
 out = Console()
 
 
 @planners_app.command("list")
 def list_planners() -> None:
-    """List the bundled planners."""
-    table = Table("planner", "what it does")
+    """List the bundled planners and the strategies, with what each needs and which suites it understands."""
+    table = Table(Column("planner", no_wrap=True), "what it does", "language model must", "suites")
     for name in bundled_names():
-        table.add_row(name, DESCRIPTIONS[name])
+        table.add_row(name, DESCRIPTIONS[name], "none needed", "all")
+    table.add_section()
+    for entry in strategies().values():
+        needs, name = abilities_in_words(entry.needs), f"{entry.name}:MODEL"
+        if not entry.needs:
+            needs = f"{abilities_in_words(entry.optional)}, if used" if entry.optional else "none needed"
+            name = f"{entry.name}[:MODEL]" if entry.optional else entry.name
+        table.add_row(escape(name), entry.description, needs, ", ".join(entry.suites) or "all")
     out.print(table)
+    out.print(f"MODEL is one of: {FORMS}", highlight=False, markup=False, soft_wrap=True)
 
 
 @tools_app.command("list")

@@ -9,7 +9,9 @@ import typer
 from rich.table import Table
 
 from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
-from evaluator.planners.bundled import bundled_planner
+from evaluator.planners.driving import StrategyPlanner
+from evaluator.planners.named import planner_named
+from evaluator.planners.strategies.registry import PlannerNameError
 from evaluator.progress_view import ProgressView
 from evaluator.suites import Suite, SuiteKind
 from evaluator.suites_cli import chosen_suite, log, out, usage_error
@@ -33,7 +35,10 @@ class Run(Protocol):
 def evaluate(
     suite: Annotated[str, typer.Option(help="Slug of the suite.")] = "openagi",
     planner: Annotated[
-        str, typer.Option(help="A bundled planner's name, or the URL of a planner/1 endpoint.")
+        str,
+        typer.Option(
+            help="A bundled planner's name, STRATEGY[:MODEL] (see `planners list`), or the URL of a planner/1 endpoint."
+        ),
     ] = "gold",
     profile: Annotated[str, typer.Option(help="Which experts: lilliput or paper.")] = "lilliput",
     split: Annotated[str, typer.Option(help="Which data: public, validation or hidden.")] = "public",
@@ -70,7 +75,11 @@ def evaluate(
             store=store, store_limit=store_limit, memory_budget=memory_budget,
         )  # fmt: skip
         run, conditions = _executing(suite=chosen, settings=settings, view=view)
-    document = _document(suite=chosen, planner=asked, keys=keys, run=run, conditions=conditions, view=view)
+    try:
+        document = _document(suite=chosen, planner=asked, keys=keys, run=run, conditions=conditions, view=view)
+    finally:
+        if isinstance(asked, StrategyPlanner):
+            asked.close()
     if json_out is not None:
         json_out.parent.mkdir(parents=True, exist_ok=True)
         json_out.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
@@ -127,6 +136,7 @@ def _document(
         "version": "evaluation/1",
         "suite": {"slug": suite.slug, "version": suite.version, "digest": suite.digest},
         "planner": planner.name,
+        "planner_identity": planner.identity() if isinstance(planner, StrategyPlanner) else {},
         "summary": summarise(suite=suite, results=map(TaskScore.of, records)),
         **conditions(),
         "results": [record.model_dump(mode="json") for record in records],
@@ -159,6 +169,6 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
             raise usage_error(error) from None
         return EndpointPlanner(EndpointSettings(url=name, timeout_seconds=timeout, allow_private=True), name=name)
     try:
-        return bundled_planner(name=name, suite=suite)
-    except LookupError as error:
+        return planner_named(name=name, suite=suite)
+    except PlannerNameError as error:
         raise usage_error(error) from None

@@ -117,6 +117,8 @@ class ResultRecord(_Record):
     """A sentence for the submitter."""
     score: float | None = None
     """Mean over the samples, in the metric's range; 0 for a `planner_fault`; None where nothing was measured."""
+    planner_notes: dict[str, JsonValue] = Field(default_factory=dict)
+    """How a bundled strategy came to the plan: raw texts and what they were mapped to. Empty for other planners."""
     plan_received: JsonValue = None
     """What the planner sent, cut at 64 KiB if it is text that cannot be read as a plan."""
     plan: JsonValue = None

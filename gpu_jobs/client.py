@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -10,10 +11,23 @@ import httpx
 from evaluator.records import ResultRecord
 from evaluator.values import Artefact
 from gpu_jobs import bundles
-from gpu_jobs.protocol import Lease
+from gpu_jobs.protocol import Lease, ObjectsMissing, Wish
 
 _LONGEST_WAIT_SECONDS = 15.0
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Last:
+    """The last that there is to say of an attempt."""
+
+    records: Sequence[ResultRecord]
+    """Results that have not been sent before."""
+    first_line: int
+    """Number of the first of `lines`."""
+    lines: Sequence[tuple[float, str, str]]
+    """Lines of the log that have not been sent before: seconds since 1970, level and text of each."""
+    provenance: dict[str, Any]
 
 
 class AttemptOverError(Exception):
@@ -26,6 +40,14 @@ class AttemptOverError(Exception):
 
 class RefusedError(Exception):
     """The server refuses a call, and would again."""
+
+
+class ObjectsMissingError(RefusedError):
+    """Results name artefacts that the server does not have: `digests`. Nothing was changed."""
+
+    def __init__(self, digests: Sequence[str]) -> None:
+        self.digests = tuple(digests)
+        super().__init__(f"the server does not have {len(self.digests)} artefacts of these results")
 
 
 class UnreachableError(Exception):
@@ -64,10 +86,10 @@ class ApiClient:
             trust_env=False,
         )
 
-    def lease(self, *, worker: str, suites: Sequence[str] | None = None, evaluation: str | None = None) -> Lease | None:
-        """Lease a shard, or None if none is due."""
-        body = {"worker": worker, "suites": list(suites) if suites else None, "evaluation": evaluation}
-        response = self._call("POST", "lease/", token=self._token, json=body)
+    def lease(self, wish: Wish, *, patience: float | None = None) -> Lease | None:
+        """Lease a shard, or None if none is due. A lease that was given for the same wish is given again."""
+        body = wish.model_dump(mode="json")
+        response = self._call("POST", "lease/", token=self._token, patience=patience, json=body)
         return None if response.status_code == httpx.codes.NO_CONTENT else Lease.model_validate(response.json())
 
     def heartbeat(self, lease: Lease) -> None:
@@ -98,7 +120,11 @@ class ApiClient:
         self._attempt_call(lease, "PUT", f"objects/{artefact.digest}/", content=artefact.data, headers=headers)
 
     def results(self, *, lease: Lease, records: Sequence[ResultRecord]) -> None:
-        """Send the results of some tasks, whose artefacts the server has."""
+        """Send the results of some tasks.
+
+        Raises:
+            ObjectsMissingError: the server does not have all their artefacts.
+        """
         body = {"results": [record.model_dump(mode="json") for record in records]}
         self._attempt_call(lease, "POST", "results/", json=body)
 
@@ -110,14 +136,32 @@ class ApiClient:
         Returns:
             `next`, the number of the line it expects, and `cut`, whether it takes no more.
         """
-        named = [{"at": at, "level": level, "text": text} for at, level, text in lines]
-        return _body(
-            self._attempt_call(lease, "POST", "log/", json={"first": first, "lines": named}, patience=patience)
-        )
+        body = _log(first=first, lines=lines)
+        return _body(self._attempt_call(lease, "POST", "log/", json=body, patience=patience))
 
     def complete(self, *, lease: Lease, provenance: dict[str, Any]) -> None:
         """Say that all tasks of the attempt have results."""
         self._attempt_call(lease, "POST", "complete/", json={"provenance": provenance})
+
+    def finish(self, *, lease: Lease, last: Last, wish: Wish | None, patience: float | None = None) -> Lease | None:
+        """Send the last of an attempt, say that all its tasks have results, and lease the next shard, in one call.
+
+        Returns:
+            The next lease, or None if none is due, or none is wished for.
+
+        Raises:
+            ObjectsMissingError: the server does not have all artefacts of the results.
+        """
+        body = {
+            "results": [record.model_dump(mode="json") for record in last.records],
+            "log": _log(first=last.first_line, lines=last.lines),
+            "provenance": last.provenance,
+            "next": None if wish is None else wish.model_dump(mode="json"),
+        }
+        headers = {"X-Worker-Token": self._token}
+        response = self._attempt_call(lease, "POST", "finish/", json=body, headers=headers, patience=patience)
+        following = _body(response).get("next")
+        return None if following is None else Lease.model_validate(following)
 
     def fail(self, *, lease: Lease, how: str, reason: str, patience: float | None = None) -> None:
         """Give the attempt's open tasks back."""
@@ -155,6 +199,10 @@ class ApiClient:
             wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
 
 
+def _log(*, first: int, lines: Sequence[tuple[float, str, str]]) -> dict[str, Any]:
+    return {"first": first, "lines": [{"at": at, "level": level, "text": text} for at, level, text in lines]}
+
+
 def _sendable(text: str) -> str:
     """The text without what databases do not keep, cut, and not empty."""
     return text.encode("utf-8", "replace").decode().replace("\x00", "?").strip()[:2000] or "no reason was given"
@@ -165,7 +213,9 @@ def _checked(response: httpx.Response) -> httpx.Response:
         return response
     if response.status_code == httpx.codes.CONFLICT:
         code = str(_body(response).get("code", "conflict"))
-        if code not in {"objects_missing", "incomplete"}:
+        if code == "objects_missing":
+            raise ObjectsMissingError(ObjectsMissing.model_validate_json(response.content).missing)
+        if code != "incomplete":
             raise AttemptOverError(code)
     raise RefusedError(f"{response.request.method} {response.request.url.path}: {response.status_code} {response.text}")
 

@@ -3,7 +3,7 @@
 import logging
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -11,29 +11,61 @@ from evaluator import canonical_json
 from evaluator.engine.store import Store
 from evaluator.records import Outcome, Reason, ResultRecord
 from gpu_jobs import bundles
-from gpu_jobs.client import ApiClient, AttemptOverError, RefusedError, UnreachableError
+from gpu_jobs.client import ApiClient, AttemptOverError, ObjectsMissingError, RefusedError, UnreachableError
 from gpu_jobs.protocol import Lease
 
 logger = logging.getLogger(__name__)
 
 _RECORDS_PER_CALL = 25
 _DIGESTS_PER_CALL = 1000
+_MOST_KNOWN = 20_000
+
+
+class Known:
+    """Artefacts that the site has, as far as a worker has seen: leases share many, and each need not ask again.
+
+    The site has a store for each split. What is said here may be wrong, where a store was replaced: then the site names
+    what it lacks when results come.
+    """
+
+    def __init__(self, *, most: int = _MOST_KNOWN) -> None:
+        self._most = most
+        self._of_split: dict[str, dict[str, None]] = {}
+
+    def unknown(self, *, split: str, digests: Iterable[str]) -> list[str]:
+        """Those of the artefacts of which nothing is known."""
+        known = self._of_split.get(split, {})
+        return [digest for digest in digests if digest not in known]
+
+    def add(self, *, split: str, digests: Iterable[str]) -> None:
+        """The site has these. What was added first is forgotten where there are too many."""
+        known = self._of_split.setdefault(split, {})
+        known.update(dict.fromkeys(digests))
+        for digest in list(known)[: max(0, len(known) - self._most)]:
+            del known[digest]
+
+    def forget(self, *, split: str, digests: Iterable[str]) -> None:
+        """The site does not have these."""
+        for digest in digests:
+            self._of_split.get(split, {}).pop(digest, None)
 
 
 class Delivery:
     """Sends records in batches while the next tasks run: first their artefacts, then the records."""
 
-    def __init__(self, *, client: ApiClient, lease: Lease, store: Store, every_seconds: float = 0.5) -> None:
+    def __init__(
+        self, *, client: ApiClient, lease: Lease, store: Store, known: Known | None = None, every_seconds: float = 0.5
+    ) -> None:
         self.error: Exception | None = None
         """Why nothing more is sent."""
         self._client = client
         self._lease = lease
         self._store = store
+        self._known = known or Known()
         self._every = every_seconds
         self._waiting: queue.SimpleQueue[ResultRecord] = queue.SimpleQueue()
-        self._there: set[str] = set()
-        """Artefacts of this lease that the server has: tasks share many, and it need not be asked again."""
         self._closing = threading.Event()
+        self._keeps_the_rest = False
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
 
     def __enter__(self) -> Self:
@@ -67,6 +99,26 @@ class Delivery:
             raise TimeoutError("sending the last results takes too long")
         self._raise()
 
+    def rest(self) -> list[ResultRecord]:
+        """Stop, send all but what fits into one call, and return that, ready to be sent and with its artefacts there.
+
+        Raises:
+            AttemptOverError, RefusedError, UnreachableError: sending failed for good.
+        """
+        self._keeps_the_rest = True
+        self.finish()
+        batch = self._next_batch()
+        while not self._waiting.empty():
+            self._send(batch)
+            batch = self._next_batch()
+        self._send_artefacts(batch)
+        return batch
+
+    def send_missing(self, digests: Sequence[str]) -> None:
+        """Send artefacts that the site was thought to have."""
+        self._known.forget(split=self._lease.split, digests=digests)
+        self._send_all(digests)
+
     def _raise(self) -> None:
         if self.error is not None:
             raise self.error
@@ -75,34 +127,44 @@ class Delivery:
         try:
             while not self._closing.wait(self._every):
                 self._flush()
-            self._flush()
+            if not self._keeps_the_rest:
+                self._flush()
         except Exception as error:  # noqa: BLE001 - it is raised where the work is done
             self.error = error
 
     def _flush(self) -> None:
-        while waiting := self._next_batch():
-            batch = [sendable(record) for record in waiting]
-            self._send_artefacts(batch)
+        while batch := self._next_batch():
+            self._send(batch)
+
+    def _send(self, batch: Sequence[ResultRecord]) -> None:
+        self._send_artefacts(batch)
+        try:
+            self._client.results(lease=self._lease, records=batch)
+        except ObjectsMissingError as error:
+            self.send_missing(error.digests)
             self._client.results(lease=self._lease, records=batch)
 
     def _next_batch(self) -> list[ResultRecord]:
         batch: list[ResultRecord] = []
         while len(batch) < _RECORDS_PER_CALL:
             try:
-                batch.append(self._waiting.get_nowait())
+                batch.append(sendable(self._waiting.get_nowait()))
             except queue.Empty:
                 break
         return batch
 
     def _send_artefacts(self, batch: Sequence[ResultRecord]) -> None:
         named = dict.fromkeys(artefact.digest for record in batch for artefact in record.artefacts())
-        digests = [digest for digest in named if digest not in self._there]
+        digests = self._known.unknown(split=self._lease.split, digests=named)
         for start in range(0, len(digests), _DIGESTS_PER_CALL):
             some = digests[start : start + _DIGESTS_PER_CALL]
-            missing = self._client.missing(lease=self._lease, digests=some)
-            for group in bundles.bundles(self._store.get(digest) for digest in missing):
-                self._client.send(lease=self._lease, artefacts=group)
-            self._there.update(some)
+            self._send_all(self._client.missing(lease=self._lease, digests=some))
+            self._known.add(split=self._lease.split, digests=some)
+
+    def _send_all(self, digests: Sequence[str]) -> None:
+        for group in bundles.bundles(self._store.get(digest) for digest in digests):
+            self._client.send(lease=self._lease, artefacts=group)
+        self._known.add(split=self._lease.split, digests=digests)
 
 
 def sendable(record: ResultRecord) -> ResultRecord:

@@ -73,24 +73,45 @@ class AttemptLog:
         self._send(patience=_LAST_WORDS_SECONDS)
         self._wanted = False
 
+    def rest(self) -> tuple[int, list[LogLine]]:
+        """The last lines, which the caller sends, and the number of the first of them; nothing is sent afterwards.
+
+        What does not fit into one call is sent before.
+        """
+        with self._sending:
+            while self._wanted and self._collector.waits_for_more_than(MOST_LINES_PER_CALL):
+                if not self._send_some(patience=_LAST_WORDS_SECONDS):
+                    break
+            lines = self._collector.first(MOST_LINES_PER_CALL) if self._wanted else []
+            self._wanted = False
+            return self._first, lines
+
     def _run(self) -> None:
         while not self._stopping.wait(self._every):
             self._send(patience=0.0)
 
     def _send(self, *, patience: float) -> None:
         with self._sending:
-            while self._wanted and (lines := self._collector.first(MOST_LINES_PER_CALL)):
-                try:
-                    answer = self._client.log(lease=self._lease, first=self._first, lines=lines, patience=patience)
-                except UnreachableError:
-                    # The same lines are sent again with the next call.
-                    return
-                except (AttemptOverError, RefusedError):
-                    self._wanted = False
-                    return
-                self._collector.forget(len(lines))
-                self._first += len(lines)
-                self._wanted = not answer.get("cut", False)
+            while self._wanted and self._send_some(patience=patience):
+                pass
+
+    def _send_some(self, *, patience: float) -> bool:
+        """Send the oldest lines. False if none wait, or the site takes none now."""
+        lines = self._collector.first(MOST_LINES_PER_CALL)
+        if not lines:
+            return False
+        try:
+            answer = self._client.log(lease=self._lease, first=self._first, lines=lines, patience=patience)
+        except UnreachableError:
+            # The same lines are sent again with the next call.
+            return False
+        except (AttemptOverError, RefusedError):
+            self._wanted = False
+            return False
+        self._collector.forget(len(lines))
+        self._first += len(lines)
+        self._wanted = not answer.get("cut", False)
+        return True
 
 
 class _Collector(logging.Handler):
@@ -118,6 +139,11 @@ class _Collector(logging.Handler):
         """The oldest lines that wait."""
         with self._changing:
             return list(self._waiting)[:count]
+
+    def waits_for_more_than(self, count: int) -> bool:
+        """Whether more lines wait than so many."""
+        with self._changing:
+            return len(self._waiting) > count
 
     def forget(self, count: int) -> None:
         """Drop the oldest lines: they have arrived."""

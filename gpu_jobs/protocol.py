@@ -46,3 +46,25 @@ class Lease(_Message):
     planner: Annotated[BundledPlanner | EndpointPlanner, Field(discriminator="kind")]
     tasks: tuple[str, ...]
     """Keys of the tasks that have no result yet."""
+    finish: bool = False
+    """Whether the site takes the end of this attempt and the wish for the next lease in one call."""
+
+
+class Wish(_Message):
+    """What a worker wants to lease."""
+
+    worker: str
+    """How it is called."""
+    suites: tuple[str, ...] | None = None
+    """Only tasks of these."""
+    evaluation: str | None = None
+    """Only tasks of this one."""
+    token: str
+    """The token that it proposes for the attempt: asked again with the same one, the site answers the same."""
+
+
+class ObjectsMissing(_Message):
+    """Why results were not taken."""
+
+    missing: tuple[str, ...]
+    """Digests of artefacts that they name and the site does not have."""

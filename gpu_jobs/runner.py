@@ -122,16 +122,21 @@ def _refuse_difference(*, what: str, here: str, wanted: str) -> None:
 
 @contextmanager
 def _planner(*, lease: Lease, suite: "Suite") -> Iterator["Planner"]:
-    from evaluator.planners.bundled import bundled_planner
+    from evaluator.planners.driving import StrategyPlanner
     from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
+    from evaluator.planners.offline import offline_planner
 
     wanted = lease.planner
     if isinstance(wanted, BundledPlanner):
         try:
-            bundled = bundled_planner(name=wanted.name, suite=suite)
+            bundled = offline_planner(name=wanted.name, suite=suite)
         except LookupError as error:
             raise LeaseRefusedError(f"{error}.") from error
-        yield bundled
+        try:
+            yield bundled
+        finally:
+            if isinstance(bundled, StrategyPlanner):
+                bundled.close()
         return
     endpoint = EndpointPlanner(
         EndpointSettings(url=wanted.url, timeout_seconds=wanted.timeout_seconds, allow_private=wanted.allow_private)

@@ -1,6 +1,7 @@
 """The worker: leases shards, runs their tasks, sends the results. It may be killed at any instruction."""
 
 import logging
+import secrets
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -8,11 +9,11 @@ from contextlib import suppress
 from types import FrameType
 
 from evaluator.records import ResultRecord
-from gpu_jobs.client import ApiClient, AttemptOverError, RefusedError, UnreachableError
-from gpu_jobs.delivery import Delivery, Heartbeats
+from gpu_jobs.client import ApiClient, AttemptOverError, Last, ObjectsMissingError, RefusedError, UnreachableError
+from gpu_jobs.delivery import Delivery, Heartbeats, Known
 from gpu_jobs.exits import Exit
 from gpu_jobs.logs import AttemptLog
-from gpu_jobs.protocol import Lease
+from gpu_jobs.protocol import Lease, Wish
 from gpu_jobs.runner import LeaseRefusedError, ShardRunner
 
 logger = logging.getLogger(__name__)
@@ -21,10 +22,15 @@ _LAST_WORDS_SECONDS = 10.0
 _REFUSALS_ALLOWED = 3
 """A worker that fits nothing it is given is probably older than the site: a fresh one may do better."""
 _LONGEST_POLL_SECONDS = 2.0
+_STOPPED = "the worker was told to stop"
 
 
 class Terminated(BaseException):
     """The process was told to stop. Like KeyboardInterrupt it is no error, and `except Exception` lets it pass."""
+
+
+class _TerminatedAtTheEnd(Terminated):
+    """The same, where the attempt's end has been sent: there is nothing to give back."""
 
 
 def stop_on_sigterm() -> None:
@@ -75,6 +81,9 @@ class Worker:
         self._secrets = tuple(secrets)
         self._poll = poll_seconds
         self._sleep = sleep
+        self._known = Known()
+        self._wish: Wish | None = None
+        """What was asked for last, until there is an answer that has come."""
         self._refusals = 0
         """Leases refused in a row."""
 
@@ -84,6 +93,7 @@ class Worker:
             return self._work_until_idle()
         except Terminated:
             logger.info("told to stop")
+            self._take_back_wish()
             return Exit.TERMINATED
         except UnreachableError as error:
             logger.error("%s", error)
@@ -95,10 +105,11 @@ class Worker:
     def _work_until_idle(self) -> int:
         last_work = time.monotonic()
         wait = self._poll
+        lease: Lease | None = None
         while True:
-            lease = self._client.lease(worker=self._name, suites=self._suites, evaluation=self._evaluation)
+            lease = lease or self._answered(self._client.lease(self._new_wish()))
             if lease is not None:
-                self._work_on(lease)
+                lease = self._work_on(lease)
                 if self._refusals >= _REFUSALS_ALLOWED:
                     logger.error("refused %d leases in a row: this worker does not fit the site", self._refusals)
                     return Exit.DOES_NOT_FIT
@@ -110,14 +121,39 @@ class Worker:
                 self._sleep(wait)
                 wait = min(wait * 1.5, max(self._poll, _LONGEST_POLL_SECONDS))
 
-    def _work_on(self, lease: Lease) -> None:
-        """Run one lease to its end; errors end the lease, not the worker."""
+    def _new_wish(self) -> Wish:
+        """What to ask for. One that may have been granted without that its answer came is asked for again."""
+        if self._wish is None:
+            suites = tuple(self._suites) if self._suites else None
+            token = secrets.token_urlsafe(32)
+            self._wish = Wish(worker=self._name, suites=suites, evaluation=self._evaluation, token=token)
+        return self._wish
+
+    def _answered(self, lease: Lease | None) -> Lease | None:
+        self._wish = None
+        return lease
+
+    def _take_back_wish(self) -> None:
+        """Give back what may have been leased by a call whose answer nobody waits for any more."""
+        if self._wish is None:
+            return
+        try:
+            lease = self._client.lease(self._wish, patience=_LAST_WORDS_SECONDS)
+            if lease is not None:
+                self._client.fail(lease=lease, how="released", reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
+        except (AttemptOverError, UnreachableError, RefusedError) as error:
+            logger.warning("left without giving back what may have been leased: %s", error)
+
+    def _work_on(self, lease: Lease) -> Lease | None:
+        """Run one lease to its end, and return the next one, if the site gave it; errors end the lease, not the
+        worker."""
         with AttemptLog(client=self._client, lease=lease, secrets=self._secrets) as log:
             logger.info("attempt %s: %d tasks of evaluation %s", lease.attempt, len(lease.tasks), lease.evaluation)
             refusals, self._refusals = self._refusals, 0
             try:
-                self._run(lease=lease, log=log)
+                following = self._run(lease=lease, log=log)
                 logger.info("attempt %s: completed", lease.attempt)
+                return following
             except AttemptOverError as error:
                 logger.warning("attempt %s: %s", lease.attempt, error)
             except UnreachableError as error:
@@ -129,20 +165,21 @@ class Worker:
             except Exception as error:  # foreign code runs in here; the next lease may do better
                 logger.exception("attempt %s: failed", lease.attempt)
                 self._give_back(lease=lease, log=log, how="failed", reason=f"{type(error).__name__}: {error}")
+        return None
 
-    def _run(self, *, lease: Lease, log: AttemptLog) -> None:
+    def _run(self, *, lease: Lease, log: AttemptLog) -> Lease | None:
         with (
             Heartbeats(client=self._client, lease=lease) as heartbeats,
-            Delivery(client=self._client, lease=lease, store=self._runner.store) as delivery,
+            Delivery(client=self._client, lease=lease, store=self._runner.store, known=self._known) as delivery,
         ):
             try:
                 for record in self._runner.run(lease):
                     delivery.add(record)
                     logger.info("task %s: %s", record.task, _told(record))
                     heartbeats.check()
-                delivery.finish()
-                log.finish()
-                self._client.complete(lease=lease, provenance=self._runner.provenance())
+                return self._finish(lease=lease, delivery=delivery, log=log)
+            except _TerminatedAtTheEnd:
+                raise
             except Terminated:
                 self._say_goodbye(lease=lease, delivery=delivery, log=log)
                 raise
@@ -152,14 +189,47 @@ class Worker:
                     delivery.finish(timeout=_LAST_WORDS_SECONDS)
                 raise
 
+    def _finish(self, *, lease: Lease, delivery: Delivery, log: AttemptLog) -> Lease | None:
+        """End the attempt, and return the next lease if the site gives it with the same call."""
+        if not lease.finish:
+            delivery.finish()
+            log.finish()
+            self._client.complete(lease=lease, provenance=self._runner.provenance())
+            return None
+        records = delivery.rest()
+        first, lines = log.rest()
+        last = Last(records=records, first_line=first, lines=lines, provenance=self._runner.provenance())
+        try:
+            return self._finish_in_one_call(lease=lease, last=last, delivery=delivery)
+        except RefusedError:
+            # What is refused together may be good alone.
+            with suppress(AttemptOverError, UnreachableError, RefusedError):
+                self._client.log(lease=lease, first=first, lines=lines, patience=_LAST_WORDS_SECONDS)
+            if records:
+                self._client.results(lease=lease, records=records)
+            raise
+        except Terminated as stopped:
+            # Whether it has come nobody knows; a second time it changes nothing.
+            with suppress(AttemptOverError, UnreachableError, RefusedError):
+                self._client.finish(lease=lease, last=last, wish=None, patience=_LAST_WORDS_SECONDS)
+                raise _TerminatedAtTheEnd from stopped
+            raise
+
+    def _finish_in_one_call(self, *, lease: Lease, last: Last, delivery: Delivery) -> Lease | None:
+        wish = self._new_wish()
+        try:
+            return self._answered(self._client.finish(lease=lease, last=last, wish=wish))
+        except ObjectsMissingError as error:
+            delivery.send_missing(error.digests)
+            return self._answered(self._client.finish(lease=lease, last=last, wish=wish))
+
     def _say_goodbye(self, *, lease: Lease, delivery: Delivery, log: AttemptLog) -> None:
         """Send what is done and give the rest back, so that another worker goes on at once."""
         try:
             delivery.finish(timeout=_LAST_WORDS_SECONDS)
-            reason = "the worker was told to stop"
-            logger.info("attempt %s: %s", lease.attempt, reason)
+            logger.info("attempt %s: %s", lease.attempt, _STOPPED)
             log.finish()
-            self._client.fail(lease=lease, how="released", reason=reason, patience=_LAST_WORDS_SECONDS)
+            self._client.fail(lease=lease, how="released", reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
         except (AttemptOverError, UnreachableError, RefusedError, TimeoutError) as error:
             logger.warning("attempt %s: left without saying goodbye: %s", lease.attempt, error)
 

@@ -104,7 +104,8 @@ class JobState:
         outline = outline or Outline.of(job.plan)
         return cls(
             job=job,
-            values={f"${name}": reference for name, reference in job.resources.items()},
+            # A plan may name a resource without "$", as `check_plan` reads it.
+            values={key: made for name, made in job.resources.items() for key in (f"${name}", name)},
             ready=list(outline.ready),
             lacking=dict(outline.lacking),
             users=dict(outline.users),

@@ -45,6 +45,29 @@ def cluster_bootstrap(values: Sequence[float]) -> Interval:
     return Interval(mean=float(array.mean()), low=float(low), high=float(high), count=len(array))
 
 
+def clustered_mean(clusters: Sequence[Sequence[float]]) -> Interval:
+    """Mean of all values with a percentile bootstrap interval over clusters of any sizes.
+
+    Clusters are resampled whole, and the mean is that of the values in them, so that a cluster counts by its size
+    (Davison and Hinkley, Bootstrap Methods and their Application, section 3.8).
+
+    Args:
+        clusters: of values that belong together, such as those of one task; none is empty, and there is at least one.
+
+    Returns:
+        The interval; `count` is the number of clusters.
+    """
+    if not clusters or not all(clusters):
+        raise ValueError("an interval needs at least one cluster, and each at least one value")
+    # In one order, so that the result does not depend on that of the clusters.
+    parts = sorted((math.fsum(values), len(values)) for values in clusters)
+    sums, sizes = (np.asarray(column, dtype=np.float64) for column in zip(*parts, strict=True))
+    chosen = np.random.default_rng(SEED).integers(0, len(parts), size=(RESAMPLES, len(parts)))
+    means = sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Interval(mean=float(sums.sum() / sizes.sum()), low=float(low), high=float(high), count=len(parts))
+
+
 def wilson(*, successes: int, total: int) -> Interval:
     """Share of successes with its 95 % Wilson score interval, in [0, 1].
 

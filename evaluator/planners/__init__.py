@@ -1,9 +1,11 @@
 """Planners: bundled ones, and the client of planner endpoints."""
 
 from evaluator.planners.bundled import DESCRIPTIONS, bundled_names, bundled_planner
+from evaluator.planners.driving import StrategyPlanner, UnfitModelError
 from evaluator.planners.egress import EgressRefusedError, check_url
 from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
 from evaluator.planners.protocol import (
+    BatchPlanner,
     Planner,
     PlannerError,
     PlannerReply,
@@ -14,6 +16,7 @@ from evaluator.planners.protocol import (
 
 __all__ = [
     "DESCRIPTIONS",
+    "BatchPlanner",
     "EgressRefusedError",
     "EndpointPlanner",
     "EndpointSettings",
@@ -22,6 +25,8 @@ __all__ = [
     "PlannerReply",
     "PlannerRequest",
     "PlannerResponse",
+    "StrategyPlanner",
+    "UnfitModelError",
     "bundled_names",
     "bundled_planner",
     "check_url",

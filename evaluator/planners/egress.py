@@ -6,11 +6,12 @@ changes its mind in between (DNS rebinding) gains nothing. Redirects are never f
 environment are not used.
 """
 
+import asyncio
 import ipaddress
 import socket
 import ssl
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -59,6 +60,19 @@ def egress_client(*, allow_private: bool, timeout: httpx.Timeout) -> httpx.Clien
     """An HTTP client that connects only to addresses that pass the check at that moment."""
     return httpx.Client(
         transport=_Transport(allow_private=allow_private), timeout=timeout, follow_redirects=False, trust_env=False
+    )
+
+
+def async_egress_client(*, allow_private: bool, timeout: httpx.Timeout, connections: int) -> httpx.AsyncClient:
+    """The same for code that waits for many answers at once; used in one event loop.
+
+    Calls are bounded in time by `asyncio.timeout`, which ends what `call_deadline` ends elsewhere.
+    """
+    return httpx.AsyncClient(
+        transport=_AsyncTransport(allow_private=allow_private, connections=connections),
+        timeout=timeout,
+        follow_redirects=False,
+        trust_env=False,
     )
 
 
@@ -181,3 +195,104 @@ class _Transport(httpx.HTTPTransport):
             max_connections=64,
             keepalive_expiry=10,
         )
+
+
+class _AsyncCheckedBackend(httpcore.AnyIOBackend):
+    """Resolves, checks, then connects to the address that was checked."""
+
+    def __init__(self, *, allow_private: bool) -> None:
+        super().__init__()
+        self._allow_private = allow_private
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        try:
+            addresses = await asyncio.get_running_loop().run_in_executor(None, _resolve, host, port)
+        except OSError as error:
+            raise httpcore.ConnectError(f"the name {host} does not resolve: {error.strerror}") from error
+        if not self._allow_private:
+            _refuse_private(host=host, addresses=addresses)
+        problem: Exception | None = None
+        for address in addresses:
+            try:
+                return await super().connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                problem = error
+        raise problem or httpcore.ConnectError(f"the name {host} has no address")
+
+
+class _AsyncTransport(httpx.AsyncHTTPTransport):
+    """As `_Transport`."""
+
+    def __init__(self, *, allow_private: bool, connections: int) -> None:
+        context = ssl.create_default_context()
+        super().__init__(verify=context, trust_env=False)
+        backend = _AsyncCheckedBackend(allow_private=allow_private)
+        self._pool = _Lanes(ssl_context=context, backend=backend, count=connections)
+
+
+class _Lanes(httpcore.AsyncConnectionPool):
+    """A pool of pools with one connection each.
+
+    httpcore's own pool looks at every connection and every request that waits whenever a request begins or ends: with a
+    hundred connections that takes longer than the requests themselves.
+    """
+
+    def __init__(self, *, ssl_context: ssl.SSLContext, backend: httpcore.AsyncNetworkBackend, count: int) -> None:
+        super().__init__()
+        self._lanes = [
+            httpcore.AsyncConnectionPool(
+                ssl_context=ssl_context, network_backend=backend, max_connections=1, keepalive_expiry=10
+            )
+            for _ in range(count)
+        ]
+        self._free = [*self._lanes]
+        self._places = asyncio.Semaphore(count)
+
+    async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
+        await self._places.acquire()
+        lane = self._free.pop()
+        try:
+            response = await lane.handle_async_request(request)
+        except BaseException:
+            self._give_back(lane)
+            raise
+        stream = _LaneStream(response.stream, done=lambda: self._give_back(lane))
+        return httpcore.Response(
+            status=response.status, headers=response.headers, content=stream, extensions=response.extensions
+        )
+
+    async def aclose(self) -> None:
+        for lane in self._lanes:
+            await lane.aclose()
+
+    def _give_back(self, lane: httpcore.AsyncConnectionPool) -> None:
+        # The lane that was used last is taken first: its connection is open.
+        self._free.append(lane)
+        self._places.release()
+
+
+class _LaneStream:
+    """A response's body, after which the lane is free again."""
+
+    def __init__(self, stream: Any, *, done: Callable[[], None]) -> None:
+        self._stream = stream
+        self._done: Callable[[], None] | None = done
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        iterator: AsyncIterator[bytes] = self._stream.__aiter__()
+        return iterator
+
+    async def aclose(self) -> None:
+        try:
+            await self._stream.aclose()
+        finally:
+            done, self._done = self._done, None
+            if done is not None:
+                done()

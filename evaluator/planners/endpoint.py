@@ -1,7 +1,6 @@
 """The client of a planner endpoint: one stateless JSON POST per turn, bounded in time, size and tries."""
 
 import json
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,11 +9,11 @@ import httpx
 from pydantic import ValidationError
 
 from evaluator.planners.egress import EgressRefusedError, call_deadline, egress_client
+from evaluator.planners.keeping import unkeepable
 from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest, PlannerResponse
 from evaluator.records import PlannerCall, Reason
 
 MAX_RESPONSE_BYTES = 1024 * 1024
-MAX_DEPTH = 32
 MAX_TRIES = 4
 CONNECT_SECONDS = 5.0
 BACKOFF_SECONDS = (0.5, 1.0, 2.0)
@@ -165,7 +164,7 @@ def _read(*, body: bytes, call: PlannerCall) -> PlannerReply:
         start = " ".join(shown[:60].split())
         message = f"The endpoint's answer is not JSON; it begins with {start!r}."
         raise PlannerError(reason=Reason.INVALID_RESPONSE, message=message, received=shown, call=call) from None
-    problem = _unkeepable(value)
+    problem = unkeepable(value)
     if problem is not None:
         raise PlannerError(
             reason=Reason.INVALID_RESPONSE, message=f"The endpoint's answer {problem}.", received=shown, call=call
@@ -189,25 +188,3 @@ def _read(*, body: bytes, call: PlannerCall) -> PlannerReply:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
-
-
-def _unkeepable(value: object) -> str | None:
-    """Say why a JSON value cannot be kept, or None. Databases and UTF-8 bear neither NUL nor lone surrogates."""
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        if any(isinstance(item, float) and not math.isfinite(item) for item in level):
-            return "holds a number that is too large to be kept"
-        texts = [item for item in level if isinstance(item, str)]
-        texts += [key for item in level if isinstance(item, dict) for key in item]
-        for text in texts:
-            if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
-                return "holds a NUL character or half of a surrogate pair, which is not text"
-        level = [
-            inner
-            for item in level
-            if isinstance(item, dict | list)
-            for inner in (item.values() if isinstance(item, dict) else item)
-        ]
-        if not level:
-            return None
-    return f"is nested more than {MAX_DEPTH} levels deep"

@@ -1,7 +1,8 @@
 """The planner protocol `planner/1`: what a planner is asked, and what it may answer."""
 
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -74,6 +75,11 @@ class PlannerReply:
     call: PlannerCall
     alternatives: tuple[object, ...] = ()
     """Up to four further plans, best first."""
+    notes: Mapping[str, JsonValue] = field(default_factory=dict)
+    """How a bundled strategy came to the plan; empty for others."""
+    unreadable: str = ""
+    """Why a bundled strategy cannot read what was written, as part of a sentence; `plan` is then that text, and no
+    other parser tries its luck with it."""
 
 
 class PlannerError(Exception):
@@ -97,6 +103,22 @@ class Planner(Protocol):
 
         Raises:
             PlannerError: there is no plan; the reason tells a planner's fault from the infrastructure's.
+        """
+        ...
+
+
+@runtime_checkable
+class BatchPlanner(Planner, Protocol):
+    """A planner that does better when it knows of many requests at once."""
+
+    def plan_all(self, requests: Iterable[PlannerRequest]) -> Iterator[tuple[int, PlannerReply | PlannerError]]:
+        """Answer many requests; called from one thread at a time.
+
+        Args:
+            requests: taken one by one, not all before the first answer.
+
+        Yields:
+            The position of a request and its reply, or why there is none, each once, as they come, in any order.
         """
         ...
 

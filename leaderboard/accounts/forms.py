@@ -2,6 +2,7 @@
 
 from django import forms
 
+from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope
 from leaderboard.accounts.services import DEFAULT_DAYS, LONGEST_DAYS
 from leaderboard.field_errors import FieldErrors
 
@@ -17,8 +18,15 @@ class ServiceForm(forms.Form):
 
 
 class TokenForm(ServiceForm):
-    """How long a new token lasts."""
+    """What a new token is good for, and how long it lasts."""
 
+    scopes = forms.MultipleChoiceField(
+        label="What it may do",
+        choices=Scope.choices,
+        initial=list(DEFAULT_SCOPES),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one."},
+    )
     days = forms.IntegerField(
         label="Days until it expires",
         help_text=f"1 to {LONGEST_DAYS}. An expired token is refused; make a new one then.",

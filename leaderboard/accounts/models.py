@@ -2,8 +2,12 @@
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Lower
+from knox.models import AuthToken
+
+from leaderboard.accounts.scopes import Scope
 
 
 class User(AbstractUser):
@@ -14,6 +18,23 @@ class User(AbstractUser):
 
     class Meta(AbstractUser.Meta):
         constraints = [models.CheckConstraint(condition=models.Q(queue_weight__gte=1), name="a_weight_is_at_least_one")]
+
+
+class TokenScopes(models.Model):
+    """What a personal token is good for. A token without this row is good for nothing."""
+
+    token = models.OneToOneField(AuthToken, on_delete=models.CASCADE, primary_key=True, related_name="granted")
+    scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(scopes__contained_by=["read", "submit", "manage"]), name="a_token_has_known_scopes"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.token_id[:8]}: {', '.join(self.scopes)}"
 
 
 class Team(models.Model):

@@ -1,5 +1,6 @@
 """Personal API tokens, and the weights of users. Pages, API and admin use the same functions."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -8,7 +9,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from knox.models import AuthToken
 
-from leaderboard.accounts.models import User
+from leaderboard.accounts.models import TokenScopes, User
+from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope, check_scopes
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.field_errors import FieldErrors
@@ -26,27 +28,35 @@ class NewToken:
     id: str
     token: str
     expires: datetime
+    scopes: Sequence[str]
 
 
-def create_token(*, user: User, days: int = DEFAULT_DAYS) -> NewToken:
-    """Make a personal token that ends after `days`.
+def create_token(*, user: User, days: int = DEFAULT_DAYS, scopes: Collection[str] = DEFAULT_SCOPES) -> NewToken:
+    """Make a personal token that is good for `scopes` and ends after `days`.
 
     Raises:
-        FieldErrors: the number of days is not possible, or the user has too many tokens.
+        FieldErrors: the scopes or the number of days are not possible, or the user has too many tokens.
     """
+    if errors := check_scopes(scopes):
+        raise FieldErrors(errors)
     if not 1 <= days <= LONGEST_DAYS:
         raise FieldErrors({"days": [f"A token lasts 1 to {LONGEST_DAYS} days."]})
     if tokens_of(user).count() >= MOST_TOKENS:
         raise FieldErrors({"days": [f"You have {MOST_TOKENS} tokens, the most there may be: delete one first."]})
     with transaction.atomic():
         row, token = AuthToken.objects.create(user=user, expiry=timedelta(days=days))
-        _note(action=Action.TOKEN_MADE, row=row)
-    return NewToken(id=row.token_key, token=token, expires=row.expiry)
+        granted = TokenScopes.objects.create(token=row, scopes=[scope for scope in Scope.values if scope in scopes])
+        _note(action=Action.TOKEN_MADE, row=row, details={"scopes": granted.scopes})
+    return NewToken(id=row.token_key, token=token, expires=row.expiry, scopes=granted.scopes)
 
 
 def tokens_of(user: User) -> QuerySet[AuthToken]:
-    """The user's tokens that have not ended, newest first. `token_key` is the id to revoke one by."""
-    return AuthToken.objects.filter(user=user, expiry__gt=timezone.now()).order_by("-created")
+    """The user's tokens that have not ended, newest first, with what they are good for in `granted`.
+
+    `token_key` is the id to revoke one by.
+    """
+    living = AuthToken.objects.filter(user=user, expiry__gt=timezone.now())
+    return living.select_related("granted").order_by("-created")
 
 
 def revoke_token(*, user: User, token_id: str) -> bool:
@@ -74,6 +84,19 @@ def set_weight(*, user: User, weight: int, by: User | None = None) -> None:
         record(by=by, action=Action.WEIGHT_SET, target=user, details={"before": before, "after": weight})
 
 
-def _note(*, action: Action, row: AuthToken) -> None:
+def scopes_of(token: AuthToken) -> Sequence[str]:
+    """What a token is good for."""
+    granted = TokenScopes.objects.filter(token=token).values_list("scopes", flat=True).first()
+    return granted or []
+
+
+def _note(*, action: Action, row: AuthToken, details: dict[str, object] | None = None) -> None:
     """Tell the audit log of a token by what it begins with: its primary key is the hash that it is known by."""
-    record(by=row.user, action=action, target=row, target_id=row.token_key, label=f"{row.token_key}...")
+    record(
+        by=row.user,
+        action=action,
+        target=row,
+        target_id=row.token_key,
+        label=f"{row.token_key}...",
+        details=details or {},
+    )

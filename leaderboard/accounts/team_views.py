@@ -81,7 +81,8 @@ def accept(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def decline(request: HttpRequest, slug: str) -> HttpResponse:
     """Decline an invitation. Doing it twice does no harm."""
-    found = get_object_or_404(Team, Q(memberships__user=request.user) | Q(invitations__user=request.user), slug=slug)
+    mine = Team.objects.filter(Q(memberships__user=request.user) | Q(invitations__user=request.user)).distinct()
+    found = get_object_or_404(mine, slug=slug)
     services.end_invitation(team=found, user=request.user, by=request.user)
     messages.success(request, "The invitation is declined.")
     return redirect("accounts:teams")

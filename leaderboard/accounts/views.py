@@ -21,7 +21,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
     made = None
     if form.is_valid():
         try:
-            made = services.create_token(user=request.user, days=form.cleaned_data["days"])
+            made = services.create_token(user=request.user, **form.cleaned_data)
         except FieldErrors as problems:
             form.show(problems)
         else:

@@ -93,10 +93,17 @@ class IsWorker(BasePermission):
 
 
 class HoldsAttempt(BasePermission):
-    """The call has the token of the attempt that it names. Whether the attempt is live is decided later, with 409."""
+    """The call has the token of the attempt that it names. Whether the attempt is live is decided later, with 409.
+
+    `view.split` is that of the attempt's evaluation.
+    """
 
     message = "This is not the token of this attempt."
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        stored = Attempt.objects.filter(pk=view.kwargs["attempt_id"]).values_list("token_hash", flat=True).first()
-        return stored is not None and hmac.compare_digest(stored, hash_token(str(request.auth)))
+        of_attempt = Attempt.objects.filter(pk=view.kwargs["attempt_id"])
+        found = of_attempt.values_list("token_hash", "shard__evaluation__split").first()
+        if found is None or not hmac.compare_digest(found[0], hash_token(str(request.auth))):
+            return False
+        view.split = found[1]
+        return True

@@ -4,12 +4,18 @@ import io
 from collections.abc import Mapping
 from typing import IO, Any
 
-from rest_framework.exceptions import ParseError
+from rest_framework import status
+from rest_framework.exceptions import APIException, ParseError
 from rest_framework.parsers import JSONParser
 
-from leaderboard.api.errors import TooLargeError
-
 LARGEST_BODY = 16 * 1024 * 1024
+
+
+class TooLargeError(APIException):
+    """The body is larger than what is read."""
+
+    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
+    default_code = "too_large"
 
 
 class BoundedJSONParser(JSONParser):

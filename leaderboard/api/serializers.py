@@ -7,6 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from leaderboard.accounts.models import Team
+from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope
 from leaderboard.accounts.services import DEFAULT_DAYS
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
@@ -55,7 +56,13 @@ class SubmissionInput(serializers.Serializer[Any]):
 class TokenInput(serializers.Serializer[Any]):
     """A personal token to make."""
 
-    days = serializers.IntegerField(required=False, default=DEFAULT_DAYS, help_text="How long it lasts.")
+    days = serializers.IntegerField(required=False, default=DEFAULT_DAYS, help_text="How long it lasts, 1 to 365.")
+    scopes = serializers.ListField(
+        child=serializers.ChoiceField(choices=Scope.choices),
+        required=False,
+        default=list(DEFAULT_SCOPES),
+        help_text="What it is good for.",
+    )
 
 
 class TokenOutput(serializers.Serializer[Any]):
@@ -64,6 +71,7 @@ class TokenOutput(serializers.Serializer[Any]):
     id = serializers.CharField(source="token_key", read_only=True)
     created = serializers.DateTimeField(read_only=True)
     expires = serializers.DateTimeField(source="expiry", read_only=True)
+    scopes = serializers.ListField(child=serializers.CharField(), source="granted.scopes", read_only=True, default=[])
 
 
 class NewTokenOutput(serializers.Serializer[Any]):
@@ -72,12 +80,14 @@ class NewTokenOutput(serializers.Serializer[Any]):
     id = serializers.CharField(read_only=True)
     token = serializers.CharField(read_only=True)
     expires = serializers.DateTimeField(read_only=True)
+    scopes = serializers.ListField(child=serializers.CharField(), read_only=True)
 
 
 class PlannerOutput(serializers.ModelSerializer[Planner]):
     """A planner. Its address is shown to its owner only."""
 
     owner = serializers.CharField(source="owner.username", read_only=True)
+    endpoint_url = serializers.CharField(read_only=True, help_text="Empty for bundled planners.")
 
     class Meta:
         model = Planner
@@ -199,7 +209,7 @@ class SubmissionOutput(serializers.ModelSerializer[Submission]):
 
     planner = PlannerOutput(read_only=True)
     submitted_by = serializers.CharField(source="submitted_by.username", read_only=True)
-    team = serializers.SlugRelatedField[Team](slug_field="slug", read_only=True)
+    team = serializers.SlugRelatedField[Team](slug_field="slug", read_only=True, allow_null=True)
     evaluations = EvaluationOutput(many=True, read_only=True)
 
     class Meta:
@@ -230,7 +240,8 @@ class ResultOutput(serializers.ModelSerializer[TaskResult]):
     def to_representation(self, instance: TaskResult) -> dict[str, Any]:
         shown = super().to_representation(instance)
         request = self.context.get("request")
-        if instance.evaluation.split == HIDDEN_SPLIT and not (request and request.user.is_staff):
+        withheld = instance.evaluation.split == HIDDEN_SPLIT and not (request and request.user.is_staff)
+        if withheld and "record_digest" in shown:
             shown["record_digest"] = ""
         return shown
 
@@ -277,6 +288,12 @@ class BoardOutput(serializers.Serializer[Any]):
     split = serializers.CharField(read_only=True)
     samples = serializers.IntegerField(read_only=True)
     content = serializers.JSONField(read_only=True, help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
+    reference = serializers.JSONField(
+        read_only=True,
+        help_text="Tables of papers that report figures for this suite: `source`, `name`, `title`, what `differs`, "
+        "`columns` (`board_column` is the metric that means the same, or null) and `rows` with `figures` by column. "
+        "Not run here, never ranked, no part of the snapshot.",
+    )
 
 
 class QuotaOutput(serializers.Serializer[Any]):

@@ -7,13 +7,13 @@ from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics, serializers, status
 from rest_framework.exceptions import NotFound
-from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from leaderboard.accounts import teams as services
 from leaderboard.accounts.models import Membership, Team, User
+from leaderboard.api.permissions import LOGGED_IN
 
 
 class TeamInput(serializers.Serializer[Any]):
@@ -76,7 +76,8 @@ class TeamsView(generics.ListAPIView[Team]):
     """The teams that the caller is in or invited to, and making one."""
 
     serializer_class = TeamOutput
-    permission_classes = [IsAuthenticated]
+    ordering = ("slug",)
+    permission_classes = LOGGED_IN
 
     def get_queryset(self) -> QuerySet[Team]:
         return _seen_by(self.request)
@@ -93,7 +94,7 @@ class TeamsView(generics.ListAPIView[Team]):
 class TeamView(APIView):
     """One of these teams."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(responses=TeamOutput)
     def get(self, request: Request, slug: str) -> Response:
@@ -103,7 +104,7 @@ class TeamView(APIView):
 class MembersView(APIView):
     """Inviting somebody."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(request=UserNameInput, responses={201: TeamOutput})
     def post(self, request: Request, slug: str) -> Response:
@@ -118,7 +119,7 @@ class MembersView(APIView):
 class MemberView(APIView):
     """One member, or one who is invited."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, slug: str, username: str) -> Response:
@@ -136,7 +137,7 @@ class MemberView(APIView):
 class AcceptView(APIView):
     """Accepting an invitation."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(request=None, responses=TeamOutput)
     def post(self, request: Request, slug: str) -> Response:
@@ -149,7 +150,7 @@ class AcceptView(APIView):
 class OwnerView(APIView):
     """Handing a team over."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(request=UserNameInput, responses=TeamOutput)
     def post(self, request: Request, slug: str) -> Response:

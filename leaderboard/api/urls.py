@@ -1,9 +1,9 @@
 """Addresses of the API, version 1."""
 
-from django.urls import path
-from drf_spectacular.views import SpectacularAPIView
+from django.urls import path, re_path
 
 from leaderboard.api import teams, views, webhooks, worker, workers
+from leaderboard.api.schema_view import SchemaView
 from leaderboard.compare.api import ComparisonView
 
 app_name = "api"
@@ -12,7 +12,7 @@ _EVALUATION = "evaluations/<uuid:evaluation_id>/"
 _ATTEMPT = "worker/attempts/<uuid:attempt_id>/"
 
 urlpatterns = [
-    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("schema/", SchemaView.as_view(), name="schema"),
     path("submissions/", views.SubmissionsView.as_view(), name="submissions"),
     path("submissions/<uuid:submission_id>/", views.SubmissionView.as_view(), name="submission"),
     path("evaluations/", views.EvaluationsView.as_view(), name="evaluations"),
@@ -52,5 +52,8 @@ urlpatterns = [
     path(f"{_ATTEMPT}results/", worker.ResultsView.as_view(), name="deliver"),
     path(f"{_ATTEMPT}log/", worker.LogView.as_view(), name="deliver-log"),
     path(f"{_ATTEMPT}complete/", worker.CompleteView.as_view(), name="complete"),
+    path(f"{_ATTEMPT}finish/", worker.FinishView.as_view(), name="finish"),
     path(f"{_ATTEMPT}fail/", worker.FailView.as_view(), name="fail"),
+    # Not without the last slash: such addresses are led to the ones with it.
+    re_path(r"^.*/$", views.NowhereView.as_view(), name="nowhere"),
 ]

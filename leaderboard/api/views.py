@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Prefetch, QuerySet
+from django.db.models import Case, Count, F, OuterRef, Prefetch, QuerySet, Subquery, Value, When
+from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -13,18 +14,21 @@ from rest_framework import generics, status
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.exceptions import ValidationError as FieldValidationError
-from rest_framework.permissions import BasePermission, IsAuthenticated
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.throttling import ScopedRateThrottle
 from rest_framework.views import APIView
 
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.records import Outcome
+from evaluator.suites.reference_rows import reference_digest, reference_tables
+from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token, revoke_token, tokens_of
 from leaderboard.accounts.teams import teams_of
 from leaderboard.api import serializers as shapes
 from leaderboard.api.authentication import ApiTokenAuthentication, PasswordAuthentication
+from leaderboard.api.permissions import LOGGED_IN
+from leaderboard.api.selection import Selected
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import services
@@ -40,6 +44,8 @@ from leaderboard.quotas.services import quotas_of, quotas_of_teams
 from leaderboard.workers import verification
 from leaderboard.workers.models import Verification
 from leaderboard.workers.own import submit_for_own_worker
+
+_NEWEST_FIRST = ("-created", "-id")
 
 _CONFLICT = OpenApiResponse(OpenApiTypes.OBJECT, description="The evaluation's state does not allow this now.")
 
@@ -62,24 +68,29 @@ def _evaluations() -> QuerySet[Evaluation]:
     related = Evaluation.objects.select_related(
         "suite", "submission__planner__owner", "submission__submitted_by", "submission__team", "own_worker_run"
     )
-    related = related.prefetch_related("reruns")
-    return related.annotate(done=Count("results")).order_by("-created", "pk")
+    return related.prefetch_related("reruns").annotate(done=_done()).order_by(*_NEWEST_FIRST)
 
 
-class SubmissionsView(generics.ListCreateAPIView[Submission]):
+def _done() -> Case:
+    """How many tasks have ended. Of completed evaluations all have, so that only a page's others are counted."""
+    results = TaskResult.objects.filter(evaluation=OuterRef("pk")).order_by().values("evaluation")
+    counted = Coalesce(Subquery(results.annotate(rows=Count("pk")).values("rows")), Value(0))
+    return Case(When(state=EvaluationState.COMPLETED, then=F("tasks_total")), default=counted)
+
+
+class SubmissionsView(Selected, generics.ListCreateAPIView[Submission]):
     """Submit a planner, or list one's own submissions and those of one's teams."""
 
     serializer_class = shapes.SubmissionOutput
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
+    scope = Scope.SUBMIT
     throttle_scope = "submissions"
-
-    def get_throttles(self) -> list[Any]:
-        return [ScopedRateThrottle()] if self.request.method == "POST" else []
+    ordering = _NEWEST_FIRST
 
     def get_queryset(self) -> QuerySet[Submission]:
         if getattr(self, "swagger_fake_view", False):
             return Submission.objects.none()
-        return _submissions().filter(acted_on_by(self.request.user)).order_by("-created", "pk")
+        return _submissions().filter(acted_on_by(self.request.user))
 
     @extend_schema(
         parameters=[_KEY],
@@ -126,7 +137,7 @@ def _submissions() -> QuerySet[Submission]:
     )
 
 
-class SubmissionView(generics.RetrieveAPIView[Submission]):
+class SubmissionView(Selected, generics.RetrieveAPIView[Submission]):
     """One submission. Public, but for the planner's address."""
 
     serializer_class = shapes.SubmissionOutput
@@ -143,10 +154,11 @@ class SubmissionView(generics.RetrieveAPIView[Submission]):
         OpenApiParameter("mine", bool, description="Only the caller's own and their teams'."),
     ]
 )
-class EvaluationsView(generics.ListAPIView[Evaluation]):
+class EvaluationsView(Selected, generics.ListAPIView[Evaluation]):
     """All evaluations, newest first. Verifications are listed with what they verify."""
 
     serializer_class = shapes.EvaluationOutput
+    ordering = _NEWEST_FIRST
 
     def get_queryset(self) -> QuerySet[Evaluation]:
         found = _evaluations().filter(verifies=None)
@@ -160,7 +172,7 @@ class EvaluationsView(generics.ListAPIView[Evaluation]):
         return found
 
 
-class EvaluationView(generics.RetrieveAPIView[Evaluation]):
+class EvaluationView(Selected, generics.RetrieveAPIView[Evaluation]):
     """One evaluation."""
 
     serializer_class = shapes.EvaluationOutput
@@ -173,20 +185,21 @@ class EvaluationView(generics.RetrieveAPIView[Evaluation]):
 @extend_schema(
     parameters=[
         OpenApiParameter("outcome", str, enum=[outcome.value for outcome in Outcome]),
-        OpenApiParameter("metric", str),
+        OpenApiParameter("metric", str, description="Of suites that execute plans: the tasks' metric."),
         OpenApiParameter("level", str, description="Of suites that judge plans: `easy`, `medium` or `hard`."),
         OpenApiParameter("group", str, description="Of suites that judge plans: the group of requests."),
     ]
 )
-class ResultsView(generics.ListAPIView[TaskResult]):
+class ResultsView(Selected, generics.ListAPIView[TaskResult]):
     """How the tasks of an evaluation ended, in the suite's order."""
 
     serializer_class = shapes.ResultOutput
+    ordering = ("position",)
 
     def get_queryset(self) -> QuerySet[TaskResult]:
         evaluation = get_object_or_404(Evaluation, pk=self.kwargs["evaluation_id"])
         found = TaskResult.objects.filter(evaluation=evaluation).select_related("task", "evaluation")
-        found = found.order_by("task__position")
+        found = found.annotate(position=F("task__position"))
         if outcome := self.request.query_params.get("outcome"):
             found = found.filter(outcome=_choice("outcome", outcome, [known.value for known in Outcome]))
         if metric := self.request.query_params.get("metric"):
@@ -235,7 +248,8 @@ class MayAct(BasePermission):
 class _ActionView(APIView):
     """Something that an evaluation's owner does."""
 
-    permission_classes = [IsAuthenticated, MayAct]
+    permission_classes = [*LOGGED_IN, MayAct]
+    scope = Scope.SUBMIT
 
     def act(self, evaluation: Evaluation) -> None:
         raise NotImplementedError
@@ -273,8 +287,8 @@ class CancelView(_ActionView):
 class RerunView(APIView):
     """Submit the planner of an evaluation that has ended once more, for the same suite under today's conditions."""
 
-    permission_classes = [IsAuthenticated, MayAct]
-    throttle_classes = [ScopedRateThrottle]
+    permission_classes = [*LOGGED_IN, MayAct]
+    scope = Scope.SUBMIT
     throttle_scope = "submissions"
 
     @extend_schema(
@@ -300,28 +314,29 @@ class VerifyView(_ActionView):
     """Have a sample of the tasks run again by a worker of this site: for what one's own worker measured, where this
     could not be done before. Staff may order it at any time."""
 
-    permission_classes = [IsAuthenticated, MayActOrIsStaff]
+    permission_classes = [*LOGGED_IN, MayActOrIsStaff]
 
     def act(self, evaluation: Evaluation) -> None:
         verification.order(user=self.request.user, evaluation=evaluation)
 
 
-class VerificationsView(generics.ListAPIView[Verification]):
+class VerificationsView(Selected, generics.ListAPIView[Verification]):
     """The verifications of an evaluation, newest first, with what was compared."""
 
     serializer_class = shapes.VerificationOutput
+    ordering = ("-created", "-pk")
 
     def get_queryset(self) -> QuerySet[Verification]:
         evaluation = get_object_or_404(Evaluation, pk=self.kwargs["evaluation_id"])
         found = Verification.objects.filter(evaluation__verifies=evaluation)
-        return found.select_related("evaluation", "ordered_by").order_by("-created", "-pk")
+        return found.select_related("evaluation", "ordered_by")
 
 
 class QuotaView(APIView):
     """What the caller may still submit today, and for each of their teams (`team`): of all suites together (`suite` is
     empty), and of each."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(responses=shapes.QuotaOutput(many=True))
     def get(self, request: Request) -> Response:
@@ -331,23 +346,25 @@ class QuotaView(APIView):
         return Response(shapes.QuotaOutput([*own, *of_teams], many=True).data)
 
 
-class SuitesView(generics.ListAPIView[Suite]):
+class SuitesView(Selected, generics.ListAPIView[Suite]):
     """The current suites."""
 
     serializer_class = shapes.SuiteOutput
+    ordering = ("slug",)
 
     def get_queryset(self) -> QuerySet[Suite]:
-        return Suite.objects.filter(current=True).annotate(task_count=Count("tasks")).order_by("slug")
+        return Suite.objects.filter(current=True).annotate(task_count=Count("tasks"))
 
 
-class TasksView(generics.ListAPIView[Task]):
+class TasksView(Selected, generics.ListAPIView[Task]):
     """The tasks of a suite, in order."""
 
     serializer_class = shapes.TaskOutput
+    ordering = ("position",)
 
     def get_queryset(self) -> QuerySet[Task]:
         suite = get_object_or_404(Suite, slug=self.kwargs["slug"], current=True)
-        return Task.objects.filter(suite=suite).order_by("position")
+        return Task.objects.filter(suite=suite)
 
 
 class BoardView(APIView):
@@ -359,11 +376,15 @@ class BoardView(APIView):
         snapshot = latest_snapshot(suite=suite)
         if snapshot is None:
             raise NotFound(f"Nothing was published on the board {slug} yet.")
-        etag = f'"{snapshot.digest}"'
+        etag = f'"{snapshot.digest}{reference_digest(slug)[:12]}"'
         if request.headers.get("If-None-Match") == etag:
             return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": etag})
         fields = ("number", "digest", "created", "profile", "profile_digest", "split", "samples", "content")
-        board = {"suite": slug, **{field: getattr(snapshot, field) for field in fields}}
+        board = {
+            "suite": slug,
+            **{field: getattr(snapshot, field) for field in fields},
+            "reference": [table.model_dump(mode="json") for table in reference_tables(slug)],
+        }
         return Response(shapes.BoardOutput(board).data, headers={"ETag": etag})
 
 
@@ -371,8 +392,7 @@ class TokensView(APIView):
     """One's own tokens; making one needs a session, or user name and password by HTTP Basic."""
 
     authentication_classes = [ApiTokenAuthentication, SessionAuthentication, PasswordAuthentication]
-    permission_classes = [IsAuthenticated]
-    throttle_classes = [ScopedRateThrottle]
+    permission_classes = LOGGED_IN
     throttle_scope = "tokens"
 
     @extend_schema(responses=shapes.TokenOutput(many=True))
@@ -386,7 +406,7 @@ class TokensView(APIView):
             raise PermissionDenied("A token cannot make tokens: log in, or send user name and password.")
         body = shapes.TokenInput(data=request.data)
         body.is_valid(raise_exception=True)
-        made = create_token(user=request.user, days=body.validated_data["days"])
+        made = create_token(user=request.user, **body.validated_data)
         return Response(shapes.NewTokenOutput(made).data, status=status.HTTP_201_CREATED)
 
 
@@ -394,13 +414,24 @@ class TokenView(APIView):
     """One of one's own tokens."""
 
     authentication_classes = TokensView.authentication_classes
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, token_id: str) -> Response:
         if not revoke_token(user=request.user, token_id=token_id):
             raise NotFound("You have no such token.")
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+@extend_schema(exclude=True)
+class NowhereView(APIView):
+    """Every address that there is not, so that pipelines read a problem document there too."""
+
+    authentication_classes: list[Any] = []
+    permission_classes: list[Any] = []
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002 - the base class's
+        raise NotFound(f"There is nothing under {request.path}; all addresses stand in the schema.")
 
 
 def _suite_slugs() -> QuerySet[Suite, str]:

@@ -6,11 +6,11 @@ from uuid import UUID
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
 from rest_framework.exceptions import NotFound
-from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from leaderboard.api.permissions import LOGGED_IN
 from leaderboard.outbox import webhooks as services
 from leaderboard.outbox.models import OutboxMessage, Webhook
 
@@ -60,7 +60,7 @@ class NewWebhookOutput(serializers.ModelSerializer[Webhook]):
 class WebhooksView(APIView):
     """One's webhooks, each with its last messages."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(responses=WebhookOutput(many=True))
     def get(self, request: Request) -> Response:
@@ -77,7 +77,7 @@ class WebhooksView(APIView):
 class WebhookView(APIView):
     """One of one's webhooks."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, webhook_id: UUID) -> Response:
@@ -90,7 +90,7 @@ class WebhookView(APIView):
 class TestView(APIView):
     """Trying a webhook out."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(request=None, responses={202: None})
     def post(self, request: Request, webhook_id: UUID) -> Response:

@@ -8,23 +8,34 @@
     POST worker/attempts/<id>/results/               {results: [result/1]} -> {new}
     POST worker/attempts/<id>/log/                   {first, lines: [{at, level, text}]} -> {next, cut}
     POST worker/attempts/<id>/complete/              {provenance?} 204
+    POST worker/attempts/<id>/finish/                {results, log?, provenance?, next?} -> {next}
     POST worker/attempts/<id>/fail/                  {how, reason} 204
 
 Artefacts come first, then the results that name them, then `complete`. Every call may be sent again. A call of an
 attempt that is not live gets 409 with `code` (`lost`, `cancelled`, ...) and changes nothing.
+
+`finish` is the last results, the last lines of the log, `complete` and the next lease in one call: all that a short
+shard needs. What it says of its own attempt is one transaction; the next lease is another one, which comes afterwards.
+`next` is what `lease` takes, whose token stands in the header `X-Worker-Token`; the answer's `next` is a lease or null.
+Sent again because its answer was lost, it finds the attempt completed and goes on with the lease. `lease` offers it by
+`finish`: a worker of an older release does not know of it, and one of a newer release does not need it.
+
+The token of an attempt is the worker's own proposal, if it makes one: `token` of `lease` or `next`, from 43 characters
+on. Asked again with the same token, the site answers with the lease that it gave for it. So no lease is held by nobody
+because an answer was lost. One that is over is not given again: then the answer has another token.
 
 Of a bundle every artefact is checked by itself: the good ones are kept, and `refused` has a sentence for each of the
 others by its digest. Objects are named by their bytes, so that keeping some of them can be no harm and the worker does
 not send them again. A bundle that is malformed, cut or too large is 400 or 413, and nothing of it is kept.
 """
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 from drf_spectacular.utils import extend_schema
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from rest_framework import serializers, status
 from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
@@ -37,18 +48,22 @@ from evaluator.values import Artefact, MediaType
 from gpu_jobs import bundles
 from gpu_jobs.logs import MOST_LINES_PER_CALL, LogLine
 from leaderboard.api.authentication import HoldsAttempt, IsWorker, WorkerAuthentication
-from leaderboard.api.errors import TooLargeError
+from leaderboard.api.parsers import TooLargeError
 from leaderboard.evaluations import leases
-from leaderboard.evaluations.models import Attempt
 from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.provenance import note_worker
 from leaderboard.evaluations.results import deliver
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.workers import logs
-from leaderboard.workers.tokens import Holder, note_lease
+from leaderboard.workers.finishing import Finished, finish
+from leaderboard.workers.tokens import Holder, holder_of, note_lease
 
 _RECORDS = TypeAdapter(list[ResultRecord])
 _MOST_DIGESTS = 5000
+_LATEST = 32_503_680_000
+"""Seconds since 1970 until the year 3000."""
+_PROPOSED = r"\A[A-Za-z0-9_-]{43,200}\Z"
+"""The token that a worker proposes for an attempt: at least 256 bits in base64."""
 
 
 class LeaseRequest(serializers.Serializer[Any]):
@@ -57,6 +72,7 @@ class LeaseRequest(serializers.Serializer[Any]):
     worker = serializers.CharField(max_length=120)
     suites = serializers.ListField(child=serializers.SlugField(), required=False, allow_null=True)
     evaluation = serializers.UUIDField(required=False, allow_null=True)
+    token = serializers.RegexField(_PROPOSED, required=False)
 
 
 class FailRequest(serializers.Serializer[Any]):
@@ -81,7 +97,7 @@ class CompleteRequest(serializers.Serializer[Any]):
 class LogLineRequest(serializers.Serializer[Any]):
     """One line of a worker's log."""
 
-    at = serializers.FloatField(min_value=0, max_value=32_503_680_000, help_text="Seconds since 1970.")
+    at = serializers.FloatField(min_value=0, max_value=_LATEST, help_text="Seconds since 1970.")
     level = serializers.CharField(max_length=20)
     text = serializers.CharField(allow_blank=True, trim_whitespace=False)
 
@@ -99,21 +115,28 @@ class LeaseView(APIView):
 
     authentication_classes = [WorkerAuthentication]
     permission_classes = [IsWorker]
+    throttle_scope = None
     holder: Holder
     """Set by the permission."""
 
     def post(self, request: Request) -> Response:
-        body = _validated(LeaseRequest, request)
-        lease = leases.lease(
-            worker=self.holder.name(body["worker"]),
-            suites=body.get("suites"),
-            evaluation_id=body.get("evaluation"),
-            scope=self.holder.scope,
-        )
-        if lease is None:
-            return Response(status=status.HTTP_204_NO_CONTENT)
-        note_lease(attempt_id=lease.attempt.pk, holder=self.holder)
-        return Response(_lease_json(lease))
+        lease = _lease(holder=self.holder, body=_validated(LeaseRequest, request.data))
+        return Response(status=status.HTTP_204_NO_CONTENT) if lease is None else Response(lease)
+
+
+def _lease(*, holder: Holder, body: dict[str, Any]) -> dict[str, Any] | None:
+    """The next lease as it is told to the worker."""
+    lease = leases.lease(
+        worker=holder.name(body["worker"]),
+        suites=body.get("suites"),
+        evaluation_id=body.get("evaluation"),
+        scope=holder.scope,
+        token=body.get("token", ""),
+    )
+    if lease is None:
+        return None
+    note_lease(attempt_id=lease.attempt.pk, holder=holder)
+    return _lease_json(lease)
 
 
 def _lease_json(lease: leases.Lease) -> dict[str, Any]:
@@ -132,6 +155,7 @@ def _lease_json(lease: leases.Lease) -> dict[str, Any]:
         "samples": evaluation.samples,
         "planner": _planner_json(evaluation.submission.planner),
         "tasks": lease.tasks,
+        "finish": True,
     }
 
 
@@ -152,11 +176,14 @@ class AttemptView(APIView):
 
     authentication_classes = [WorkerAuthentication]
     permission_classes = [HoldsAttempt]
+    throttle_scope = None
 
-    def store(self, attempt_id: UUID) -> Store:
+    split: str
+    """Set by the permission."""
+
+    def store(self) -> Store:
         """Where the artefacts and records of the attempt's evaluation are kept: hidden data have their own store."""
-        split = Attempt.objects.values_list("shard__evaluation__split", flat=True).get(pk=attempt_id)
-        return server_store(split=split)
+        return server_store(split=self.split)
 
 
 class HeartbeatView(AttemptView):
@@ -171,9 +198,9 @@ class MissingObjectsView(AttemptView):
     """Says which artefacts are still to be sent."""
 
     def post(self, request: Request, attempt_id: UUID) -> Response:
-        body = _validated(DigestsRequest, request)
+        body = _validated(DigestsRequest, request.data)
         leases.heartbeat(attempt_id)
-        store = self.store(attempt_id)
+        store = self.store()
         return Response({"missing": [digest for digest in dict.fromkeys(body["digests"]) if not store.has(digest)]})
 
 
@@ -191,7 +218,7 @@ class BundleView(AttemptView):
             frames = bundles.unpack(data)
         except bundles.BundleError as error:
             raise FieldValidationError({"bundle": [f"{error}."]}) from error
-        store = self.store(attempt_id)
+        store = self.store()
         problems = {frame.digest: problem for frame in frames if (problem := _problem(frame))}
         good = [frame for frame in frames if frame.digest not in problems]
         for frame in good:
@@ -225,7 +252,7 @@ class ObjectView(AttemptView):
             raise TooLargeError(f"An artefact has at most {settings.MAX_OBJECT_BYTES} bytes.")
         if (actual := digest_of(data)) != digest:
             raise FieldValidationError({"digest": [f"The bytes have the SHA-256 {actual}."]})
-        self.store(attempt_id).put(Artefact(data=data, media_type=media_type))
+        self.store().put(Artefact(data=data, media_type=media_type))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -239,14 +266,14 @@ class ResultsView(AttemptView):
         except ValidationError as error:
             texts = [f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()[:10]]
             raise FieldValidationError({"results": texts}) from error
-        return Response({"new": deliver(attempt_id=attempt_id, records=records, store=self.store(attempt_id))})
+        return Response({"new": deliver(attempt_id=attempt_id, records=records, store=self.store())})
 
 
 class LogView(AttemptView):
     """Takes lines of the worker's log. Each line has a number, so that sending them again adds nothing."""
 
     def post(self, request: Request, attempt_id: UUID) -> Response:
-        body = _validated(LogRequest, request)
+        body = _validated(LogRequest, request.data)
         lines = [LogLine(**line) for line in body["lines"]]
         try:
             appended = logs.append(attempt_id=attempt_id, first=body["first"], lines=lines)
@@ -259,7 +286,7 @@ class CompleteView(AttemptView):
     """Ends the attempt: all its tasks have results."""
 
     def post(self, request: Request, attempt_id: UUID) -> Response:
-        body = _validated(CompleteRequest, request)
+        body = _validated(CompleteRequest, request.data)
         # Together: after the attempt is over the call is refused, so that what was not noted would be lost.
         with transaction.atomic():
             leases.complete(attempt_id)
@@ -267,17 +294,89 @@ class CompleteView(AttemptView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
+class FinishView(AttemptView):
+    """Takes the last that a worker has to say of an attempt, and gives it the next shard."""
+
+    def post(self, request: Request, attempt_id: UUID) -> Response:
+        body = _finish_request(request.data)
+        log = _lines(body.log)
+        finished = Finished(
+            records=body.results,
+            first_line=log.first,
+            lines=[LogLine(at=line.at, level=line.level, text=line.text) for line in log.lines],
+            provenance=body.provenance,
+        )
+        finish(attempt_id=attempt_id, finished=finished, store=self.store())
+        return Response({"next": self._next(request, body=body)})
+
+    def _next(self, request: Request, *, body: "_FinishRequest") -> dict[str, Any] | None:
+        if body.next is None:
+            return None
+        holder = holder_of(request.headers.get("X-Worker-Token", ""))
+        # What was finished is finished: who may not lease any more learns it from `lease`.
+        return None if holder is None else _lease(holder=holder, body=body.next)
+
+
+class _Line(BaseModel):
+    """The same as `LogLineRequest`, in a tenth of its time."""
+
+    at: Annotated[float, Field(ge=0, le=_LATEST)]
+    level: Annotated[str, Field(max_length=20)]
+    text: str
+
+
+class _Lines(BaseModel):
+    """The same as `LogRequest`."""
+
+    first: Annotated[int, Field(ge=0, le=2**31 - 1 - MOST_LINES_PER_CALL)] = 0
+    lines: Annotated[list[_Line], Field(max_length=MOST_LINES_PER_CALL)] = []
+
+
+class _FinishRequest(BaseModel):
+    """What `finish` takes. Results and the wish are refused where they are wrong; a log is only left out."""
+
+    results: list[ResultRecord]
+    log: Any = None
+    provenance: dict[str, Any] = {}
+    next: dict[str, Any] | None = None
+
+
+def _finish_request(data: Any) -> _FinishRequest:
+    try:
+        body = _FinishRequest.model_validate(data)
+    except ValidationError as error:
+        raise FieldValidationError(_texts_by_field(error)) from error
+    if body.next is not None:
+        body.next = _validated(LeaseRequest, body.next)
+    return body
+
+
+def _texts_by_field(error: ValidationError) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for one in error.errors()[:10]:
+        field, *where = [str(part) for part in one["loc"]] or ["body"]
+        found.setdefault(field, []).append(f"{'.'.join(where)}: {one['msg']}" if where else one["msg"])
+    return found
+
+
+def _lines(log: Any) -> _Lines:
+    try:
+        return _Lines.model_validate(log or {})
+    except ValidationError:
+        return _Lines()
+
+
 class FailView(AttemptView):
     """Ends the attempt: its worker cannot go on."""
 
     def post(self, request: Request, attempt_id: UUID) -> Response:
-        body = _validated(FailRequest, request)
+        body = _validated(FailRequest, request.data)
         leases.give_up(attempt_id=attempt_id, how=leases.GivenUp(body["how"]), detail=body["reason"])
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-def _validated(serializer: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
-    checked = serializer(data=request.data)
+def _validated(serializer: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
+    checked = serializer(data=data)
     checked.is_valid(raise_exception=True)
     validated: dict[str, Any] = checked.validated_data
     return validated

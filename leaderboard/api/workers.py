@@ -8,12 +8,11 @@ from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics, serializers, status
 from rest_framework.exceptions import NotFound, PermissionDenied
-from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.throttling import ScopedRateThrottle
 from rest_framework.views import APIView
 
+from leaderboard.api.permissions import LOGGED_IN
 from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.workers import logs
 from leaderboard.workers.presenters import shown_attempt
@@ -46,11 +45,8 @@ class NewWorkerTokenOutput(serializers.Serializer[Any]):
 class WorkerTokensView(APIView):
     """Tokens of one's own workers: they lease only evaluations that one submitted for them (`own_worker`)."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
     throttle_scope = "tokens"
-
-    def get_throttles(self) -> list[Any]:
-        return [ScopedRateThrottle()] if self.request.method == "POST" else []
 
     @extend_schema(responses=WorkerTokenOutput(many=True))
     def get(self, request: Request) -> Response:
@@ -67,7 +63,7 @@ class WorkerTokensView(APIView):
 class WorkerTokenView(APIView):
     """One of one's own worker tokens."""
 
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, token_id: UUID) -> Response:
@@ -107,7 +103,8 @@ class LogView(generics.ListAPIView[Attempt]):
     """What the workers said, attempt by attempt, the newest first. For the evaluation's owner and staff."""
 
     serializer_class = AttemptOutput
-    permission_classes = [IsAuthenticated]
+    ordering = ("-leased_at", "-id")
+    permission_classes = LOGGED_IN
 
     def get_queryset(self) -> QuerySet[Attempt]:
         if getattr(self, "swagger_fake_view", False):

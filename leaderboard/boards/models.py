@@ -17,7 +17,7 @@ class Snapshot(models.Model):
     content = models.JSONField()
     """`{"rows": [...], "coverage": {"run", "total"}}`; the row format is documented in `ranking.py`."""
     digest = models.CharField(max_length=64)
-    """SHA-256 of the canonical JSON of `content`; also the ETag."""
+    """SHA-256 of the canonical JSON of `content`; part of every ETag."""
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -1,11 +1,13 @@
 """Publishing boards and finding what was published."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Case, Max, Q, QuerySet, When
+from django.db.models import Case, F, FloatField, Max, Q, QuerySet, Subquery, When
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
 
 from evaluator import canonical_json
 from evaluator.suites.model import SuiteKind
@@ -31,15 +33,28 @@ def publish(evaluation: Evaluation) -> Snapshot:
     is what it held before, nothing was written. Concurrent calls for one suite wait for each other.
     """
     with transaction.atomic():
-        # All versions of the suite are locked in one order: snapshots are numbered through over its versions, so
-        # that /boards/<suite>/snapshots/<n>/ names one snapshot for ever.
-        list(Suite.objects.select_for_update().filter(slug=evaluation.suite.slug).order_by("pk"))
-        return _publish(evaluation)
+        _first_version(evaluation.suite.slug).select_for_update(no_key=True).get()
+        return publish_locked(evaluation)
 
 
-def _publish(evaluation: Evaluation) -> Snapshot:
+def lock_for_publishing(slug: str) -> bool:
+    """Lock a suite as `publish` does until the end of the transaction, unless somebody else publishes: then False."""
+    return _first_version(slug).select_for_update(no_key=True, skip_locked=True).first() is not None
+
+
+def _first_version(slug: str) -> QuerySet[Suite]:
+    """The suite's version that stands for all of them where it is locked.
+
+    Snapshots are numbered through over a suite's versions, so that /boards/<suite>/snapshots/<n>/ names one snapshot
+    for ever. Submissions, which only refer to a suite, need not wait for this lock.
+    """
+    return Suite.objects.filter(pk=Subquery(Suite.objects.filter(slug=slug).order_by("pk").values("pk")[:1]))
+
+
+def publish_locked(evaluation: Evaluation) -> Snapshot:
+    """`publish` where the suite is locked."""
     suite = evaluation.suite
-    conditions = Conditions(evaluation.profile_digest, evaluation.split, evaluation.samples)
+    conditions = conditions_of_board(evaluation)
     content = _content(suite=suite, conditions=conditions)
     digest = canonical_json.digest(content)
     of_board = Snapshot.objects.filter(suite=suite, **conditions._asdict())
@@ -55,6 +70,11 @@ def _publish(evaluation: Evaluation) -> Snapshot:
         digest=digest,
         **conditions._asdict(),
     )
+
+
+def conditions_of_board(evaluation: Evaluation) -> Conditions:
+    """Which of its suite's boards an evaluation stands on."""
+    return Conditions(evaluation.profile_digest, evaluation.split, evaluation.samples)
 
 
 def latest_snapshot(*, suite: Suite, conditions: Conditions | None = None) -> Snapshot | None:
@@ -103,18 +123,31 @@ def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
         Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED, verifies=None, **conditions._asdict())
         # What its owner's own worker measured is ranked when a worker of this site has verified it.
         .filter(Q(own_worker_run__isnull=True) | Q(own_worker_run__verified_by__isnull=False))
-        .select_related("submission__planner__owner", "submission__team", "own_worker_run")
-        .order_by("finished", "pk")
     )
     metric = primary_metric(suite)
     better = bool(metric.get("higher_is_better", True))
-    entries = [_entry(evaluation) for evaluation in evaluations]
+    candidates = _best_by_query(evaluations=evaluations, metric=metric["key"], higher_is_better=better)
+    entries = [_entry(evaluation) for evaluation in candidates]
     best = best_per_planner(entries=entries, metric=metric["key"], higher_is_better=better)
     ranked = rank_entries(entries=best, metric=metric["key"], higher_is_better=better)
-    return {"rows": [to_row(row) for row in ranked], "coverage": _coverage(evaluations)}
+    return {"rows": [to_row(row) for row in ranked], "coverage": _coverage(candidates)}
 
 
-def _coverage(evaluations: QuerySet[Evaluation]) -> dict[str, int]:
+def _best_by_query(*, evaluations: QuerySet[Evaluation], metric: str, higher_is_better: bool) -> list[Evaluation]:
+    """The best evaluation of each planner, as `best_per_planner` defines it; earlier finished ones first.
+
+    So only what the board shows is read, and not every evaluation that there ever was.
+    """
+    mean = Cast(KT(f"summary__metrics__{metric}__mean"), FloatField())
+    order = F("mean").desc(nulls_last=True) if higher_is_better else F("mean").asc(nulls_last=True)
+    planner = "submission__planner__owner", "submission__planner__name"
+    best = evaluations.annotate(mean=mean).order_by(*planner, order, "finished", "pk").distinct(*planner)
+    related = "submission__planner__owner", "submission__team", "own_worker_run"
+    found = Evaluation.objects.filter(pk__in=best.values("pk")).select_related(*related)
+    return list(found.order_by("finished", "pk"))
+
+
+def _coverage(evaluations: Sequence[Evaluation]) -> dict[str, int]:
     """Tasks that can run and all tasks. Suite and profile alone decide, so any evaluation of the board tells."""
     for evaluation in evaluations:
         return {"run": evaluation.tasks_total - evaluation.tasks_not_run, "total": evaluation.tasks_total}

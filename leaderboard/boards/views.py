@@ -7,9 +7,11 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from evaluator.suites.reference_rows import reference_digest
 from leaderboard.boards.caching import not_modified, page_tag, with_tag
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.presenters import MOST_NARROW, Table, board_table, progress_rows
+from leaderboard.boards.reference import HIDDEN, reported
 from leaderboard.boards.services import Conditions, latest_snapshot, latest_snapshots, unranked
 from leaderboard.catalog.models import Suite
 
@@ -33,13 +35,17 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
     found = get_object_or_404(Suite, slug=suite, current=True)
     snapshot = latest_snapshot(suite=found, conditions=_conditions(request))
     waiting = progress_rows(unranked(suite=found))
-    tag = page_tag(request=request, parts=[snapshot and snapshot.digest, snapshot and snapshot.number, waiting])
+    shown = [snapshot and snapshot.digest, snapshot and snapshot.number, waiting, reference_digest(suite)]
+    tag = page_tag(request=request, parts=shown)
     if answer := not_modified(request=request, tag=tag):
         return answer
     context: dict[str, Any] = {"suite": found, "snapshot": snapshot, "waiting": waiting}
     if snapshot is not None:
         context["table"] = board_table(suite=found, snapshot=snapshot, sort=request.GET.get("sort", ""))
         context["permanent"] = _snapshot_address(snapshot, suite)
+        # Not on the pages of snapshots: what those show never changes, and papers' figures belong to no snapshot.
+        context["has_reported"] = bool(reference_digest(suite))
+        context["reported"] = reported(suite=found, hidden=request.GET.get("reference") == HIDDEN)
     return with_tag(response=render(request, "boards/board.html", context), tag=tag)
 
 

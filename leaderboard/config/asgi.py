@@ -9,4 +9,16 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.config.settings")
 
-application = get_asgi_application()
+_site = get_asgi_application()
+
+from django.conf import settings  # noqa: E402 - after Django is set up
+
+from leaderboard.config.worker_calls import PREFIX, Receive, Scope, Send, WorkerCalls  # noqa: E402
+
+_worker_calls = WorkerCalls(threads=settings.WORKER_CALLS_AT_ONCE)
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    """The site; workers' calls have a handler of their own."""
+    handler = _worker_calls if scope["type"] == "http" and scope["path"].startswith(PREFIX) else _site
+    await handler(scope, receive, send)

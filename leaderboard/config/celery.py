@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from celery import Celery, Task, bootsteps
+from celery import Celery, Task, bootsteps, signals
 from celery import shared_task as _shared_task  # noqa: TID251 - the one place where it may be used
 from django.conf import settings
+from django.db import close_old_connections
 from kombu.transport import TRANSPORT_ALIASES
 
 from leaderboard.config.health import alive_file
@@ -27,6 +28,13 @@ app = Celery("planarena")
 # The namespace matters: without it Celery ignores every new-style name silently.
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@signals.task_prerun.connect
+@signals.task_postrun.connect
+def _give_connections_back(**_: Any) -> None:
+    """As at the end of a request: the pool keeps the connection, and looks whether it still works when it is needed."""
+    close_old_connections()
 
 
 class SignOfLife(bootsteps.StartStopStep):

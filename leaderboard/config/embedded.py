@@ -4,12 +4,15 @@ import atexit
 import json
 import os
 import subprocess
+import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 import psutil
 from django.core.exceptions import ImproperlyConfigured
+
+_START_SECONDS = 60.0
 
 
 def start(data_dir: Path) -> str:
@@ -25,7 +28,7 @@ def start(data_dir: Path) -> str:
     _forget_dead_processes(folder)
     _forget_dead_server(folder)
     try:
-        return str(_server(folder).get_uri())
+        return str(_running_server(folder).get_uri())
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
         raise ImproperlyConfigured(
             f"PostgreSQL did not start in {folder} ({error}). Its log is {folder / 'log'}. "
@@ -42,6 +45,26 @@ def stop(data_dir: Path) -> None:
         server.stop()
         # Or the wheel would stop it once more when this process ends, and complain that there is nothing to stop.
         atexit.unregister(server._cleanup)
+
+
+def _running_server(folder: Path) -> Any:
+    """The server, started if it has ended.
+
+    Raises:
+        RuntimeError: it does not answer within a minute.
+    """
+    until = time.monotonic() + _START_SECONDS
+    while True:
+        try:
+            server = _server(folder)
+            # The wheel hands out what it started before, also where that was killed since.
+            server.ensure_postgres_running()
+            return server
+        except (subprocess.TimeoutExpired, AssertionError) as error:
+            # The wheel waits for ten seconds, and a server that recovers on a busy machine takes longer.
+            if time.monotonic() >= until:
+                raise RuntimeError(f"it was not ready after {_START_SECONDS:g} seconds") from error
+            time.sleep(0.5)
 
 
 def _server(folder: Path) -> Any:

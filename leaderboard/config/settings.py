@@ -134,6 +134,8 @@ DATABASES["default"]["OPTIONS"]["pool"] = {
     "max_size": env.integer("PLANARENA_DB_POOL", default=10, least=1),
     "timeout": 15,
 }
+WORKER_CALLS_AT_ONCE = max(1, DATABASES["default"]["OPTIONS"]["pool"]["max_size"] // 2)
+"""How many calls of workers a web process answers at the same time: the other connections are left to readers."""
 # No ATOMIC_REQUESTS: it forbids async views, and the worker's calls need transactions shorter than a request.
 # Transactions are explicit, in the services.
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -173,13 +175,17 @@ REST_FRAMEWORK = {
         "leaderboard.api.authentication.ApiTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticatedOrReadOnly"],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "rest_framework.permissions.IsAuthenticatedOrReadOnly",
+        "leaderboard.api.permissions.HasScope",
+    ],
+    "DEFAULT_THROTTLE_CLASSES": ["leaderboard.api.throttling.Throttle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["leaderboard.api.parsers.BoundedJSONParser"],
     "EXCEPTION_HANDLER": "leaderboard.api.errors.handle",
     "DEFAULT_PAGINATION_CLASS": "leaderboard.api.pagination.Pages",
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_THROTTLE_RATES": {"tokens": "20/min", "submissions": "60/min"},
+    "DEFAULT_SCHEMA_CLASS": "leaderboard.api.schema.ApiSchema",
+    "DEFAULT_THROTTLE_RATES": {"tokens": "20/min", "submissions": "60/min", "changes": "120/min"},
 }
 REST_KNOX = {
     "TOKEN_TTL": timedelta(days=90),
@@ -192,7 +198,16 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Submit planners, follow their evaluation, read results and boards.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
-    "ENUM_NAME_OVERRIDES": {"EvaluationState": "leaderboard.evaluations.models.EvaluationState"},
+    "OAS_VERSION": "3.1.1",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "leaderboard.api.schema.complete",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "EvaluationState": "leaderboard.evaluations.models.EvaluationState",
+        "PlannerKind": "leaderboard.planners.models.PlannerKind",
+        "SuiteKind": [("execution", "execution"), ("planning", "planning")],
+    },
 }
 
 # --- Files ------------------------------------------------------------------------------------------------------------
@@ -242,6 +257,9 @@ elif CELERY_BROKER_URL.startswith(("redis:", "rediss:")):
         "socket_keepalive": True,
         "health_check_interval": 30,
     }
+# Celery's own way is to end the whole pool of connections before and after each task, so that each begins with a new
+# connection and its empty caches: half of what the queue cost PostgreSQL. What `celery.py` does in its place is enough.
+CELERY_DB_REUSE_MAX = 2**62
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TIME_LIMIT = 120
 CELERY_TASK_SOFT_TIME_LIMIT = 108

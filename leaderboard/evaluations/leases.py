@@ -14,12 +14,12 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import transaction
-from django.db.models import Case, Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Value, When
-from django.db.models.functions import Cast
-from django.utils import timezone
+from django.contrib.postgres.fields import ArrayField
+from django.db import IntegrityError, transaction
+from django.db.models import Count, Func, OuterRef, Q, Subquery, UUIDField, Value
+from django.db.models.functions import Now
 
-from leaderboard.evaluations import canary, transitions
+from leaderboard.evaluations import canary
 from leaderboard.evaluations.models import (
     Attempt,
     AttemptState,
@@ -33,11 +33,14 @@ from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, end_attempt, end_attempts_of, explain, move_shard
 from leaderboard.evaluations.stopping import enqueue_stop
+from leaderboard.evaluations.turns import Wanted, due_shards, next_evaluations, next_of_each_user
 
 _LONGEST_WAIT = timedelta(seconds=60)
 _REFUSED_WAIT = timedelta(seconds=30)
 _LOOKS = 5
 """How often a worker looks for another shard when others were faster."""
+_PASSED_OVER = 32
+"""How many evaluations a worker tries to lock without waiting, in fair order, before it waits for the first."""
 
 
 class GivenUp(StrEnum):
@@ -83,7 +86,12 @@ def hash_token(token: str) -> str:
 
 
 def lease(
-    *, worker: str, suites: Sequence[str] | None = None, evaluation_id: UUID | None = None, scope: Q | None = None
+    *,
+    worker: str,
+    suites: Sequence[str] | None = None,
+    evaluation_id: UUID | None = None,
+    scope: Q | None = None,
+    token: str = "",
 ) -> Lease | None:
     """Lease the shard that is due next among those in `scope`, or None if there is none.
 
@@ -92,25 +100,64 @@ def lease(
 
     Before: nothing; many workers may call at once.
     After: the shard is `leased`, has exactly one live attempt, and its evaluation is `running`; or nothing changed.
+
+    Args:
+        token: what the worker proposes as the attempt's token. A worker whose answer was lost asks again with the same
+            one, and gets the lease that it holds already.
     """
-    for _ in range(_LOOKS):
-        due = next_evaluation(suites=suites, evaluation_id=evaluation_id, scope=scope)
-        if due is None:
-            return None
-        if found := _lease_of(evaluation_id=due, worker=worker):
+    wanted = Wanted(suites=suites, evaluation_id=evaluation_id, scope=scope)
+    look = _Look(worker=worker, wanted=wanted)
+    try:
+        if (found := look.lease(token=token)) or not token:
             return found
-    return None
+    except IntegrityError:
+        if not token or _held(token) is None:
+            raise
+    held = _held(token)
+    if held is not None and held.attempt.state != AttemptState.LIVE:
+        # Its lease with this token is over: it needs another one.
+        return look.lease(token="")
+    return held
 
 
-def _lease_of(*, evaluation_id: UUID, worker: str) -> Lease | None:
-    """Lease the next shard of this evaluation, if there still is one."""
-    with transaction.atomic():
-        # Locked so that a cancellation either sees this attempt or is seen here.
-        evaluation = lock_evaluation(evaluation_id)
-        shard = _next_shard(evaluation_id)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """A worker's look for a shard."""
+
+    worker: str
+    wanted: Wanted
+
+    def lease(self, *, token: str) -> Lease | None:
+        """Lease the next shard, past evaluations that others are changing; wait for one only if there is no other."""
+        for _ in range(_LOOKS):
+            if not (due := next_of_each_user(self.wanted, most=_PASSED_OVER)):
+                return None
+            if found := self._lease_first(due, token=token):
+                return found
+            if found := self._lease_first(next_evaluations(self.wanted, most=_PASSED_OVER), token=token):
+                return found
+            if found := self._lease_when_free(due[0], token=token):
+                return found
+        return None
+
+    def _lease_first(self, evaluation_ids: Sequence[UUID], *, token: str) -> Lease | None:
+        with transaction.atomic():
+            evaluation = lock_first(evaluation_ids)
+            return None if evaluation is None else self._take(evaluation, token=token)
+
+    def _lease_when_free(self, evaluation_id: UUID, *, token: str) -> Lease | None:
+        with transaction.atomic():
+            return self._take(lock_evaluation(evaluation_id), token=token)
+
+    def _take(self, evaluation: Evaluation, *, token: str) -> Lease | None:
+        """Lease the next shard of an evaluation that is locked, so that a cancellation either sees this attempt or is
+        seen here."""
+        shard = _next_shard(evaluation)
         if shard is None:
             return None
-        attempt, token = _attempt(shard=shard, worker=worker)
+        attempt, token = _attempt(
+            shard=shard, user_id=evaluation.submission.submitted_by_id, worker=self.worker, token=token
+        )
         tasks = remaining_tasks(shard)
         if evaluation.state == EvaluationState.LAUNCHING:
             advance(
@@ -120,81 +167,66 @@ def _lease_of(*, evaluation_id: UUID, worker: str) -> Lease | None:
                 target=EvaluationState.RUNNING,
                 reason=_working(evaluation),
             )
-        elif evaluation.reason != EvaluationReason.SECOND_CANARY:
+        elif evaluation.reason not in {EvaluationReason.SECOND_CANARY, _working(evaluation)}:
             # Whatever was wrong with an earlier worker is over.
             explain(evaluation_id=evaluation.pk, source=EvaluationState.RUNNING, reason=_working(evaluation))
-    evaluation = Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation.pk)
-    return Lease(attempt=attempt, evaluation=evaluation, tasks=tasks, token=token)
+        return Lease(attempt=attempt, evaluation=evaluation, tasks=tasks, token=token)
+
+
+def _held(token: str) -> Lease | None:
+    """The lease that was given with this token."""
+    related = "shard__evaluation__suite", "shard__evaluation__submission__planner"
+    attempt = Attempt.objects.select_related(*related).filter(token_hash=hash_token(token)).first()
+    if attempt is None:
+        return None
+    tasks = remaining_tasks(attempt.shard)
+    return Lease(attempt=attempt, evaluation=attempt.shard.evaluation, tasks=tasks, token=token)
 
 
 def _working(evaluation: Evaluation) -> EvaluationReason:
     return EvaluationReason.RUNNING if evaluation.leasable_shards is None else EvaluationReason.CANARY
 
 
+_NEEDED_OF_A_LEASE = "suite", "submission__planner"
+
+
 def lock_evaluation(evaluation_id: UUID) -> Evaluation:
     """The evaluation, locked until the end of the transaction: before any of its shards and attempts."""
-    return Evaluation.objects.select_for_update(no_key=True).get(pk=evaluation_id)
+    found = Evaluation.objects.select_related(*_NEEDED_OF_A_LEASE).select_for_update(no_key=True, of=("self",))
+    return found.get(pk=evaluation_id)
 
 
-def next_evaluation(*, suites: Sequence[str] | None, evaluation_id: UUID | None, scope: Q | None = None) -> UUID | None:
-    """The evaluation whose turn it is, among those with a shard that may be leased now; None if there is none.
+def lock_first(evaluation_ids: Sequence[UUID]) -> Evaluation | None:
+    """The first of these evaluations that nobody else has locked, locked as by `lock_evaluation`."""
+    ordered = Value(list(evaluation_ids), output_field=ArrayField(UUIDField()))
+    turn = Func(ordered, "pk", function="array_position")
+    found = Evaluation.objects.select_related(*_NEEDED_OF_A_LEASE).filter(pk__in=evaluation_ids).order_by(turn)
+    return found.select_for_update(no_key=True, skip_locked=True, of=("self",)).first()
 
-    `scope` is a condition on evaluations: which of them the worker may work on.
 
-    What a user has had are the leases that live and those of the last while. Live ones alone would say nothing where
-    there are fewer workers than users: nobody has any at the moment at which a worker asks.
+def _next_shard(evaluation: Evaluation) -> Shard | None:
+    """The next shard of an evaluation, locked, with the time and the number of its attempts until now."""
+    number = Attempt.objects.filter(shard=OuterRef("pk")).order_by().values("shard").annotate(count=Count("pk"))
+    due = due_shards(evaluation).select_for_update(skip_locked=True, of=("self",))
+    return due.annotate(now=Now(), attempts_so_far=Subquery(number.values("count"))).first()
+
+
+def _attempt(*, shard: Shard, user_id: int, worker: str, token: str = "") -> tuple[Attempt, str]:
+    """Lease a shard that came from `_next_shard`. Without a token from the worker a new one is made.
+
+    Raises:
+        IntegrityError: there is an attempt with this token.
     """
-    due = Evaluation.objects.filter(Exists(_due_shards(OuterRef("pk"))), state__in=transitions.LEASABLE)
-    due = due.filter(scope or Q())
-    if suites is not None:
-        due = due.filter(suite__slug__in=suites)
-    if evaluation_id is not None:
-        due = due.filter(pk=evaluation_id)
-    share = _leases_had() / Cast("submission__submitted_by__queue_weight", FloatField())
-    ordered = due.annotate(share=share).order_by("share", "-priority", "created", "pk")
-    return ordered.values_list("pk", flat=True).first()
-
-
-def _leases_had() -> Case:
-    """How many leases an evaluation's user has had.
-
-    Counted once, before: PostgreSQL would run a subquery again for every evaluation that waits.
-    """
-    user = "shard__evaluation__submission__submitted_by"
-    since = timezone.now() - timedelta(seconds=settings.FAIR_SHARE_SECONDS)
-    leases = Attempt.objects.filter(Q(state=AttemptState.LIVE) | Q(leased_at__gte=since))
-    counts = leases.order_by().values_list(user).annotate(count=Count("pk"))
-    had = (When(submission__submitted_by=owner, then=Value(float(count))) for owner, count in counts)
-    return Case(*had, default=Value(0.0), output_field=FloatField())
-
-
-def _due_shards(evaluation_id: UUID | OuterRef) -> QuerySet[Shard]:
-    """Shards of an evaluation that may be leased now."""
-    return Shard.objects.filter(
-        Q(evaluation__leasable_shards=None) | Q(number__lt=F("evaluation__leasable_shards")),
-        evaluation=evaluation_id,
-        evaluation__state__in=transitions.LEASABLE,
-        state=ShardState.PENDING,
-        available_at__lte=timezone.now(),
-        tries__lt=settings.SHARD_TRIES,
-    )
-
-
-def _next_shard(evaluation_id: UUID) -> Shard | None:
-    return _due_shards(evaluation_id).select_for_update(skip_locked=True, of=("self",)).order_by("number").first()
-
-
-def _attempt(*, shard: Shard, worker: str) -> tuple[Attempt, str]:
-    token = secrets.token_urlsafe(32)
-    now = timezone.now()
-    tries = shard.tries
+    token = token or secrets.token_urlsafe(32)
+    tries, now = shard.tries, shard.now
     moved = move_shard(
         shard_id=shard.pk, source=ShardState.PENDING, target=ShardState.LEASED, tries=tries, tries_after=tries + 1
     )
     assert moved, "the shard is locked"
     attempt = Attempt.objects.create(
         shard=shard,
-        number=shard.attempts.count() + 1,
+        user_id=user_id,
+        number=(shard.attempts_so_far or 0) + 1,
         worker=worker,
         token_hash=hash_token(token),
         leased_at=now,
@@ -219,7 +251,7 @@ def heartbeat(attempt_id: UUID) -> None:
     Raises:
         AttemptEndedError: it is not live.
     """
-    expires = timezone.now() + timedelta(seconds=settings.LEASE_SECONDS)
+    expires = Now() + timedelta(seconds=settings.LEASE_SECONDS)
     if not Attempt.objects.filter(pk=attempt_id, state=AttemptState.LIVE).update(expires_at=expires):
         raise AttemptEndedError(AttemptState(Attempt.objects.values_list("state", flat=True).get(pk=attempt_id)))
 
@@ -230,10 +262,12 @@ def locked_attempt(attempt_id: UUID) -> Attempt:
     Raises:
         AttemptEndedError: it is not live.
     """
-    lock_evaluation(Attempt.objects.values_list("shard__evaluation_id", flat=True).get(pk=attempt_id))
+    of_attempt = Evaluation.objects.select_related(*_NEEDED_OF_A_LEASE).filter(shards__attempts=attempt_id)
+    evaluation = of_attempt.select_for_update(no_key=True, of=("self",)).get()
     attempt = Attempt.objects.select_related("shard").select_for_update(of=("self",)).get(pk=attempt_id)
     if attempt.state != AttemptState.LIVE:
         raise AttemptEndedError(AttemptState(attempt.state))
+    attempt.shard.evaluation = evaluation
     return attempt
 
 
@@ -249,17 +283,25 @@ def complete(attempt_id: UUID) -> None:
         IncompleteError: a task has no result; nothing changed.
     """
     with transaction.atomic():
-        attempt = locked_attempt(attempt_id)
-        if missing := remaining_tasks(attempt.shard):
-            raise IncompleteError(missing)
-        end_attempt(attempt_id=attempt.pk, target=AttemptState.COMPLETED)
-        if canary.ran_into_infra_fault(attempt.shard):
-            canary.forget_faults(attempt.shard)
-            _free_shard(attempt.shard, wait=_wait_after(attempt.shard), counts=True)
-        else:
-            _move_leased(attempt.shard, target=ShardState.DONE)
-            canary.settle(attempt.shard.evaluation)
-        enqueue_reconcile(attempt.shard.evaluation_id)
+        complete_locked(locked_attempt(attempt_id))
+
+
+def complete_locked(attempt: Attempt) -> None:
+    """`complete` for an attempt that came from `locked_attempt`.
+
+    Raises:
+        IncompleteError: a task has no result; nothing changed.
+    """
+    if missing := remaining_tasks(attempt.shard):
+        raise IncompleteError(missing)
+    end_attempt(attempt_id=attempt.pk, target=AttemptState.COMPLETED)
+    if canary.ran_into_infra_fault(attempt.shard):
+        canary.forget_faults(attempt.shard)
+        _free_shard(attempt.shard, wait=_wait_after(attempt.shard), counts=True)
+    else:
+        _move_leased(attempt.shard, target=ShardState.DONE)
+        canary.settle(attempt.shard.evaluation)
+    enqueue_reconcile(attempt.shard.evaluation_id)
 
 
 def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
@@ -323,7 +365,7 @@ def cancel_attempts(evaluation_id: UUID) -> None:
 def _free_shard(shard: Shard, *, wait: timedelta, counts: bool) -> None:
     """Let a leased shard be leased again after `wait`; this try is forgotten unless it counts."""
     tries = shard.tries if counts else shard.tries - 1
-    _move_leased(shard, target=ShardState.PENDING, available_at=timezone.now() + wait, tries_after=tries)
+    _move_leased(shard, target=ShardState.PENDING, available_at=Now() + wait, tries_after=tries)
 
 
 def _wait_after(shard: Shard) -> timedelta:

@@ -131,7 +131,10 @@ class Evaluation(models.Model):
                 condition=models.Q(reason__in=["", *EvaluationReason.values]), name="an_evaluation_has_a_known_reason"
             ),
         ]
-        indexes = [models.Index(fields=["state", "state_deadline"])]
+        indexes = [
+            models.Index(fields=["state", "state_deadline"]),
+            models.Index(fields=["-created", "-id"], name="evaluations_by_time"),
+        ]
 
     def __str__(self) -> str:
         return str(self.id)
@@ -186,6 +189,10 @@ class Attempt(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     shard = models.ForeignKey(Shard, on_delete=models.CASCADE, related_name="attempts")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
+    )
+    """Whose evaluation it is. It stands here too, because each lease counts what each user has had."""
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=20, choices=AttemptState, default=AttemptState.LIVE)
     worker = models.CharField(max_length=120)
@@ -199,6 +206,7 @@ class Attempt(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["shard", "number"], name="attempts_are_numbered"),
+            models.UniqueConstraint(fields=["token_hash"], name="a_token_is_good_for_one_attempt"),
             models.UniqueConstraint(
                 fields=["shard"], condition=models.Q(state="live"), name="one_live_attempt_per_shard"
             ),
@@ -206,7 +214,11 @@ class Attempt(models.Model):
                 condition=models.Q(state__in=AttemptState.values), name="an_attempt_has_a_known_state"
             ),
         ]
-        indexes = [models.Index(fields=["shard", "state"]), models.Index(fields=["leased_at"])]
+        indexes = [
+            models.Index(fields=["shard", "state"]),
+            models.Index(fields=["leased_at"], include=["user"], name="leases_by_time_and_user"),
+            models.Index(fields=["user"], condition=models.Q(state="live"), name="live_leases_by_user"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.shard}#{self.number}"

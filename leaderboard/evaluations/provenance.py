@@ -17,11 +17,16 @@ def note_worker(*, attempt_id: UUID, provenance: dict[str, Any]) -> None:
 
     A record that is too large, or one of too many, is left out: provenance must not stop a result.
     """
+    with transaction.atomic():
+        found = Evaluation.objects.select_for_update(no_key=True, of=("self",)).get(shards__attempts=attempt_id)
+        note_worker_of(evaluation=found, provenance=provenance)
+
+
+def note_worker_of(*, evaluation: Evaluation, provenance: dict[str, Any]) -> None:
+    """`note_worker` for an evaluation that is locked."""
     if not provenance or len(canonical_json.dumps(provenance)) > _LARGEST:
         return
-    with transaction.atomic():
-        evaluation = Evaluation.objects.select_for_update(no_key=True, of=("self",)).get(shards__attempts=attempt_id)
-        workers = evaluation.provenance.setdefault("workers", [])
-        if provenance not in workers and len(workers) < _MOST_WORKERS:
-            workers.append(provenance)
-            evaluation.save(update_fields=["provenance"])
+    workers = evaluation.provenance.setdefault("workers", [])
+    if provenance not in workers and len(workers) < _MOST_WORKERS:
+        workers.append(provenance)
+        evaluation.save(update_fields=["provenance"])

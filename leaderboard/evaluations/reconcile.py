@@ -7,18 +7,21 @@ twice or by two processes at once, so that a process may be killed at any instru
 import logging
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
+from typing import Any
 from uuid import UUID
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
+from django.contrib.postgres.aggregates import ArrayAgg
 from django.db import DatabaseError, connection
-from django.db.models import Count, Q
-from django.utils import timezone
+from django.db.models import Count, F, Q, QuerySet
+from django.db.models.functions import Now
 
 from gpu_jobs.launchers import Launcher
 from leaderboard.evaluations import steps, transitions
@@ -145,42 +148,76 @@ def _lost(attempt: AttemptView, *, now: datetime) -> str:
     return "it was not heard of any more" if attempt.expires_at <= now else ""
 
 
-def look(*, evaluation: Evaluation, launching: Launcher) -> View:
-    """Read where an evaluation stands, and ask the launcher about its workers."""
-    state = EvaluationState(evaluation.state)
-    if state not in transitions.LEASABLE:
-        unsettled = evaluation.verifies_id is not None and verification.is_open(evaluation.pk)
-        return View(now=timezone.now(), state=state, deadline=evaluation.state_deadline, unsettled=unsettled)
-    counts = Shard.objects.filter(evaluation=evaluation).aggregate(
-        open=Count("pk", filter=~Q(state=ShardState.DONE)),
-        pending=Count("pk", filter=Q(state=ShardState.PENDING)),
-        open_canaries=Count("pk", filter=Q(number__lt=evaluation.leasable_shards or 0) & ~Q(state=ShardState.DONE)),
-    )
-    exhausted = Shard.objects.filter(
-        evaluation=evaluation, state=ShardState.PENDING, tries__gte=settings.SHARD_TRIES
-    ).values_list("pk", flat=True)
-    handle = evaluation.launch_handle
-    return View(
-        now=timezone.now(),
-        state=state,
-        deadline=evaluation.state_deadline,
-        open_shards=counts["open"],
-        pending_shards=counts["pending"],
-        exhausted_shards=tuple(exhausted),
-        canary_ended=evaluation.leasable_shards is not None and not counts["open_canaries"],
-        live_attempts=tuple(_look_at_attempts(evaluation=evaluation, launching=launching)),
-        worker_runs=bool(handle) and launching.alive(handle=handle).alive is True,
-    )
+def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID, View]:
+    """Read where evaluations stand, and ask the launcher about their workers. The queries are as many for many.
+
+    Args:
+        evaluations: read by `_evaluations`.
+        launching: what starts workers here.
+    """
+    active = [evaluation for evaluation in evaluations if evaluation.state in transitions.LEASABLE]
+    shards = _shards_of(active)
+    attempts = _attempts_of([pk for pk, counts in shards.items() if counts["leased"]], launching=launching)
+    verifications = [evaluation.pk for evaluation in evaluations if evaluation.verifies_id is not None]
+    unsettled = verification.open_among(verifications) if verifications else frozenset()
+    views = {}
+    for evaluation in evaluations:
+        view = View(
+            now=evaluation.now,
+            state=EvaluationState(evaluation.state),
+            deadline=evaluation.state_deadline,
+            unsettled=evaluation.pk in unsettled,
+        )
+        if evaluation.state in transitions.LEASABLE:
+            counts = shards.get(evaluation.pk, _NO_SHARDS)
+            handle = evaluation.launch_handle
+            view = replace(
+                view,
+                open_shards=counts["open"],
+                pending_shards=counts["pending"],
+                exhausted_shards=tuple(counts["exhausted"]),
+                canary_ended=evaluation.leasable_shards is not None and not counts["open_canaries"],
+                live_attempts=tuple(attempts[evaluation.pk]),
+                worker_runs=bool(handle) and launching.alive(handle=handle).alive is True,
+            )
+        views[evaluation.pk] = view
+    return views
 
 
-def _look_at_attempts(*, evaluation: Evaluation, launching: Launcher) -> list[AttemptView]:
-    attempts = Attempt.objects.filter(shard__evaluation=evaluation, state=AttemptState.LIVE)
-    views = []
-    for attempt in attempts.order_by("leased_at"):
+def _evaluations() -> QuerySet[Evaluation]:
+    """Evaluations with the time at which they were read, by the database's clock."""
+    return Evaluation.objects.select_related("suite").annotate(now=Now())
+
+
+_NO_SHARDS: Mapping[str, Any] = {"open": 0, "pending": 0, "leased": 0, "exhausted": [], "open_canaries": 0}
+
+
+def _shards_of(evaluations: Sequence[Evaluation]) -> dict[UUID, Mapping[str, Any]]:
+    """What a view says of shards, by evaluation."""
+    pending, is_open = Q(state=ShardState.PENDING), ~Q(state=ShardState.DONE)
+    rows = Shard.objects.filter(evaluation__in=[evaluation.pk for evaluation in evaluations]).order_by()
+    counted = rows.values("evaluation").annotate(
+        open=Count("pk", filter=is_open),
+        pending=Count("pk", filter=pending),
+        leased=Count("pk", filter=Q(state=ShardState.LEASED)),
+        open_canaries=Count("pk", filter=Q(number__lt=F("evaluation__leasable_shards")) & is_open),
+        exhausted=ArrayAgg("pk", filter=pending & Q(tries__gte=settings.SHARD_TRIES), default=[]),
+    )
+    return {row["evaluation"]: row for row in counted}
+
+
+def _attempts_of(evaluations: Sequence[UUID], *, launching: Launcher) -> dict[UUID, list[AttemptView]]:
+    """The live attempts of each evaluation; only those with a leased shard can have any."""
+    found: dict[UUID, list[AttemptView]] = defaultdict(list)
+    if not evaluations:
+        return found
+    live = Attempt.objects.filter(shard__evaluation__in=evaluations, state=AttemptState.LIVE).order_by("leased_at")
+    for attempt in live.select_related("shard"):
         liveness = launching.alive(handle=attempt.worker)
         dead = liveness.reason if liveness.alive is False else ""
-        views.append(AttemptView(id=attempt.pk, expires_at=attempt.expires_at, worker_dead=dead))
-    return views
+        view = AttemptView(id=attempt.pk, expires_at=attempt.expires_at, worker_dead=dead)
+        found[attempt.shard.evaluation_id].append(view)
+    return found
 
 
 def reconcile(evaluation_id: UUID) -> bool:
@@ -189,11 +226,11 @@ def reconcile(evaluation_id: UUID) -> bool:
     Before: nothing; the evaluation may be in any state, and another process may be doing the same.
     After: one step was done by this process, or by another, or none was due.
     """
-    evaluation = Evaluation.objects.select_related("suite").filter(pk=evaluation_id).first()
+    evaluation = _evaluations().filter(pk=evaluation_id).first()
     if evaluation is None:
         return False
     launching = launcher()
-    step = decide(look(evaluation=evaluation, launching=launching))
+    step = decide(look(evaluations=[evaluation], launching=launching)[evaluation.pk])
     return _act(step=step, evaluation=evaluation, launching=launching)
 
 
@@ -223,6 +260,8 @@ def _act(*, step: Step, evaluation: Evaluation, launching: Launcher) -> bool:
             return steps.settle_verification(evaluation)
 
 
+_LOOKED_AT_TOGETHER = 100
+_STEPS_TOGETHER = 5
 SWEEP_LOCK = 7_215_091
 """Number of the lock that a sweep holds in the database."""
 SWEEP_BUDGET = timedelta(seconds=60)
@@ -242,24 +281,50 @@ def sweep(*, budget: timedelta = SWEEP_BUDGET) -> int:
         waiting = _not_ended()
         turn = random.randrange(len(waiting)) if waiting else 0  # noqa: S311 - no secret
         until = time.monotonic() + budget.total_seconds()
-        for done, evaluation_id in enumerate([*waiting[turn:], *waiting[:turn]]):
-            if time.monotonic() >= until:
-                logger.warning("the sweep came to %d of %d evaluations", done, len(waiting))
-                break
-            _reconcile_some(evaluation_id)
+        turns = [*waiting[turn:], *waiting[:turn]]
+        launching = launcher()
+        for start in range(0, len(turns), _LOOKED_AT_TOGETHER):
+            for evaluation, step in _steps_of(turns[start : start + _LOOKED_AT_TOGETHER], launching=launching):
+                if time.monotonic() >= until:
+                    logger.warning("the sweep came to about %d of %d evaluations", start, len(waiting))
+                    return len(waiting)
+                _act_for_sweep(step=step, evaluation=evaluation, launching=launching)
         return len(waiting)
 
 
-def _reconcile_some(evaluation_id: UUID) -> None:
+def _steps_of(evaluation_ids: Sequence[UUID], *, launching: Launcher) -> list[tuple[Evaluation, Step]]:
+    """Those of the evaluations for which there is something to do, and what. Most of a long queue only waits."""
+    known = _evaluations().in_bulk(evaluation_ids)
+    evaluations = [known[pk] for pk in evaluation_ids if pk in known]
     try:
-        # Bounded, because others wait; whatever is left comes with the next sweep.
-        for _ in range(5):
-            if not reconcile(evaluation_id):
-                break
+        views = look(evaluations=evaluations, launching=launching)
+    except SoftTimeLimitExceeded:
+        raise
+    except Exception:  # whatever is wrong with one of them, the others have their turn
+        if len(evaluations) == 1:
+            logger.exception("looking at evaluation %s failed", evaluation_ids[0])
+            return []
+        return [step for pk in evaluation_ids for step in _steps_of([pk], launching=launching)]
+    steps_of = [(evaluation, decide(views[evaluation.pk])) for evaluation in evaluations]
+    return [(evaluation, step) for evaluation, step in steps_of if step.do is not Do.NOTHING]
+
+
+def _act_for_sweep(*, step: Step, evaluation: Evaluation, launching: Launcher) -> None:
+    try:
+        if _act(step=step, evaluation=evaluation, launching=launching):
+            reconcile_some(evaluation.pk)
     except SoftTimeLimitExceeded:
         raise
     except Exception:  # the sweep is the last resort of all evaluations
-        logger.exception("reconciling evaluation %s failed", evaluation_id)
+        logger.exception("reconciling evaluation %s failed", evaluation.pk)
+
+
+def reconcile_some(evaluation_id: UUID) -> bool:
+    """Take an evaluation as far as it goes at once, and say whether there may be more to do.
+
+    Bounded, because others wait.
+    """
+    return all(reconcile(evaluation_id) for _ in range(_STEPS_TOGETHER))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 
 from evaluator import canonical_json
 from evaluator.engine.store import Store
@@ -50,26 +51,36 @@ def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store) 
         RecordsRefusedError: a record is not of this attempt's tasks or contradicts itself.
         ObjectsMissingError: an artefact is missing.
     """
-    related = "shard__evaluation__suite", "shard__evaluation__submission__planner"
-    shard = Attempt.objects.select_related(*related).get(pk=attempt_id).shard
-    records = [
-        without_address(record=record, url=shard.evaluation.submission.planner.endpoint_url) for record in records
-    ]
-    _check(records=records, suite=shard.evaluation.suite, tasks=frozenset(shard.task_keys))
     with transaction.atomic():
-        attempt = locked_attempt(attempt_id)
-        _refuse_missing_objects(records=records, store=store)
-        digests = {record.task: _keep(record=record, store=store) for record in records}
-        new = _insert(attempt=attempt, evaluation=shard.evaluation, records=records, digests=digests)
-        if new:
-            note_progress(shard.evaluation_id)
-            announce(
-                evaluation_id=shard.evaluation_id,
-                results=[NewResult(task=record.task, outcome=record.outcome, score=record.score) for record in new],
-            )
-            # The last of all, since others wait for it until the commit.
-            count_steps(new)
+        new = take_in(attempt=locked_attempt(attempt_id), records=records, store=store)
+        # The last of all, since others wait for it until the commit.
+        count_steps(new)
     return len(new)
+
+
+def take_in(*, attempt: Attempt, records: Sequence[ResultRecord], store: Store) -> list[ResultRecord]:
+    """`deliver` for an attempt that came from `locked_attempt`, without counting the steps of the records that were
+    new: these are returned.
+
+    Raises:
+        RecordsRefusedError: a record is not of this attempt's tasks or contradicts itself.
+        ObjectsMissingError: an artefact is missing.
+    """
+    shard = attempt.shard
+    evaluation = shard.evaluation
+    url = evaluation.submission.planner.endpoint_url
+    records = [without_address(record=record, url=url) for record in records]
+    _check(records=records, suite=evaluation.suite, tasks=frozenset(shard.task_keys))
+    _refuse_missing_objects(records=records, store=store)
+    digests = {record.task: _keep(record=record, store=store) for record in records}
+    new = _insert(attempt=attempt, evaluation=evaluation, records=records, digests=digests)
+    if new:
+        note_progress(evaluation.pk)
+        announce(
+            evaluation_id=evaluation.pk,
+            results=[NewResult(task=record.task, outcome=record.outcome, score=record.score) for record in new],
+        )
+    return new
 
 
 def _check(*, records: Sequence[ResultRecord], suite: Suite, tasks: frozenset[str]) -> None:
@@ -126,11 +137,12 @@ def _insert(
     *, attempt: Attempt, evaluation: Evaluation, records: Sequence[ResultRecord], digests: dict[str, str]
 ) -> list[ResultRecord]:
     """Insert the rows of tasks that have none. The lock on the attempt keeps others from inserting them meanwhile."""
-    tasks = dict(Task.objects.filter(suite=evaluation.suite_id, key__in=list(digests)).values_list("key", "pk"))
-    have = set(
-        TaskResult.objects.filter(evaluation=evaluation, task__in=tasks.values()).values_list("task__key", flat=True)
-    )
-    new = [record for record in records if record.task not in have]
+    has_result = Exists(TaskResult.objects.filter(evaluation=evaluation, task=OuterRef("pk")))
+    named = Task.objects.filter(suite=evaluation.suite_id, key__in=list(digests)).order_by()
+    tasks = dict(named.filter(~has_result).values_list("key", "pk"))
+    new = [record for record in records if record.task in tasks]
+    if not new:
+        return []
     TaskResult.objects.bulk_create(
         [
             TaskResult(

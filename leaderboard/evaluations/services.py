@@ -17,6 +17,7 @@ from leaderboard.accounts.teams import teams_of
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.catalog.models import Suite, Task
+from leaderboard.clock import database_now
 from leaderboard.evaluations import canary, transitions
 from leaderboard.evaluations.acting import in_words
 from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
@@ -27,7 +28,7 @@ from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import advance, deadline_of
 from leaderboard.field_errors import FieldErrors
-from leaderboard.planners.services import PlannerData, check_planner, enter_planner
+from leaderboard.planners.services import PlannerData, check_planner, check_suites, enter_planner
 from leaderboard.quotas.services import charge
 
 FAULT_SCORE = 0.0
@@ -61,7 +62,8 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
     """
     suites, errors = _find_suites(data.suites)
     team, wrong_team = _find_team(user=user, slug=data.team)
-    errors = {**check_planner(data.planner), **errors, **wrong_team}
+    wrong_suites = errors or check_suites(data=data.planner, suites=data.suites)
+    errors = {**check_planner(data.planner), **wrong_suites, **wrong_team}
     if errors:
         raise FieldErrors(errors)
     entrances = look_up(suites)
@@ -142,7 +144,7 @@ def _find_team(*, user: User, slug: str) -> tuple[Team | None, dict[str, list[st
 
 def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
     suite, conditions, not_run = entrance
-    now = timezone.now()
+    now = database_now()
     tasks = list(Task.objects.filter(suite=suite).order_by("position"))
     shards, leasable = canary.split(
         planner=submission.planner,
@@ -179,7 +181,7 @@ def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
 
 
 def _add_shards(*, evaluation: Evaluation, shards: Sequence[list[str]]) -> None:
-    now = timezone.now()
+    now = database_now()
     first = Shard.objects.filter(evaluation=evaluation).count()
     Shard.objects.bulk_create(
         Shard(

@@ -9,7 +9,8 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Now
 
 from leaderboard.evaluations import notices, refunds, transitions
 from leaderboard.evaluations.events import announce
@@ -17,8 +18,8 @@ from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Ev
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 
 
-def deadline_of(state: EvaluationState, *, now: datetime) -> datetime | None:
-    """When the reconciler must act on an evaluation that enters `state` now."""
+def deadline_of(state: EvaluationState, *, now: datetime | Combinable) -> datetime | Combinable | None:
+    """When the reconciler must act on an evaluation that enters `state` now, by the database's clock."""
     lasts: timedelta | None = transitions.DEADLINES[state]
     return None if lasts is None else now + lasts
 
@@ -45,12 +46,12 @@ def advance(
         IllegalTransitionError: the table does not allow it.
     """
     transitions.check(source=source, target=target)
-    now = timezone.now()
+    now = Now()
     if raise_fence:
         fields["attempt"] = attempt + 1
     if target in transitions.FINAL:
         fields.setdefault("finished", now)
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         changed = Evaluation.objects.filter(pk=evaluation_id, state=source, attempt=attempt).update(
             state=target,
             state_since=now,
@@ -73,7 +74,7 @@ def explain(
 ) -> bool:
     """Change the reason that is shown while an evaluation stays in `source`. False if it is shown already."""
     text = sentence(reason, **(facts or {}))
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         changed = (
             Evaluation.objects.filter(pk=evaluation_id, state=source)
             .exclude(reason=reason, reason_text=text)
@@ -86,9 +87,8 @@ def explain(
 
 def note_progress(evaluation_id: UUID) -> None:
     """Give a running evaluation its full time again, because a task has ended."""
-    now = timezone.now()
     Evaluation.objects.filter(pk=evaluation_id, state=EvaluationState.RUNNING).update(
-        state_deadline=deadline_of(EvaluationState.RUNNING, now=now)
+        state_deadline=deadline_of(EvaluationState.RUNNING, now=Now())
     )
 
 
@@ -136,4 +136,4 @@ def end_attempts_of(*, evaluation_id: UUID, target: AttemptState) -> int:
 def _end_attempts(attempts: QuerySet[Attempt], *, target: AttemptState, reason: str) -> int:
     transitions.check_attempt(source=AttemptState.LIVE, target=target)
     live = attempts.filter(state=AttemptState.LIVE)
-    return live.update(state=target, reason=reason, ended_at=timezone.now())
+    return live.update(state=target, reason=reason, ended_at=Now())

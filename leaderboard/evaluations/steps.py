@@ -10,9 +10,8 @@ from django.utils import timezone
 
 from evaluator.records import Outcome, Reason
 from gpu_jobs.launchers import Launcher, LaunchError, LaunchGivenUpError
-from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
-from leaderboard.evaluations import canary
+from leaderboard.evaluations import canary, publishing
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.leases import cancel_attempts, lock_evaluation, lose, remaining_tasks
 from leaderboard.evaluations.library import TaskOutcome, library
@@ -42,8 +41,7 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
     is killed between the two lines leaves nothing behind that the next step does not find."""
     state = EvaluationState(evaluation.state)
     if runs_on_own_worker(evaluation.pk):
-        if state == EvaluationState.LAUNCHING:
-            explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.WAITING_FOR_OWN_WORKER)
+        _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_OWN_WORKER)
         return False
     try:
         handle = launching.ensure(evaluation_id=str(evaluation.pk))
@@ -56,9 +54,14 @@ def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
         return False
     if handle != evaluation.launch_handle:
         Evaluation.objects.filter(pk=evaluation.pk, attempt=evaluation.attempt).update(launch_handle=handle)
-    if state == EvaluationState.LAUNCHING:
-        explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.WAITING_FOR_WORKER)
+    _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_WORKER)
     return False
+
+
+def _say_what_it_waits_for(evaluation: Evaluation, reason: EvaluationReason) -> None:
+    # Each sweep comes here with each evaluation that waits: what is said already needs no transaction.
+    if evaluation.state == EvaluationState.LAUNCHING and evaluation.reason != reason:
+        explain(evaluation_id=evaluation.pk, source=EvaluationState.LAUNCHING, reason=reason)
 
 
 def _give_up_launching(*, evaluation: Evaluation, why: str) -> bool:
@@ -124,8 +127,8 @@ def aggregate(evaluation: Evaluation) -> bool:
 
 
 def summarise(evaluation: Evaluation) -> bool:
-    """aggregating -> completed, published or sent to verification in the same transaction; or -> on_hold if tasks are
-    `infra_fault`, of a verification -> failed."""
+    """aggregating -> completed, published in the same transaction by this process or by another one that publishes, or
+    sent to verification; or -> on_hold if tasks are `infra_fault`, of a verification -> failed."""
     results = list(evaluation.results.select_related("task").order_by("task__position"))
     if faults := [result for result in results if result.outcome == Outcome.INFRA_FAULT]:
         # Nobody resumes a verification: another one is asked for.
@@ -173,31 +176,31 @@ def _complete(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
         ],
     )
     own = runs_on_own_worker(evaluation.pk)
-    sample = verification.draw(evaluation=evaluation, results=results) if own else None
-    reason = _reason_of_end(evaluation=evaluation, sample=sample)
+    if not own and evaluation.verifies_id is None:
+        if not publishing.make_ready(evaluation=evaluation, summary=summary):
+            return False
+        publishing.publish_ready(evaluation)
+        return Evaluation.objects.filter(pk=evaluation.pk, state=EvaluationState.COMPLETED).exists()
+    sample = verification.draw(evaluation=evaluation, results=results) if own else ()
     with transaction.atomic():
         done = advance(
             evaluation_id=evaluation.pk,
             source=EvaluationState.AGGREGATING,
             attempt=evaluation.attempt,
             target=EvaluationState.COMPLETED,
-            reason=reason,
-            facts={"count": len(sample or ())},
+            reason=_reason_of_end(evaluation=evaluation, sample=sample),
+            facts={"count": len(sample)},
             summary=summary,
         )
-        if done and reason == EvaluationReason.PUBLISHED:
-            publish(Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation.pk))
         if done and sample:
             verification.begin(evaluation=evaluation, tasks=sample)
     return done
 
 
-def _reason_of_end(*, evaluation: Evaluation, sample: Sequence[str] | None) -> EvaluationReason:
-    """Why an evaluation has ended. `sample`: the tasks to be run again, of one on its owner's worker."""
+def _reason_of_end(*, evaluation: Evaluation, sample: Sequence[str]) -> EvaluationReason:
+    """Why an evaluation has ended that is not published now. `sample`: the tasks to be run again."""
     if evaluation.verifies_id is not None:
         return EvaluationReason.RUN_AGAIN
-    if sample is None:
-        return EvaluationReason.PUBLISHED
     return EvaluationReason.AWAITING_VERIFICATION if sample else EvaluationReason.NOT_VERIFIED
 
 

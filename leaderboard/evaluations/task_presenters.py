@@ -14,6 +14,7 @@ from evaluator.tools.types import Catalogue
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import TaskResult
+from leaderboard.evaluations.notes import NoteBlock, note_blocks
 from leaderboard.evaluations.objects import object_url, server_store
 from leaderboard.evaluations.plan_graph import Graph, draw
 from leaderboard.evaluations.planning_presenters import PlanningPage, planning_page, step_problems
@@ -66,6 +67,8 @@ class TaskPage(NamedTuple):
     """Where the record is shown; nothing if it is withheld."""
     planning: PlanningPage | None
     """Of suites that judge plans."""
+    notes: tuple[NoteBlock, ...]
+    """How a strategy came to the plan. As public as the plan: a planner never sees the data of a sample."""
 
 
 def read_record(*, digest: str, store: Store) -> ResultRecord | None:
@@ -102,6 +105,7 @@ def task_page(*, task: Task, result: TaskResult | None, split: str, sees_hidden:
         data_is_hidden=hidden,
         record_url=object_url(digest=digest, split=split) if record and not hidden else "",
         planning=_planning(task=task, library_task=library_task, record=record, result=result) if judged else None,
+        notes=note_blocks(record.planner_notes) if record else (),
     )
 
 

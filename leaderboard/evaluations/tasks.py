@@ -9,12 +9,12 @@ from leaderboard.evaluations.launching import launcher
 
 @task
 def reconcile_evaluation(evaluation_id: str) -> None:
-    """Take an evaluation one step further.
+    """Take an evaluation further.
 
     Before: nothing; the evaluation may be in any state, and the message may come twice or late.
-    After: at most one step was done; if it did one, another message asks for the next.
+    After: it went as far as it can go at once; if that was not far enough, another message asks for more.
     """
-    if reconcile.reconcile(UUID(evaluation_id)):
+    if reconcile.reconcile_some(UUID(evaluation_id)):
         reconcile_evaluation.apply_async(args=[evaluation_id])
 
 

@@ -3,9 +3,10 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 
-from django.db.models import Count, Min
-from django.utils import timezone
+from django.db.models import Count, F, Max
+from django.db.models.functions import Now
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
@@ -55,14 +56,15 @@ def _evaluations() -> Iterator[Metric]:
         "How long the oldest evaluation has been in a state that is not final; 0 if none is.",
         labels=["state"],
     )
-    rows = Evaluation.objects.values_list("state").annotate(Count("pk"), Min("state_since")).order_by()
-    found = {state: (number, since) for state, number, since in rows}
-    now = timezone.now()
+    # By the clock that wrote it.
+    age = Max(Now() - F("state_since"))
+    rows = Evaluation.objects.values_list("state").annotate(Count("pk"), longest=age).order_by()
+    found = {state: (number, longest) for state, number, longest in rows}
     for state in EvaluationState:
-        number, since = found.get(state, (0, now))
+        number, longest = found.get(state, (0, timedelta()))
         count.add_metric([state], number)
         if state not in transitions.FINAL:
-            oldest.add_metric([state], max(0.0, (now - since).total_seconds()))
+            oldest.add_metric([state], max(0.0, longest.total_seconds()))
     yield from (count, oldest)
 
 

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.forms.boundfield import BoundWidget
 
+from evaluator.planners.offline import OfflinePlanner, offline_planners
 from leaderboard.accounts.forms import ServiceForm
 from leaderboard.accounts.models import Team
 from leaderboard.catalog.models import Suite
@@ -13,6 +15,10 @@ from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.services import BUNDLED_PLANNERS, LONGEST_TIMEOUT, SHORTEST_TIMEOUT, PlannerData
 
 DEFAULT_TIMEOUT = 30
+
+
+def _bundled_label(planner: OfflinePlanner) -> str:
+    return f"{planner.name}: {planner.description}" + (f" For {', '.join(planner.suites)}." if planner.suites else "")
 
 
 class SubmitForm(ServiceForm):
@@ -43,7 +49,7 @@ class SubmitForm(ServiceForm):
     )
     bundled_name = forms.ChoiceField(
         label="Planner",
-        choices=[(name, f"{name}: {text}") for name, text in BUNDLED_PLANNERS.items()],
+        choices=[(name, _bundled_label(planner)) for name, planner in offline_planners().items()],
         required=False,
         initial=next(iter(BUNDLED_PLANNERS)),
         widget=forms.RadioSelect,
@@ -77,6 +83,14 @@ class SubmitForm(ServiceForm):
         field = self.fields["suites"]
         field.choices = [(suite.slug, _label(suite)) for suite in suites]
         field.initial = [suite.slug for suite in suites[:1]]
+
+    def bundled_groups(self) -> list[tuple[str, list[BoundWidget]]]:
+        """The choices of bundled planners under the headings of their groups."""
+        planners = offline_planners()
+        groups: dict[str, list[BoundWidget]] = {}
+        for choice in self["bundled_name"]:
+            groups.setdefault(planners[choice.data["value"]].group, []).append(choice)
+        return list(groups.items())
 
     def data_entered(self) -> SubmissionData:
         """What was entered, for `services.submit`. Fields of the kind that was not chosen do not count."""

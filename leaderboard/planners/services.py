@@ -1,19 +1,19 @@
 """Entering planners. Forms and API use the same functions, so that the same rules hold for both."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from evaluator.planners.bundled import DESCRIPTIONS
+from evaluator.planners.offline import offline_planners
 from leaderboard.accounts.models import User
 from leaderboard.evaluations.library import AddressRefusedError, library
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.models import Planner, PlannerKind
 
-BUNDLED_PLANNERS: Mapping[str, str] = DESCRIPTIONS
+BUNDLED_PLANNERS: Mapping[str, str] = {name: planner.description for name, planner in offline_planners().items()}
 """What the bundled planners do, by name."""
 SHORTEST_TIMEOUT = 1
 LONGEST_TIMEOUT = 300
@@ -47,6 +47,19 @@ def check_planner(data: PlannerData) -> dict[str, list[str]]:
     if not SHORTEST_TIMEOUT <= data.timeout_seconds <= LONGEST_TIMEOUT:
         errors["timeout_seconds"] = [f"Give {SHORTEST_TIMEOUT} to {LONGEST_TIMEOUT} seconds."]
     return {**errors, **_check_kind(data)}
+
+
+def check_suites(*, data: PlannerData, suites: Sequence[str]) -> dict[str, list[str]]:
+    """What is wrong with the suites that a planner is entered for, by field; empty if nothing is.
+
+    A bundled strategy understands the requests of certain suites; what an endpoint understands, nobody knows.
+    """
+    planner = offline_planners().get(data.bundled_name) if data.kind == PlannerKind.BUNDLED else None
+    foreign = [slug for slug in suites if planner is not None and not planner.understands(slug)]
+    if planner is None or not foreign:
+        return {}
+    made_for = ", ".join(planner.suites)
+    return {"suites": [f"{planner.name} does not understand requests of {foreign[0]}; it is made for {made_for}."]}
 
 
 def _check_kind(data: PlannerData) -> dict[str, list[str]]:

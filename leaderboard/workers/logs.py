@@ -59,15 +59,25 @@ def append(*, attempt_id: UUID, first: int, lines: Sequence[LogLine]) -> Appende
     """
     leases.heartbeat(attempt_id)
     evaluation = Evaluation.objects.select_related("submission__planner").get(shards__attempts=attempt_id)
-    redact = Redactor(secrets=[settings.WORKER_TOKEN], addresses=[evaluation.submission.planner.endpoint_url])
     with transaction.atomic():
-        AttemptLog.objects.get_or_create(attempt_id=attempt_id)
-        log = AttemptLog.objects.select_for_update().get(attempt_id=attempt_id)
-        if first > log.next_line:
-            raise GapError(log.next_line)
-        new = [_kept(line, redact=redact) for line in lines[log.next_line - first :]]
-        if new:
-            _add(log=log, lines=new)
+        return append_to(attempt_id=attempt_id, evaluation=evaluation, first=first, lines=lines)
+
+
+def append_to(*, attempt_id: UUID, evaluation: Evaluation, first: int, lines: Sequence[LogLine]) -> Appended:
+    """`append` for an attempt that is live, within the caller's transaction.
+
+    Raises:
+        GapError: lines before these have not come.
+    """
+    redact = Redactor(secrets=[settings.WORKER_TOKEN], addresses=[evaluation.submission.planner.endpoint_url])
+    log = AttemptLog.objects.select_for_update().filter(attempt_id=attempt_id).first()
+    is_new = log is None
+    log = log or AttemptLog(attempt_id=attempt_id)
+    if first > log.next_line:
+        raise GapError(log.next_line)
+    new = [_kept(line, redact=redact) for line in lines[log.next_line - first :]]
+    if new:
+        _add(log=log, lines=new, is_new=is_new)
     return Appended(next=log.next_line, cut=log.cut)
 
 
@@ -98,8 +108,9 @@ def tail(evaluation: Evaluation) -> list[ShownLine]:
     return sorted(found, key=lambda line: line.at)[-TAIL_LINES:]
 
 
-def _add(*, log: AttemptLog, lines: Sequence[LogLine]) -> None:
+def _add(*, log: AttemptLog, lines: Sequence[LogLine], is_new: bool) -> None:
     """Keep what there is room for. All lines count as come, so that the next call goes on behind them."""
+    first = log.next_line
     kept = []
     for line in lines:
         log.cut = log.cut or log.size + len(line.text) > settings.MAX_LOG_CHARACTERS
@@ -107,10 +118,11 @@ def _add(*, log: AttemptLog, lines: Sequence[LogLine]) -> None:
             break
         log.size += len(line.text) + 1
         kept.append(list(line))
-    if kept:
-        LogChunk.objects.create(log=log, first=log.next_line, lines=kept)
     log.next_line += len(lines)
-    log.save(update_fields=["next_line", "size", "cut"])
+    # Two first calls of an attempt at the same moment: one of them fails here, and is sent again.
+    log.save(force_insert=is_new, update_fields=None if is_new else ["next_line", "size", "cut"])
+    if kept:
+        LogChunk.objects.create(log=log, first=first, lines=kept)
 
 
 def _kept(line: LogLine, *, redact: Redactor) -> LogLine:

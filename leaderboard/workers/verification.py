@@ -214,9 +214,10 @@ def _is_verified(evaluation: Evaluation) -> bool:
     return OwnWorkerRun.objects.filter(evaluation=evaluation, verified_by__isnull=False).exists()
 
 
-def is_open(evaluation_id: UUID) -> bool:
-    """Whether this further evaluation waits for its verdict."""
-    return Verification.objects.filter(pk=evaluation_id, verdict=VerificationVerdict.OPEN).exists()
+def open_among(evaluation_ids: Sequence[UUID]) -> frozenset[UUID]:
+    """Those of these further evaluations that wait for their verdict."""
+    found = Verification.objects.filter(pk__in=evaluation_ids, verdict=VerificationVerdict.OPEN)
+    return frozenset(found.values_list("pk", flat=True))
 
 
 def unsettled() -> list[UUID]:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ class Run:
     instrumented: bool = True
     worker_clock_ahead: float = 0.0
     """Seconds by which the clock of workers is ahead of the site's."""
+    web_clock_ahead: float = 0.0
+    """Seconds by which the clock of the web server's host is ahead of that of all others."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further settings."""
 
@@ -126,6 +129,11 @@ def prepare(run: Run) -> None:
 def web(run: Run) -> None:
     """The site."""
     import uvicorn
+    from django.utils import timezone
+
+    if run.web_clock_ahead:
+        right = timezone.now
+        timezone.now = lambda: right() + timedelta(seconds=run.web_clock_ahead)  # type: ignore[assignment]
 
     from leaderboard.config.asgi import application
 
@@ -270,16 +278,21 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, r
         time.time = lambda: right() + run.worker_clock_ahead
     delivery._RECORDS_PER_CALL = 2
     first = threading.Event()
-    beating, leasing = ApiClient.heartbeat, ApiClient.lease
+    beating, leasing, finishing = ApiClient.heartbeat, ApiClient.lease, ApiClient.finish
 
     def heartbeat(self: Any, lease: Any) -> None:
         beating(self, lease)
         first.set()
         lease.__dict__["heartbeat_seconds"] = 1.0
 
-    def lease(self: Any, **options: Any) -> Any:
-        got = leasing(self, **options)
-        return got if got is None or first.is_set() else got.model_copy(update={"heartbeat_seconds": 0.05})
+    def soon(lease: Any) -> Any:
+        return lease if lease is None or first.is_set() else lease.model_copy(update={"heartbeat_seconds": 0.05})
+
+    def lease(self: Any, wish: Any, **options: Any) -> Any:
+        return soon(leasing(self, wish, **options))
+
+    def finish(self: Any, **options: Any) -> Any:
+        return soon(finishing(self, **options))
 
     class Runner(FakeRunner):
         def run(self, lease: Any) -> Iterator[Any]:
@@ -287,7 +300,7 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, r
             first.wait(timeout=1)
             yield from super().run(lease)
 
-    ApiClient.heartbeat, ApiClient.lease = heartbeat, lease  # type: ignore[method-assign]
+    ApiClient.heartbeat, ApiClient.lease, ApiClient.finish = heartbeat, lease, finish  # type: ignore[method-assign]
     store = LocalStore(run.folder / "workers" / ("store" if role == "worker" else f"{role}-store"))
     program.EvaluatorRunner = lambda **_: Runner(pace=run.pace, store=store)  # type: ignore[assignment,misc]
     sys.exit(program.main(arguments))

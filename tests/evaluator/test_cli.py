@@ -44,6 +44,7 @@ def test_suites_are_listed_without_loading_torch():
         (("suites", "show", "nope"), "there is no suite 'nope'; there are: openagi"),
         (("evaluate", "--suite", "nope"), "there is no suite"),
         (("evaluate", "--planner", "nope"), "there is no bundled planner 'nope'; there are: gold"),
+        (("evaluate", "--planner", "hugginggpt"), "needs a language model that can generate"),
         (("evaluate", "--planner", "http://user:pw@host/"), "user name or password"),
         (("evaluate", "--tasks", "0-999"), "has no task '999'"),
         (("evaluate", "--profile", "nope"), "no profile 'nope'; there are: lilliput"),
@@ -55,6 +56,31 @@ def test_bad_usage_is_exit_code_2_with_a_sentence(arguments, says):
     done = planarena(*arguments)
     assert done.returncode == 2
     assert says in " ".join(done.stderr.split())
+
+
+def test_planners_are_listed_with_what_they_need_and_the_suites_they_understand():
+    listed = planarena("planners", "list").stdout
+    for name in ("gold", "random-valid", "no-op", "hugginggpt:MODEL", "vipergpt:MODEL"):
+        assert name in listed
+    assert "chat:URL#MODEL-ID" in listed
+
+
+def test_a_strategy_with_a_language_model_is_evaluated(tmp_path):
+    script = tmp_path / "script.jsonl"
+    answer = json.dumps([{"task": "image_captioning", "id": 0, "dep": [-1], "args": {"image": "nowhere.png"}}])
+    lines = [{"pattern": "yard_000", "text": answer}, {"pattern": "", "text": "I cannot do that."}]
+    script.write_text("\n".join(map(json.dumps, lines)))
+    tasks = "image_processing/0,image_processing/1"
+    done = planarena("evaluate", "--suite", "toolmini", "--planner", f"hugginggpt:scripted:{script}",
+                     "--tasks", tasks, "--json", str(tmp_path / "out.json"))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    document = json.loads((tmp_path / "out.json").read_text())
+    assert document["planner_identity"]["strategy"] == "hugginggpt"
+    judged, unread = document["results"]
+    assert (judged["outcome"], judged["indicators"]["HR"]) == ("scored", 1.0)
+    assert judged["planner_notes"]["completions"] == [answer]
+    assert (unread["outcome"], unread["reason"]) == ("planner_fault", "unparsable_plan")
+    assert "no JSON list of tasks" in unread["reason_text"]
 
 
 def test_an_unreachable_endpoint_is_exit_code_4(tmp_path):

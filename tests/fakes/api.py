@@ -17,7 +17,11 @@ LEASE: dict[str, Any] = {
 
 
 class FakeApi:
-    """Gives out `leases`, answers the next calls with `failures`, and ends attempts when `over` is set."""
+    """Gives out `leases`, answers the next calls with `failures`, and ends attempts when `over` is set.
+
+    As the site it takes a second delivery of `finish` for what it is, and gives a lease again to who asks with the same
+    token.
+    """
 
     def __init__(self, *leases: dict[str, Any]) -> None:
         self.leases = deque(leases)
@@ -33,8 +37,13 @@ class FakeApi:
         self.late_lines: list[str] = []
         """Lines that came after the end of their attempt."""
         self._attempt_ended = False
+        self._finished: set[str] = set()
         self.log_failures: deque[int] = deque()
         self.ended: list[tuple[str, dict[str, Any]]] = []
+        self.given: dict[str, dict[str, Any] | None] = {}
+        """What each wish was answered with, by its token."""
+        self.lost_answers = 0
+        """So many of the next calls are done, and their answers lost."""
 
     @property
     def transport(self) -> httpx.MockTransport:
@@ -48,15 +57,28 @@ class FakeApi:
                 return httpx.Response(failure, json={"detail": "told to fail"})
             raise failure("told to fail")
         self.calls.append(path)
+        answer = self._done(path, request)
+        if self.lost_answers and not path.endswith(("/heartbeat/", "/log/")):
+            self.lost_answers -= 1
+            raise httpx.ReadTimeout("told to lose the answer")
+        return answer
+
+    def _done(self, path: str, request: httpx.Request) -> httpx.Response:
         if path == "lease/":
-            if not self.leases:
-                return httpx.Response(204)
-            self.log, self._attempt_ended = {}, False
-            return httpx.Response(200, json=self.leases.popleft())
+            found = self._lease(json.loads(request.content))
+            return httpx.Response(204) if found is None else httpx.Response(200, json=found)
         assert request.headers["Authorization"] == "Bearer attempt-token"
         if self.over:
             return httpx.Response(409, json={"code": self.over, "detail": "over"})
         return self._attempt(path.split("/", 2)[2], request)
+
+    def _lease(self, wish: dict[str, Any]) -> dict[str, Any] | None:
+        if wish["token"] not in self.given:
+            if not self.leases:
+                return None
+            self.given[wish["token"]] = self.leases.popleft()
+            self.log, self._attempt_ended = {}, False
+        return self.given[wish["token"]]
 
     def _attempt(self, call: str, request: httpx.Request) -> httpx.Response:
         if call.startswith("objects/") and request.method == "PUT":
@@ -70,6 +92,8 @@ class FakeApi:
         body = json.loads(request.content)
         if call == "objects/missing/":
             return httpx.Response(200, json={"missing": [d for d in body["digests"] if d not in self.objects]})
+        if call == "finish/":
+            return self._finish(body, request)
         if call == "log/":
             if self.log_failures:
                 return httpx.Response(self.log_failures.popleft(), json={})
@@ -80,12 +104,29 @@ class FakeApi:
                 assert self.log.setdefault(number, line["text"]) == line["text"]
             return httpx.Response(200, json={"next": len(self.log), "cut": False})
         if call == "results/":
-            for record in body["results"]:
-                named = [sample["answer"]["digest"] for sample in record["samples"]]
-                assert all(digest in self.objects for digest in named), "results came before their artefacts"
-                self.results[record["task"]] = record
-            return httpx.Response(200, json={"new": len(body["results"])})
+            return self._take_in(body["results"]) or httpx.Response(200, json={"new": len(body["results"])})
         if call in {"complete/", "fail/"}:
             self._attempt_ended = True
             self.ended.append((call.strip("/"), body))
         return httpx.Response(204)
+
+    def _take_in(self, records: list[dict[str, Any]]) -> httpx.Response | None:
+        named = [sample["answer"]["digest"] for record in records for sample in record["samples"]]
+        if missing := [digest for digest in named if digest not in self.objects]:
+            return httpx.Response(409, json={"code": "objects_missing", "detail": "missing", "missing": missing})
+        self.results |= {record["task"]: record for record in records}
+        return None
+
+    def _finish(self, body: dict[str, Any], request: httpx.Request) -> httpx.Response:
+        path = request.url.path
+        if path not in self._finished:
+            if refusal := self._take_in(body["results"]):
+                return refusal
+            for number, line in enumerate(body["log"]["lines"], start=body["log"]["first"]):
+                assert self.log.setdefault(number, line["text"]) == line["text"]
+            self.ended.append(("finish", {"provenance": body["provenance"]}))
+            self._finished.add(path)
+            self._attempt_ended = True
+        assert request.headers["X-Worker-Token"] == "operator"
+        wish = body["next"]
+        return httpx.Response(200, json={"next": None if wish is None else self._lease(wish)})

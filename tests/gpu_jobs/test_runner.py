@@ -24,6 +24,14 @@ def test_a_suite_that_judges_plans_needs_no_profile():
     assert run(make_lease()) == [1.0]
 
 
+def test_a_strategy_that_needs_no_network_is_run():
+    planner = {"kind": "bundled", "name": "controlllm/adaptive"}
+    lease = make_lease(planner=planner, tasks=["image_detection/0"])
+    (record,) = EvaluatorRunner(store=MemoryStore(), device="cpu").run(lease)
+    assert record.outcome == "scored"
+    assert record.planner_notes["search"]
+
+
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
@@ -31,6 +39,8 @@ def test_a_suite_that_judges_plans_needs_no_profile():
         ({"suite_digest": "0" * 64}, "suite toolmini has the digest"),
         ({"suite": "unheard-of"}, "cannot run unheard-of"),
         ({"planner": {"kind": "bundled", "name": "unheard-of"}}, "no bundled planner"),
+        ({"planner": {"kind": "bundled", "name": "hugginggpt:chat:http://10.0.0.1/v1#m"}}, "no bundled planner"),
+        ({"planner": {"kind": "bundled", "name": "controlllm/greedy:scripted:/etc/passwd"}}, "no bundled planner"),
     ],
 )
 def test_what_differs_from_the_server_is_refused(changes, complaint):

@@ -72,14 +72,19 @@ def _tasks(log: str) -> dict[str, list[float]]:
 
 
 def _overhead(shards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What a shard takes in the worker beside its runner: the call that leases it, the deliveries, the last call."""
-    parts: dict[str, list[float]] = {"all": [], "lease": [], "deliver": [], "complete": []}
+    """What a shard takes in the worker beside its runner.
+
+    `finish` is the call that ends it and leases the next one, `lease` a call that only leases, and `deliver` the rest:
+    artefacts, results and log lines that went before, and the worker itself.
+    """
+    parts: dict[str, list[float]] = {"all": [], "lease": [], "deliver": [], "finish": []}
     for shard in shards:
         over = shard["total"] - shard.get("runner", 0.0)
         parts["all"].append(over)
-        parts["lease"].append(shard["lease"])
-        parts["complete"].append(shard["complete"])
-        parts["deliver"].append(over - shard["lease"] - shard["complete"])
+        parts["finish"].append(shard["finish"])
+        if "lease" in shard:
+            parts["lease"].append(shard["lease"])
+        parts["deliver"].append(over - shard.get("lease", 0.0) - shard["finish"])
     return {part: distribution(values) for part, values in parts.items()}
 
 

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 from evaluator.records import ResultRecord
 from gpu_jobs.client import ApiClient
-from gpu_jobs.protocol import Lease
+from gpu_jobs.protocol import Lease, Wish
 from gpu_jobs.worker import Worker, stop_on_sigterm
 from tests.fakes.runner import FakeRunner
 
@@ -60,18 +60,20 @@ class TimedClient(ApiClient):
         super().__init__(**options)
         self._watch = watch
 
-    def lease(self, **options: Any) -> Lease | None:
-        """Lease a shard; the first call of each shard."""
+    def lease(self, wish: Wish, **options: Any) -> Lease | None:
+        """Lease a shard, where the call before has not done it."""
         self._watch.begin()
-        found = self._watch.measure("lease", lambda: super(TimedClient, self).lease(**options))
+        found = self._watch.measure("lease", lambda: super(TimedClient, self).lease(wish, **options))
         if found is None:
             self._watch.end(empty=True)
         return found  # type: ignore[no-any-return]
 
-    def complete(self, **options: Any) -> None:
-        """The last call of each shard."""
-        self._watch.measure("complete", lambda: super(TimedClient, self).complete(**options))
+    def finish(self, **options: Any) -> Lease | None:
+        """The last call of a shard, and the first one of the next."""
+        found = self._watch.measure("finish", lambda: super(TimedClient, self).finish(**options))
         self._watch.end()
+        self._watch.begin()
+        return found  # type: ignore[no-any-return]
 
 
 class TimedRunner(FakeRunner):

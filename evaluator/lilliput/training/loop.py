@@ -6,7 +6,7 @@ and resumed ends with the same weights as one that was not.
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -79,7 +79,7 @@ def fit(
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.0, weight_decay=schedule.weight_decay, betas=(0.9, 0.99))
     step = reached_step(checkpoint) if resume else 0
     if step:
-        _restore(model=model, optimizer=optimizer, checkpoint=checkpoint)
+        restore_state(model=model, optimizer=optimizer, checkpoint=checkpoint)
     last = min(schedule.steps, stop_after if stop_after is not None else schedule.steps)
     started, running = time.monotonic(), math.nan
     model.train()
@@ -88,7 +88,7 @@ def fit(
         step += 1
         running = loss if math.isnan(running) else 0.98 * running + 0.02 * loss
         if step % schedule.checkpoint_every == 0 or step == last:
-            _save(model=model, optimizer=optimizer, step=step, checkpoint=checkpoint)
+            save_state(model=model, optimizer=optimizer, checkpoint=checkpoint, metadata={"step": str(step)})
             seconds = time.monotonic() - started
             if report is not None:
                 report(Progress(step=step, steps=schedule.steps, loss=running, seconds=seconds))
@@ -116,20 +116,24 @@ def reached_step(checkpoint: Path) -> int:
         return int(file.metadata()["step"])
 
 
-def _save(*, model: nn.Module, optimizer: torch.optim.Optimizer, step: int, checkpoint: Path) -> None:
+def save_state(
+    *, model: nn.Module, optimizer: torch.optim.Optimizer, checkpoint: Path, metadata: Mapping[str, str]
+) -> None:
+    """Write a checkpoint at once or not at all: the model, the optimizer's moments, and what else a loop must know."""
     tensors = {f"model.{name}": value.contiguous() for name, value in model.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{name}": state[name].contiguous() for name in _MOMENTS}
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
     partial = checkpoint.with_suffix(".partial")
-    save_file({name: value.clone() for name, value in tensors.items()}, partial, metadata={"step": str(step)})
+    save_file({name: value.clone() for name, value in tensors.items()}, partial, metadata=dict(metadata))
     partial.replace(checkpoint)
 
 
-def _restore(*, model: nn.Module, optimizer: torch.optim.Optimizer, checkpoint: Path) -> None:
-    """Load a checkpoint into the model and the optimizer."""
+def restore_state(*, model: nn.Module, optimizer: torch.optim.Optimizer, checkpoint: Path) -> dict[str, str]:
+    """Load a checkpoint into the model and the optimizer, and return its metadata."""
     with safe_open(checkpoint, framework="pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+        metadata: dict[str, str] = file.metadata()
     prefix = "model."
     model.load_state_dict({k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)})
     state = optimizer.state_dict()
@@ -140,3 +144,4 @@ def _restore(*, model: nn.Module, optimizer: torch.optim.Optimizer, checkpoint: 
         if f"optimizer.{i}.step" in tensors
     }
     optimizer.load_state_dict(state)
+    return metadata

@@ -44,6 +44,16 @@ def test_an_answer_is_what_the_experts_make_of_the_input():
     ]
 
 
+def test_a_resource_named_without_a_dollar_is_that_resource_and_no_literal():
+    engine = Engine(pool=pool(invert=invert), store=MemoryStore())
+    steps = [Step(f"s{number}", "invert", {"image": name}, {"image": f"s{number}.image"})
+             for number, name in enumerate(("$image", "image"))]  # fmt: skip
+    plans = [Plan(steps=(step,), answers=(step.outputs["image"],)) for step in steps]
+    first, second = engine.run([job(engine, plan, task=str(number)) for number, plan in enumerate(plans)])
+    assert first.answer == second.answer
+    assert engine.calls == Counter(invert=1)
+
+
 def test_a_plan_without_steps_answers_with_its_input():
     engine = Engine(pool=pool(), store=MemoryStore())
     (result,) = engine.run([job(engine, Plan(steps=(), answers=("$image",)))])

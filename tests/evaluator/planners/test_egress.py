@@ -1,5 +1,9 @@
 """Addresses that may not be called are refused with a sentence, when submitted and when called."""
 
+import asyncio
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 import httpx
 import pytest
 
@@ -64,3 +68,56 @@ def test_a_name_that_does_not_resolve_is_a_connection_error():
         pytest.raises(httpx.ConnectError, match="does not resolve"),
     ):
         client.get("http://does-not-exist.invalid/")
+
+
+def many(calls):
+    """What an asynchronous client does, in a loop of its own."""
+
+    async def run():
+        async with egress.async_egress_client(
+            allow_private=calls.allow_private, timeout=httpx.Timeout(2.0), connections=3
+        ) as client:
+            return await asyncio.gather(*(client.get(url) for url in calls.urls), return_exceptions=True)
+
+    return asyncio.run(run())
+
+
+class Calls:
+    def __init__(self, *urls, allow_private):
+        self.urls, self.allow_private = urls, allow_private
+
+
+def test_many_calls_at_once_are_checked_at_each_connection(monkeypatch):
+    answers = iter([["8.8.8.8"], ["127.0.0.1"], ["10.0.0.1"]])
+    monkeypatch.setattr(egress, "_resolve", lambda host, port: next(answers))
+    check_url(url="http://rebind.example/", allow_private=False)
+    found = many(Calls("http://rebind.example/", "http://rebind.example/", allow_private=False))
+    assert [type(error) for error in found] == [EgressRefusedError] * 2
+
+
+def test_of_many_calls_a_name_that_does_not_resolve_costs_its_own():
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            seen.add(self.client_address)
+            self.send_response(200)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"ok")
+
+        def log_message(self, *_):
+            pass
+
+    seen = set()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        good = f"http://127.0.0.1:{server.server_port}/"
+        found = many(Calls(*[good] * 20, "http://does-not-exist.invalid/", *[good] * 20, allow_private=True))
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert isinstance(found[20], httpx.ConnectError)
+    assert [answer.text for at, answer in enumerate(found) if at != 20] == ["ok"] * 40
+    assert len(seen) <= 4, "connections are kept and used again"

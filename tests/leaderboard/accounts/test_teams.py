@@ -126,7 +126,7 @@ class TestApi:
             assert client.delete("teams/lab/members/bea/").status_code == 204
             assert bea.post("teams/lab/accept/").status_code == 404
         assert ada.delete("teams/lab/members/bea/").status_code == 404
-        assert "no user" in ada.post("teams/lab/members/", {"username": "zoe"}).json()["username"][0]
+        assert "no user" in ada.post("teams/lab/members/", {"username": "zoe"}).json()["errors"]["username"][0]
 
 
 class TestPages:

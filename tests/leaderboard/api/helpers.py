@@ -1,11 +1,13 @@
 """Calling the API in tests."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
 from django.test import Client
 
 from leaderboard.accounts.models import User
+from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 
 
@@ -20,12 +22,9 @@ class ApiClient:
         return self._client.get(f"/api/v1/{path}", query, headers=self._headers)
 
     def post(self, path: str, body: Any = None, **headers: str):
-        return self._client.post(
-            f"/api/v1/{path}",
-            {} if body is None else body,
-            content_type="application/json",
-            headers={**self._headers, **headers},
-        )
+        body = {} if body is None else body
+        headers = self._headers | {name.replace("_", "-"): value for name, value in headers.items()}
+        return self._client.post(f"/api/v1/{path}", body, content_type="application/json", headers=headers)
 
     def post_bytes(self, path: str, data: bytes, content_type: str):
         return self._client.post(f"/api/v1/{path}", data, content_type=content_type, headers=self._headers)
@@ -37,9 +36,9 @@ class ApiClient:
         return self._client.delete(f"/api/v1/{path}", headers=self._headers)
 
 
-def client_of(user: User) -> ApiClient:
-    """A client with a personal token of the user."""
-    return ApiClient(create_token(user=user).token)
+def client_of(user: User, *, scopes: Sequence[str] = Scope.values) -> ApiClient:
+    """A client with a personal token of the user, which may do everything unless the test says what."""
+    return ApiClient(create_token(user=user, scopes=scopes).token)
 
 
 def worker_client() -> ApiClient:

@@ -67,7 +67,7 @@ class TestOneAfterTheOther:
     def test_a_key_that_cannot_be_one_is_400(self, key):
         answer = client_of(make_user()).post("submissions/", body(make_suite()), **{"Idempotency-Key": key})
         assert answer.status_code == 400
-        assert "printable ASCII" in answer.json()["Idempotency-Key"][0]
+        assert "printable ASCII" in answer.json()["errors"]["Idempotency-Key"][0]
 
     def test_a_rerun_is_made_once_and_its_key_is_no_submission_s(self):
         evaluation = make_evaluation()

@@ -35,7 +35,7 @@ def test_results_are_filtered_by_level_and_group(evaluation):
     assert tasks(evaluation, level="hard", group="QA") == [key for key in hard if key.startswith("QA/")]
     response = EVERYBODY.get(f"evaluations/{evaluation.pk}/results/", level="impossible")
     assert response.status_code == 400
-    assert response.json()["level"] == ["'impossible' is none of: easy, hard, medium."]
+    assert response.json()["errors"]["level"] == ["'impossible' is none of: easy, hard, medium."]
 
 
 def test_a_record_is_found_by_a_key_with_a_slash(evaluation):

@@ -47,6 +47,8 @@ def test_a_submission_makes_an_evaluation_with_shards_for_what_can_run(settings)
         ({"name": "\ud800"}, ("planner", "name"), "Surrogate"),
         ({"name": ["a"]}, ("planner", "name"), "string"),
         ({"kind": "magic"}, ("planner", "kind"), "choice"),
+        ({"bundled_name": "hugginggpt:chat:http://10.0.0.1/v1#m"}, ("planner", "bundled_name"), "Choose one of gold"),
+        ({"bundled_name": "controlllm/adaptive"}, ("suites",), "does not understand requests of openagi"),
         ({"bundled_name": "silver"}, ("planner", "bundled_name"), "gold, random-valid, no-op"),
         ({"endpoint_url": "https://a.example"}, ("planner", "endpoint_url"), "leave this empty"),
         ({**ENDPOINT, "endpoint_url": ""}, ("planner", "endpoint_url"), "Give the address"),
@@ -64,10 +66,7 @@ def test_a_wrong_field_of_the_planner_is_named(change, where, complaint):
     make_suite(slug="openagi")
     response = client_of(make_user()).post("submissions/", body(**change))
     assert response.status_code == 400
-    answer = response.json()
-    for part in where:
-        answer = answer[part]
-    assert complaint in answer[0]
+    assert complaint in response.json()["errors"][".".join(where)][0]
     assert not Planner.objects.exists()
 
 
@@ -84,7 +83,7 @@ def test_wrong_suites_are_named(suites, complaint):
     make_suite(slug="openagi")
     response = client_of(make_user()).post("submissions/", {**body(), "suites": suites})
     assert response.status_code == 400
-    assert complaint in response.json()["suites"][0]
+    assert complaint in response.json()["errors"]["suites"][0]
     assert not Submission.objects.exists()
 
 
@@ -94,7 +93,7 @@ def test_a_missing_field_is_named(missing):
     del whole[missing]
     response = client_of(make_user()).post("submissions/", whole)
     assert response.status_code == 400
-    assert "required" in response.json()[missing][0]
+    assert "required" in response.json()["errors"][missing][0]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "null", "\x00", "[" * 100_000, '{"planner": NaN}'])
@@ -113,8 +112,7 @@ def test_several_wrong_fields_are_all_named():
     response = client_of(make_user()).post(
         "submissions/", {**body(timeout_seconds=0, bundled_name=""), "suites": ["x"]}
     )
-    assert set(response.json()) == {"planner", "suites"}
-    assert set(response.json()["planner"]) == {"timeout_seconds", "bundled_name"}
+    assert set(response.json()["errors"]) == {"planner.timeout_seconds", "planner.bundled_name", "suites"}
 
 
 def test_a_private_address_is_accepted_in_demo_mode_only(settings):
@@ -134,7 +132,7 @@ def test_the_same_planner_is_used_again_and_a_different_one_needs_another_name()
     assert Planner.objects.count() == 1
     response = client.post("submissions/", body(bundled_name="no-op"))
     assert response.status_code == 400
-    assert "another bundled planner" in response.json()["planner"]["name"][0]
+    assert "another bundled planner" in response.json()["errors"]["planner.name"][0]
     assert Submission.objects.count() == 2
 
 

@@ -59,13 +59,13 @@ def test_a_token_ends(days):
     user = make_user()
     response = make(basic(user.username, PASSWORD), {"days": days})
     assert response.status_code == 400
-    assert "1 to 365" in response.json()["days"][0]
+    assert "1 to 365" in response.json()["errors"]["days"][0]
 
 
 def test_one_sees_and_revokes_one_s_own_tokens_only():
     mine, other = client_of(make_user()), client_of(make_user())
     (shown,) = mine.get("tokens/").json()
-    assert set(shown) == {"id", "created", "expires"}
+    assert set(shown) == {"id", "created", "expires", "scopes"}
     assert other.delete(f"tokens/{shown['id']}/").status_code == 404
     assert mine.delete(f"tokens/{shown['id']}/").status_code == 204
     assert mine.get("tokens/").status_code == 401

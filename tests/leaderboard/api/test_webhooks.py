@@ -32,4 +32,4 @@ def test_one_is_added_tried_out_listed_and_removed():
 def test_a_wrong_address_is_named():
     answer = client_of(make_user()).post("webhooks/", {"url": "http://private.example.org/"})
     assert answer.status_code == 400
-    assert "private" in answer.json()["url"][0]
+    assert "private" in answer.json()["errors"]["url"][0]

@@ -69,13 +69,13 @@ def test_only_the_operator_s_token_leases():
     assert ApiClient().post("worker/lease/", body).status_code == 401
     assert ApiClient("wrong").post("worker/lease/", body).status_code == 403
     assert client_of(make_user()).post("worker/lease/", body).status_code == 403
-    assert worker_client().post("worker/lease/", {}).json() == {"worker": ["This field is required."]}
+    assert worker_client().post("worker/lease/", {}).json()["errors"] == {"worker": ["This field is required."]}
 
 
 def test_a_token_is_good_for_its_own_attempt_only():
     first, second = lease(), lease()
     for token in (second["token"], "wrong", "worker-token-of-the-tests"):
-        for call in ("heartbeat/", "results/", "complete/", "fail/", "objects/missing/"):
+        for call in ("heartbeat/", "results/", "complete/", "finish/", "fail/", "objects/missing/"):
             assert ApiClient(token).post(f"worker/attempts/{first['attempt']}/{call}").status_code == 403
     assert ApiClient(first["token"]).post(f"worker/attempts/{uuid4()}/heartbeat/").status_code == 403
 
@@ -112,7 +112,7 @@ def test_an_artefact_that_is_not_what_it_says_is_refused(digest, content_type, s
     response = worker.put(f"{path}objects/{digest}/", b"x", content_type)
     assert response.status_code == status
     if field:
-        assert list(response.json()) == [field]
+        assert list(response.json()["errors"]) == [field]
 
 
 def test_an_artefact_that_is_too_large_is_refused(settings):
@@ -160,7 +160,7 @@ def test_a_bundle_that_is_cut_or_too_large_changes_nothing(monkeypatch):
     told = lease()
     artefacts = [encode("one"), encode("two")]
     response = send(told, bundles.pack(artefacts)[:-1])
-    assert (response.status_code, list(response.json())) == (400, ["bundle"])
+    assert (response.status_code, list(response.json()["errors"])) == (400, ["bundle"])
     assert send(told, bundles.pack(artefacts), "application/octet-stream").status_code == 400
     monkeypatch.setattr(bundles, "MOST_BYTES", 100)
     assert send(told, bundles.pack(artefacts)).status_code == 413
@@ -186,7 +186,7 @@ def test_malformed_results_are_400(body):
     worker, path = calls(lease())
     response = worker.post(f"{path}results/", body)
     assert response.status_code == 400
-    assert list(response.json()) == ["results"]
+    assert list(response.json()["errors"]) == ["results"]
     assert not TaskResult.objects.exists()
 
 
@@ -209,6 +209,6 @@ def test_completing_with_open_tasks_names_them():
 
 def test_giving_up_needs_a_reason():
     worker, path = calls(lease())
-    assert list(worker.post(f"{path}fail/", {"how": "odd"}).json()) == ["how", "reason"]
+    assert list(worker.post(f"{path}fail/", {"how": "odd"}).json()["errors"]) == ["how", "reason"]
     assert worker.post(f"{path}fail/", {"how": "failed", "reason": "out of memory"}).status_code == 204
     assert Attempt.objects.get().reason == "failed: out of memory"

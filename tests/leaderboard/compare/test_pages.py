@@ -215,4 +215,4 @@ class TestApi:
         ):
             response = api.get("compare/", **query)
             assert response.status_code == 400
-            assert list(response.json()) == [field]
+            assert list(response.json()["errors"]) == [field]

@@ -46,3 +46,11 @@ def test_a_killed_server_is_started_again(tmp_path):
     psutil.wait_procs(children, timeout=10)
     assert answers(embedded.start(tmp_path))
     embedded.stop(tmp_path)
+
+
+def test_the_process_that_started_a_killed_server_starts_it_again(tmp_path):
+    embedded.start(tmp_path)
+    os.kill(postmaster(tmp_path), signal.SIGQUIT)
+    psutil.wait_procs([psutil.Process(postmaster(tmp_path))], timeout=10)
+    assert answers(embedded.start(tmp_path))
+    embedded.stop(tmp_path)

@@ -69,7 +69,7 @@ def test_a_shard_has_one_live_attempt_at_most(lease):
     refused(
         "one_live_attempt_per_shard",
         "INSERT INTO evaluations_attempt (id, shard_id, number, state, worker, token_hash, leased_at, expires_at,"
-        " reason) SELECT gen_random_uuid(), shard_id, 2, 'live', 'w', 'h', now(), now(), '' FROM evaluations_attempt",
+        " reason) SELECT gen_random_uuid(), shard_id, 2, 'live', 'w', 'h2', now(), now(), '' FROM evaluations_attempt",
     )
 
 

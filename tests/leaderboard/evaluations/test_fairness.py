@@ -1,12 +1,14 @@
 """Whose turn it is: by weight and what they had, then priority, then age."""
 
 import random
+import threading
 from collections import Counter
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -14,10 +16,16 @@ from leaderboard.accounts.models import User
 from leaderboard.evaluations import leases
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.evaluations.states import end_attempt, move_shard
+from leaderboard.evaluations.turns import Wanted, next_of_each_user
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 
 pytestmark = pytest.mark.django_db
 LAUNCHING = EvaluationState.LAUNCHING
+
+
+def next_evaluation():
+    """The evaluation whose turn it is; None if there is none."""
+    return next(iter(next_of_each_user(Wanted(), most=1)), None)
 
 
 def serve(*, slots: int, until: int, seed: int = 0) -> Counter[str]:
@@ -32,10 +40,11 @@ def serve(*, slots: int, until: int, seed: int = 0) -> Counter[str]:
     while served.total() < until:
         if len(live) == slots:
             _finish(*live.pop(dice.randrange(slots)))
-        turn = leases.next_evaluation(suites=None, evaluation_id=None)
+        turn = next_evaluation()
         assert turn is not None, "every queue is longer than this"
-        shard = leases._next_shard(turn)
-        attempt, _ = leases._attempt(shard=shard, worker="w")
+        evaluation = Evaluation.objects.select_related("submission").get(pk=turn)
+        shard = leases._next_shard(evaluation)
+        attempt, _ = leases._attempt(shard=shard, user_id=evaluation.submission.submitted_by_id, worker="w")
         live.append((attempt, shard))
         served[owners[turn]] += 1
     for attempt, shard in live:
@@ -82,9 +91,9 @@ def test_what_was_had_long_ago_does_not_count():
     first = make_evaluation(suite=suite, state=LAUNCHING)
     serve(slots=1, until=4)
     second = make_evaluation(suite=suite, state=LAUNCHING)
-    assert leases.next_evaluation(suites=None, evaluation_id=None) == second.pk
+    assert next_evaluation() == second.pk
     Attempt.objects.update(leased_at=timezone.now() - timedelta(days=1))
-    assert leases.next_evaluation(suites=None, evaluation_id=None) == first.pk
+    assert next_evaluation() == first.pk
 
 
 def test_among_equal_shares_priority_goes_before_age():
@@ -92,7 +101,7 @@ def test_among_equal_shares_priority_goes_before_age():
     make_evaluation(user=user, suite=suite, state=LAUNCHING)
     urgent = make_evaluation(user=user, suite=suite, state=LAUNCHING)
     call_command("prioritise", "evaluation", str(urgent.pk), "5", verbosity=0)
-    assert leases.next_evaluation(suites=None, evaluation_id=None) == urgent.pk
+    assert next_evaluation() == urgent.pk
 
 
 def test_priority_does_not_outweigh_shares():
@@ -119,5 +128,56 @@ def test_leases_are_counted_once_and_not_again_for_each_evaluation_that_waits():
         make_evaluation(suite=suite, state=LAUNCHING)
     serve(slots=1, until=2)
     with CaptureQueriesContext(connection) as queries:
-        leases.next_evaluation(suites=None, evaluation_id=None)
+        next_evaluation()
     assert [Attempt._meta.db_table in query["sql"] for query in queries] == [True, False]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_that_ask_at_the_same_moment_serve_different_users():
+    suite = make_suite(runnable=1)
+    users = [make_user(f"user{number}") for number in range(4)]
+    for user in users:
+        for _ in range(4):
+            make_evaluation(user=user, suite=suite, state=LAUNCHING)
+    with ExitStack() as stack:
+        served = []
+        for _ in users:
+            # Each in a transaction of its own that has not ended: none sees the leases of the others.
+            held = stack.enter_context(_lease_elsewhere())
+            served.append(held)
+    assert sorted(served) == sorted(user.username for user in users)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_takes_the_next_evaluation_of_the_same_user_where_there_is_no_other_user():
+    user, suite = make_user("ada"), make_suite(runnable=1)
+    for _ in range(3):
+        make_evaluation(user=user, suite=suite, state=LAUNCHING)
+    with ExitStack() as stack:
+        assert [stack.enter_context(_lease_elsewhere()) for _ in range(3)] == ["ada"] * 3
+
+
+@contextmanager
+def _lease_elsewhere():
+    """Lease in a thread whose transaction ends only with this block, and say whose evaluation it is."""
+    leased, end = threading.Event(), threading.Event()
+    found = []
+
+    def work() -> None:
+        try:
+            with transaction.atomic():
+                lease = leases.lease(worker="w")
+                found.append(lease.evaluation.submission.submitted_by.username)
+                leased.set()
+                end.wait(timeout=30)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert leased.wait(timeout=15), "the lease waits for another transaction"
+    try:
+        yield found[0]
+    finally:
+        end.set()
+        thread.join(timeout=15)

@@ -79,12 +79,12 @@ class TestConcurrency:
 
         def lease_elsewhere() -> None:
             try:
-                found.append(leases._next_shard(evaluation.pk).number)
+                found.append(leases._next_shard(evaluation).number)
             finally:
                 connection.close()
 
         with transaction.atomic():
-            held = leases._next_shard(evaluation.pk)
+            held = leases._next_shard(evaluation)
             assert held.number == 0
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")

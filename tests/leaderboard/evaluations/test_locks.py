@@ -90,9 +90,9 @@ def test_leasing_waits_for_the_evaluation_before_it_takes_a_shard(monkeypatch, l
     evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
     first = make_lease(evaluation)
     order: list[str] = []
-    lock, take = leases.lock_evaluation, leases._next_shard
-    monkeypatch.setattr(leases, "lock_evaluation", lambda pk: order.append("evaluation") or lock(pk))
-    monkeypatch.setattr(leases, "_next_shard", lambda pk: order.append("shard") or take(pk))
+    lock, take = leases.lock_first, leases._next_shard
+    monkeypatch.setattr(leases, "lock_first", lambda pks: order.append("evaluation") or lock(pks))
+    monkeypatch.setattr(leases, "_next_shard", lambda locked: order.append("shard") or take(locked))
     assert leases.lease(worker="w").tasks == ["1"]
     assert order == ["evaluation", "shard"]
     assert first.tasks == ["0"]

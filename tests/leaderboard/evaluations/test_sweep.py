@@ -8,7 +8,8 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.db import connection
 
 from leaderboard.evaluations import reconcile
-from leaderboard.evaluations.models import EvaluationState
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from tests.fakes.launcher import FakeLauncher
 from tests.leaderboard.factories import make_evaluation
 
 pytestmark = pytest.mark.django_db
@@ -19,11 +20,11 @@ def reconciled(monkeypatch):
     """Ids of the evaluations that were looked at, in order."""
     seen = []
 
-    def look(evaluation_id):
-        seen.append(evaluation_id)
+    def act(*, evaluation, **_):
+        seen.append(evaluation.pk)
         return False
 
-    monkeypatch.setattr(reconcile, "reconcile", look)
+    monkeypatch.setattr(reconcile, "_act", act)
     return seen
 
 
@@ -34,6 +35,39 @@ def test_every_evaluation_that_has_not_ended_has_its_turn(reconciled):
     assert len(reconciled) == 4
 
 
+def test_a_long_queue_that_only_waits_takes_a_few_queries(launcher, django_assert_max_num_queries):
+    for _ in range(20):
+        make_evaluation(state=EvaluationState.QUEUED)
+    reconcile.sweep()
+    # The lock, the list, the verdicts that are open, the evaluations, their shards, and the lock again: all have their
+    # worker.
+    with django_assert_max_num_queries(6):
+        assert reconcile.sweep() == 20
+
+
+class LookingFails(FakeLauncher):
+    """A launcher with a defect that one evaluation meets."""
+
+    defect = ""
+
+    def alive(self, *, handle):
+        if handle == self.defect:
+            raise RuntimeError("a defect")
+        return super().alive(handle=handle)
+
+
+def test_what_cannot_be_looked_at_keeps_none_of_the_others_waiting(launcher, settings, monkeypatch):
+    broken, *others = [make_evaluation(state=EvaluationState.QUEUED) for _ in range(4)]
+    reconcile.sweep()
+    broken.refresh_from_db()
+    failing = LookingFails()
+    failing.defect = broken.launch_handle
+    monkeypatch.setattr(reconcile, "launcher", lambda: failing)
+    Evaluation.objects.filter(pk__in=[other.pk for other in others]).update(launch_handle="")
+    reconcile.sweep()
+    assert not Evaluation.objects.exclude(pk=broken.pk).filter(launch_handle="").exists()
+
+
 def test_a_second_sweep_at_the_same_time_leaves(reconciled):
     make_evaluation(state=EvaluationState.QUEUED)
     names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
@@ -41,7 +75,7 @@ def test_a_second_sweep_at_the_same_time_leaves(reconciled):
     with psycopg.connect(**{key: settings[name] for name, key in names.items() if settings[name]}) as other:
         other.execute("SELECT pg_advisory_lock(%s)", [reconcile.SWEEP_LOCK])
         assert reconcile.sweep() == 0
-        # Not left to the end of the connection, which the server notices when it comes to it.
+        # Before the connection ends: that it has ended, the server may notice a moment later.
         other.execute("SELECT pg_advisory_unlock(%s)", [reconcile.SWEEP_LOCK])
     assert reconciled == []
     assert reconcile.sweep() == 1
@@ -63,11 +97,11 @@ def test_without_time_it_stops_and_beginnings_differ(reconciled, monkeypatch):
 def test_the_end_of_a_tasks_time_is_no_error_of_an_evaluation(monkeypatch):
     make_evaluation(state=EvaluationState.QUEUED)
 
-    def look(evaluation_id):
+    def act(**_):
         raise SoftTimeLimitExceeded
 
-    monkeypatch.setattr(reconcile, "reconcile", look)
+    monkeypatch.setattr(reconcile, "_act", act)
     with pytest.raises(SoftTimeLimitExceeded):
         reconcile.sweep()
-    monkeypatch.setattr(reconcile, "reconcile", lambda _: False)
+    monkeypatch.setattr(reconcile, "_act", lambda **_: False)
     assert reconcile.sweep() == 1

@@ -108,7 +108,7 @@ def test_submissions_lists_only_ones_own(client: Client, ada, django_assert_max_
 
 
 def test_a_token_is_shown_once_works_and_can_be_revoked(client: Client, ada):
-    page = client.post("/tokens/", {"days": "30"})
+    page = client.post("/tokens/", {"days": "30", "scopes": ["read"]})
     assert "no-store" in page.headers["Cache-Control"]
     token = re.search(r'id="new-token"[^>]*>([^<]+)<', page.content.decode())[1]
     listed = client.get("/tokens/").content.decode()
@@ -126,7 +126,7 @@ def test_a_token_is_shown_once_works_and_can_be_revoked(client: Client, ada):
 
 @pytest.mark.parametrize("days", ["0", "366", "soon", ""])
 def test_a_token_with_an_impossible_life_is_refused_beside_the_field(client: Client, ada, days: str):
-    page = client.post("/tokens/", {"days": days})
+    page = client.post("/tokens/", {"days": days, "scopes": ["read"]})
     assert page.status_code == 400
     assert page.context["form"].errors["days"]
 

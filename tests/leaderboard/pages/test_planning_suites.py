@@ -254,3 +254,20 @@ def test_a_planner_is_entered_for_suites_of_both_kinds_at_once(client, settings)
         ("openagi", settings.PROFILE, settings.SPLIT, settings.SAMPLES),
         ("toolmini", "none", "all", 1),
     ]
+
+
+def test_a_strategy_is_chosen_from_groups_and_entered_for_a_suite_that_it_understands(client, settings):
+    register_suite(suite_of("openagi"))
+    make_toolmini()
+    client.force_login(make_user("ada"))
+    html = client.get("/submit/").content.decode()
+    anchors, strategies = html.index("Anchors of every board"), html.index("Strategies without a language model")
+    assert anchors < html.index('value="no-op"') < strategies < html.index('value="controlllm/adaptive"')
+    form = {"kind": "bundled", "bundled_name": "controlllm/adaptive", "name": "searcher", "suites": ["toolmini"]}
+    assert client.post("/submit/", form).status_code == 302
+    assert Evaluation.objects.get().submission.planner.bundled_name == "controlllm/adaptive"
+    assert "<code" in detail(client, Evaluation.objects.get()).split("controlllm/adaptive")[0][-30:]
+    page = client.post("/submit/", {**form, "name": "other", "suites": ["toolmini", "openagi"]})
+    assert page.status_code == 400
+    assert "controlllm/adaptive does not understand requests of openagi" in page.content.decode()
+    assert Evaluation.objects.count() == 1

@@ -5,9 +5,11 @@ import re
 import pytest
 from django.test import Client
 
-from evaluator.records import Reason
+from evaluator.records import Reason, ResultRecord
+from evaluator.values import Artefact, MediaType
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.objects import server_store
 from tests.leaderboard.pages.factories import (
     make_evaluation,
     make_planner,
@@ -183,3 +185,43 @@ def test_other_planners_of_the_board_are_shown_by_their_best_evaluation(client: 
     assert f"/evaluations/{best.pk}/tasks/0/" in part
     for absent in (second, elsewhere, running):
         assert str(absent.pk) not in part
+
+
+NOTES = {
+    "prompt": "visprog/1",
+    "completions": ["A=MAGIC(<IMAGE>)"],
+    "lines": [{"line": "Step 2: enjoy", "best": "Sentiment Analysis", "similarity": 0.12, "mapped": False}],
+}
+
+
+def noted(evaluation: Evaluation, key: str, *, notes: dict) -> TaskResult:
+    """A result whose record has notes."""
+    result = make_result(evaluation=evaluation, task=task(key))
+    store = server_store(split=evaluation.split)
+    record = ResultRecord.model_validate_json(store.get(result.record_digest).data)
+    data = record.model_copy(update={"planner_notes": notes}).model_dump_json().encode()
+    result.record_digest = store.put(Artefact(data=data, media_type=MediaType.TEXT))
+    result.save()
+    return result
+
+
+def test_how_a_plan_came_about_is_shown_and_quoted(client: Client, evaluation: Evaluation):
+    noted(evaluation, "0", notes=NOTES)
+    html = page(client, evaluation, "0")
+    assert "How the plan came about" in html
+    assert "A=MAGIC(&lt;IMAGE&gt;)" in html
+    assert '<tr class="bad"><td>Step 2: enjoy</td>' in html
+
+
+def test_without_notes_nothing_is_said_of_how_a_plan_came_about(client: Client, evaluation: Evaluation):
+    make_result(evaluation=evaluation, task=task("0"))
+    assert "How the plan came about" not in page(client, evaluation, "0")
+
+
+def test_notes_of_the_hidden_split_are_as_public_as_its_plans(client: Client):
+    hidden = make_evaluation(planner=make_planner(owner=make_user()), suite=make_suite(), split="hidden")
+    noted(hidden, "0", notes=NOTES)
+    html = page(client, hidden, "0")
+    assert "A=MAGIC(&lt;IMAGE&gt;)" in html
+    assert 'id="plan-text"' in html
+    assert "Sample 1" not in html

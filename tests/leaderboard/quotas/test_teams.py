@@ -87,7 +87,7 @@ class TestCharging:
             "team": team.slug,
         }
         answer = client_of(make_user()).post("submissions/", body)
-        assert (answer.status_code, answer.json()) == (400, {"team": ["You are in no team 'lab'."]})
+        assert (answer.status_code, answer.json()["errors"]) == (400, {"team": ["You are in no team 'lab'."]})
         assert not Evaluation.objects.exists()
 
 
@@ -129,9 +129,9 @@ class TestActing:
         client.force_login(bea)
         assert b"Cancel this evaluation" in client.get(f"/{path}/").content
         assert str(evaluation.pk) in client.get("/submissions/").content.decode()
-        assert client_of(bea).get("submissions/").json()["count"] == 1
-        assert client_of(bea).get("evaluations/", mine="1").json()["count"] == 1
-        assert client_of(eve).get("evaluations/", mine="1").json()["count"] == 0
+        assert len(client_of(bea).get("submissions/").json()["results"]) == 1
+        assert len(client_of(bea).get("evaluations/", mine="1").json()["results"]) == 1
+        assert len(client_of(eve).get("evaluations/", mine="1").json()["results"]) == 0
         assert client_of(bea).post(f"{path}/cancel/").status_code == 200
         evaluation.refresh_from_db()
         assert evaluation.reason_text == "Cancelled by bea of the team lab."

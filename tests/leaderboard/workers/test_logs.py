@@ -67,7 +67,7 @@ def test_lines_come_once_however_often_they_are_sent(case):
 def test_lines_behind_a_gap_are_refused_with_the_number_that_is_expected(case):
     case.send("one")
     response = case.send("four", first=3)
-    assert (response.status_code, response.json()) == (400, {"first": ["line 1 is expected next."]})
+    assert (response.status_code, response.json()["errors"]) == (400, {"first": ["line 1 is expected next."]})
     assert case.texts() == ["one"]
 
 

@@ -72,8 +72,8 @@ def test_a_token_is_shown_once_and_only_its_hash_is_kept():
 
 def test_names_and_numbers_of_tokens_are_bounded(monkeypatch):
     ada = client_of(make_user("ada"))
-    assert list(ada.post("worker-tokens/", {"name": "x" * 81}).json()) == ["name"]
-    assert list(ada.post("worker-tokens/", {"name": " "}).json()) == ["name"]
+    assert list(ada.post("worker-tokens/", {"name": "x" * 81}).json()["errors"]) == ["name"]
+    assert list(ada.post("worker-tokens/", {"name": " "}).json()["errors"]) == ["name"]
     monkeypatch.setattr("leaderboard.workers.tokens.MOST_TOKENS", 1)
     assert ada.post("worker-tokens/", {"name": "one"}).status_code == 201
     assert "the most there may be" in str(ada.post("worker-tokens/", {"name": "two"}).json())
@@ -192,7 +192,7 @@ def test_submitting_for_an_own_worker_through_the_api(settings):
     before = Submission.objects.count()
     settings.SPLIT = "hidden"
     refused = ada.post("submissions/", {**body, "own_worker": True})
-    assert (refused.status_code, list(refused.json())) == (400, ["own_worker"])
+    assert (refused.status_code, list(refused.json()["errors"])) == (400, ["own_worker"])
     assert Submission.objects.count() == before
 
 

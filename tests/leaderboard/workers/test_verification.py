@@ -509,7 +509,7 @@ def test_who_dies_while_drawing_the_verdict_leaves_nothing_behind(suite, monkeyp
             verification.settle(again.pk)
     own.refresh_from_db()
     assert own.reason == "awaiting_verification"
-    assert verification.is_open(again.pk)
+    assert verification.open_among([again.pk])
     assert not Snapshot.objects.exists()
     sweep()
     own.refresh_from_db()

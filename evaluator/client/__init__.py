@@ -1,0 +1,24 @@
+"""A client of a PlanArena site: its API in Python types, and the commands of pipelines. Needs httpx and pydantic only.
+
+from evaluator.client import Client, NewSubmission, PlannerEntry
+
+with Client.from_environment() as client:
+    made = client.submit(NewSubmission(planner=PlannerEntry.bundled("gold", name="mine"), suites=["openagi"]))
+"""
+
+from evaluator.client.api import Client
+from evaluator.client.errors import ClientError, RefusedError, UnreachableError
+from evaluator.client.shapes import Evaluation, NewSubmission, PlannerEntry, Submission, SuiteInfo, TaskRow
+
+__all__ = [
+    "Client",
+    "ClientError",
+    "Evaluation",
+    "NewSubmission",
+    "PlannerEntry",
+    "RefusedError",
+    "Submission",
+    "SuiteInfo",
+    "TaskRow",
+    "UnreachableError",
+]

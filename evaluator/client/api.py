@@ -1,0 +1,184 @@
+"""The calls of the API. All may be sent again, so that a connection that breaks costs time and nothing else."""
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+import httpx
+
+from evaluator.client.errors import Problem, RefusedError, UnreachableError, UsageError, problem_of
+from evaluator.client.shapes import Evaluation, NewSubmission, Submission, SuiteInfo, TaskRow
+
+TOKEN_VARIABLE = "PLANARENA_TOKEN"  # noqa: S105 - a name
+URL_VARIABLE = "PLANARENA_URL"
+_TRANSIENT = frozenset({500, 502, 503, 504})
+_LONGEST_WAIT_SECONDS = 15.0
+_ROWS_PER_PAGE = 500
+
+
+class Client:
+    """Calls of one site with one token. Not for several threads at once."""
+
+    def __init__(
+        self,
+        *,
+        url: str,
+        token: str = "",
+        patience: float = 60.0,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """
+        Args:
+            url: where the site is, without `/api/v1`.
+            token: a personal token; reading what is public needs none.
+            patience: seconds for which a call is tried again while the site cannot be reached.
+
+        Raises:
+            UsageError: the address is none.
+        """
+        if not url.startswith(("http://", "https://")):
+            raise UsageError(f"the site's address must begin with https:// or http://, not {url!r}")
+        self._site = url.rstrip("/")
+        self._patience, self._sleep, self._clock = patience, sleep, clock
+        self._client = httpx.Client(
+            base_url=f"{self._site}/api/v1/",
+            headers={"Authorization": f"Bearer {token}"} if token else {},
+            timeout=httpx.Timeout(30.0, connect=10.0),
+            transport=transport,
+        )
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ, **options: Any) -> Self:
+        """A client for `PLANARENA_URL` with the token `PLANARENA_TOKEN`.
+
+        Raises:
+            UsageError: the address is missing or none.
+        """
+        url = environment.get(URL_VARIABLE, "").strip()
+        if not url:
+            raise UsageError(f"set {URL_VARIABLE} to the site's address, such as https://planarena.example.org")
+        return cls(url=url, token=environment.get(TOKEN_VARIABLE, "").strip(), **options)
+
+    def submit(self, new: NewSubmission, *, key: str) -> Submission:
+        """Submit once, however often this is called with the same key within a day.
+
+        Raises:
+            RefusedError: the site refused it, for example because a field is wrong or the quota is used up.
+            UnreachableError: the site did not answer; whether it took the submission is not known, and asking again
+                with the same key finds out.
+        """
+        answer = self._call("POST", "submissions/", json=new.model_dump(), headers={"Idempotency-Key": key})
+        replayed = answer.headers.get("Idempotent-Replayed") == "true"
+        return Submission.model_validate({**_json(answer), "replayed": replayed})
+
+    def submission(self, submission_id: str) -> Submission:
+        """One submission with its evaluations."""
+        return Submission.model_validate(_json(self._call("GET", f"submissions/{_segment(submission_id)}/")))
+
+    def evaluation(self, evaluation_id: str) -> Evaluation:
+        """One evaluation."""
+        return Evaluation.model_validate(_json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/")))
+
+    def find(self, any_id: str) -> list[Evaluation]:
+        """The evaluations of a submission, or the one evaluation that has this id.
+
+        Raises:
+            RefusedError: there is neither.
+        """
+        try:
+            return self.submission(any_id).evaluations
+        except RefusedError as error:
+            if error.problem.status != httpx.codes.NOT_FOUND:
+                raise
+        try:
+            return [self.evaluation(any_id)]
+        except RefusedError as error:
+            if error.problem.status != httpx.codes.NOT_FOUND:
+                raise
+            detail = f"the site has neither a submission nor an evaluation {any_id!r}"
+            raise RefusedError(Problem(status=httpx.codes.NOT_FOUND, detail=detail)) from None
+
+    def cancel(self, evaluation_id: str) -> Evaluation:
+        """End an evaluation."""
+        return Evaluation.model_validate(
+            _json(self._call("POST", f"evaluations/{_segment(evaluation_id)}/cancel/", json={}))
+        )
+
+    def results(self, evaluation_id: str) -> Iterator[TaskRow]:
+        """How its tasks ended, in the suite's order; page by page."""
+        for row in self._rows(f"evaluations/{_segment(evaluation_id)}/results/"):
+            yield TaskRow.model_validate(row)
+
+    def suites(self) -> list[SuiteInfo]:
+        """The current suites."""
+        return [SuiteInfo.model_validate(row) for row in self._rows("suites/")]
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _rows(self, path: str) -> Iterator[dict[str, Any]]:
+        parameters: dict[str, str] = {"page_size": str(_ROWS_PER_PAGE)}
+        while True:
+            page = _json(self._call("GET", path, params=parameters))
+            yield from page["results"]
+            if not page["next"]:
+                return
+            # Only the cursor is taken: behind a proxy the address that the site gives may not be the one to call.
+            parameters = dict(httpx.URL(page["next"]).params)
+
+    def _call(self, method: str, path: str, **content: Any) -> httpx.Response:
+        until = self._clock() + self._patience
+        wait = 0.5
+        while True:
+            try:
+                answer = self._client.request(method, path, **content)
+                if answer.status_code not in _TRANSIENT:
+                    return _checked(answer)
+                problem = problem_of(answer).detail
+            except httpx.TransportError as error:
+                problem = str(error) or type(error).__name__
+            if self._clock() + wait > until:
+                raise UnreachableError(f"{method} {self._site}/api/v1/{path} failed: {problem}")
+            # Jitter, so that pipelines that lost the site at one moment do not all come back at one.
+            self._sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
+            wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
+
+
+def _segment(text: str) -> str:
+    """One part of a path, whatever the user typed."""
+    return quote(text, safe="")
+
+
+def _checked(answer: httpx.Response) -> httpx.Response:
+    if answer.is_success:
+        return answer
+    if answer.is_redirect:
+        detail = f"the site redirects to {answer.headers.get('location')}: give that address"
+        raise RefusedError(Problem(status=answer.status_code, detail=detail))
+    raise RefusedError(problem_of(answer))
+
+
+def _json(answer: httpx.Response) -> dict[str, Any]:
+    try:
+        body = answer.json()
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        detail = f"{answer.request.url} is no PlanArena site: it did not answer with a JSON object"
+        raise RefusedError(Problem(status=answer.status_code, detail=detail))
+    return body

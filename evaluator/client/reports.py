@@ -1,0 +1,97 @@
+"""What a command leaves behind: JUnit for the pipeline's page of tests, JSON for programs. Pure."""
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evaluator.client.shapes import Evaluation, TaskRow
+from evaluator.client.verdict import Check, Verdict
+
+_NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(
+    *, evaluations: Sequence[Evaluation], results: Mapping[str, Sequence[TaskRow]], checks: Sequence[Check]
+) -> str:
+    """One test suite for each evaluation with a test case for each task, and one for the thresholds.
+
+    A `planner_fault` is a failure, an `infra_fault` or a cancelled task an error, a task that cannot run is skipped.
+    """
+    root = ET.Element("testsuites", name="planarena")
+    for evaluation in evaluations:
+        cases = [_task_case(row=row, suite=evaluation.suite) for row in results.get(evaluation.id, ())]
+        _add_suite(root, name=evaluation.suite, cases=cases)
+    if checks:
+        _add_suite(root, name="thresholds", cases=[_check_case(check) for check in checks])
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def document(
+    *,
+    submission: str,
+    evaluations: Sequence[Evaluation],
+    results: Mapping[str, Sequence[TaskRow]],
+    verdict: Verdict | None,
+) -> dict[str, Any]:
+    """Everything about a submission as one JSON object, `submission-report/1`."""
+    return {
+        "version": "submission-report/1",
+        "submission": submission,
+        "exit_code": None if verdict is None else int(verdict.code),
+        "verdict": None if verdict is None else verdict.code.name.lower(),
+        "reasons": [] if verdict is None else list(verdict.sentences),
+        "thresholds": [
+            {
+                "suite": check.suite,
+                "metric": check.metric,
+                "wanted": check.wanted,
+                "measured": check.measured,
+                "passed": check.passed,
+            }
+            for check in (verdict.checks if verdict else ())
+        ],
+        "evaluations": [
+            {
+                **evaluation.model_dump(mode="json"),
+                "results": [row.model_dump(mode="json") for row in results.get(evaluation.id, ())],
+            }
+            for evaluation in evaluations
+        ],
+    }
+
+
+def _task_case(*, row: TaskRow, suite: str) -> ET.Element:
+    case = ET.Element("testcase", classname=_clean(suite), name=_clean(row.task), time=f"{row.seconds:.3f}")
+    if row.outcome == "scored":
+        score = "none" if row.score is None else f"{row.score:.4f}"
+        ET.SubElement(case, "system-out").text = _clean(f"{row.metric} {score}; {row.plan_summary}")
+        return case
+    kind = {"planner_fault": "failure", "not_run": "skipped"}.get(row.outcome, "error")
+    attributes = {"message": _clean(row.reason_text or row.outcome)}
+    if kind != "skipped":
+        attributes["type"] = _clean(row.reason or row.outcome)
+    ET.SubElement(case, kind, attributes)
+    return case
+
+
+def _check_case(check: Check) -> ET.Element:
+    case = ET.Element("testcase", classname="thresholds", name=_clean(f"{check.suite}:{check.metric}"), time="0")
+    if not check.passed:
+        ET.SubElement(case, "failure", type="below_threshold", message=_clean(check.sentence()))
+    return case
+
+
+def _add_suite(root: ET.Element, *, name: str, cases: Sequence[ET.Element]) -> None:
+    counts = {
+        plural: str(sum(case.find(kind) is not None for case in cases))
+        for kind, plural in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped"))
+    }
+    suite = ET.SubElement(root, "testsuite", {"name": _clean(name), "tests": str(len(cases)), **counts})
+    suite.extend(cases)
+
+
+def _clean(text: str) -> str:
+    """The text without what XML cannot hold."""
+    return _NOT_IN_XML.sub("?", text)

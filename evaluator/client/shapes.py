@@ -1,0 +1,127 @@
+"""What the API reads and writes, as far as a client needs it. What a newer site adds is kept and not looked at."""
+
+from datetime import datetime
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict
+
+FINAL_STATES = frozenset({"completed", "failed", "cancelled"})
+WAITS_FOR_OWNER = "on_hold"
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class PlannerEntry(BaseModel):
+    """A planner to enter."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    kind: Literal["bundled", "endpoint"]
+    bundled_name: str = ""
+    endpoint_url: str = ""
+    timeout_seconds: int = 30
+    """For the whole of one answer, in [1, 300]."""
+    description: str = ""
+
+    @classmethod
+    def bundled(cls, bundled_name: str, *, name: str) -> Self:
+        """A planner that comes with PlanArena."""
+        return cls(name=name, kind="bundled", bundled_name=bundled_name)
+
+    @classmethod
+    def endpoint(cls, url: str, *, name: str, timeout_seconds: int = 30) -> Self:
+        """A planner behind HTTP, which speaks `planner/1`."""
+        return cls(name=name, kind="endpoint", endpoint_url=url, timeout_seconds=timeout_seconds)
+
+
+class NewSubmission(BaseModel):
+    """A planner and the suites that it is entered for."""
+
+    model_config = ConfigDict(frozen=True)
+
+    planner: PlannerEntry
+    suites: list[str]
+    team: str = ""
+    """Slug of a team that it is for."""
+    own_worker: bool = False
+    """Whether only the submitter's own workers evaluate it; it is not ranked then."""
+
+
+class Measured(_Answer):
+    """A metric of an evaluation: mean over `tasks` tasks with its 95 % interval."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+    tasks: int = 0
+
+
+class Summary(_Answer):
+    """What an evaluation came to."""
+
+    metrics: dict[str, Measured | None] = {}
+    outcomes: dict[str, int] = {}
+
+
+class Evaluation(_Answer):
+    """A submission on one suite."""
+
+    id: str
+    submission: str
+    suite: str
+    state: str
+    reason: str = ""
+    reason_text: str = ""
+    done: int = 0
+    tasks_total: int = 0
+    summary: Summary | None = None
+    created: datetime
+    finished: datetime | None = None
+    url: str = ""
+
+    @property
+    def final(self) -> bool:
+        """Whether it can change no more."""
+        return self.state in FINAL_STATES
+
+    @property
+    def rests(self) -> bool:
+        """Whether nothing happens any more unless somebody acts."""
+        return self.final or self.state == WAITS_FOR_OWNER
+
+
+class Submission(_Answer):
+    """A submission with its evaluations."""
+
+    id: str
+    evaluations: list[Evaluation]
+    replayed: bool = False
+    """Whether an earlier call with the same key made it."""
+
+
+class TaskRow(_Answer):
+    """How one task ended."""
+
+    task: str
+    outcome: str
+    reason: str = ""
+    reason_text: str = ""
+    metric: str = ""
+    score: float | None = None
+    seconds: float = 0.0
+    plan_summary: str = ""
+
+
+class SuiteInfo(_Answer):
+    """A suite of the site."""
+
+    slug: str
+    metrics: list[dict[str, Any]] = []
+
+    @property
+    def metric_keys(self) -> list[str]:
+        """What its evaluations measure."""
+        return [str(metric["key"]) for metric in self.metrics]

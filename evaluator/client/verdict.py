@@ -1,0 +1,153 @@
+"""What an evaluation means for a pipeline: thresholds and exit codes. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from evaluator.client.shapes import Evaluation, SuiteInfo
+
+
+class ExitCode(IntEnum):
+    """How a command ended."""
+
+    PASSED = 0
+    BELOW_THRESHOLD = 1
+    BAD_USAGE = 2
+    """Wrong options, or the site refused the request: a wrong token, an unknown suite, a planner that cannot be."""
+    PLANNER_FAULT = 3
+    """The planner could not be measured by its own fault: nothing that it answered could be judged."""
+    INFRASTRUCTURE = 4
+    """Not the planner's fault: the site could not be reached, some tasks failed for other reasons, the quota is used
+    up, or somebody cancelled."""
+
+
+PLANNER_REASONS = frozenset({"canary_failed"})
+"""Reasons of failed evaluations that are the planner's; all others are the site's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold:
+    """That a metric must reach a value, on all suites that have it, or on one."""
+
+    metric: str
+    value: float
+    suite: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "Threshold":
+        """Read `overall=0.40` or `openagi:overall=0.40`.
+
+        Raises:
+            ValueError: it is neither.
+        """
+        match = re.fullmatch(r"(?:(?P<suite>[\w-]+):)?(?P<metric>[\w@.-]+)=(?P<value>[^=]+)", text.strip())
+        try:
+            value = float(match["value"]) if match else float("nan")
+        except ValueError:
+            value = float("nan")
+        if match is None or not abs(value) < float("inf"):
+            raise ValueError(f"--fail-under takes METRIC=NUMBER or SUITE:METRIC=NUMBER, not {text!r}")
+        return cls(metric=match["metric"], value=value, suite=match["suite"] or "")
+
+    def concerns(self, suite: str) -> bool:
+        """Whether it is about this suite at all."""
+        return self.suite in {"", suite}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What one threshold came to on one evaluation."""
+
+    suite: str
+    metric: str
+    wanted: float
+    measured: float | None
+    """The mean; None: not measured."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it was measured and is not below."""
+        return self.measured is not None and self.measured >= self.wanted
+
+    def sentence(self) -> str:
+        """The check in words."""
+        if self.measured is None:
+            return f"{self.suite} {self.metric} was not measured; at least {self.wanted:g} was wanted"
+        relation = "at least" if self.passed else "below"
+        return f"{self.suite} {self.metric} is {self.measured:.4f}, {relation} {self.wanted:g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a submission means."""
+
+    code: ExitCode
+    sentences: Sequence[str]
+    """Why, one for each evaluation or threshold that matters."""
+    checks: Sequence[Check]
+
+
+def unknown_thresholds(*, thresholds: Sequence[Threshold], suites: Sequence[SuiteInfo]) -> list[str]:
+    """A sentence for each threshold that can never be checked on these suites."""
+    return [
+        f"no suite of this submission measures {threshold.metric!r}"
+        + (f" under the name {threshold.suite!r}" if threshold.suite else "")
+        + "; "
+        + "; ".join(f"{suite.slug} has {', '.join(suite.metric_keys)}" for suite in suites)
+        for threshold in thresholds
+        if not any(threshold.concerns(suite.slug) and threshold.metric in suite.metric_keys for suite in suites)
+    ]
+
+
+def verdict_of(
+    *, evaluations: Sequence[Evaluation], thresholds: Sequence[Threshold], metrics: Mapping[str, Sequence[str]]
+) -> Verdict:
+    """The verdict on evaluations that rest.
+
+    What could not be measured weighs more than what was measured and is low: infrastructure, planner, threshold.
+
+    Args:
+        metrics: the keys of each suite's metrics.
+    """
+    endings = [_ending(evaluation) for evaluation in evaluations]
+    checks = [
+        _check(evaluation=evaluation, threshold=threshold)
+        for evaluation in evaluations
+        for threshold in thresholds
+        if threshold.concerns(evaluation.suite) and threshold.metric in metrics.get(evaluation.suite, ())
+    ]
+    sentences = [sentence for _, sentence in endings if sentence]
+    codes = {code for code, _ in endings}
+    for code in (ExitCode.INFRASTRUCTURE, ExitCode.PLANNER_FAULT):
+        if code in codes:
+            return Verdict(code=code, sentences=sentences, checks=checks)
+    if any(check.measured is None for check in checks):
+        worst = ExitCode.INFRASTRUCTURE
+    else:
+        worst = ExitCode.PASSED if all(check.passed for check in checks) else ExitCode.BELOW_THRESHOLD
+    return Verdict(code=worst, sentences=[check.sentence() for check in checks], checks=checks)
+
+
+def _ending(evaluation: Evaluation) -> tuple[ExitCode, str]:
+    """How an evaluation ended, and why in words if that is not well."""
+    said = f"{evaluation.suite}: {evaluation.reason_text}"
+    if evaluation.state == "completed":
+        outcomes: Mapping[str, Any] = evaluation.summary.outcomes if evaluation.summary else {}
+        if outcomes.get("planner_fault") and not outcomes.get("scored"):
+            return ExitCode.PLANNER_FAULT, f"{evaluation.suite}: no plan of the planner could be used."
+        return ExitCode.PASSED, ""
+    if evaluation.state == "failed" and evaluation.reason in PLANNER_REASONS:
+        return ExitCode.PLANNER_FAULT, said
+    return ExitCode.INFRASTRUCTURE, said
+
+
+def _check(*, evaluation: Evaluation, threshold: Threshold) -> Check:
+    found = evaluation.summary.metrics.get(threshold.metric) if evaluation.summary else None
+    return Check(
+        suite=evaluation.suite,
+        metric=threshold.metric,
+        wanted=threshold.value,
+        measured=None if found is None else found.mean,
+    )

@@ -1,0 +1,50 @@
+"""Waiting for a submission: asking again and again, less and less often, and on through lost connections."""
+
+import time
+from collections.abc import Callable
+
+from evaluator.client.api import Client
+from evaluator.client.errors import UnreachableError
+from evaluator.client.shapes import Evaluation, Submission
+
+SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 15.0
+_SLOWER = 1.5
+
+
+def wait(
+    *,
+    client: Client,
+    submission_id: str,
+    timeout: float | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Submission:
+    """Wait until every evaluation of the submission rests, telling what changes.
+
+    Args:
+        timeout: seconds to wait at most; None: as long as it takes.
+
+    Raises:
+        UnreachableError: the site was away for longer than the client's patience, or the time is over.
+        RefusedError: the site does not show the submission.
+    """
+    until = None if timeout is None else clock() + timeout
+    pause, told = SHORTEST_PAUSE, ""
+    while True:
+        found = client.submission(submission_id)
+        now = "\n".join(progress(evaluation) for evaluation in found.evaluations)
+        if now != told:
+            tell(now)
+        pause, told = (SHORTEST_PAUSE if now != told else min(pause * _SLOWER, LONGEST_PAUSE)), now
+        if all(evaluation.rests for evaluation in found.evaluations):
+            return found
+        if until is not None and clock() + pause > until:
+            raise UnreachableError(f"the evaluations did not end within {timeout:g} seconds; they go on without you")
+        sleep(pause)
+
+
+def progress(evaluation: Evaluation) -> str:
+    """Where an evaluation stands, in one line."""
+    tasks = f"{evaluation.done} of {evaluation.tasks_total} tasks"
+    return f"{evaluation.suite}: {evaluation.state}, {tasks}. {evaluation.reason_text}".rstrip()

@@ -1,0 +1,205 @@
+"""Holding the conversations of a strategy with a language model: many at once, and so that one stops no other.
+
+With a model that answers in batches the conversations go in rounds: all calls that wait are answered together. With one
+that answers concurrently each conversation is a task of one event loop, in a thread that the planner owns.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from queue import SimpleQueue
+
+from evaluator.canonical_json import JsonValue
+from evaluator.planners.event_loop import LoopThread
+from evaluator.planners.language_models.protocol import Answer, Call, ConcurrentLanguageModel, Failure, LanguageModel
+from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest
+from evaluator.planners.strategies.protocol import Strategy
+from evaluator.planners.talk import End, Talk
+
+CONVERSATIONS = 256
+"""Held at once: enough to fill batches and connections, few enough that early requests end early."""
+
+
+class UnfitModelError(ValueError):
+    """The language model cannot do what the strategy needs; the message says what."""
+
+
+class StrategyPlanner:
+    """A strategy with a language model as a planner (`Planner` and `BatchPlanner`). May be used by several threads."""
+
+    def __init__(
+        self,
+        *,
+        strategy: Strategy,
+        model: LanguageModel | None = None,
+        name: str | None = None,
+        conversations: int = CONVERSATIONS,
+    ) -> None:
+        """Args:
+        strategy: what is asked and what is made of the answers.
+        model: who answers; None for strategies that ask nothing.
+        name: of the planner; by default of the strategy and its model.
+        conversations: how many are held at once.
+
+        Raises:
+            UnfitModelError: the model lacks an ability that the strategy needs, before anything runs.
+        """
+        _refuse_unfit(strategy=strategy, model=model)
+        self.name = name or (strategy.name if model is None else f"{strategy.name}:{model.name}")
+        self._strategy = strategy
+        self._model = model
+        self._conversations = conversations
+        self._lock = threading.Lock()
+        self._loop: LoopThread | None = None
+
+    def identity(self) -> dict[str, JsonValue]:
+        """What the plans depend on besides the request."""
+        model = None if self._model is None else dict(self._model.identity())
+        return {"strategy": self._strategy.name, "language_model": model}
+
+    def plan(self, request: PlannerRequest) -> PlannerReply:
+        """Answer one request. See `Planner.plan`."""
+        for _, end in self.plan_all([request]):
+            if isinstance(end, PlannerError):
+                raise end
+            return end
+        raise AssertionError("a request has an end")
+
+    def plan_all(self, requests: Iterable[PlannerRequest]) -> Iterator[tuple[int, PlannerReply | PlannerError]]:
+        """Answer many requests. See `BatchPlanner.plan_all`."""
+        if isinstance(self._model, ConcurrentLanguageModel):
+            return self._concurrently(requests, model=self._model)
+        return self._in_rounds(requests)
+
+    def close(self) -> None:
+        """End what still runs, and give back connections."""
+        with self._lock:
+            loop, self._loop = self._loop, None
+        if loop is None:
+            return
+        if isinstance(self._model, ConcurrentLanguageModel):
+            loop.submit(self._model.close()).result()
+        loop.close()
+
+    def _in_rounds(self, requests: Iterable[PlannerRequest]) -> Iterator[tuple[int, End]]:
+        held: dict[int, Talk] = {}
+        for index, request in enumerate(requests):
+            talk = Talk(strategy=self._strategy, request=request)
+            end = talk.begin()
+            if end is not None:
+                yield index, end
+                continue
+            held[index] = talk
+            while len(held) >= self._conversations:
+                yield from self._round(held)
+        while held:
+            yield from self._round(held)
+
+    def _round(self, held: dict[int, Talk]) -> list[tuple[int, End]]:
+        """Have all calls that wait answered together, hand out the answers, and let go of what ended."""
+        calls = [call for talk in held.values() for call in talk.calls]
+        started = time.monotonic()
+        try:
+            answers = iter(self._answers(calls))
+        except Exception as error:  # noqa: BLE001 - a model's defect costs the tasks that asked it, not the run
+            ends: list[tuple[int, End]] = [(index, talk.defect(error)) for index, talk in held.items()]
+            held.clear()
+            return ends
+        share = (time.monotonic() - started) / max(1, len(calls))
+        found = [
+            (index, talk.go_on(list(islice(answers, len(talk.calls))), seconds=share * len(talk.calls)))
+            for index, talk in held.items()
+        ]
+        ended = [(index, end) for index, end in found if end is not None]
+        for index, _ in ended:
+            del held[index]
+        return ended
+
+    def _answers(self, calls: list[Call]) -> list[Answer | Failure]:
+        if not calls:
+            return []
+        if self._model is None:
+            raise RuntimeError("it asked a language model, but said that it needs none")
+        with self._lock:
+            answers = self._model.answer(calls)
+        if len(answers) != len(calls):
+            raise RuntimeError(f"the language model gave {len(answers)} answers to {len(calls)} calls")
+        return answers
+
+    def _concurrently(
+        self, requests: Iterable[PlannerRequest], *, model: ConcurrentLanguageModel
+    ) -> Iterator[tuple[int, End]]:
+        ends: SimpleQueue[tuple[int, End] | None] = SimpleQueue()
+        running = self._loop_thread().submit(self._hold_all(requests, model=model, ends=ends))
+        running.add_done_callback(lambda _: ends.put(None))
+        try:
+            while (found := ends.get()) is not None:
+                yield found
+            running.result()
+        finally:
+            running.cancel()
+
+    async def _hold_all(
+        self,
+        requests: Iterable[PlannerRequest],
+        *,
+        model: ConcurrentLanguageModel,
+        ends: "SimpleQueue[tuple[int, End] | None]",
+    ) -> None:
+        places = asyncio.Semaphore(self._conversations)
+        # What a strategy computes between two calls must not delay the answers to all others.
+        strategist = ThreadPoolExecutor(max_workers=1, thread_name_prefix="strategy")
+
+        async def hold(index: int, request: PlannerRequest) -> None:
+            try:
+                talk = Talk(strategy=self._strategy, request=request)
+                ends.put((index, await _held(talk=talk, model=model, strategist=strategist)))
+            finally:
+                places.release()
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for index, request in enumerate(requests):
+                    await places.acquire()
+                    group.create_task(hold(index, request))
+        finally:
+            strategist.shutdown(wait=False, cancel_futures=True)
+
+    def _loop_thread(self) -> LoopThread:
+        with self._lock:
+            if self._loop is None:
+                self._loop = LoopThread(name=f"planner {self.name}"[:60])
+            return self._loop
+
+
+async def _held(*, talk: Talk, model: ConcurrentLanguageModel, strategist: ThreadPoolExecutor) -> End:
+    loop = asyncio.get_running_loop()
+    end = await loop.run_in_executor(strategist, talk.begin)
+    while end is None:
+        started = time.monotonic()
+        found = await asyncio.gather(*map(model.answer_one, talk.calls), return_exceptions=True)
+        seconds = time.monotonic() - started
+        answers: list[Answer | Failure] = []
+        for answer in found:
+            if isinstance(answer, BaseException):
+                return talk.defect(answer)
+            answers.append(answer)
+        end = await loop.run_in_executor(strategist, partial(talk.go_on, answers, seconds=seconds))
+    return end
+
+
+def _refuse_unfit(*, strategy: Strategy, model: LanguageModel | None) -> None:
+    if model is None:
+        if strategy.needs:
+            raise UnfitModelError(f"{strategy.name} needs a language model; name one as in {strategy.name}:MODEL")
+        return
+    lacking = sorted(strategy.needs - model.abilities)
+    if lacking:
+        can = ", ".join(sorted(model.abilities))
+        raise UnfitModelError(
+            f"{strategy.name} needs a language model that can {' and '.join(lacking)}; {model.name} can only {can}"
+        )

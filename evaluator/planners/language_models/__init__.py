@@ -1,0 +1,12 @@
+"""Language models behind one protocol: local checkpoints, chat endpoints, and a scripted one.
+
+Nothing is imported here: some modules need torch, and a name alone must not load it.
+
+- `protocol`: calls, answers, failures; what a model is
+- `choosing`: models by name
+- `local`: checkpoints on this machine; `fetching`: from a hub; `network`: a model with its tokenizer and prompts
+- `batching`: which calls are answered together; `generation`, `sampling`, `scoring`: how; `continuous`: on a GPU
+- `spelling`: the trie of the names that a constraint allows; `constrained`: decoding by it, and its probabilities
+- `chat`: OpenAI-compatible endpoints; `congestion`: how many calls at once; `trial_server`: an endpoint for trials
+- `scripted`: answers from a function or a file
+"""

@@ -1,0 +1,408 @@
+"""Chat endpoints that speak OpenAI's protocol: many calls at once, as many as the endpoint bears, bounded in all ways.
+
+What may succeed later is tried again: 408, 409, 425, 429, 5xx, connections that fail, answers that break off or do not
+come. Everything else costs its call at once. The key is read from the environment for every request and kept nowhere.
+"""
+
+import asyncio
+import json
+import logging
+import math
+import os
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from evaluator.canonical_json import JsonValue
+from evaluator.planners.egress import EgressRefusedError, async_egress_client
+from evaluator.planners.language_models.congestion import ConcurrencyLimit, Gate
+from evaluator.planners.language_models.protocol import (
+    Ability,
+    Answer,
+    Call,
+    Completion,
+    Failure,
+    FailureKind,
+    GenerateCall,
+    Usage,
+)
+
+logger = logging.getLogger(__name__)
+
+KEY_VARIABLE = "PLANARENA_LLM_API_KEY"
+MAX_RESPONSE_BYTES = 4 * 1024 * 1024
+MAX_PAUSE_SECONDS = 60.0
+"""The longest `Retry-After` that is honoured in full."""
+_FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 20.0
+_SHOWN = 2000
+"""Characters of an answer that are kept for who has to understand it."""
+_BYTES_PER_TOKEN = 4
+"""Of English, roughly, where the endpoint does not count."""
+_AGAIN = frozenset({408, 409, 425, 429})
+_TOO_MUCH = frozenset({429, 503, 529})
+_LOG_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatSettings:
+    """How an endpoint is called."""
+
+    url: str
+    """Its base, as in `https://host/v1`."""
+    model: str
+    allow_private: bool = False
+    """Whether loopback and private addresses may be called."""
+    highest: int = 64
+    """Calls at once, at most."""
+    tries: int = 6
+    """Of one call."""
+    try_seconds: float = 120.0
+    """Of one try, from sending to the last byte."""
+    total_seconds: float = 600.0
+    """Of one call, from its first try on, waiting included. An endpoint that failed all tries for so long is sent only
+    a call now and then, and the others fail at once, so that a dead one does not hold up a run for days."""
+    probe_seconds: float = 60.0
+    """Between two such calls, at least."""
+
+    @property
+    def address(self) -> str:
+        """Where calls are sent."""
+        base = self.url.rstrip("/")
+        return base if base.endswith("/chat/completions") else f"{base}/chat/completions"
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """The try failed, and another may succeed."""
+
+    why: str
+    too_much: bool
+    """Whether it failed because the endpoint has too many calls."""
+    after: float | None = None
+    """Seconds that the endpoint asks to wait."""
+    received: str | None = None
+
+    def __str__(self) -> str:
+        return self.why
+
+
+class ChatModel:
+    """A `ConcurrentLanguageModel` behind an OpenAI-compatible endpoint."""
+
+    abilities = frozenset({Ability.GENERATE})
+
+    def __init__(
+        self,
+        settings: ChatSettings,
+        *,
+        name: str | None = None,
+        key: Callable[[], str | None] = lambda: os.environ.get(KEY_VARIABLE),
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.name = name or f"chat:{settings.url}#{settings.model}"
+        self.settings = settings
+        self._address = httpx.URL(settings.address)
+        self._key = key
+        self._jitter = jitter
+        self._gate = Gate(ConcurrencyLimit(highest=settings.highest), name=self.name)
+        self._client: httpx.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._silent_since: float | None = None
+        """Since when every try has failed."""
+        self._next_probe = 0.0
+        self._estimated = 0
+        self._logged = time.monotonic()
+
+    def answer(self, calls: Sequence[Call]) -> list[Answer | Failure]:
+        """See `LanguageModel.answer`; for code without an event loop."""
+
+        async def all_of_them() -> list[Answer | Failure]:
+            try:
+                return list(await asyncio.gather(*map(self.answer_one, calls)))
+            finally:
+                await self.close()
+
+        return asyncio.run(all_of_them())
+
+    async def answer_one(self, call: Call) -> Answer | Failure:
+        """See `ConcurrentLanguageModel.answer_one`."""
+        if not isinstance(call, GenerateCall) or call.constraint is not None or call.beams > 1:
+            message = "A chat endpoint continues conversations; it neither scores texts nor keeps to a constraint."
+            return Failure(kind=FailureKind.REFUSED, message=message)
+        found = await self._persistently(call)
+        self._gate.progress.answered += 1
+        self._gate.progress.failed += isinstance(found, Failure)
+        self._log_now_and_then()
+        return found
+
+    def count_tokens(self, text: str) -> int:
+        """An estimate from the length: the tokenizer is the endpoint's."""
+        return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN)
+
+    def identity(self) -> Mapping[str, JsonValue]:
+        """See `LanguageModel.identity`. Holds no key."""
+        parts = urlsplit(self.settings.url)
+        return {
+            "kind": "chat",
+            "name": self.name,
+            "url": f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}",
+            "model": self.settings.model,
+            "token_counts": "estimated" if self._estimated else "reported by the endpoint",
+        }
+
+    def progress(self) -> Mapping[str, JsonValue]:
+        """Counts so far; how many calls are sent at once, and at most were."""
+        seen, limit = self._gate.progress, self._gate.limit
+        return {
+            "answered": seen.answered,
+            "failed": seen.failed,
+            "retried": seen.retried,
+            "running": seen.running,
+            "waiting": seen.waiting,
+            "limit": limit.limit,
+            "highest_limit": limit.reached,
+            "bound": limit.highest,
+            "usage_estimated": self._estimated,
+        }
+
+    async def close(self) -> None:
+        """Close the connections, and log what was done over them."""
+        if self._client is not None:
+            logger.info("%s: %s", self.name, json.dumps(self.progress()))
+            client, self._client = self._client, None
+            await client.aclose()
+
+    async def _persistently(self, call: GenerateCall) -> Answer | Failure:
+        content = json.dumps(_payload(call, model=self.settings.model)).encode("utf-8", "replace")
+        clock = asyncio.get_running_loop().time
+        deadline: float | None = None
+        problem = _Again("it had no place for another", too_much=False)
+        for number in range(1, self.settings.tries + 1):
+            try:
+                async with self._gate.place(first=number > 1, until=deadline) as epoch:
+                    if self._is_given_up(clock()):
+                        return self._given_up(tries=number - 1)
+                    if deadline is None:
+                        deadline = clock() + self.settings.total_seconds
+                    found = await self._try(content, call=call, until=deadline)
+                    self._told(found, epoch=epoch)
+            except TimeoutError:
+                return _unavailable(problem, tries=number - 1)
+            if not isinstance(found, _Again):
+                return _with_tries(found, tries=number)
+            problem = found
+            if number < self.settings.tries:
+                self._gate.progress.retried += 1
+                left = deadline - clock()
+                await asyncio.sleep(max(0.0, min(self._backoff(tries=number, after=problem.after), left)))
+        return _unavailable(problem, tries=self.settings.tries)
+
+    def _told(self, found: "Answer | Failure | _Again", *, epoch: int) -> None:
+        """Tell the gate, before the place is given to another."""
+        if not isinstance(found, _Again):
+            self._silent_since = None
+            self._gate.succeeded()
+            return
+        self._silent_since = self._silent_since or asyncio.get_running_loop().time()
+        if found.too_much:
+            self._gate.refused(epoch=epoch, why=str(found), after=found.after)
+
+    def _is_given_up(self, now: float) -> bool:
+        """Whether the endpoint has failed all tries for so long that only a call now and then is still sent."""
+        if self._silent_since is None or now - self._silent_since < self.settings.total_seconds:
+            return False
+        if now >= self._next_probe:
+            self._next_probe = now + self.settings.try_seconds + self.settings.probe_seconds
+            return False
+        return True
+
+    def _given_up(self, *, tries: int) -> Failure:
+        message = (
+            f"The chat endpoint has answered no call for {self.settings.total_seconds:g} seconds or more; this one was "
+            f"not sent{' again' if tries else ''}."
+        )
+        return Failure(kind=FailureKind.UNAVAILABLE, message=message, tries=max(1, tries))
+
+    def _backoff(self, *, tries: int, after: float | None) -> float:
+        backoff = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2.0 ** (tries - 1)) * (0.5 + self._jitter() / 2)
+        return float(max(backoff, after or 0.0))
+
+    async def _try(self, content: bytes, *, call: GenerateCall, until: float) -> "Answer | Failure | _Again":
+        seconds = max(0.001, min(self.settings.try_seconds, until - asyncio.get_running_loop().time()))
+        key = (self._key() or "").strip()
+        try:
+            async with asyncio.timeout(seconds):
+                response, body = await self._post(content, key=key)
+        except TimeoutError:
+            return _Again(f"it gave no complete answer within {seconds:.3g} seconds", too_much=True)
+        except EgressRefusedError as error:
+            return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint was not called: {error}")
+        except httpx.DecodingError as error:
+            message = f"The chat endpoint's answer is not in the encoding that its headers name: {error}."
+            return Failure(kind=FailureKind.WRONG_ANSWER, message=message)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            return _Again(f"no connection: {error or type(error).__name__}", too_much=True)
+        except httpx.TransportError as error:
+            return _Again(f"the connection broke: {error or type(error).__name__}", too_much=False)
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            problem = _without(f"{type(error).__name__}: {error}", key=key)
+            return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint cannot be called: {problem}.")
+        shown = _without(body[:_SHOWN].decode("utf-8", "replace"), key=key)
+        if len(body) > MAX_RESPONSE_BYTES:
+            message = f"The chat endpoint answered more than {MAX_RESPONSE_BYTES // 1024} KiB, the most that is read."
+            return Failure(kind=FailureKind.WRONG_ANSWER, message=message, received=shown)
+        refusal = _refusal(response, shown=shown)
+        return refusal if refusal is not None else self._read(body, call=call, shown=shown)
+
+    async def _post(self, content: bytes, *, key: str) -> tuple[httpx.Response, bytes]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "planarena"}
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        # Made here and not by the client, which would read the same address anew for every call.
+        request = httpx.Request("POST", self._address, content=content, headers=headers)
+        response = await self._connected().send(request, stream=True)
+        try:
+            body = bytearray()
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > MAX_RESPONSE_BYTES:
+                    break
+            return response, bytes(body)
+        finally:
+            await response.aclose()
+
+    def _read(self, body: bytes, *, call: GenerateCall, shown: str) -> Answer | Failure:
+        try:
+            text, finish, usage = _contents(json.loads(body))
+        except (ValueError, RecursionError) as error:
+            problem = str(error) if isinstance(error, _WrongAnswer) else f"is not JSON; it begins with {shown[:60]!r}"
+            message = f"The chat endpoint's answer {problem}."
+            return Failure(kind=FailureKind.WRONG_ANSWER, message=message, received=shown)
+        if finish == "content_filter":
+            message = "The chat endpoint's filter withheld the answer."
+            return Failure(kind=FailureKind.REFUSED, message=message, received=shown)
+        if usage is None:
+            self._estimated += 1
+            prompt = sum(self.count_tokens(message.content) for message in call.messages)
+            usage = Usage(prompt_tokens=prompt, completion_tokens=self.count_tokens(text))
+        return Completion(text=text, usage=usage, truncated=finish == "length")
+
+    def _connected(self) -> httpx.AsyncClient:
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            # Connections belong to the event loop in which they were made.
+            self._loop = loop
+            self._client = async_egress_client(
+                allow_private=self.settings.allow_private,
+                timeout=httpx.Timeout(None, connect=min(10.0, self.settings.try_seconds)),
+                connections=self.settings.highest,
+            )
+        return self._client
+
+    def _log_now_and_then(self) -> None:
+        if time.monotonic() - self._logged >= _LOG_SECONDS:
+            self._logged = time.monotonic()
+            logger.info("%s: %s", self.name, json.dumps(self.progress()))
+
+
+class _WrongAnswer(ValueError):
+    """The answer is JSON, but not what the protocol says."""
+
+
+def _payload(call: GenerateCall, *, model: str) -> dict[str, Any]:
+    payload: dict[str, Any] = {
+        "model": model,
+        "messages": [{"role": message.role, "content": message.content} for message in call.messages],
+        "max_tokens": call.max_tokens,
+        "temperature": call.temperature,
+    }
+    if call.temperature > 0:
+        payload |= {"top_p": call.top_p, "seed": call.seed}
+    if call.stop:
+        payload["stop"] = list(call.stop)
+    return payload
+
+
+def _contents(value: object) -> tuple[str, str | None, Usage | None]:
+    """The text, why it ended, and the usage if it is reported."""
+    if not isinstance(value, dict):
+        raise _WrongAnswer("is no JSON object")
+    choices = value.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise _WrongAnswer('has no "choices"')
+    message = choices[0].get("message")
+    if not isinstance(message, dict):
+        raise _WrongAnswer('has no "message" in its first choice')
+    text, finish = message.get("content"), choices[0].get("finish_reason")
+    if text is None and finish == "content_filter":
+        text = ""
+    if not isinstance(text, str):
+        raise _WrongAnswer('has no text as "content" of its message')
+    return text, finish if isinstance(finish, str) else None, _usage(value.get("usage"))
+
+
+def _usage(value: object) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    prompt, completion = value.get("prompt_tokens"), value.get("completion_tokens")
+    for count in (prompt, completion):
+        if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 2**31:
+            return None
+    return Usage(prompt_tokens=int(prompt or 0), completion_tokens=int(completion or 0))
+
+
+def _refusal(response: httpx.Response, *, shown: str) -> Failure | _Again | None:
+    """What a status other than 200 means."""
+    status = response.status_code
+    if status == httpx.codes.OK:
+        return None
+    if status in _AGAIN or status >= 500:
+        return _Again(
+            f"it answered HTTP {status}",
+            too_much=status in _TOO_MUCH,
+            after=retry_after(response.headers),
+            received=shown,
+        )
+    if 300 <= status < 400:
+        message = (
+            f"The chat endpoint answered HTTP {status}, a redirect, which is not followed; give the final address."
+        )
+    else:
+        message = f"The chat endpoint answered HTTP {status}."
+    return Failure(kind=FailureKind.REFUSED, message=message, received=shown)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that an answer asks to wait, between 0 and `MAX_PAUSE_SECONDS`; None where it asks for nothing."""
+    value = headers.get("Retry-After", "")
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            # By the endpoint's own clock, if it says what that shows.
+            now = parsedate_to_datetime(headers["Date"]).timestamp() if "Date" in headers else time.time()
+            seconds = parsedate_to_datetime(value).timestamp() - now
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return min(max(0.0, seconds), MAX_PAUSE_SECONDS) if math.isfinite(seconds) else None
+
+
+def _unavailable(problem: _Again, *, tries: int) -> Failure:
+    message = f"The chat endpoint was unavailable in {tries} {'try' if tries == 1 else 'tries'}; the last: {problem}."
+    return Failure(kind=FailureKind.UNAVAILABLE, message=message, tries=max(1, tries), received=problem.received)
+
+
+def _with_tries(answer: Answer | Failure, *, tries: int) -> Answer | Failure:
+    if not isinstance(answer, Failure):
+        return answer
+    return Failure(kind=answer.kind, message=answer.message, tries=tries, received=answer.received)
+
+
+def _without(text: str, *, key: str) -> str:
+    return text.replace(key, "[key]") if key else text

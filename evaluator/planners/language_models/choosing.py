@@ -1,0 +1,160 @@
+"""Language models by name. Imports no torch: a model is loaded when it is first asked, or by `prepare`.
+
+lilliput-planner, lilliput-planner/VARIANT   comes with PlanArena
+hf:ORG/NAME@REVISION                         from a model hub
+dir:PATH                                     from a folder
+chat:URL#MODEL-ID                            behind an OpenAI-compatible endpoint
+scripted:FILE                                answers from a file
+"""
+
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evaluator.canonical_json import JsonValue
+from evaluator.planners.language_models.protocol import Ability, Answer, Call, Failure, FailureKind, LanguageModel
+from evaluator.planners.language_models.scripted import ScriptedModel
+
+if TYPE_CHECKING:
+    from evaluator.planners.language_models.local import LocalModel
+
+FORMS = "lilliput-planner[/VARIANT], hf:ORG/NAME@REVISION, dir:PATH, chat:URL#MODEL-ID or scripted:FILE"
+SHIPPED = Path(__file__).parents[2] / "lilliput" / "weights"
+SHIPPED_NAME, FIRST_VARIANT = "lilliput-planner", "pretrained"
+_REPO = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+class ModelNameError(LookupError):
+    """There is no language model of that name; the message is a sentence that says what would be right."""
+
+
+class DeferredModel:
+    """A `LanguageModel` on this machine that is loaded when it is first asked. May be used by several threads."""
+
+    abilities = frozenset(Ability)
+
+    def __init__(self, *, name: str, load: "Callable[[], LocalModel]") -> None:
+        self.name = name
+        self._load = load
+        self._model: LocalModel | None = None
+        self._lock = threading.Lock()
+
+    def prepare(self) -> "LocalModel":
+        """Load it, if that was not done before.
+
+        Raises:
+            ModelError: it cannot be had; the message is a sentence.
+        """
+        with self._lock:
+            if self._model is None:
+                self._model = self._load()
+            return self._model
+
+    def answer(self, calls: Sequence[Call]) -> list[Answer | Failure]:
+        """See `LanguageModel.answer`. A model that cannot be loaded is unavailable."""
+        from evaluator.planners.language_models.local import ModelError
+
+        try:
+            model = self.prepare()
+        except ModelError as error:
+            return [Failure(kind=FailureKind.UNAVAILABLE, message=str(error))] * len(calls)
+        return model.answer(calls)
+
+    def count_tokens(self, text: str) -> int:
+        """See `LanguageModel.count_tokens`."""
+        return self.prepare().count_tokens(text)
+
+    def identity(self) -> Mapping[str, JsonValue]:
+        """See `LanguageModel.identity`; before it is loaded, its name only."""
+        if self._model is None:
+            return {"kind": "local", "name": self.name, "loaded": False}
+        return self._model.identity()
+
+
+def language_model(name: str, *, device: str | None = None, allow_private: bool = True) -> LanguageModel:
+    """The language model of this name, as above.
+
+    Args:
+        name: as above.
+        device: torch device of models on this machine; None: a GPU if there is one.
+        allow_private: whether a chat endpoint may have a loopback or private address.
+
+    Raises:
+        ModelNameError: the name says no model that there can be.
+        ScriptError: a script cannot be read.
+    """
+    kind, _, place = name.partition(":")
+    if kind == "scripted" and place:
+        return ScriptedModel.from_file(Path(place))
+    if kind == "chat" and place:
+        return _chat(name=name, place=place, allow_private=allow_private)
+    if kind == "hf" and place:
+        return _from_hub(name=name, place=place, device=device)
+    if kind == "dir" and place:
+        return _from_folder(name=name, folder=Path(place), device=device)
+    if name.partition("/")[0] == SHIPPED_NAME:
+        return _shipped(name=name, device=device)
+    raise ModelNameError(f"There is no language model {name!r}; models are named {FORMS}.")
+
+
+def _chat(*, name: str, place: str, allow_private: bool) -> LanguageModel:
+    import httpx
+
+    from evaluator.planners.egress import EgressRefusedError, check_url
+    from evaluator.planners.language_models.chat import KEY_VARIABLE, ChatModel, ChatSettings
+
+    url, _, model = place.partition("#")
+    if not url or not model:
+        raise ModelNameError(f"{name!r} is not chat:URL#MODEL-ID, as in chat:https://host/v1#gpt-4o.")
+    if "?" in url:
+        raise ModelNameError(f"{name!r}: the address must have no query; a key belongs into {KEY_VARIABLE}.")
+    try:
+        check_url(url=url, allow_private=allow_private)
+        return ChatModel(ChatSettings(url=url, model=model, allow_private=allow_private), name=name)
+    except (EgressRefusedError, ValueError, httpx.InvalidURL) as error:
+        raise ModelNameError(f"{name!r}: {error}") from None
+
+
+def _from_hub(*, name: str, place: str, device: str | None) -> LanguageModel:
+    repo, _, revision = place.partition("@")
+    if not _REPO.fullmatch(repo) or not revision:
+        raise ModelNameError(f"{name!r} is not hf:ORG/NAME@REVISION; the revision is a commit, a tag or a branch.")
+
+    def load() -> "LocalModel":
+        from evaluator.planners.language_models.fetching import fetch_model
+        from evaluator.planners.language_models.local import LocalModel
+
+        found = fetch_model(repo=repo, revision=revision)
+        source: dict[str, JsonValue] = {"repo": repo, "revision": revision, "commit": found.commit}
+        return LocalModel.from_folder(found.folder, name=name, device=device or _device(), source=source)
+
+    return DeferredModel(name=name, load=load)
+
+
+def _shipped(*, name: str, device: str | None) -> LanguageModel:
+    variants = sorted(path.name for path in (SHIPPED / SHIPPED_NAME).glob("*") if path.is_dir())
+    variant = name.partition("/")[2] or FIRST_VARIANT
+    if variant not in variants:
+        there = ", ".join(f"{SHIPPED_NAME}/{one}" for one in variants) or "none in this installation"
+        raise ModelNameError(f"There is no language model {name!r}; of {SHIPPED_NAME} there are: {there}.")
+    return _from_folder(name=name, folder=SHIPPED / SHIPPED_NAME / variant, device=device)
+
+
+def _from_folder(*, name: str, folder: Path, device: str | None) -> LanguageModel:
+    if not (folder / "config.json").is_file():
+        raise ModelNameError(f"{name!r}: there is no model in {folder}: it has no config.json.")
+
+    def load() -> "LocalModel":
+        from evaluator.planners.language_models.local import LocalModel
+
+        return LocalModel.from_folder(folder, name=name, device=device or _device())
+
+    return DeferredModel(name=name, load=load)
+
+
+def _device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"

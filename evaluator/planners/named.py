@@ -1,0 +1,41 @@
+"""Planners by name: a bundled one (`gold`), or a strategy with its language model (`hugginggpt:chat:URL#MODEL`)."""
+
+from evaluator.planners.bundled import bundled_names, bundled_planner
+from evaluator.planners.driving import StrategyPlanner, UnfitModelError
+from evaluator.planners.language_models.choosing import ModelNameError, language_model
+from evaluator.planners.language_models.scripted import ScriptError
+from evaluator.planners.protocol import Planner
+from evaluator.planners.strategies.registry import PlannerNameError, split_name, strategies, strategy_of
+from evaluator.suites.model import Suite
+
+
+def planner_named(*, name: str, suite: Suite) -> Planner:
+    """The bundled planner with this name, or the strategy with its language model.
+
+    Raises:
+        PlannerNameError: there is neither, or not for this suite; the message says what would be right.
+    """
+    if name in bundled_names():
+        return bundled_planner(name=name, suite=suite)
+    if split_name(name)[0] not in strategies() and ":" not in name:
+        raise PlannerNameError(
+            f"there is no bundled planner {name!r}; there are: {', '.join(bundled_names())}; "
+            f"nor a strategy of that name; there are: {', '.join(strategies())}"
+        )
+    return strategy_planner(name=name, suite=suite)
+
+
+def strategy_planner(*, name: str, suite: Suite) -> StrategyPlanner:
+    """The planner `STRATEGY[:MODEL]` for a suite. A language model on this machine is loaded when it is first asked.
+
+    Raises:
+        PlannerNameError: there is no such strategy or model, or they do not fit each other or the suite.
+    """
+    entry = strategy_of(name=name, suite=suite)
+    model_name = split_name(name)[1]
+    strategy = entry.strategy(with_model=model_name is not None)
+    try:
+        model = None if model_name is None else language_model(model_name)
+        return StrategyPlanner(strategy=strategy, model=model, name=name)
+    except (ModelNameError, ScriptError, UnfitModelError) as error:
+        raise PlannerNameError(str(error).rstrip(".")) from error

@@ -1,0 +1,78 @@
+"""The planners that a site can run for anybody: they need no network, no key and nothing that is not shipped."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from evaluator.planners.bundled import DESCRIPTIONS
+from evaluator.planners.language_models.protocol import Ability
+from evaluator.planners.named import planner_named
+from evaluator.planners.protocol import Planner
+from evaluator.planners.strategies.registry import PlannerNameError, strategies
+from evaluator.planners.training.shipped import shipped_folder, shipped_names
+from evaluator.suites.model import Suite
+
+ANCHORS = "Anchors of every board"
+WITHOUT_MODEL = "Strategies without a language model"
+WITH_SHIPPED_MODEL = "Strategies with the language model that comes with PlanArena"
+TRAINED_FOR = frozenset({"openagi"})
+"""Suites whose requests the shipped language models were trained on; strategies made for others are not offered with
+them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfflinePlanner:
+    """A planner that can be chosen by its name."""
+
+    name: str
+    group: str
+    """What it stands together with in a list of choices."""
+    description: str
+    suites: tuple[str, ...] = ()
+    """Slugs of the suites whose requests it understands; empty: all."""
+
+    def understands(self, suite: str) -> bool:
+        """Whether it understands the requests of the suite with this slug."""
+        return not self.suites or suite in self.suites
+
+
+@cache
+def offline_planners() -> Mapping[str, OfflinePlanner]:
+    """All of them by name, those of one group beside each other."""
+    found = [OfflinePlanner(name=name, group=ANCHORS, description=text) for name, text in DESCRIPTIONS.items()]
+    found += [
+        OfflinePlanner(name=entry.name, group=WITHOUT_MODEL, description=entry.description, suites=entry.suites)
+        for entry in strategies().values()
+        if not entry.needs
+    ]
+    found += _with_shipped_models()
+    return MappingProxyType({planner.name: planner for planner in found})
+
+
+def offline_planner(*, name: str, suite: Suite) -> Planner:
+    """The planner with this name, for a suite. Names of other planners are refused, whatever they name.
+
+    Raises:
+        PlannerNameError: there is none of this name, or it does not understand the suite.
+    """
+    if name not in offline_planners():
+        raise PlannerNameError(f"there is no bundled planner {name!r}; there are: {', '.join(offline_planners())}")
+    return planner_named(name=name, suite=suite)
+
+
+def _with_shipped_models() -> list[OfflinePlanner]:
+    """The strategies that a shipped language model was trained for: they generate within a constraint."""
+    entries = [
+        entry
+        for entry in strategies().values()
+        if entry.needs == {Ability.CONSTRAIN} and entry.suites and TRAINED_FOR.issuperset(entry.suites)
+    ]
+    models = [name for name in dict.fromkeys(shipped_names()) if shipped_folder(name).is_dir()]
+    return [
+        OfflinePlanner(
+            name=f"{entry.name}:{model}", group=WITH_SHIPPED_MODEL, description=entry.description, suites=entry.suites
+        )
+        for entry in entries
+        for model in models
+    ]

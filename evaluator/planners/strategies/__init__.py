@@ -1,0 +1,1 @@
+"""The planner systems of the papers as strategies over any language model."""

@@ -1,0 +1,74 @@
+"""Tool assessment: how useful a tool is for a subtask, from 1 (not at all) to 5 (it is the one that is asked for).
+
+By a language model, one call for each tool, or offline by `assess_offline`, which applies the criteria that the paper
+gives its model (Table 7) to words and types. A tool's score does not depend on where in the graph the search is, so
+each is asked for once in a subtask. The exhaustive strategy asks for none.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from evaluator.planners.language_models.protocol import Answer, Call
+from evaluator.planners.strategies.controlllm.asking import ReadScore, ask, read_score, signature
+from evaluator.planners.strategies.controlllm.subtasks import TypedSubtask
+from evaluator.planners.strategies.controlllm.words import Lexicon
+from evaluator.tools.types import Tool
+
+UNREADABLE = 3.0
+"""Score of a tool whose answer cannot be read: the least that the adaptive strategy enters, so that a slip of the model
+neither rules a tool out nor prefers it."""
+_MAX_TOKENS = 160
+
+INSTRUCTIONS = """\
+You decide whether a tool is of use for a task. Judge by what the tool does, what it takes and what it gives.
+Answer with JSON between tags and nothing else: <Solution>{"thought": "...", "score": n}</Solution>
+"thought" is your reason in at most 50 words. "score" is a whole number:
+1: the tool has nothing to do with the task.
+2: it is hardly related; what it gives is probably of no use here.
+3: it is related, and what it gives may serve as a step on the way.
+4: it fits the task well; what it gives is needed, or has the type that the task returns.
+5: it is exactly what the task asks for.
+A tool whose description shares the keywords of the task deserves at least 3."""
+
+
+def assessment_calls(*, subtask: TypedSubtask, tools: Sequence[Tool]) -> list[Call]:
+    """One call for each tool."""
+    return [
+        ask(
+            instructions=INSTRUCTIONS,
+            question=f"Task: {subtask.description}\nIt takes {_listed(subtask.arg_types)} and returns "
+            f"{_listed(subtask.return_types)}.\n\nTool: {signature(tool)}",
+            max_tokens=_MAX_TOKENS,
+        )
+        for tool in tools
+    ]
+
+
+def read_assessments(*, tools: Sequence[Tool], answers: Sequence[Answer]) -> dict[str, ReadScore]:
+    """The scores by the tools' names; `UNREADABLE` with its problem where an answer holds none."""
+    return {tool.name: read_score(answer, instead=UNREADABLE) for tool, answer in zip(tools, answers, strict=True)}
+
+
+def assess_offline(*, subtask: TypedSubtask, tools: Sequence[Tool], lexicon: Lexicon) -> Mapping[str, float]:
+    """Scores by words and types, in [1, 5].
+
+    5 if the description names the tool; 4 if they share a keyword and the tool gives what the subtask returns; 3 if
+    they share a keyword; 2 if only the types fit; else 1. Within 1 to 4 the similarity of the words is added as the
+    fraction, so that tools of one level have an order.
+    """
+    return {tool.name: _offline(subtask=subtask, tool=tool, lexicon=lexicon) for tool in tools}
+
+
+def _offline(*, subtask: TypedSubtask, tool: Tool, lexicon: Lexicon) -> float:
+    text = subtask.description
+    if lexicon.names(text=text, tool=tool):
+        return 5.0
+    gives = bool(set(tool.output_types) & set(subtask.return_types))
+    if lexicon.keywords_shared(text=text, tool=tool):
+        level = 4 if gives else 3
+    else:
+        level = 2 if gives or set(tool.input_types) <= set(subtask.arg_types) else 1
+    return level + 0.99 * lexicon.similarity(text=text, tool=tool)
+
+
+def _listed(kinds: Sequence[str]) -> str:
+    return ", ".join(kinds) or "nothing"

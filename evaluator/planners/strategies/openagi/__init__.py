@@ -1,0 +1,10 @@
+"""OpenAGI's ways to a plan: free text mapped to names, and constrained generation, of sequences and of trees."""
+
+from evaluator.planners.strategies.openagi.constrained import Constrained
+from evaluator.planners.strategies.openagi.few_shot import FewShot
+from evaluator.planners.strategies.openagi.nonlinear import Nonlinear
+from evaluator.planners.strategies.openagi.zero_shot import BareZeroShot, ZeroShot
+
+STRATEGIES = (ZeroShot, BareZeroShot, FewShot, Constrained, Nonlinear)
+
+__all__ = ["STRATEGIES", "BareZeroShot", "Constrained", "FewShot", "Nonlinear", "ZeroShot"]

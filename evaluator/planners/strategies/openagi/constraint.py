@@ -1,0 +1,171 @@
+"""Which names may follow which: conditions 1 and 2 of OpenAGI, section 5.
+
+Condition 1: nothing but names of offered tools. Condition 2: a name takes what the name before it made, and no name
+comes twice. Both are said in names here; a language model turns them into tokens.
+
+A sequence works on a *frontier*, the values that there are to be used (`evaluator.plans.frontier`), of which only the
+types matter. So what may be written is exactly what the parsers of comma sequences and trees can wire.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from evaluator.planners.language_models.protocol import Following
+from evaluator.plans.frontier import Value, wire
+from evaluator.plans.model import PlanContext
+from evaluator.tools.types import ResourceType
+
+MAX_NAMES = 10
+"""Names of one sequence. The longest plan that a request of the suite needs has seven."""
+SEPARATOR = ", "
+
+
+class Slot(NamedTuple):
+    """A value of a frontier, of which nothing is known but its type and when it was made."""
+
+    type: ResourceType
+    age: int
+    """-1 for a resource of the request; of values that were made, the one made later has the higher number."""
+
+
+Frontier = tuple[Slot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a sequence has come to."""
+
+    frontier: Frontier
+    newest: tuple[int, ...] | None
+    """Indices in the frontier of what the last name made, in the order of its outputs, of which the next name must take
+    something; None if it may take anything."""
+
+    def type(self) -> ResourceType | None:
+        """Type of the answer if the sequence ends here."""
+        return self.frontier[self.newest[0]].type if self.newest else None
+
+
+def resources(context: PlanContext) -> Frontier:
+    """The frontier that a request starts with."""
+    return tuple(Slot(kind, -1) for kind in context.resources.values())
+
+
+class Wiring:
+    """What becomes of a frontier under a name. Knows the types of the offered tools only."""
+
+    def __init__(self, context: PlanContext) -> None:
+        self._context = context
+        self.names = tuple(context.catalogue.tools)
+        self.after = cache(self._after)
+        """`after(state, name, least)`: the state behind a name, or None if it cannot follow. A name must take at least
+        one of the newest values, and at least `least` values at all."""
+
+    def _after(self, state: State, name: str, least: int = 1) -> State | None:
+        tool = self._context.catalogue[name]
+        values = [Value(str(index), slot.type, slot.age) for index, slot in enumerate(state.frontier)]
+        age = 1 + max((slot.age for slot in state.frontier), default=-1)
+        step = wire(name=name, number=age, frontier=values, context=self._context)
+        taken = {int(index) for index in step.inputs.values()}
+        if len(step.inputs) < len(tool.inputs) or len(taken) < least:
+            return None
+        if state.newest is not None and taken.isdisjoint(state.newest):
+            return None
+        made = set(step.outputs.values())
+        newest = tuple(index for index, value in enumerate(values) if value.reference in made)
+        return State(frontier=_aged(values), newest=newest)
+
+
+def _aged(values: Sequence[Value]) -> Frontier:
+    """The values with ages that say no more than their order, so that states that behave alike are equal."""
+    times = sorted({value.produced_at for value in values if value.produced_at >= 0})
+    return tuple(Slot(value.type, times.index(value.produced_at) if value.produced_at >= 0 else -1) for value in values)
+
+
+@dataclass(kw_only=True, eq=False)
+class NameConstraint:
+    """A `Constraint` on one sequence of names.
+
+    Every name that it allows can be continued to an end that it allows: there are no dead ends. If nothing at all may
+    be written, `is_possible` is false and a language model must not be asked.
+    """
+
+    wiring: Wiring
+    start: State
+    """If it has a newest value of a type in `ends`, the sequence may be empty."""
+    ends: frozenset[ResourceType] | None
+    """Types that the sequence may end with; None: any."""
+    used: frozenset[str] = frozenset()
+    """Names that stand in the plan already."""
+    least: int = 1
+    """Values that the first name takes at least; 2 for a name that joins branches."""
+    longest: int = MAX_NAMES
+    separator: str = SEPARATOR
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether there is any sequence."""
+        following = self.following(())
+        return following.may_end or bool(following.names)
+
+    def following(self, written: tuple[str, ...]) -> Following:
+        """See `Constraint.following`.
+
+        Raises:
+            ValueError: the names written break this constraint themselves.
+        """
+        state = self.state_after(written)
+        left = self.longest - len(written) - 1
+        least = 1 if written else self.least
+        unused = frozenset(self.wiring.names) - self.used - set(written)
+        names = tuple(
+            name
+            for name in self.wiring.names
+            if name in unused
+            and (after := self.wiring.after(state, name, least)) is not None
+            and self._ends_within(state=after, unused=unused - {name}, left=left)
+        )
+        return Following(names=names, may_end=self._is_end(state))
+
+    def state_after(self, written: Sequence[str]) -> State:
+        """What the names written come to.
+
+        Raises:
+            ValueError: a name comes twice, or cannot follow.
+        """
+        state = self.start
+        for position, name in enumerate(written):
+            known = name in self.wiring.names and name not in self.used and name not in written[:position]
+            after = self.wiring.after(state, name, 1 if position else self.least) if known else None
+            if after is None:
+                raise ValueError(f"{name!r} cannot follow {', '.join(written[:position]) or 'nothing'}")
+            state = after
+        return state
+
+    def _ends_within(self, *, state: State, unused: frozenset[str], left: int) -> bool:
+        """Whether an end can be reached with at most `left` further names.
+
+        Breadth first over states. A shortest way calls no tool twice: between two calls of a tool that leave as many
+        values there would be a circle of states, and of two calls that leave fewer values the first could be followed
+        by what follows the second. So a state is looked at once, with the first way to it.
+        """
+        seen = {state}
+        waiting = deque([(state, frozenset[str]())])
+        while waiting:
+            here, way = waiting.popleft()
+            if len(way) > left:
+                return False
+            if self._is_end(here):
+                return True
+            for name in unused - way:
+                after = self.wiring.after(here, name, 1)
+                if after is not None and after not in seen:
+                    seen.add(after)
+                    waiting.append((after, way | {name}))
+        return False
+
+    def _is_end(self, state: State) -> bool:
+        found = state.type()
+        return found is not None and (self.ends is None or found in self.ends)

@@ -1,0 +1,113 @@
+"""The strategies there are, and planners named `STRATEGY[:MODEL]`.
+
+A strategy is a class in the tuple `STRATEGIES` of a module or package of this package, with class attributes `name`,
+`description` and `suites` (slugs of the suites whose requests it understands; empty: of all) and a constructor without
+arguments. One that works with and without a language model also has `optional`, what that model must be able to do, and
+is made with `with_model=True` to use one. The modules are found and imported when strategies are first asked for.
+"""
+
+import difflib
+import pkgutil
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+
+from evaluator.planners import strategies as package
+from evaluator.planners.language_models.choosing import FORMS
+from evaluator.planners.language_models.protocol import Ability
+from evaluator.planners.strategies.protocol import Strategy
+from evaluator.suites.model import Suite
+
+
+class PlannerNameError(LookupError):
+    """A planner's name that names no planner, or none for this suite. The message says what would be right."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyEntry:
+    """A strategy in the list of strategies."""
+
+    name: str
+    description: str
+    needs: frozenset[Ability]
+    """What its language model must be able to do; empty: it works without one."""
+    optional: frozenset[Ability]
+    """What its language model must be able to do if it is to use one, though it works without; empty: it uses none."""
+    suites: tuple[str, ...]
+    """Slugs of the suites whose requests it understands; empty: all."""
+    make: Callable[..., Strategy]
+
+    def strategy(self, *, with_model: bool) -> Strategy:
+        """The strategy, made to use a language model or to do without."""
+        return self.make(with_model=True) if with_model and self.optional else self.make()
+
+    def understands(self, suite: str) -> bool:
+        """Whether it understands the requests of the suite with this slug."""
+        return not self.suites or suite in self.suites
+
+
+@cache
+def strategies() -> Mapping[str, StrategyEntry]:
+    """All strategies by name, in the order of their names."""
+    found: dict[str, StrategyEntry] = {}
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        for made in getattr(import_module(module.name), "STRATEGIES", ()):
+            if made.name in found:
+                raise ValueError(f"two strategies are called {made.name!r}")
+            found[made.name] = StrategyEntry(
+                name=made.name,
+                description=made.description,
+                needs=frozenset(made().needs),
+                optional=frozenset(getattr(made, "optional", ())),
+                suites=tuple(made.suites),
+                make=made,
+            )
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def split_name(name: str) -> tuple[str, str | None]:
+    """`STRATEGY[:MODEL]` as strategy and model; a model's name may hold further colons."""
+    strategy, colon, model = name.partition(":")
+    return strategy, model if colon else None
+
+
+def strategy_of(*, name: str, suite: Suite) -> StrategyEntry:
+    """The strategy of a planner's name, for a suite.
+
+    Raises:
+        PlannerNameError: there is none, it does not understand the suite, or it has a language model that it does
+            not need, or none that it needs.
+    """
+    strategy, model = split_name(name)
+    entry = _find(strategy)
+    if not entry.understands(suite.slug):
+        raise PlannerNameError(
+            f"the strategy {strategy} does not understand requests of {suite.slug}; "
+            f"it is made for {', '.join(entry.suites)}"
+        )
+    if entry.needs and not model:
+        raise PlannerNameError(
+            f"the strategy {strategy} needs a language model that can {abilities_in_words(entry.needs)}: name one as "
+            f"{strategy}:MODEL, where MODEL is one of {FORMS}"
+        )
+    if model is not None and not (entry.needs or entry.optional):
+        raise PlannerNameError(f"the strategy {strategy} works without a language model: leave {model!r} out")
+    if model == "":
+        raise PlannerNameError(f"behind {strategy}: stands no language model; models are named {FORMS}")
+    return entry
+
+
+def abilities_in_words(abilities: Collection[Ability]) -> str:
+    """Abilities as they stand in a sentence, in the order of their definition."""
+    return " and ".join(str(ability) for ability in Ability if ability in abilities)
+
+
+def _find(name: str) -> StrategyEntry:
+    known = strategies()
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    raise PlannerNameError(f"there is no strategy {name!r}{hint}; there are: {', '.join(known)}")

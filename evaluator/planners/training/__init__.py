@@ -1,0 +1,13 @@
+"""Training planners: `planarena train pretrain|finetune|rltf|table`.
+
+- `paraphrases` of `wishes` in the words of the `phrasebook`, solved by `annotators`: what pretraining reads
+- `model`, `tokens`, `pretraining`: lilliput-planner itself; `shipped`: where it lies
+- `splits`: which tasks are learnt from; `lessons`, `supervised`, `finetuning`: learning their gold plans
+- `episodes`, `rewards`, `reinforce`, `rltf`, `feedback_run`, `curves`: learning from what plans score
+- `lora`: training few parameters; `checkpoints`: folders of planners
+- `study`, `table`: the comparison; `cli`: the commands
+
+Nothing is imported here: most of it needs torch.
+"""
+
+__all__: list[str] = []

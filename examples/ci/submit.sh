@@ -1,0 +1,23 @@
+#!/bin/sh
+# Evaluates a planner from any pipeline, in the folder that holds PlanArena. It needs:
+#   PLANARENA_URL    the site                         PLANARENA_TOKEN  a token with the scopes read and submit
+#   PLANNER          a URL or a bundled planner       PLANNER_NAME     what it is called on the boards
+#   BUILD            the build's own name, the same when the build is tried again
+#   SUITE, FAIL_UNDER, PYTHON  optional
+set -u
+
+"${PYTHON:-python3}" -m evaluator.client submit \
+    --name "$PLANNER_NAME" --planner "$PLANNER" --suite "${SUITE:-openagi}" \
+    --idempotency-key "$BUILD" \
+    --wait --fail-under "${FAIL_UNDER:-overall=0.40}" \
+    --junit out.xml --json out.json
+code=$?
+
+case $code in
+    0) echo 'The planner is good enough.' ;;
+    1) echo 'The planner is below the threshold: see out.json.' ;;
+    2) echo 'The command or the token is wrong: see above.' ;;
+    3) echo 'The planner did not answer as planner/1 wants: see above and the page of the evaluation.' ;;
+    *) echo 'The planner was not measured, which is not its fault. Run this again: it goes on where it stopped.' ;;
+esac
+exit $code

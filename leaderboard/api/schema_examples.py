@@ -1,0 +1,140 @@
+"""An example of each shape of the API, for its schema. A test checks every one against the shape that it is of."""
+
+from typing import Any
+
+PROBLEM_CONTENT_TYPE = "application/problem+json"
+
+_SUBMISSION_ID = "0d6f2c1e-5b7a-4c39-9a51-6f0c8c6b2f10"
+_EVALUATION_ID = "5e8c0a52-1d3f-47e6-b6a4-2f9b7f3c9d21"
+_ATTEMPT_ID = "9b1d4f70-83c2-4f0e-8f57-0a6c1e2d3b44"
+_ROW_ID = "3f2a9c84-60be-4d1b-9c77-51e8d0b7a6f5"
+_DIGEST = "9b27625e462a" + "0" * 52
+_WHEN, _LATER = "2026-03-01T12:00:00Z", "2026-03-01T12:09:30Z"
+
+_PLANNER = {
+    "name": "my-planner", "kind": "endpoint", "bundled_name": "", "endpoint_url": "https://example.org/plan",
+    "timeout_seconds": 30, "description": "A fine-tuned model.",
+}  # fmt: skip
+_SUMMARY = {
+    "metrics": {"overall": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171}},
+    "outcomes": {"scored": 165, "planner_fault": 6, "not_run": 14},
+}
+_EVALUATION = {
+    "id": _EVALUATION_ID, "submission": _SUBMISSION_ID, "suite": "openagi", "suite_version": "1",
+    "suite_digest": _DIGEST, "profile": "lilliput", "profile_digest": _DIGEST, "split": "public", "samples": 8,
+    "planner": {**_PLANNER, "owner": "ada"}, "state": "completed", "state_label": "Completed", "final": True,
+    "reason": "published", "reason_text": "Completed and published.", "state_since": _LATER, "tasks_total": 185,
+    "tasks_not_run": 14, "done": 185, "summary": _SUMMARY, "provenance": {"suite_digest": _DIGEST, "workers": []},
+    "created": _WHEN, "finished": _LATER, "own_worker": False, "team": "plan-lab", "rerun_of": None, "reruns": [],
+    "url": f"https://planarena.example.org/evaluations/{_EVALUATION_ID}/",
+}  # fmt: skip
+_RESULT = {
+    "task": "14", "metric": "vit", "outcome": "scored", "reason": "", "reason_text": "", "score": 0.71,
+    "indicators": {}, "seconds": 1.8, "plan_summary": "Image Denoising, Image Classification", "accepted": False,
+    "record_digest": _DIGEST,
+}  # fmt: skip
+_PLAN = {
+    "steps": [{"id": "s1", "tool": "Image Denoising", "inputs": {"image": "$image"}, "outputs": {"image": "s1.image"}}],
+    "answers": ["s1.image"],
+}
+_TEAM = {
+    "slug": "plan-lab", "name": "Plan Lab", "created": _WHEN,
+    "members": [{"username": "ada", "role": "owner", "joined": _WHEN}], "invited": ["bea"],
+}  # fmt: skip
+_DELIVERY = {
+    "id": _ATTEMPT_ID, "event": "evaluation.completed", "state": "sent", "tries": 1, "created": _LATER,
+    "available_at": _LATER, "sent_at": _LATER, "given_up_at": None, "last_error": "",
+}  # fmt: skip
+
+BY_COMPONENT: dict[str, Any] = {
+    "AttemptOutput": {
+        "id": _ATTEMPT_ID, "shard": 0, "number": 1, "worker": "worker-1", "state": "completed", "reason": "",
+        "leased_at": _WHEN, "ended_at": _LATER, "cut": False,
+        "lines": [{"at": _WHEN, "level": "INFO", "text": "asking the planner for 8 plans"}],
+    },
+    "BoardOutput": {
+        "suite": "openagi", "number": 12, "digest": _DIGEST, "created": _LATER, "profile": "lilliput",
+        "profile_digest": _DIGEST, "split": "public", "samples": 8,
+        "content": {"rows": [], "coverage": {"run": 171, "total": 185}},
+    },
+    "ComparisonOutput": {
+        "evaluations": [_EVALUATION_ID, _ATTEMPT_ID], "suite": "openagi", "suite_version": "1", "metric": "overall",
+        "comparisons": [
+            {
+                "evaluation": _ATTEMPT_ID, "planner": "other-planner", "left_out": {"not_run": 14},
+                "verdict": "B (other-planner) scores higher than A (my-planner) in Overall by 0.031 (0.011 to 0.052), "
+                "p = 0.004, over 171 tasks.",
+                "metrics": [
+                    {
+                        "metric": "overall", "higher_is_better": True, "tasks": 171, "first_mean": 0.43, "mean": 0.461,
+                        "difference": 0.031, "low": 0.011, "high": 0.052, "p_value": 0.004, "p_adjusted": 0.004,
+                        "wins": 44, "losses": 21, "ties": 106,
+                    }
+                ],
+                "groups": [
+                    {
+                        "facet": "degradation", "value": "noise", "tasks": 80, "difference": 0.042, "wins": 25,
+                        "losses": 9, "ties": 46,
+                    }
+                ],
+            }
+        ],
+        "tasks": [{"task": "14", "values": [0.0, 0.93], "spread": 0.93}], "differing": 65,
+    },
+    "EvaluationOutput": _EVALUATION,
+    "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
+    "NewWebhookOutput": {"id": _ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32},
+    "NewWorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40},
+    "QuotaOutput": {"team": "", "suite": "openagi", "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"},
+    "RecordOutput": {**_RESULT, "record": {"version": "result/1", "task": "14", "plan": _PLAN, "score": 0.71}},
+    "ResultOutput": _RESULT,
+    "SubmissionInput": {
+        "planner": _PLANNER, "suites": ["openagi"], "team": "plan-lab", "own_worker": False,
+    },
+    "SubmissionOutput": {
+        "id": _SUBMISSION_ID, "planner": {**_PLANNER, "owner": "ada"}, "submitted_by": "ada", "team": "plan-lab",
+        "created": _WHEN, "rerun_of": None, "evaluations": [_EVALUATION],
+    },
+    "SuiteOutput": {
+        "slug": "openagi", "version": "1", "digest": _DIGEST, "kind": "execution", "title": "OpenAGI",
+        "description": "Requests on images and texts whose plans are executed.",
+        "metrics": [{"key": "overall", "label": "Overall", "higher_is_better": True}], "tasks": 185,
+    },
+    "TaskOutput": {
+        "key": "14", "position": 14, "text": "Given a low-resolution image, how to return the regular image?",
+        "structure": "linear", "metric": "vit", "attributes": {}, "gold": _PLAN,
+    },
+    "TeamInput": {"slug": "plan-lab", "name": "Plan Lab"},
+    "TeamOutput": _TEAM,
+    "TokenInput": {"days": 30, "scopes": ["read", "submit"]},
+    "TokenOutput": {"id": "pa_3f9c1b", "created": _WHEN, "expires": _LATER, "scopes": ["read", "submit"]},
+    "UserNameInput": {"username": "bea"},
+    "WebhookInput": {"url": "https://example.org/hook"},
+    "WebhookOutput": {
+        "id": _ROW_ID, "url": "https://example.org/hook", "active": True, "created": _WHEN, "deliveries": [_DELIVERY],
+    },
+    "WorkerTokenInput": {"name": "desktop"},
+    "WorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "created": _WHEN, "last_used": None},
+}  # fmt: skip
+
+BY_PARAMETER: dict[str, Any] = {
+    "evaluation_id": _EVALUATION_ID,
+    "submission_id": _SUBMISSION_ID,
+    "task_key": "14",
+    "username": "bea",
+    "webhook_id": _ROW_ID,
+}
+
+PROBLEMS: dict[int, tuple[str, str, str]] = {
+    400: ("invalid", "Bad Request", "planner.name: Give the planner a name."),
+    401: ("not_authenticated", "Unauthorized", "Authentication credentials were not provided."),
+    403: ("scope_missing", "Forbidden", "This needs a token with the scope 'submit'; yours has: read."),
+    404: ("not_found", "Not Found", "There is no such thing, or it is not yours."),
+    409: ("not_possible", "Conflict", "The evaluation is 'completed': this is not possible any more."),
+    413: ("too_large", "Request Entity Too Large", "The body is larger than 16777216 bytes."),
+    415: ("unsupported_media_type", "Unsupported Media Type", 'Unsupported media type "text/plain" in request.'),
+    422: ("idempotency_key_reused", "Unprocessable Entity", "The Idempotency-Key came before with another request."),
+    429: ("throttled", "Too Many Requests", "Request was throttled. Expected available in 12 seconds."),
+    503: ("not_ready", "Service Unavailable", "The site cannot evaluate at present."),
+}
+"""`code`, `title` and `detail` by status."""

@@ -1,0 +1,92 @@
+"""Whose turn it is when a worker asks: by weight and what users had, then priority, then age."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Count, Exists, FloatField, Func, JSONField, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models.functions import Cast, Coalesce, Now
+
+from leaderboard.evaluations import transitions
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
+
+_ALL = 2**31 - 1
+"""More shards than an evaluation can have."""
+_OF_ONE_USER = "-priority", "created", "pk"
+"""The order of one user's evaluations."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which evaluations a worker may work on."""
+
+    suites: Sequence[str] | None = None
+    evaluation_id: UUID | None = None
+    scope: Q | None = None
+    """A condition on evaluations."""
+
+    def due(self) -> QuerySet[Evaluation]:
+        """Those of them with a shard that may be leased now, in no order."""
+        leasable = Coalesce(OuterRef("leasable_shards"), _ALL)
+        due = Evaluation.objects.filter(
+            Exists(_waiting_shards().filter(evaluation=OuterRef("pk"), number__lt=leasable)),
+            self.scope or Q(),
+            state__in=transitions.LEASABLE,
+        )
+        if self.suites is not None:
+            due = due.filter(suite__slug__in=self.suites)
+        return due if self.evaluation_id is None else due.filter(pk=self.evaluation_id)
+
+
+def next_of_each_user(wanted: Wanted, *, most: int) -> list[UUID]:
+    """The next evaluation of each user, the one whose turn it is first, and at most so many; nothing is locked.
+
+    Workers that ask at the same moment do not see each other's leases yet. Who finds the first one taken goes on with
+    another user's, so that nobody is served twice for that.
+    """
+    user = "submission__submitted_by"
+    next_ones = wanted.due().order_by(user, *_OF_ONE_USER).distinct(user)
+    return _by_turn(Evaluation.objects.filter(pk__in=next_ones.values("pk")), most=most)
+
+
+def next_evaluations(wanted: Wanted, *, most: int) -> list[UUID]:
+    """The evaluations whose turn it is, the first one first and at most so many; nothing is locked.
+
+    What a user has had are the leases that live and those of the last while. Live ones alone would say nothing where
+    there are fewer workers than users: nobody has any at the moment at which a worker asks.
+    """
+    return _by_turn(wanted.due(), most=most)
+
+
+def _by_turn(evaluations: QuerySet[Evaluation], *, most: int) -> list[UUID]:
+    share = _leases_had() / Cast("submission__submitted_by__queue_weight", FloatField())
+    ordered = evaluations.annotate(share=share).order_by("share", *_OF_ONE_USER)
+    return list(ordered.values_list("pk", flat=True)[:most])
+
+
+def due_shards(evaluation: Evaluation) -> QuerySet[Shard]:
+    """Shards of an evaluation that may be leased now; the next one first."""
+    leasable = _ALL if evaluation.leasable_shards is None else evaluation.leasable_shards
+    if evaluation.state not in transitions.LEASABLE:
+        leasable = 0
+    return _waiting_shards().filter(evaluation=evaluation, number__lt=leasable).order_by("number")
+
+
+def _waiting_shards() -> QuerySet[Shard]:
+    return Shard.objects.filter(state=ShardState.PENDING, available_at__lte=Now(), tries__lt=settings.SHARD_TRIES)
+
+
+def _leases_had() -> Coalesce:
+    """How many leases an evaluation's user has had.
+
+    Counted once, before: PostgreSQL would run a subquery again for every evaluation that waits. One value for all
+    users, because a condition for each of them takes longer to write down than the query takes to run.
+    """
+    since = Now() - timedelta(seconds=settings.FAIR_SHARE_SECONDS)
+    leases = Attempt.objects.filter(Q(state=AttemptState.LIVE) | Q(leased_at__gte=since))
+    counts = leases.order_by().values_list("user").annotate(count=Count("pk"))
+    had = Value({str(user): count for user, count in counts}, output_field=JSONField())
+    user = Cast("submission__submitted_by", TextField())
+    return Coalesce(Cast(Func(had, user, function="jsonb_extract_path_text"), FloatField()), 0.0)

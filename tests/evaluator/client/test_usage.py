@@ -1,0 +1,67 @@
+"""Commands that never reach a site."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evaluator.client.errors import UsageError
+from evaluator.client.remembered import Remembered, state_file
+from evaluator.client.shapes import NewSubmission, PlannerEntry
+
+ROOT = Path(__file__).resolve().parents[3]
+SUBMIT = ("submit", "--name", "a", "--planner", "gold", "--suite", "openagi")
+NEW = NewSubmission(planner=PlannerEntry.bundled("gold", name="a"), suites=["openagi"])
+
+
+def planarena(*arguments, **environment):
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("PLANARENA_")}
+    command = [sys.executable, "-m", "evaluator.client", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=bare | environment, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "says"),
+    [
+        (SUBMIT, {}, "set PLANARENA_URL"),
+        (SUBMIT, {"PLANARENA_URL": "site"}, "must begin with https://"),
+        (SUBMIT, {"PLANARENA_URL": "http://127.0.0.1:9"}, "set PLANARENA_TOKEN"),
+        ((*SUBMIT, "--fail-under", "overall=0.4"), {"PLANARENA_URL": "http://127.0.0.1:9"}, "need --wait"),
+        ((*SUBMIT, "--wait", "--fail-under", "overall"), {}, "METRIC=NUMBER"),
+        (("submit",), {}, "Missing option"),
+    ],
+)
+def test_bad_usage_is_exit_code_2_with_a_sentence(arguments, environment, says):
+    done = planarena(*arguments, **environment)
+    assert (done.returncode, says in " ".join(done.stderr.split())) == (2, True), done.stderr
+
+
+def test_the_commands_need_nothing_large():
+    code = "import sys, evaluator.client.__main__; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    loaded = set(done.stdout.split())
+    assert {"httpx", "pydantic", "typer"} <= loaded
+    assert not {"torch", "numpy", "django", "scipy", "PIL"} & loaded
+
+
+class TestRemembering:
+    def test_a_key_is_kept_until_it_is_forgotten(self, tmp_path):
+        file = tmp_path / "deep" / "state.json"
+        first = Remembered(file=file, url="https://a", new=NEW)
+        first.keep(submission="s")
+        again = Remembered(file=file, url="https://a/", new=NEW)
+        assert (again.key, again.submission) == (first.key, "s")
+        assert Remembered(file=file, url="https://b", new=NEW).key != first.key
+        again.forget()
+        assert Remembered(file=file, url="https://a", new=NEW).key != first.key
+
+    def test_a_file_that_is_none_is_named(self, tmp_path):
+        (tmp_path / "state.json").write_text("[]")
+        with pytest.raises(UsageError, match=r"state\.json is no state file"):
+            Remembered(file=tmp_path / "state.json", url="https://a", new=NEW)
+
+    def test_the_variable_says_where_it_is(self):
+        assert state_file({"PLANARENA_STATE": "/x/y"}) == Path("/x/y")
+        assert state_file({"XDG_STATE_HOME": "/s"}) == Path("/s/planarena/submissions.json")

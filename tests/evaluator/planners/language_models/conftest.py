@@ -1,0 +1,12 @@
+"""Tiny models are fastest on one thread, and on a busy machine by far."""
+
+import pytest
+import torch
+
+
+@pytest.fixture(autouse=True, scope="package")
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)

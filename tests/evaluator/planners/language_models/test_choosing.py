@@ -1,0 +1,132 @@
+"""Language models are chosen by name; a wrong name says what would be right, and nothing loads before it is asked."""
+
+import subprocess
+import sys
+
+import pytest
+
+from evaluator.planners.language_models import choosing
+from evaluator.planners.language_models.chat import ChatModel
+from evaluator.planners.language_models.choosing import DeferredModel, ModelNameError, language_model
+from evaluator.planners.language_models.fetching import fetch_model, language_model_files
+from evaluator.planners.language_models.local import LocalModel, ModelError
+from evaluator.planners.language_models.protocol import Ability, FailureKind
+from evaluator.planners.language_models.scripted import ScriptedModel
+from tests.evaluator.experts.hub_server import serving
+from tests.fakes.strategies import generate
+from tests.fakes.tiny_models import saved, t5, unigram
+
+TOKENIZER = unigram()
+COMMIT = "c" * 40
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return saved(tmp_path / "own" / "planner", model=t5(TOKENIZER), tokenizer=TOKENIZER)
+
+
+def test_a_folder_is_loaded_when_it_is_first_asked(folder):
+    model = language_model(f"dir:{folder}", device="cpu")
+    assert model.abilities == frozenset(Ability)
+    assert model.identity() == {"kind": "local", "name": f"dir:{folder}", "loaded": False}
+    (answer,) = model.answer([generate("text", max_tokens=3)])
+    assert answer.usage.completion_tokens > 0
+    assert len(model.identity()["weights_digest"]) == 64
+    assert model.prepare() is model.prepare()
+
+
+def test_a_model_that_cannot_be_loaded_is_unavailable(folder):
+    (folder / "model.safetensors").unlink()
+    model = language_model(f"dir:{folder}", device="cpu")
+    found = model.answer([generate("text"), generate("image")])
+    assert [failure.kind for failure in found] == [FailureKind.UNAVAILABLE] * 2
+    assert "no weights" in found[0].message
+    with pytest.raises(ModelError, match="no weights"):
+        model.prepare()
+
+
+def test_chat_and_scripted_models_have_names_too(tmp_path):
+    chat = language_model("chat:https://host.example/v1#org/gpt-x:free", allow_private=True)
+    assert isinstance(chat, ChatModel)
+    assert (chat.settings.url, chat.settings.model) == ("https://host.example/v1", "org/gpt-x:free")
+    assert chat.name == "chat:https://host.example/v1#org/gpt-x:free"
+    path = tmp_path / "script.jsonl"
+    path.write_text('{"pattern": "", "text": "x"}\n')
+    assert isinstance(language_model(f"scripted:{path}"), ScriptedModel)
+
+
+def test_bundled_models_are_those_that_came_with_this_installation(folder, monkeypatch):
+    (folder.parent / "lilliput-planner").mkdir()
+    folder.rename(folder.parent / "lilliput-planner" / "pretrained")
+    monkeypatch.setattr(choosing, "SHIPPED", folder.parent)
+    assert isinstance(language_model("lilliput-planner"), DeferredModel)
+    assert language_model("lilliput-planner/pretrained", device="cpu").prepare().name == "lilliput-planner/pretrained"
+    with pytest.raises(ModelNameError, match="there are: lilliput-planner/pretrained"):
+        language_model("lilliput-planner/other")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("gpt-4", "models are named lilliput-planner"),
+        ("", "models are named"),
+        ("hf:", "models are named"),
+        ("hf:org/name", "the revision is a commit, a tag or a branch"),
+        ("hf:name@main", "not hf:ORG/NAME@REVISION"),
+        ("hf:../../x@main", "not hf:ORG/NAME@REVISION"),
+        ("chat:https://host/v1", "not chat:URL#MODEL-ID"),
+        ("chat:ftp://host/v1#m", "http"),
+        ("chat:http://host/v1?key=x#m", "belongs into PLANARENA_LLM_API_KEY"),
+        ("chat:http://ho st\x00/v1#m", "chat:http"),
+        ("chat:http://user:secret@host/v1#m", "user name"),
+        ("chat:http://127.0.0.1:1/v1#m", "private"),
+        ("dir:/nowhere/at/all", "no model in /nowhere/at/all"),
+        ("lilliput-planner/nothing", "there are:"),
+    ],
+)
+def test_a_wrong_name_says_what_would_be_right(name, says):
+    with pytest.raises(ModelNameError, match=says):
+        language_model(name, allow_private=False)
+
+
+def test_choosing_loads_no_torch():
+    code = (
+        "import sys; from evaluator.planners.language_models.choosing import language_model; "
+        "import evaluator.planners.driving; language_model('hf:org/name@main'); "
+        "language_model('chat:http://host.example/v1#m'); sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_hub_gives_the_files_of_one_commit(folder, tmp_path):
+    (folder / "pytorch_model.bin").write_bytes(b"pickle")
+    (folder / "modeling_own.py").write_text("raise SystemExit")
+    with serving(folder.parents[1], commits={"own/planner": COMMIT}) as address:
+        found = fetch_model(repo="own/planner", revision="main", cache=tmp_path / "cache", endpoint=address)
+    assert found.commit == COMMIT
+    names = {path.name for path in found.folder.iterdir()}
+    assert {"model.safetensors", "config.json", "tokenizer.json"} <= names
+    assert not names & {"pytorch_model.bin", "modeling_own.py"}
+    assert LocalModel.from_folder(found.folder).answer([generate("text", max_tokens=2)])[0].usage.completion_tokens
+
+
+def test_a_repository_without_safetensors_is_refused(folder, tmp_path):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with (
+        serving(folder.parents[1], commits={"own/planner": COMMIT}) as address,
+        pytest.raises(ModelError, match="own/planner@main has no safetensors"),
+    ):
+        fetch_model(repo="own/planner", revision="main", cache=tmp_path / "cache", endpoint=address)
+
+
+def test_a_hub_that_cannot_be_reached_is_named(tmp_path):
+    with pytest.raises(ModelError, match=r"own/planner@main cannot be fetched from http://127\.0\.0\.1:9"):
+        fetch_model(repo="own/planner", revision="main", cache=tmp_path, endpoint="http://127.0.0.1:9")
+
+
+def test_templates_are_fetched_and_programs_are_not():
+    names = ["config.json", "chat_template.jinja", "model-00001-of-00002.safetensors", "model.safetensors.index.json",
+             "own.py", "pytorch_model.bin", "original/consolidated.safetensors"]  # fmt: skip
+    assert language_model_files(names) == (
+        "chat_template.jinja", "config.json", "model-00001-of-00002.safetensors", "model.safetensors.index.json",
+    )  # fmt: skip

@@ -1,0 +1,140 @@
+"""The trie holds what the tokenizer makes of whole texts, and nothing but allowed completions comes out of it."""
+
+import random
+
+import pytest
+
+from evaluator.planners.language_models.protocol import Following
+from evaluator.planners.language_models.spelling import Grammar, Speller, UnspellableError
+from tests.fakes.tiny_models import END, NAMES, AnyOrder, byte_level_bpe, completions, unigram
+
+TOKENIZERS = {
+    "byte-level": byte_level_bpe(),
+    "byte-level with a space before": byte_level_bpe(prefix_space=True),
+    "byte-level in bytes": byte_level_bpe(size=262),
+    "unigram": unigram(),
+    "unigram of many pieces": unigram(size=60),
+}
+
+
+@pytest.fixture(params=list(TOKENIZERS))
+def tokenizer(request):
+    return TOKENIZERS[request.param]
+
+
+def encoder(tokenizer):
+    def encode(text):
+        found = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        return found["input_ids"], found["offset_mapping"]
+
+    return encode
+
+
+def grammar(tokenizer, constraint, **settings):
+    return Grammar(constraint=constraint, speller=Speller(encoder(tokenizer)), end=END, **settings)
+
+
+def walks(grammar, written=()):
+    """Every sequence of tokens that the grammar allows, with its end."""
+    allowed = grammar.allowed(written)
+    if not allowed:
+        yield written
+    for token in allowed:
+        yield from walks(grammar, (*written, token))
+
+
+def test_every_walk_is_one_completion_spelt_as_the_tokenizer_spells_it(tokenizer):
+    constraint = AnyOrder(most=3)
+    found = list(walks(grammar(tokenizer, constraint)))
+    wanted = {
+        (*tokenizer(", ".join(names), add_special_tokens=False)["input_ids"], END): names
+        for names in completions(constraint)
+    }
+    assert len(found) == len(wanted) == 7 + 7 * 6 + 7 * 6 * 5
+    assert set(found) == set(wanted)
+
+
+def test_what_was_written_is_read_back(tokenizer):
+    constraint = AnyOrder(most=3)
+    trie = grammar(tokenizer, constraint)
+    for names in random.Random(1).sample(list(completions(constraint)), 40):
+        tokens = trie.spelling(names)
+        assert tokens[-1] == END
+        assert trie.names(tokens) == (names, True)
+        before, ended = trie.names(tokens[:-1])
+        assert not ended
+        assert before == names[: len(before)]
+        assert tokenizer.decode(tokens[:-1], skip_special_tokens=True).strip() == ", ".join(names)
+
+
+def test_a_name_that_begins_another_may_end_or_go_on(tokenizer):
+    constraint = AnyOrder(names=("Text", "Text Generation"), most=1)
+    assert {grammar(tokenizer, constraint).names(walk) for walk in walks(grammar(tokenizer, constraint))} == {
+        (("Text",), True),
+        (("Text Generation",), True),
+    }
+
+
+def test_the_constraint_is_asked_again_after_every_name():
+    constraint = AnyOrder(names=("A", "B", "C"), most=3, forbidden={("A", "B")})
+    found = {grammar(TOKENIZERS["byte-level"], constraint).names(walk)[0] for walk in
+             walks(grammar(TOKENIZERS["byte-level"], constraint))}  # fmt: skip
+    assert found == set(completions(constraint))
+    assert ("A", "B") not in found
+    assert ("B", "A") in found
+    assert ("A",) in constraint.asked
+
+
+def test_the_end_is_allowed_only_where_the_constraint_allows_it():
+    trie = grammar(TOKENIZERS["byte-level"], AnyOrder(least=2, most=2))
+    assert all(len(trie.names(walk)[0]) == 2 for walk in walks(trie))
+    empty = grammar(TOKENIZERS["byte-level"], AnyOrder(least=0, most=1))
+    assert END in empty.allowed(())
+    assert empty.names((END,)) == ((), True)
+
+
+def test_a_name_without_a_way_on_is_not_begun():
+    class Blind(AnyOrder):
+        def following(self, written):
+            found = super().following(written)
+            return Following(names=(), may_end=False) if written[-1:] == ("Colorization",) else found
+
+    found = {grammar(TOKENIZERS["unigram"], Blind()).names(walk)[0] for walk in
+             walks(grammar(TOKENIZERS["unigram"], Blind()))}  # fmt: skip
+    assert found
+    assert not any("Colorization" in names for names in found)
+
+
+def test_without_any_completion_nothing_is_allowed():
+    assert grammar(TOKENIZERS["unigram"], AnyOrder(names=(), least=1)).allowed(()) == ()
+
+
+def test_after_what_is_not_allowed_nothing_is():
+    trie = grammar(TOKENIZERS["byte-level"], AnyOrder())
+    assert trie.allowed((END,)) == ()
+    assert trie.names((END, END)) == ((), False)
+
+
+def test_a_first_name_after_a_prompt_has_the_space_that_the_model_knows():
+    tokenizer = TOKENIZERS["byte-level"]
+    trie = grammar(tokenizer, AnyOrder(most=1), anchor=":", lead=" ")
+    spelt = trie.spelling(("Image Denoising",))[:-1]
+    assert tokenizer.decode(spelt) == " Image Denoising"
+    assert spelt == tuple(tokenizer(": Image Denoising", add_special_tokens=False)["input_ids"][1:])
+
+
+def test_a_completion_that_is_not_allowed_cannot_be_spelt():
+    trie = grammar(TOKENIZERS["unigram"], AnyOrder(most=2))
+    for names in [("Nothing",), ("Text", "Text"), (), NAMES[:3]]:
+        with pytest.raises(ValueError, match="does not allow"):
+            trie.spelling(names)
+
+
+def test_a_tokenizer_whose_spelling_depends_on_all_that_follows_is_refused():
+    def encode(text):
+        # A token for every character, all of which change with the length of the text.
+        ids = [1000 * len(text) + position for position in range(len(text))]
+        return ids, [(position, position + 1) for position in range(len(text))]
+
+    with pytest.raises(UnspellableError, match="depends on all that follows"):
+        list(walks(Grammar(constraint=AnyOrder(most=3), speller=Speller(encode), end=END)))

@@ -1,0 +1,322 @@
+"""Each stage alone: assessment, binding, solutions, resources, response; offline, and with answers given by hand."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluator.planners.strategies.controlllm import assessment, resources, responding, solutions
+from evaluator.planners.strategies.controlllm.asking import read_score
+from evaluator.planners.strategies.controlllm.binding import bind, solution_json
+from evaluator.planners.strategies.controlllm.search import exhaustive, search, tools_in_domains
+from evaluator.planners.strategies.controlllm.solutions import Ranked, keep, rank_by_answers, score_offline
+from evaluator.planners.strategies.controlllm.subtasks import Resource, TypedSubtask
+from evaluator.planners.strategies.controlllm.words import Lexicon, content_words, stem
+from evaluator.plans import PlanContext, check_plan, read_plan
+from evaluator.tools.controlllm import CONTROLLLM
+from tests.evaluator.planners.strategies.controlllm.tog_factories import ALL, said, subtask, tools
+
+LEXICON = Lexicon(ALL)
+SCORES = dict.fromkeys(CONTROLLLM.tools, 3.0)
+
+
+# --- words --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("boxes", "box"),
+        ("masked", "mask"),
+        ("cropping", "crop"),
+        ("segmentation", "segment"),
+        ("generate", "generation"),
+        ("classification", "classify"),
+        ("removing", "remove"),
+        ("categories", "category"),
+        ("descriptions", "describe"),
+    ],
+)
+def test_forms_of_a_word_have_one_stem(one, other):
+    assert stem(one) == stem(other)
+
+
+def test_finding_is_not_a_place():
+    assert stem("locate") != stem("location")
+
+
+def test_files_placeholders_and_function_words_say_nothing():
+    assert content_words("Please find the dog in a/dog_house.png and <GENERATED>-0") == content_words("find dog")
+
+
+def test_synonyms_fall_together():
+    assert content_words("erase the picture") == content_words("remove the photo")
+
+
+def test_a_text_names_a_tool_by_identifier_or_by_adjacent_words():
+    detection, mask_image = tools("object_detection", "mask_image")
+    assert LEXICON.names(text="Use `object_detection` here.", tool=detection)
+    assert LEXICON.names(text="Use object detection to find the dogs", tool=detection)
+    assert not LEXICON.names(text="Detect the big object", tool=detection)
+    # The end of one identifier and the beginning of the next are no name of a third tool.
+    assert not LEXICON.names(text="`select_mask`, `image_inpainting`", tool=mask_image)
+
+
+# --- assessment ---------------------------------------------------------------------------------------------------
+
+
+def test_offline_scores_follow_the_papers_criteria():
+    wanted = subtask(
+        "Use `object_detection` and keep what boxes hold the dog.", returns="bbox", image="a.png", text="dog"
+    )
+    scores = assessment.assess_offline(subtask=wanted, tools=ALL, lexicon=LEXICON)
+    assert scores["object_detection"] == 5.0
+    assert 4 <= scores["select_bbox"] < 5
+    assert 3 <= scores["highlight_object_on_image"] < 4
+    assert 2 <= scores["image_captioning"] < 3
+    assert 1 <= scores["dub_video"] < 2
+    assert all(1 <= score <= 5 for score in scores.values())
+
+
+def test_a_tool_is_asked_for_with_its_signature_and_the_task():
+    wanted = subtask("Find the dog.", image="a.png", text="dog")
+    (call,) = assessment.assessment_calls(subtask=wanted, tools=tools("visual_grounding"))
+    question = call.messages[-1].content
+    assert "Find the dog." in question
+    assert "visual_grounding: Box the thing" in question
+    assert "query: text" in question
+    assert "returns mask" in question
+
+
+@pytest.mark.parametrize(
+    ("answer", "score"),
+    [
+        ('<Solution>{"thought": "yes", "score": 4}</Solution>', 4.0),
+        ('<Solution>{"Thought": "yes", "Score": "5"}</Solution>', 5.0),
+        ('I think so. {"thought": "maybe", "score": 2} Done.', 2.0),
+        ("<Solution>{'thought': 'python', 'score': 1}</Solution>", 1.0),
+        ("no idea", assessment.UNREADABLE),
+        ('{"thought": "too much", "score": 6}', assessment.UNREADABLE),
+        ('{"score": 3.5}', assessment.UNREADABLE),
+        ('{"score": true}', assessment.UNREADABLE),
+        ("[1]", assessment.UNREADABLE),
+        ("", assessment.UNREADABLE),
+    ],
+)
+def test_scores_are_read_and_what_is_none_counts_as_neutral(answer, score):
+    read = assessment.read_assessments(tools=tools("visual_grounding"), answers=[said(answer)])["visual_grounding"]
+    assert read.score == score
+    assert bool(read.problem) == (score == assessment.UNREADABLE)
+
+
+def test_a_reason_is_kept():
+    assert read_score(said('{"thought": "it boxes", "score": 4}'), instead=1.0).thought == "it boxes"
+
+
+# --- binding ------------------------------------------------------------------------------------------------------
+
+
+def test_an_argument_that_only_one_resource_fits_is_bound_and_the_others_are_left_open():
+    wanted = subtask("Highlight the dog.", returns="image", image="a.png", text="dog")
+    path = tools("object_detection", "select_bbox", "highlight_object_on_image")
+    detect, select, draw = bind(path=path, subtask=wanted)
+    assert detect.inputs == {"image": "a.png"}
+    assert select.inputs == {"bbox_list": "<TOOL-GENERATED>-object_detection-bbox-0", "condition": "dog"}
+    assert draw.inputs == {"image": "a.png", "bbox": None}
+    assert draw.outputs == {"result": "<GENERATED>-0"}
+    assert draw.open_inputs == ("bbox",)
+
+
+def test_results_of_two_subtasks_never_share_a_name():
+    path = tools("object_detection", "select_bbox")
+    outputs = [
+        action.outputs["object"]
+        for number in (0, 1)
+        for action in bind(path=path, subtask=subtask("x", returns="bbox", number=number, image="a.png", text="d"))[:1]
+    ]
+    assert len(set(outputs)) == 2
+
+
+def test_open_arguments_are_left_out_of_what_is_handed_on():
+    wanted = subtask("Highlight.", returns="image", image="a.png", text="dog")
+    path = tools("object_detection", "select_bbox", "highlight_object_on_image")
+    assert [one["name"] for one in solution_json(bind(path=path, subtask=wanted))[2]["args"]] == ["image"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    domains=st.lists(st.sampled_from(sorted({tool.domain for tool in ALL})), min_size=1, max_size=2),
+    args=st.lists(st.sampled_from(sorted({kind for tool in ALL for kind in tool.input_types})), min_size=1, max_size=4),
+    returns=st.sampled_from(sorted({kind for tool in ALL for kind in tool.output_types})),
+)
+def test_every_solution_that_is_bound_and_filled_is_a_valid_plan(domains, args, returns):
+    given_names = {f"r{index}": kind for index, kind in enumerate(args)}
+    wanted = TypedSubtask(
+        id=0,
+        description="Do it.",
+        domains=tuple(domains),
+        args=tuple(Resource(type=kind, value=f"${name}") for name, kind in given_names.items()),
+        returns=(Resource(type=returns, value="<GENERATED>-0"),),
+    )
+    inside = tools_in_domains(tools=ALL, domains=domains)
+    found = search(tools=inside, args=args, returns=[returns], choose=exhaustive, scores=SCORES, most=4)
+    context = PlanContext(catalogue=CONTROLLLM, resources=given_names, expects=None)
+    for path in found.paths[:50]:
+        filled = resources.fill(subtask=wanted, solution=bind(path=path, subtask=wanted))
+        parsed = read_plan(value=[solution_json(filled.solution)], context=context)
+        assert check_plan(plan=parsed.plan, context=context) == ()
+        assert parsed.tolerated == ()
+        assert parsed.plan.answers == ("<GENERATED>-0",)
+
+
+# --- solutions ----------------------------------------------------------------------------------------------------
+
+
+def test_the_solution_that_says_all_of_the_description_comes_first():
+    wanted = subtask("Detect the objects, select boxes of the dog and crop the picture to these.", returns="image")
+    paths = [
+        tools("object_detection", "image_cropping"),
+        tools("object_detection", "select_bbox", "image_cropping"),
+        tools("object_detection", "select_bbox", "highlight_object_on_image"),
+        tools("object_detection", "select_bbox", "image_cropping", "image_to_image"),
+    ]
+    ranked = score_offline(subtask=wanted, paths=paths, scores=SCORES, lexicon=LEXICON)
+    assert [tool.name for tool in ranked[0].path] == ["object_detection", "select_bbox", "image_cropping"]
+    assert all(1 <= one.score <= 5 for one in ranked)
+    assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
+
+
+def test_of_equally_good_solutions_the_shorter_comes_first():
+    wanted = subtask("Nothing that any tool speaks about", returns="text")
+    paths = [tools("image_captioning", "summarization"), tools("image_captioning")]
+    ranked = score_offline(subtask=wanted, paths=paths, scores=dict.fromkeys(CONTROLLLM.tools, 1.0), lexicon=LEXICON)
+    assert [len(one.path) for one in ranked] == [1, 2]
+
+
+def test_a_solution_is_described_by_its_tools_in_order():
+    text = solutions.describe(tools("object_detection", "count_objects"))
+    assert text.splitlines() == [
+        "1. object_detection: Find all objects in an image and box them. Takes image: image. Gives object: bbox.",
+        "2. count_objects: Count the boxes of a list. Takes bbox_list: bbox. Gives length: text.",
+    ]
+
+
+def test_answers_rank_solutions_and_an_unreadable_one_comes_last():
+    given = [Ranked(path=tools(name), score=4.0) for name in ("image_captioning", "summarization", "title_generation")]
+    answers = [said('{"score": 2}'), said("?"), said('{"score": 5}')]
+    ranked = rank_by_answers(solutions=given, answers=answers)
+    assert [one.path[0].name for one in ranked] == ["title_generation", "image_captioning", "summarization"]
+    assert ranked[-1].thought.startswith("not JSON")
+
+
+def test_the_best_solution_is_kept_whatever_its_score_and_alternatives_need_three():
+    def ranked(*scores):
+        return [Ranked(path=tools("image_captioning"), score=score) for score in scores]
+
+    assert [one.score for one in keep(ranked(2, 1))] == [2]
+    assert [one.score for one in keep(ranked(5, 3, 2.9))] == [5, 3]
+    assert [one.score for one in keep(ranked(5, 5, 4, 4, 3, 3, 3))] == [5, 5, 4, 4, 3]
+    assert keep([]) == ()
+
+
+# --- resources ----------------------------------------------------------------------------------------------------
+
+HIGHLIGHT = ("object_detection", "select_bbox", "highlight_object_on_image")
+
+
+def _solution(**args):
+    wanted = subtask("Highlight the dog.", returns="image", **(args or {"image": "a.png", "text": "dog"}))
+    return wanted, bind(path=tools(*HIGHLIGHT), subtask=wanted)
+
+
+def test_offline_the_latest_result_that_nobody_takes_fills_an_open_argument():
+    wanted, solution = _solution()
+    filled = resources.fill(subtask=wanted, solution=solution).solution
+    assert filled[2].inputs["bbox"] == "<TOOL-GENERATED>-select_bbox-bbox-0"
+    assert all(not action.open_inputs for action in filled)
+
+
+def test_what_was_bound_is_never_changed():
+    wanted, solution = _solution()
+    answer = said('<Solution>{"bbox": "<TOOL-GENERATED>-object_detection-bbox-0", "image": "b.png"}</Solution>')
+    filled = resources.fill(subtask=wanted, solution=solution, answers=[answer]).solution
+    assert filled[2].inputs == {"image": "a.png", "bbox": "<TOOL-GENERATED>-object_detection-bbox-0"}
+    assert filled[:2] == solution[:2]
+
+
+def test_only_actions_with_open_arguments_are_asked_about():
+    wanted, solution = _solution()
+    (call,) = resources.filling_calls(request="Highlight the dog in a.png", subtask=wanted, solution=solution)
+    question = call.messages[-1].content
+    assert "Missing inputs: bbox (bbox)" in question
+    assert "- bbox: <TOOL-GENERATED>-select_bbox-bbox-0" in question
+    assert "Known inputs: image = a.png" in question
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"bbox": "<TOOL-GENERATED>-visual_grounding-bbox-7"}',
+        '{"bbox": "a.png"}',
+        '{"bbox": "somewhere"}',
+        '{"bbox": 3}',
+        "no JSON at all",
+        "{}",
+        '[{"image": "a.png"}]',
+    ],
+)
+def test_a_resource_that_is_not_there_is_refused_and_filled_offline(answer):
+    wanted, solution = _solution()
+    filled = resources.fill(subtask=wanted, solution=solution, answers=[said(answer)])
+    assert filled.solution[2].inputs["bbox"] == "<TOOL-GENERATED>-select_bbox-bbox-0"
+    assert filled.notes
+
+
+def test_a_list_of_objects_as_the_paper_writes_it_is_read():
+    wanted, solution = _solution()
+    answer = said('<Solution>[{"bbox": "<TOOL-GENERATED>-object_detection-bbox-0"}]</Solution>')
+    filled = resources.fill(subtask=wanted, solution=solution, answers=[answer]).solution
+    assert filled[2].inputs["bbox"] == "<TOOL-GENERATED>-object_detection-bbox-0"
+
+
+def _two_texts():
+    wanted = subtask("Answer.", domains=("visual-question-answering",), returns="text", image="a.png")
+    path = tools("image_captioning", "image_question_answering")
+    caption = bind(path=path[:1], subtask=wanted)[0]
+    asked = bind(path=path[1:], subtask=wanted)[0]
+    return wanted, (caption, asked)
+
+
+def test_a_text_may_be_written_but_a_reference_may_not_be_invented():
+    wanted, solution = _two_texts()
+    written = resources.fill(subtask=wanted, solution=solution, answers=[said('{"text": "What colour is it?"}')])
+    invented = resources.fill(subtask=wanted, solution=solution, answers=[said('{"text": "<GENERATED>-9"}')])
+    assert written.solution[1].inputs["text"] == "What colour is it?"
+    assert invented.solution[1].inputs["text"] == "<GENERATED>-0"
+
+
+def test_given_resources_that_nobody_takes_come_before_old_results():
+    given = subtask("x", returns="text", image="a.png", text="first").args
+    chosen = resources.nearest(kind=given[1].type, there=given, given=given, taken=set())
+    assert chosen == "first"
+    assert resources.nearest(kind=given[1].type, there=given[:1], given=given[:1], taken=set()) is None
+
+
+# --- response -----------------------------------------------------------------------------------------------------
+
+
+def test_the_offline_response_lists_calls_and_results():
+    text = responding.respond_offline(calls=["image_captioning(image=a.png)"], results={"<GENERATED>-0": "a dog"})
+    assert text == "I called 1 tools: image_captioning(image=a.png). The results: <GENERATED>-0 is a dog."
+
+
+def test_without_results_the_response_says_so():
+    assert "could not" in responding.respond_offline(calls=[], results={})
+
+
+def test_the_model_is_told_request_calls_and_results():
+    call = responding.response_call(request="What is it?", calls=["a()"], results={"<GENERATED>-0": ["x", 1]})
+    question = call.messages[-1].content
+    assert "What is it?" in question
+    assert "- a()" in question
+    assert '<GENERATED>-0 is ["x",1]' in question
+    assert responding.read_response(said("  A dog. ")) == "A dog."

@@ -1,0 +1,232 @@
+"""ControlLLM from request to plan: offline, and with a language model whose answers are given by hand."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from evaluator.planners.language_models.protocol import Ability, Failure, FailureKind, LanguageModelError
+from evaluator.planners.strategies.controlllm import (
+    STRATEGIES,
+    AdaptiveControlLLM,
+    BeamControlLLM,
+    ExhaustiveControlLLM,
+    GreedyControlLLM,
+)
+from evaluator.planners.strategies.controlllm.planning import MOST_PLANS, plan_offline, plans_of
+from evaluator.planners.strategies.controlllm.search import exhaustive
+from evaluator.plans import PlanContext, check_plan, read_plan
+from evaluator.tools.controlllm import CONTROLLLM
+from evaluator.tools.types import ResourceType
+from tests.evaluator.planners.strategies.controlllm.tog_factories import TOOLBOX, converse, request, subtask
+
+REQUEST = request("Highlight the otter in river.png.", river_png="image")
+DECOMPOSITION = json.dumps(
+    [
+        {
+            "description": "Detect all objects, select the boxes of the otter, draw them.",
+            "task": ["image-perception", "image-editing"],
+            "id": 0,
+            "dep": [-1],
+            "args": [{"type": "image", "value": "river.png"}, {"type": "text", "value": "otter"}],
+            "returns": [{"type": "image", "value": "<GENERATED>-0"}],
+        }
+    ]
+)
+
+
+def parsed(plan, **files):
+    context = PlanContext(
+        catalogue=CONTROLLLM, resources={name: ResourceType(kind) for name, kind in files.items()}, expects=None
+    )
+    found = read_plan(value=plan, context=context)
+    assert check_plan(plan=found.plan, context=context) == ()
+    return found
+
+
+class Model:
+    """Answers each stage as a person would, and remembers what it was asked."""
+
+    def __init__(self, **answers):
+        self.asked = []
+        self.answers = {
+            "Split a request": f"<Solution>{DECOMPOSITION}</Solution>",
+            "You decide whether a tool": '{"thought": "t", "score": 3}',
+            "You judge whether a solution": '{"thought": "s", "score": 3}',
+            "You complete the inputs": "{}",
+            "Tools were called": "Here is your otter.",
+        } | answers
+
+    def __call__(self, call):
+        stage = next(stage for stage in self.answers if call.messages[0].content.startswith(stage))
+        self.asked.append(stage)
+        answer = self.answers[stage]
+        return answer(call) if callable(answer) else answer
+
+
+def test_four_strategies_with_distinct_names_for_the_suites_that_judge_plans():
+    assert [one.name for one in STRATEGIES] == [
+        "controlllm/greedy",
+        "controlllm/beam",
+        "controlllm/adaptive",
+        "controlllm/exhaustive",
+    ]
+    assert all(one.suites == ("tool100", "tool2k", "toolmini") and one.description for one in STRATEGIES)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_without_a_model_nothing_is_asked_and_a_plan_comes(strategy):
+    draft, rounds = converse(strategy().converse(REQUEST), lambda call: pytest.fail("no model"))
+    assert strategy().needs == frozenset()
+    assert rounds == []
+    assert parsed(draft.plan, **{"river.png": "image"}).plan.steps
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_with_a_model_every_stage_asks_it(strategy):
+    model = Model()
+    draft, rounds = converse(strategy(with_model=True).converse(REQUEST), model)
+    assert strategy(with_model=True).needs == {Ability.GENERATE}
+    stages = list(dict.fromkeys(model.asked))
+    assert stages[0] == "Split a request"
+    assert ("You decide whether a tool" in stages) == (strategy is not ExhaustiveControlLLM)
+    assert len(rounds) <= 4
+    assert draft.notes["decomposition"]["by"] == "language model"
+
+
+def test_the_models_scores_decide_what_is_searched_and_what_comes_first():
+    wanted = ("visual_grounding", "highlight_object_on_image")
+
+    def tool_score(call):
+        tool = call.messages[-1].content.split("Tool: ")[1].split(":")[0]
+        return json.dumps({"thought": tool, "score": 5 if tool in wanted else 1})
+
+    model = Model(**{"You decide whether a tool": tool_score})
+    draft, _ = converse(AdaptiveControlLLM(with_model=True).converse(REQUEST), model)
+    assert parsed(draft.plan, **{"river.png": "image"}).plan.tools() == wanted
+    assert draft.alternatives == ()
+
+
+def test_the_solution_expert_ranks_and_alternatives_follow():
+    def solution_score(call):
+        solution = call.messages[-1].content.split("Solution:\n")[1]
+        return json.dumps({"thought": "x", "score": 5 if "image_cropping" in solution else 3})
+
+    model = Model(**{"You judge whether a solution": solution_score})
+    draft, _ = converse(ExhaustiveControlLLM(with_model=True).converse(REQUEST), model)
+    plans = [parsed(plan, **{"river.png": "image"}).plan.tools() for plan in (draft.plan, *draft.alternatives)]
+    assert "image_cropping" in plans[0]
+    assert 2 <= len(plans) <= MOST_PLANS
+    assert len(set(plans)) == len(plans)
+
+
+def test_the_resource_expert_fills_what_the_search_left_open():
+    model = Model(**{"You complete the inputs": '{"bbox": "<TOOL-GENERATED>-object_detection-bbox-0"}'})
+    draft, _ = converse(ExhaustiveControlLLM(with_model=True).converse(REQUEST), model)
+    plan = parsed(draft.plan, **{"river.png": "image"}).plan
+    draw = next(step for step in plan.steps if step.tool == "highlight_object_on_image")
+    assert draw.inputs["bbox"] == "<TOOL-GENERATED>-object_detection-bbox-0"
+
+
+def test_calls_of_all_subtasks_go_together():
+    (one,) = json.loads(DECOMPOSITION)
+    two = [one, one | {"id": 1, "returns": [{"type": "image", "value": "<GENERATED>-1"}]}]
+    model = Model(**{"Split a request": json.dumps(two)})
+    _, rounds = converse(BeamControlLLM(with_model=True).converse(REQUEST), model)
+    _, single = converse(BeamControlLLM(with_model=True).converse(REQUEST), Model())
+    assert len(rounds[1]) == 2 * len(single[1])
+    assert len(rounds) == len(single)
+
+
+def test_a_decomposition_that_nobody_can_read_is_handed_on_as_it_is():
+    model = Model(**{"Split a request": "I would rather not."})
+    draft, rounds = converse(AdaptiveControlLLM(with_model=True).converse(REQUEST), model)
+    assert draft.plan == "I would rather not."
+    assert len(rounds) == 3
+    assert draft.notes["decomposition"]["problems"]
+
+
+def test_a_model_that_fails_ends_the_conversation_with_its_failure():
+    conversation = GreedyControlLLM(with_model=True).converse(REQUEST)
+    next(conversation)
+    with pytest.raises(LanguageModelError):
+        conversation.throw(LanguageModelError(Failure(kind=FailureKind.UNAVAILABLE, message="It is down.")))
+
+
+def test_a_subtask_without_a_solution_does_not_stop_the_others():
+    subtasks = [
+        subtask("Make a web page.", returns="html", number=0, image="a.png"),
+        subtask("Describe it.", returns="text", number=1, image="a.png"),
+    ]
+    planned = plan_offline(subtasks=subtasks, toolbox=TOOLBOX, choose=exhaustive)
+    assert planned[0].candidates == ()
+    (first, *_) = plans_of(planned)
+    assert parsed(first, **{"a.png": "image"}).plan.answers == ("<GENERATED>-1",)
+
+
+def test_plans_come_in_the_order_of_what_they_lose():
+    subtasks = [
+        subtask("Detect the objects and count the boxes.", returns="text", number=number, image="a.png")
+        for number in (0, 1)
+    ]
+    planned = plan_offline(subtasks=subtasks, toolbox=TOOLBOX, choose=exhaustive)
+    plans = plans_of(planned)
+    scores = {
+        json.dumps([[action["tool_name"] for action in part] for part in plan]): sum(
+            next(one.score for one in own.candidates if list(one.path) == [action["tool_name"] for action in part])
+            for own, part in zip(planned, plan, strict=True)
+        )
+        for plan in plans
+    }
+    assert len(plans) == MOST_PLANS
+    assert list(scores.values()) == sorted(scores.values(), reverse=True)
+
+
+def test_without_any_subtask_the_plan_is_empty():
+    assert plans_of(()) == [[]]
+
+
+def test_notes_say_how_the_plan_came_about():
+    draft, _ = converse(AdaptiveControlLLM().converse(REQUEST), lambda call: "")
+    assert draft.notes["decomposition"]["by"] == "rules"
+    (search,) = draft.notes["search"]
+    assert search["tool_scores"]
+    assert search["candidates"][0]["tools"]
+    assert search["solutions_found"] >= 1
+    json.dumps(draft.notes)
+
+
+def test_notes_name_the_assessments_that_could_not_be_read():
+    def tool_score(call):
+        return "?" if "Tool: segment_anything" in call.messages[-1].content else '{"score": 4}'
+
+    model = Model(**{"You decide whether a tool": tool_score})
+    draft, _ = converse(AdaptiveControlLLM(with_model=True).converse(REQUEST), model)
+    (search,) = draft.notes["search"]
+    (unread,) = search["unread_assessments"]
+    assert unread.startswith("segment_anything: not JSON")
+    assert search["tool_scores"]["segment_anything"] == 3
+    assert search["tool_scores"]["object_detection"] == 4
+
+
+HISTORY = [{"results": {"<GENERATED>-0": "otter.png"}}]
+
+
+def test_results_in_the_history_are_responded_to():
+    told = request("Highlight the otter in river.png.", history=HISTORY, river_png="image")
+    offline, _ = converse(AdaptiveControlLLM().converse(told), lambda call: "")
+    assert "<GENERATED>-0 is otter.png" in offline.notes["response"]
+    asked, _ = converse(AdaptiveControlLLM(with_model=True).converse(told), Model())
+    assert asked.notes["response"] == "Here is your otter."
+
+
+def test_only_offered_tools_are_called():
+    few = REQUEST.model_copy(update={"tools": [tool for tool in REQUEST.tools if tool.name == "image_captioning"]})
+    draft, _ = converse(ExhaustiveControlLLM().converse(few), lambda call: "")
+    assert set(parsed(draft.plan, **{"river.png": "image"}).plan.tools()) <= {"image_captioning"}
+
+
+def test_importing_the_strategies_loads_no_torch():
+    code = "import sys, evaluator.planners.strategies.controlllm; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,61 @@
+"""Holding a conversation by hand: requests of real suites, and answers that the test gives."""
+
+from collections.abc import Sequence
+
+from evaluator.planners.language_models.protocol import Call, Completion
+from evaluator.planners.protocol import PlannerRequest, request_for
+from evaluator.planners.strategies.protocol import Draft, Strategy
+from evaluator.plans import ParsedPlan, PlanContext, Problem, check_plan, read_plan
+from evaluator.suites import suite_of
+
+NOISY_QUESTION = ("openagi", "150")
+"""Given low-resolutioned noisy blurry image and clozed English query, ... answer the question in German"""
+REMOVE_KEYBOARD = ("toolmini", "image_editing/5")
+"""Remove the keyboard from station_000.png, please."""
+
+
+def request_of(suite: str, key: str) -> PlannerRequest:
+    """The request of a task that offers all tools."""
+    found = suite_of(suite)
+    return request_for(suite=found, task=found.task(key), context=_context(suite, key))
+
+
+def held(strategy: Strategy, request: PlannerRequest, answers: Sequence[str]) -> tuple[Draft, list[Call]]:
+    """The draft of a conversation in which the texts are answered one after the other, and the calls it made.
+
+    Asserts that it ends with the last answer, and not before.
+    """
+    conversation = strategy.converse(request)
+    calls = list(next(conversation))
+    for position, answer in enumerate(answers):
+        try:
+            calls += conversation.send([Completion(text=answer)])
+        except StopIteration as end:
+            assert position == len(answers) - 1, f"it ended after answer {position + 1}"
+            return end.value, calls
+    raise AssertionError("it wants more answers")
+
+
+def read(draft: Draft, suite: str, key: str) -> tuple[ParsedPlan, tuple[Problem, ...]]:
+    """The plan of a draft as the evaluation reads it, with its problems."""
+    context = _context(suite, key)
+    parsed = read_plan(value=draft.plan, context=context)
+    return parsed, check_plan(plan=parsed.plan, context=context)
+
+
+def is_solved(draft: Draft, key: str) -> bool:
+    """Whether a plan solves a task of `toolmini`, as the suite judges."""
+    from evaluator.planning_evaluation import judge
+
+    suite = suite_of("toolmini")
+    return judge(suite=suite, task=suite.task(key), value=draft.plan).judgement.SE == 1
+
+
+def prompt_of(call: Call) -> str:
+    """Everything that a call shows the language model."""
+    return "\n".join(message.content for message in call.messages)
+
+
+def _context(suite: str, key: str) -> PlanContext:
+    found = suite_of(suite)
+    return found.context(task=found.task(key), offered=frozenset(found.catalogue.tools))

@@ -1,0 +1,191 @@
+"""What a constraint allows is exactly what can be wired to a plan of the right type, and there are no dead ends."""
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluator.planners.language_models.protocol import Following
+from evaluator.planners.strategies.openagi.constrained import sequence_constraint
+from evaluator.planners.strategies.openagi.constraint import MAX_NAMES, NameConstraint, State, Wiring, resources
+from evaluator.planners.strategies.openagi.plan_building import comma_text
+from evaluator.planners.strategies.prompting import context_of
+from evaluator.plans import PlanContext, check_plan, parse_comma
+from evaluator.tools.types import Catalogue, ResourceType, Tool
+from tests.evaluator.planners.strategies.openagi.openagi_tasks import ALL, LINEAR, TASKS, context, request, task_like
+
+IMAGE, TEXT, AUDIO = ResourceType.IMAGE, ResourceType.TEXT, ResourceType.AUDIO
+KINDS = (IMAGE, TEXT, AUDIO)
+
+
+def constraint_for(task, *, offered=ALL):
+    known = context_of(request(task.key, offered=offered))
+    return sequence_constraint(context=known, wiring=Wiring(known))
+
+
+def after(task, *names):
+    return constraint_for(task).following(names)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    task=st.sampled_from(TASKS),
+    missing=st.one_of(st.just(frozenset()), st.frozensets(st.sampled_from(sorted(ALL)))),
+    data=st.data(),
+)
+def test_every_sequence_that_may_end_is_a_plan_without_problems(task, missing, data):
+    offered = ALL - missing
+    constraint = constraint_for(task, offered=offered)
+    if not constraint.is_possible:
+        return
+    written = ()
+    while True:
+        following = constraint.following(written)
+        assert following.names or following.may_end
+        if following.may_end:
+            there = context(task, offered=offered)
+            plan = parse_comma(text=comma_text(written), context=there).plan
+            assert check_plan(plan=plan, context=there) == ()
+            assert len(set(written)) == len(written) <= MAX_NAMES
+        choice = data.draw(st.sampled_from([*following.names, *([None] if following.may_end else [])]))
+        if choice is None:
+            return
+        written += (choice,)
+
+
+@pytest.mark.parametrize("task", LINEAR, ids=lambda task: task.key)
+def test_every_gold_sequence_can_be_written(task):
+    constraint, names = constraint_for(task), task.gold.tools()
+    for length, name in enumerate(names):
+        assert name in constraint.following(names[:length]).names
+    assert constraint.following(names).may_end
+
+
+def test_the_first_name_takes_what_the_request_gives():
+    names = after(task_like(text="Given clozed English text, how to generate")).names
+    assert "Fill Mask" in names
+    assert "Image Denoising" not in names
+
+
+def test_a_name_takes_what_the_one_before_it_made():
+    task = task_like(text="Given noisy image, how to return the caption in German")
+    assert "Machine Translation" in after(task, "Image Captioning").names
+    assert "Image Denoising" not in after(task, "Image Captioning").names
+
+
+def test_a_name_does_not_turn_to_another_input():
+    task = task_like(text="Given noisy image and clozed English query, how to answer the question in English")
+    assert "Fill Mask" in after(task).names
+    assert "Fill Mask" not in after(task, "Image Denoising").names
+    assert "Fill Mask" in after(task, "Image Denoising", "Image Captioning").names
+
+
+def test_no_name_comes_twice():
+    task = task_like(text="Given noisy image, how to return the regular image")
+    assert "Image Denoising" not in after(task, "Image Denoising").names
+
+
+def test_a_sequence_ends_only_with_the_type_that_is_expected():
+    task = task_like(text="Given noisy image, how to return the caption in German")
+    assert not after(task, "Image Denoising").may_end
+    assert after(task, "Image Denoising", "Image Captioning").may_end
+    assert not after(task).may_end
+
+
+def test_a_name_from_which_the_end_cannot_be_reached_is_not_allowed():
+    task = task_like(text="Given noisy image, how to return the regular image")
+    assert "Image Captioning" in after(task).names
+    assert (
+        "Image Captioning" not in constraint_for(task, offered=ALL - {"Text to Image Generation"}).following(()).names
+    )
+
+
+def test_the_last_name_of_the_longest_sequence_leads_to_the_end():
+    task = task_like(text="Given noisy image, how to return the caption in German")
+    constraint = constraint_for(task)
+    constraint.longest = 2
+    assert "Machine Translation" not in constraint.following(("Image Denoising",)).names
+    assert "Image Captioning" in constraint.following(("Image Denoising",)).names
+    assert constraint.following(("Image Denoising", "Image Captioning")) == Following(names=(), may_end=True)
+
+
+def test_a_model_of_several_inputs_needs_all_of_them():
+    assert (
+        "Visual Question Answering" not in after(task_like(text="Given noisy image, how to return the regular")).names
+    )
+    both = task_like(text="Given noisy image and English query, how to answer the question in English")
+    assert "Visual Question Answering" in after(both, "Image Denoising").names
+
+
+def test_where_no_sequence_leads_to_an_answer_nothing_may_be_written():
+    constraint = constraint_for(
+        task_like(text="Given noisy image, how to return the caption in German"), offered=frozenset({"Colorization"})
+    )
+    assert not constraint.is_possible
+    assert constraint.following(()) == Following(names=(), may_end=False)
+
+
+def test_names_that_break_the_constraint_are_refused_by_name():
+    with pytest.raises(ValueError, match="'Fill Mask' cannot follow Image Denoising"):
+        after(task_like(text="Given noisy image, how to return the regular"), "Image Denoising", "Fill Mask")
+
+
+SIGNATURES = st.tuples(
+    st.lists(st.sampled_from(KINDS), min_size=1, max_size=2), st.lists(st.sampled_from(KINDS), min_size=1, max_size=1)
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    signatures=st.lists(SIGNATURES, min_size=1, max_size=5),
+    given_kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=2),
+    expects=st.sampled_from((*KINDS, None)),
+    longest=st.integers(1, 4),
+    least=st.integers(1, 2),
+)
+def test_exactly_the_beginnings_of_valid_sequences_can_be_written(signatures, given_kinds, expects, longest, least):
+    """Against all permutations of all tools, of small catalogues with any signatures."""
+    known = made_context(signatures, given_kinds, expects)
+    constraint = NameConstraint(
+        wiring=Wiring(known),
+        start=State(frontier=resources(known), newest=None),
+        ends=None if expects is None else frozenset({expects}),
+        longest=longest,
+        least=least,
+    )
+    names = tuple(known.catalogue.tools)
+    every = [chosen for length in range(1, longest + 1) for chosen in permutations(names, length)]
+    valid = {chosen for chosen in every if is_valid(chosen, known=known, least=least)}
+    beginnings = {chosen[:length] for chosen in valid for length in range(len(chosen) + 1)}
+    for written in beginnings or {()}:
+        following = constraint.following(written)
+        assert {(*written, name) for name in following.names} == {
+            longer for longer in beginnings if len(longer) == len(written) + 1 and longer[:-1] == written
+        }
+        assert following.may_end == (written in valid)
+
+
+def made_context(signatures, given_kinds, expects):
+    tools = {
+        f"T{number}": Tool(
+            name=f"T{number}",
+            domain="",
+            description="",
+            inputs={f"in{index}": kind for index, kind in enumerate(takes)},
+            outputs={f"out{index}": kind for index, kind in enumerate(makes)},
+        )
+        for number, (takes, makes) in enumerate(signatures)
+    }
+    given_resources = {f"r{index}": kind for index, kind in enumerate(given_kinds)}
+    return PlanContext(catalogue=Catalogue(name="made", tools=tools), resources=given_resources, expects=expects)
+
+
+def is_valid(names, *, known, least):
+    """By the parser and the checks of plans, and that each step takes something of the one before it."""
+    plan = parse_comma(text=comma_text(names), context=known).plan
+    chained = all(
+        set(one.outputs.values()) & set(two.inputs.values())
+        for one, two in zip(plan.steps, plan.steps[1:], strict=False)
+    )
+    return chained and len(plan.steps[0].inputs) >= least and not check_plan(plan=plan, context=known)

@@ -1,0 +1,233 @@
+"""Zero-shot and few-shot: what is asked, and what becomes of the answer."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from evaluator.asking import ask_all
+from evaluator.planners.driving import StrategyPlanner
+from evaluator.planners.language_models.protocol import Completion
+from evaluator.planners.language_models.scripted import ScriptedModel
+from evaluator.planners.strategies.openagi import BareZeroShot, FewShot, ZeroShot
+from evaluator.planners.strategies.openagi.choosing import SettingError
+from evaluator.planners.strategies.openagi.demonstrations import (
+    OWN,
+    Demonstration,
+    DemonstrationsError,
+    digest_of,
+    read_demonstrations,
+)
+from evaluator.planners.strategies.openagi.embedding import EmbeddingError
+from evaluator.planners.strategies.openagi.mapping import map_text
+from evaluator.planners.strategies.openagi.similarity import LexicalSimilarity
+from evaluator.planners.strategies.protocol import Draft
+from evaluator.records import Outcome, Reason
+from tests.evaluator.planners.strategies.openagi.openagi_tasks import (
+    SUITE,
+    TASKS,
+    context,
+    is_gold,
+    read,
+    request,
+    task_like,
+)
+from tests.fakes.constrained_model import held
+
+FREE = (ZeroShot, BareZeroShot, FewShot)
+CLOZED_TWICE = task_like(
+    text="Given clozed English document and clozed English query, how to answer the question in English"
+)
+
+
+def said(strategy, task, text):
+    """The draft if the model says this, and the one call that it was asked."""
+    asked = []
+
+    def answer(calls):
+        asked.extend(calls)
+        return [Completion(text=text)]
+
+    draft = held(strategy=strategy, request=request(task.key), answer=answer)
+    (call,) = asked
+    return draft, call
+
+
+def steps(*lines):
+    return "\n".join(f"Step {number}: {line}" for number, line in enumerate(lines, start=1))
+
+
+@pytest.mark.parametrize("strategy", FREE)
+def test_steps_in_ones_own_words_become_a_plan(strategy):
+    task = task_like(text="Given noisy image, how to return the caption in German")
+    text = steps("Remove the noise from the picture.", "Describe it in a sentence.", "Translate that into German.")
+    draft, _ = said(strategy(), task, text)
+    plan, problems = read(draft, task)
+    assert problems == ()
+    assert is_gold(plan, task)
+    assert [line["mapper"] for line in draft.notes["lines"]] == ["lexical"] * 3
+    assert draft.notes["completion"] == text
+    assert draft.notes["prompt"] == f"{strategy.name}/1"
+
+
+@pytest.mark.parametrize("strategy", FREE)
+@pytest.mark.parametrize("task", TASKS[::11], ids=lambda task: task.key)
+def test_gold_plans_can_be_said_in_steps(strategy, task):
+    draft, _ = said(strategy(), task, steps(*lines_for(task.gold)))
+    plan, problems = read(draft, task)
+    assert problems == ()
+    assert is_gold(plan, task)
+
+
+def lines_for(plan):
+    """A line for each step, with the input where it is a resource."""
+    return [
+        f"{step.tool} on the {taken[0][1:]}"
+        if (taken := list(step.inputs.values())) and len(taken) == 1 and taken[0].startswith("$")
+        else step.tool
+        for step in plan.steps
+    ]
+
+
+def test_unmapped_lines_are_shown_and_call_nothing():
+    task = task_like(text="Given noisy image, how to return the regular image")
+    draft, _ = said(ZeroShot(), task, steps("Ask a friend for help.", "Denoise the image."))
+    plan, _ = read(draft, task)
+    assert plan.tools() == ("Image Denoising",)
+    first, second = draft.notes["lines"]
+    assert (first["line"], first["mapped"]) == ("Ask a friend for help", False)
+    assert (second["best"], second["mapped"]) == ("Image Denoising", True)
+    assert draft.notes["threshold"] == LexicalSimilarity().threshold
+
+
+@pytest.mark.parametrize("nonsense", ["", "?!", "Step 1: ", "The weather is nice, nice, nice.", "\n" * 500])
+@pytest.mark.parametrize("strategy", FREE)
+def test_nonsense_is_no_plan_and_no_crash(strategy, nonsense):
+    draft, _ = said(strategy(), TASKS[0], nonsense)
+    assert draft.plan == nonsense
+    assert draft.unreadable == "no line of it could be mapped to a tool"
+
+
+def test_nonsense_costs_its_own_task_only():
+    task, other = TASKS[:2]
+    model = ScriptedModel(
+        lambda call: steps(*lines_for(task.gold)) if task.text in call.messages[-1].content else "Hm."
+    )
+    records = {
+        found.key: (record, reply)
+        for found, record, reply in ask_all(
+            planner=StrategyPlanner(strategy=FewShot(), model=model), suite=SUITE, tasks=(task, other), context=context
+        )
+    }
+    assert is_gold(read(Draft(plan=records[task.key][1].plan), task)[0], task)
+    record, reply = records[other.key]
+    assert (record.outcome, record.reason, reply) == (Outcome.PLANNER_FAULT, Reason.UNPARSABLE_PLAN, None)
+    assert record.planner_notes["lines"] == [
+        {"line": "Hm", "best": None, "similarity": 0.0, "mapper": "lexical", "mapped": False}
+    ]
+
+
+def test_a_plan_whose_types_do_not_agree_is_handed_on_for_the_checks():
+    task = task_like(text="Given noisy image, how to return the regular image")
+    _, problems = read(said(ZeroShot(), task, steps("Sentiment Analysis"))[0], task)
+    assert {problem.code for problem in problems} >= {"missing_input"}
+
+
+def test_repeats_are_kept_as_in_the_paper_unless_asked_otherwise():
+    task = task_like(text="Given noisy image, how to return the regular image")
+    text = steps("Image Deblurring", "Image Deblurring")
+    assert len(read(said(ZeroShot(), task, text)[0], task)[0].steps) == 2
+    assert len(read(said(ZeroShot(drops_repeats=True), task, text)[0], task)[0].steps) == 1
+
+
+def test_zero_shot_names_the_tools_and_the_bare_one_does_not():
+    _, call = said(ZeroShot(), TASKS[0], "")
+    _, bare = said(BareZeroShot(), TASKS[0], "")
+    assert all(tool.name in call.messages[0].content for tool in request("0").tools)
+    assert not any(tool.name in bare.messages[0].content for tool in request("0").tools)
+    assert TASKS[0].text in call.messages[0].content
+    assert TASKS[0].text in bare.messages[0].content
+
+
+def test_few_shot_shows_the_demonstrations_before_the_request():
+    draft, call = said(FewShot(), TASKS[0], "")
+    prompt = call.messages[0].content
+    places = [prompt.index(shown.request) for shown in OWN]
+    assert places == sorted(places)
+    assert prompt.endswith(f"Request: {TASKS[0].text}\nPlan:")
+    assert draft.notes["demonstrations"] == {"number": len(OWN), "digest": digest_of(OWN)}
+    assert "\nRequest:" in call.stop
+
+
+def test_no_demonstration_is_a_request_of_the_suite():
+    texts = {task.text.casefold().rstrip("?") for task in TASKS}
+    for shown in OWN:
+        assert shown.request.casefold().rstrip("?.") not in texts
+        assert not any(
+            phrase in shown.request for phrase in ("step by step", "clozed", "low-resolutioned", "grayscale")
+        )
+
+
+def test_every_line_of_our_demonstrations_is_mapped_by_its_name():
+    mentioned = set()
+    for shown in OWN:
+        text = steps(*shown.steps)
+        lines = map_text(text=text, request=request(CLOZED_TWICE.key), similarity=LexicalSimilarity())
+        assert [line.mapper for line in lines] == ["name"] * len(shown.steps)
+        mentioned |= {line.best for line in lines}
+    assert len(mentioned) == len(request("0").tools) - 1, "all tools but Text Generation, which no request needs"
+
+
+def test_demonstrations_can_come_from_a_file(tmp_path, monkeypatch):
+    path = tmp_path / "shown.json"
+    path.write_text(json.dumps([{"request": "Mend it.", "steps": ["Colorization"]}]))
+    monkeypatch.setenv("PLANARENA_OPENAGI_DEMONSTRATIONS", str(path))
+    draft, call = said(FewShot(), TASKS[0], "")
+    assert "Request: Mend it.\nPlan:\nStep 1: Colorization\n" in call.messages[0].content
+    assert OWN[0].request not in call.messages[0].content
+    assert draft.notes["demonstrations"]["digest"] == digest_of([Demonstration("Mend it.", ("Colorization",))])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[", "not valid JSON"),
+        ("[]", "list of one or more"),
+        ('{"request": "a"}', "list of one or more"),
+        ('[{"request": "a"}]', r'\[0\]: must be an object with "request" and "steps"'),
+        ('[{"request": " ", "steps": ["b"]}]', r'\[0\]: "request" must be a text'),
+        ('[{"request": "a", "steps": ["b"]}, {"request": "a", "steps": [1]}]', r'\[1\]: "steps" must be a list'),
+    ],
+)
+def test_a_file_without_demonstrations_is_refused_with_the_place(tmp_path, text, message):
+    path = tmp_path / "shown.json"
+    path.write_text(text)
+    with pytest.raises(DemonstrationsError, match=message):
+        read_demonstrations(path)
+
+
+def test_a_missing_file_of_demonstrations_is_named(tmp_path):
+    with pytest.raises(DemonstrationsError, match=r"none\.json: cannot be read"):
+        read_demonstrations(tmp_path / "none.json")
+
+
+def test_a_threshold_that_is_no_cosine_is_refused(monkeypatch):
+    monkeypatch.setenv("PLANARENA_EMBEDDING_MODEL", "somewhere")
+    monkeypatch.setenv("PLANARENA_EMBEDDING_THRESHOLD", "50%")
+    with pytest.raises(SettingError, match="PLANARENA_EMBEDDING_THRESHOLD must be a number from -1 to 1, not '50%'"):
+        said(ZeroShot(), TASKS[0], "")
+
+
+def test_an_embedding_model_that_cannot_be_had_is_named_and_not_tried_for_every_task(monkeypatch, tmp_path):
+    folder = tmp_path / "late"
+    monkeypatch.setenv("PLANARENA_EMBEDDING_MODEL", str(folder))
+    for _ in range(2):
+        with pytest.raises(EmbeddingError, match="neither a folder nor ORG/NAME@REVISION"):
+            said(ZeroShot(), TASKS[0], "")
+        folder.mkdir(exist_ok=True)
+
+
+def test_the_strategies_are_imported_without_torch():
+    program = "import sys, evaluator.planners.strategies.openagi; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

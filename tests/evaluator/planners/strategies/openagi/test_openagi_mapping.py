@@ -1,0 +1,187 @@
+"""Free text is read line by line; each line is mapped to a tool or shown as unmapped."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluator.planners.strategies.openagi.calibration import (
+    SENTENCES,
+    calibrated_threshold,
+    catalogue,
+    right_decisions,
+)
+from evaluator.planners.strategies.openagi.mapping import calls_of, map_text
+from evaluator.planners.strategies.openagi.plan_building import NamedCall, plan_of_calls
+from evaluator.planners.strategies.openagi.reading import MAX_LINE, MAX_LINES, step_lines
+from evaluator.planners.strategies.openagi.similarity import LexicalSimilarity
+from evaluator.planners.strategies.prompting import context_of
+from evaluator.plans import parse_comma
+from tests.evaluator.planners.strategies.openagi.openagi_tasks import TASKS, context, request, task_like
+from tests.evaluator.planners.strategies.openagi.unseen_sentences import UNSEEN
+
+CLOZED_TWICE = "Given clozed English document and clozed English query, how to answer the question in English"
+
+
+class Opinion:
+    """A measure that finds every line as similar to a tool as it is told, and to the others not at all."""
+
+    name = "opinion"
+    threshold = 0.5
+
+    def __init__(self, tool, value):
+        self._tool, self._value = tool, value
+
+    def compare(self, *, lines, tools):
+        return [[self._value if tool.name == self._tool else 0.0 for tool in tools] for _ in lines]
+
+
+def mapped(text, *, task=TASKS[0], similarity=None):
+    return map_text(text=text, request=request(task.key), similarity=similarity or LexicalSimilarity())
+
+
+def tools_of(text, **settings):
+    return [line.best if line.is_mapped else None for line in mapped(text, **settings)]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("Step 1: Image Super Resolution, Step 2: Image Denoising,", ("Image Super Resolution", "Image Denoising")),
+        ("Sure!\nStep 1: denoise\nThis helps.\n\nStep 2. caption\nDone.", ("denoise", "caption")),
+        ("**Step 1:** denoise\n### Step 2\nCaption it", ("denoise", "Caption it")),
+        ("STEP 1 - denoise\nstep 2) caption as in step 1.", ("denoise", "caption as in step 1")),
+        (
+            "Here it is:\n1. denoise\n   with care\n2) caption\n- translate\n* end",
+            ("denoise", "caption", "translate", "end"),
+        ),
+        ("**1. Denoise**\n**2.** Caption", ("Denoise", "Caption")),
+        ("Image Denoising, Image Captioning", ("Image Denoising", "Image Captioning")),
+        (
+            "Image Denoising -> Image Captioning\nMachine Translation.",
+            ("Image Denoising", "Image Captioning", "Machine Translation"),
+        ),
+        ("Step 1:\n\nStep 2: caption", ("caption",)),
+        ("", ()),
+        (" \n,\n", ()),
+    ],
+)
+def test_each_step_is_a_line(text, lines):
+    assert step_lines(text) == lines
+
+
+@given(st.text(max_size=150))
+def test_any_text_can_be_read(text):
+    assert all(line == line.strip() != "" for line in step_lines(text))
+
+
+def test_what_no_plan_needs_is_not_read():
+    assert len(step_lines("a," * 1000)) == MAX_LINES
+    assert [len(line) for line in step_lines("a" * 1000)] == [MAX_LINE]
+
+
+def test_a_line_that_holds_one_name_is_that_tool_whatever_the_measure_says():
+    (line,) = mapped("Step 1: run image-denoising first", similarity=Opinion("Colorization", 1.0))
+    assert (line.best, line.mapper, line.similarity, line.is_mapped) == ("Image Denoising", "name", 1.0, True)
+
+
+def test_a_name_inside_of_another_does_not_count():
+    assert tools_of("Step 1: Visual Question Answering") == ["Visual Question Answering"]
+
+
+def test_a_line_with_two_names_is_compared():
+    (line,) = mapped("Step 1: Image Denoising or Image Deblurring", similarity=Opinion("Colorization", 0.9))
+    assert (line.best, line.mapper, line.is_mapped) == ("Colorization", "opinion", True)
+
+
+@pytest.mark.parametrize(("value", "is_mapped"), [(0.5, True), (0.49, False)])
+def test_a_line_below_the_threshold_is_unmapped_but_shown(value, is_mapped):
+    (line,) = mapped("Step 1: make it nice", similarity=Opinion("Colorization", value))
+    assert line.is_mapped is is_mapped
+    assert line.to_json() == {
+        "line": "make it nice",
+        "best": "Colorization",
+        "similarity": value,
+        "mapper": "opinion",
+        "mapped": is_mapped,
+    }
+    assert calls_of([line], drops_repeats=False) == ((NamedCall("Colorization"),) if is_mapped else ())
+
+
+def test_a_line_that_is_like_no_tool_has_no_best_tool():
+    (line,) = mapped("Step 1: zzz", similarity=Opinion("Colorization", 0.0))
+    assert (line.best, line.is_mapped) == (None, False)
+
+
+def test_repeats_are_kept_unless_they_are_to_be_dropped():
+    lines = mapped("Step 1: Colorization\nStep 2: Image Denoising\nStep 3: Colorization")
+    kept = [call.tool for call in calls_of(lines, drops_repeats=False)]
+    dropped = [call.tool for call in calls_of(lines, drops_repeats=True)]
+    assert kept == ["Colorization", "Image Denoising", "Colorization"]
+    assert dropped == ["Colorization", "Image Denoising"]
+
+
+def test_the_same_tool_on_two_inputs_is_no_repeat():
+    lines = mapped(
+        "Step 1: Fill Mask on the document\nStep 2: Fill Mask on the query", task=task_like(text=CLOZED_TWICE)
+    )
+    assert [call.mentioned for call in calls_of(lines, drops_repeats=True)] == [("document",), ("query",)]
+
+
+def test_lexical_similarity_decides_sentences_it_has_not_seen():
+    lexical = LexicalSimilarity()
+    assert right_decisions(lexical, threshold=lexical.threshold, sentences=UNSEEN) >= 42
+    assert not {text for text, _ in UNSEEN} & {text for text, _ in SENTENCES}
+
+
+def test_the_lexical_threshold_is_among_the_best_on_the_sentences_it_was_chosen_on():
+    lexical = LexicalSimilarity()
+    chosen = right_decisions(lexical, threshold=lexical.threshold)
+    assert chosen == right_decisions(lexical, threshold=calibrated_threshold(lexical)) >= 60
+    assert chosen > right_decisions(lexical, threshold=0.0)
+    assert chosen > right_decisions(lexical, threshold=0.9)
+
+
+def test_a_threshold_may_map_every_sentence_or_none():
+    always = Opinion("Colorization", 0.6)
+    assert calibrated_threshold(always, sentences=(("a", "Colorization"), ("b", "Colorization"))) == 0.6
+    assert calibrated_threshold(always, sentences=(("a", None), ("b", "Fill Mask"))) > 0.6
+
+
+def test_lexical_similarity_of_a_line_does_not_depend_on_the_others():
+    lexical, tools = LexicalSimilarity(), catalogue()
+    lines = [text for text, _ in SENTENCES]
+    together = lexical.compare(lines=lines, tools=tools)
+    assert together == [lexical.compare(lines=[line], tools=tools)[0] for line in lines]
+    assert all(0 <= value <= 1 for row in together for value in row)
+
+
+def test_no_request_of_the_suite_is_among_the_sentences():
+    texts = {task.text.casefold() for task in TASKS}
+    assert not texts & {text.casefold() for text, _ in (*SENTENCES, *UNSEEN)}
+
+
+@pytest.mark.parametrize("task", TASKS[::9], ids=lambda task: task.key)
+def test_calls_without_inputs_named_are_wired_as_a_comma_sequence(task):
+    names = task.gold.tools()
+    known = context_of(request(task.key))
+    assert plan_of_calls(calls=[NamedCall(name) for name in names], context=known) == (
+        parse_comma(text=", ".join(names), context=context(task)).plan
+    )
+
+
+def test_a_call_takes_what_has_become_of_the_input_that_was_named():
+    task = task_like(text=CLOZED_TWICE)
+    calls = [NamedCall("Fill Mask", ("query",)), NamedCall("Fill Mask", ("document",)), NamedCall("Question Answering")]
+    plan = plan_of_calls(calls=calls, context=context_of(request(task.key)))
+    assert [dict(step.inputs) for step in plan.steps] == [
+        {"text": "$query"},
+        {"text": "$document"},
+        {"document": "s2.text", "query": "s1.text"},
+    ]
+
+
+def test_an_input_of_another_type_that_was_named_changes_nothing():
+    task = task_like(text="Given noisy image and clozed English query, how to answer the question in English")
+    calls = [NamedCall("Image Denoising", ("query",)), NamedCall("Fill Mask", ("image", "query"))]
+    plan = plan_of_calls(calls=calls, context=context_of(request(task.key)))
+    assert [dict(step.inputs) for step in plan.steps] == [{"image": "$image"}, {"text": "$query"}]

@@ -1,0 +1,247 @@
+"""VisProg's and ViperGPT's strategies: programs are read, exactly placed errors say what is not, nothing is run."""
+
+import ast
+import builtins
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluator.planners.strategies import program_plans, program_text, visprog
+from evaluator.planners.strategies.program_text import read_program
+from evaluator.planners.strategies.visprog import ViperGPT, VisProg, vocabulary
+from evaluator.plans import PlanSyntaxError
+from evaluator.suites import suite_of
+from tests.evaluator.planners.strategies.conversing import (
+    NOISY_QUESTION,
+    REMOVE_KEYBOARD,
+    held,
+    is_solved,
+    prompt_of,
+    read,
+    request_of,
+)
+
+LINES = """MASKS=IMAGE_INSTANCE_SEGMENTATION(image=IMAGE1)
+KEYBOARD=SELECT_MASK(mask_list=MASKS,condition='keyboard')
+EDITED=IMAGE_INPAINTING(image=IMAGE1,mask=KEYBOARD)
+ANSWER=RESULT(var=EDITED)"""
+FUNCTION = '''def execute_command(image1) -> str:
+    """Remove it."""
+    masks = image_instance_segmentation(image1)  # all of them
+    keyboard = select_mask(masks, condition="keyboard")
+
+    return image_inpainting(
+        image=image1,
+        mask=keyboard,
+    )
+'''
+
+
+def lines(text, where=REMOVE_KEYBOARD):
+    draft, (call,) = held(VisProg(), request_of(*where), [text])
+    return draft, call
+
+
+def function(text, where=REMOVE_KEYBOARD):
+    draft, (call,) = held(ViperGPT(), request_of(*where), [text])
+    return draft, call
+
+
+def test_lines_solve_a_request_whose_plans_are_judged():
+    draft, _ = lines(LINES)
+    assert is_solved(draft, REMOVE_KEYBOARD[1])
+    assert draft.notes["tolerated"] == []
+
+
+def test_a_function_solves_a_request_whose_plans_are_judged():
+    draft, _ = function(FUNCTION)
+    assert is_solved(draft, REMOVE_KEYBOARD[1])
+    assert draft.notes["tolerated"] == []
+
+
+def test_lines_are_a_valid_plan_of_a_suite_that_executes():
+    text = "A=IMAGE_DENOISING(image=IMAGE)\nB=VISUAL_QUESTION_ANSWERING(image=A,text=QUERY)\nC=RESULT(var=B)"
+    draft, _ = lines(text, NOISY_QUESTION)
+    parsed, problems = read(draft, *NOISY_QUESTION)
+    assert problems == ()
+    assert parsed.plan.steps[1].inputs == {"image": "s1.image", "text": "$query"}
+    assert parsed.plan.answers == ("s2.text",)
+
+
+def test_a_call_inside_a_call_is_a_step_of_its_own_and_a_name_may_be_assigned_again():
+    text = "def execute_command(image, query):\n    image = image_denoising(image)\n"
+    draft, _ = function(text + "    return visual_question_answering(image_deblurring(image), query)", NOISY_QUESTION)
+    parsed, problems = read(draft, *NOISY_QUESTION)
+    assert problems == ()
+    assert parsed.plan.tools() == ("Image Denoising", "Image Deblurring", "Visual Question Answering")
+    assert parsed.plan.steps[1].inputs == {"image": "s1.image"}
+
+
+@pytest.mark.parametrize("strategy", [VisProg(), ViperGPT()])
+@pytest.mark.parametrize("where", [NOISY_QUESTION, REMOVE_KEYBOARD])
+def test_the_prompt_offers_every_tool_and_everything_given(strategy, where):
+    request = request_of(*where)
+    _, (call,) = held(strategy, request, ["x"])
+    prompt = prompt_of(call)
+    assert all(tool.description in prompt for tool in request.tools)
+    assert request.task.request in prompt
+    assert all(name in prompt.lower() for name in request.task.resources)
+
+
+def test_a_file_may_be_named_by_its_name():
+    draft, _ = lines("A=IMAGE_CAPTIONING(image='station_000.png')\nB=RESULT(var=A)")
+    assert draft.plan["steps"][0]["inputs"] == {"image": "station_000.png"}
+
+
+def test_a_code_fence_and_what_stands_around_it_are_left_out_and_recorded():
+    draft, _ = function(f"Here:\n```python\n{FUNCTION}```\nIt removes the keyboard.")
+    assert is_solved(draft, REMOVE_KEYBOARD[1])
+    assert "characters around the program" in draft.notes["tolerated"][0]
+
+
+def test_places_in_a_fenced_program_are_those_of_the_whole_text():
+    draft, _ = function("Here:\n```\nimport os\n```")
+    assert draft.unreadable.startswith("line 3, column 1: 'import' cannot stand here")
+
+
+def test_without_a_return_the_answers_are_the_unused_outputs_and_that_is_recorded():
+    draft, _ = lines("A=IMAGE_CAPTIONING(image=IMAGE1)")
+    assert draft.plan["answers"] == ["s1.text"]
+    assert draft.notes["tolerated"] == ["the program returns nothing; took the outputs that no step uses"]
+
+
+def test_a_tool_that_nobody_offers_stays_in_the_plan():
+    draft, _ = lines("A=EVAL(expr='1 + 1')\nB=RESULT(var=A)")
+    assert draft.plan["steps"][0]["tool"] == "EVAL"
+    assert draft.plan["steps"][0]["inputs"] == {"expr": "1 + 1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("import os", "line 1, column 1: 'import' cannot stand here"),
+        ("__import__('os').system('true')", "line 1, column 17: expected the end of the line, found '.'"),
+        ("A=CAPTION(image=IMAGE1)\nexec('x') or 1", "line 2, column 11: expected the end of the line, found 'or'"),
+        ("A = 1 + 1", "line 1, column 7: '+' cannot stand here"),
+        ("A = IMAGE1.size", "line 1, column 11: expected the end of the line, found '.'"),
+        ("A = [x for x in IMAGE1]", "line 1, column 8: expected ']', found 'for'"),
+        ("A = f'{IMAGE1}'", "line 1, column 5: texts have no prefix"),
+        ("A = lambda: 1", "line 1, column 5: 'lambda' cannot stand here"),
+        ("if True:\n    A = 1", "line 1, column 1: 'if' cannot stand here"),
+        ("A = B(", "line 1, column 7: expected a value, found the end"),
+        ("A = 'never closed", "line 1, column 5: this quote is never closed"),
+        ("A = B(x=1, x=2)", "line 1, column 12: the argument 'x' stands twice"),
+        ("A = B(x=1, 2)", "line 1, column 12: an argument without a name stands behind one with a name"),
+        ("A = MISSING", "line 1, column 5: MISSING was not assigned; given are IMAGE1"),
+        ("A, B = IMAGE_CAPTIONING(IMAGE1)", "line 1, column 1: 2 names for 1 result of IMAGE_CAPTIONING"),
+        ("A = IMAGE_CAPTIONING(IMAGE1, image=IMAGE1)", "line 1, column 36: the input 'image'"),
+        ("A = 1\n  B = 2", "line 2, column 3: this line stands further in or out than the first one"),
+        ("return IMAGE1\nA = 1", "line 2, column 1: nothing may follow a return"),
+        ("def f(other):\n  return other", "line 1, column 7: other is not given; given are IMAGE1"),
+        ("def f(IMAGE1):\nreturn IMAGE1", "line 2, column 1: the function has no body"),
+        ("def f(IMAGE1): return IMAGE1", "line 1, column 16: expected a line break after ':'"),
+        ("def f(IMAGE1):\n  return IMAGE1\nf(IMAGE1)", "line 3, column 1: this line stands further in or out"),
+        ("A = B(" + "[" * 30 + "]" * 30 + ")", "nested more than 20 deep"),
+        ("A = " + "1" * 40, "line 1, column 5: a number with too many digits"),
+        ("\n".join(f"A{k} = IMAGE_CAPTIONING(IMAGE1)" for k in range(101)), "a plan has at most 100 calls"),
+        ("A = 1\n" * 501, "line 501, column 1: a program has at most 500 statements"),
+    ],
+)
+def test_what_is_no_program_is_an_error_with_line_and_column(text, says):
+    draft, _ = lines(text)
+    assert says in draft.unreadable
+    assert draft.plan == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A = " + "F(" * 500_000,
+        "x" * 1_000_000,
+        "'" * 1_000_000,
+        '"""' + "a" * 60_000,
+        "[" * 60_000,
+        "F(" * 30_000,
+        "A = 1\n" * 10_000,
+        "\\" * 60_000,
+        "'\\'" * 20_000,
+        '"""""' * 13_000,
+        "```" * 20_000,
+        "```python\n" * 6_000,
+        "#" * 65_000,
+        " " * 65_000 + "A",
+        "def " * 16_000,
+        "A," * 30_000,
+    ],
+)
+def test_hostile_texts_are_refused_fast(text):
+    started = time.monotonic()
+    draft, _ = lines(text)
+    assert draft.unreadable
+    assert time.monotonic() - started < 3.0
+
+
+def test_no_program_is_ever_run_compiled_or_parsed_by_python(monkeypatch):
+    def never(*arguments, **options):
+        raise AssertionError("a program was handed to Python")
+
+    for owner, name in ((builtins, "eval"), (builtins, "exec"), (builtins, "compile"), (ast, "parse")):
+        monkeypatch.setattr(owner, name, never)
+    draft, _ = lines("A=__import__('os')\nB=eval('1')\nC=RESULT(var=B)")
+    assert [step["tool"] for step in draft.plan["steps"]] == ["__import__", "eval"]
+    for module in (program_text, program_plans, visprog):
+        assert not {"ast", "eval", "exec", "compile"} & vars(module).keys()
+
+
+_VALUES = st.one_of(
+    st.sampled_from(["IMAGE1", "A", "'keyboard'", '"a\\"b"', "3", "-2.5", "True", "None", "[IMAGE1, 'x']"]),
+    st.builds("IMAGE_CAPTIONING({})".format, st.sampled_from(["IMAGE1", "'x'", "image=IMAGE1"])),
+)
+_STATEMENTS = st.one_of(
+    st.builds("A = {}".format, _VALUES), st.builds("A=SELECT_MASK(A, {})".format, _VALUES), st.just("# nothing")
+)
+
+
+@settings(deadline=None)
+@given(st.lists(_STATEMENTS, min_size=1, max_size=8), st.booleans())
+def test_every_program_of_the_grammar_is_read(statements, as_function):
+    body = ["A = IMAGE1", *statements]
+    text = "\n".join(["def f(IMAGE1):", *(f"    {one}" for one in body)] if as_function else body)
+    draft, _ = lines(text)
+    assert draft.unreadable == ""
+    calls = sum(statement.count("(") for statement in statements)
+    assert len(draft.plan["steps"]) == calls
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="AB=(),[]'\"\\ \n\tdefrtun:.-0#", max_size=120))
+def test_any_text_is_a_program_or_an_error_with_a_place(text):
+    where = "line 1"
+    try:
+        read_program(text)
+    except PlanSyntaxError as error:
+        where = error.where
+    assert where.startswith("line ")
+
+
+@settings(deadline=None)
+@given(st.text(max_size=200))
+def test_texts_of_any_characters_are_read_as_python_reads_them(value):
+    quoted = "'" + value.encode("unicode_escape").decode().replace("'", "\\'") + "'"
+    if "\\U" in quoted:
+        return
+    program = read_program(f"A = {quoted}")
+    assert program.statements[0].value.value == ast.literal_eval(quoted)
+
+
+@pytest.mark.parametrize("slug", ["openagi", "toolmini"])
+@pytest.mark.parametrize("spelled", [str.upper, str.lower])
+def test_no_two_names_of_a_suite_are_spelled_alike(slug, spelled):
+    for task in suite_of(slug).tasks:
+        request = request_of(slug, task.key)
+        words = vocabulary(request, spelled=spelled, answer="RESULT")
+        assert len(words.tools) == len(request.tools)
+        assert len(words.given) == len(request.task.resources)
+        assert not words.given.keys() & words.tools.keys() - {"text"}

@@ -1,0 +1,112 @@
+"""Strategies by name: what is listed can be made, and names that fit nothing say what would."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from evaluator.planners.language_models.protocol import Ability
+from evaluator.planners.named import planner_named
+from evaluator.planners.protocol import request_for
+from evaluator.planners.strategies.registry import PlannerNameError, split_name, strategies, strategy_of
+from evaluator.suites import suite_names, suite_of
+from tests.evaluator.planners.strategies.conversing import request_of
+
+TOOLMINI = suite_of("toolmini")
+
+
+def test_every_listed_strategy_says_what_it_does_and_can_be_made():
+    for name, entry in strategies().items():
+        assert entry.name == name
+        assert ":" not in name
+        assert entry.description.endswith(".")
+        for with_model in (False, True):
+            strategy = entry.strategy(with_model=with_model)
+            assert strategy.name == name
+            assert strategy.needs == (entry.needs or (entry.optional if with_model else frozenset()))
+        assert set(entry.suites) <= {"openagi", "toolmini", "tool100", "tool2k"}
+
+
+def test_the_five_systems_of_the_tables_are_listed():
+    assert {"hugginggpt", "visual-chatgpt", "gpt4tools", "visprog", "vipergpt"} <= strategies().keys()
+
+
+def test_listing_strategies_loads_neither_torch_nor_transformers():
+    code = (
+        "import sys; from evaluator.planners.strategies.registry import strategies; assert strategies(); "
+        "assert not {'torch', 'transformers'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("name", "strategy", "model"),
+    [
+        ("controlllm/adaptive", "controlllm/adaptive", None),
+        ("openagi/constrained:lilliput-planner/rltf", "openagi/constrained", "lilliput-planner/rltf"),
+        ("hugginggpt:chat:https://host/v1#gpt-4o", "hugginggpt", "chat:https://host/v1#gpt-4o"),
+        ("hugginggpt:", "hugginggpt", ""),
+    ],
+)
+def test_a_name_is_a_strategy_and_a_model_whose_name_may_hold_colons(name, strategy, model):
+    assert split_name(name) == (strategy, model)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("huggingpt:scripted:x", "there is no strategy 'huggingpt' (did you mean hugginggpt?)"),
+        ("hugginggpt", "needs a language model that can generate: name one as hugginggpt:MODEL"),
+        ("hugginggpt:", "needs a language model"),
+        ("controlllm/greedy:", "behind controlllm/greedy: stands no language model"),
+        ("hugginggpt:gpt-9", "There is no language model 'gpt-9'; models are named"),
+        ("hugginggpt:scripted:nowhere.jsonl", "nowhere.jsonl"),
+        ("silver", "there is no bundled planner 'silver'; there are: gold, random-valid, no-op; nor a strategy"),
+    ],
+)
+def test_a_name_that_fits_nothing_says_what_would(name, says):
+    with pytest.raises(PlannerNameError, match=re.escape(says)):
+        planner_named(name=name, suite=TOOLMINI)
+
+
+def test_a_strategy_is_refused_for_a_suite_whose_requests_it_does_not_understand():
+    for entry in strategies().values():
+        for slug in suite_names():
+            name = f"{entry.name}:model" if entry.needs else entry.name
+            if entry.understands(slug):
+                assert strategy_of(name=name, suite=suite_of(slug)) is entry
+            else:
+                with pytest.raises(PlannerNameError, match="does not understand requests of"):
+                    strategy_of(name=name, suite=suite_of(slug))
+
+
+def test_a_strategy_may_work_without_a_model_and_with_one(tmp_path):
+    script = tmp_path / "script.jsonl"
+    script.write_text('{"pattern": "", "text": "[]"}\n')
+    alone = planner_named(name="controlllm/adaptive", suite=TOOLMINI)
+    asking = planner_named(name=f"controlllm/adaptive:scripted:{script}", suite=TOOLMINI)
+    request = request_of("toolmini", "image_editing/5")
+    assert alone.plan(request).call.completion_tokens is None
+    assert asking.identity()["language_model"]
+    assert asking.plan(request).call.completion_tokens
+
+
+def test_a_scripted_model_behind_a_strategy_is_a_planner(tmp_path):
+    script = tmp_path / "script.jsonl"
+    script.write_text('{"pattern": "", "text": "A=IMAGE_CAPTIONING(image=IMAGE1)\\nB=RESULT(var=A)"}\n')
+    planner = planner_named(name=f"visprog:scripted:{script}", suite=TOOLMINI)
+    reply = planner.plan(request_of("toolmini", "image_editing/5"))
+    assert [step["tool"] for step in reply.plan["steps"]] == ["image_captioning"]
+    assert reply.notes["prompt"] == "visprog/1"
+
+
+def test_bundled_names_stay_what_they_are():
+    task = TOOLMINI.tasks[0]
+    context = TOOLMINI.context(task=task, offered=frozenset(TOOLMINI.catalogue.tools))
+    reply = planner_named(name="gold", suite=TOOLMINI).plan(request_for(suite=TOOLMINI, task=task, context=context))
+    assert reply.plan["steps"]
+
+
+def test_what_the_strategies_may_need_are_abilities():
+    assert all(entry.needs <= set(Ability) for entry in strategies().values())

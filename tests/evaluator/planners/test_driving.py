@@ -1,0 +1,299 @@
+"""Conversations are driven together, in rounds or concurrently, and one that fails costs its own task only."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from evaluator.planners.driving import StrategyPlanner, UnfitModelError
+from evaluator.planners.language_models.protocol import (
+    Ability,
+    Completion,
+    Failure,
+    FailureKind,
+    LanguageModelError,
+    Usage,
+)
+from evaluator.planners.language_models.scripted import ScriptedModel
+from evaluator.planners.protocol import BatchPlanner, PlannerError
+from evaluator.planners.strategies.protocol import Draft
+from evaluator.planners.talk import MAX_TURNS
+from evaluator.records import Reason
+from tests.fakes.strategies import FakeStrategy, asks_once, generate, request
+
+
+class Waiting:
+    """A concurrent model that answers like a function, after a while."""
+
+    name = "waiting"
+    abilities = frozenset({Ability.GENERATE})
+
+    def __init__(self, answer, *, seconds=0.0):
+        self.most = self.now = 0
+        self.closed = False
+        self._answer, self._seconds = answer, seconds
+
+    async def answer_one(self, call):
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(self._seconds)
+        self.now -= 1
+        return self._answer(call)
+
+    def answer(self, calls):
+        raise AssertionError("a concurrent model is asked concurrently")
+
+    def count_tokens(self, text):
+        return len(text)
+
+    def identity(self):
+        return {}
+
+    async def close(self):
+        self.closed = True
+
+
+class Rounds(ScriptedModel):
+    """Notes how many calls came at once."""
+
+    def __init__(self, script):
+        super().__init__(script)
+        self.sizes = []
+
+    def answer(self, calls):
+        self.sizes.append(len(calls))
+        return super().answer(calls)
+
+
+def said(call):
+    text = call.messages[-1].content
+    return Completion(text=f"plan of {text}", usage=Usage(prompt_tokens=3, completion_tokens=2))
+
+
+def failing(call, *, kind=FailureKind.UNAVAILABLE):
+    """Every third request fails."""
+    number = int(call.messages[-1].content.split()[-1])
+    return Failure(kind=kind, message="It is closed.", tries=4, received="503") if number % 3 == 0 else said(call)
+
+
+MODELS = {"in rounds": ScriptedModel, "concurrently": Waiting}
+
+
+@pytest.fixture(params=list(MODELS))
+def make_model(request):
+    return MODELS[request.param]
+
+
+def driven(strategy, model, count=7, **settings):
+    planner = StrategyPlanner(strategy=strategy, model=model, **settings)
+    try:
+        found = list(planner.plan_all([request(number) for number in range(count)]))
+    finally:
+        planner.close()
+    assert sorted(index for index, _ in found) == list(range(count))
+    return dict(found)
+
+
+def test_every_request_gets_its_own_reply_with_usage_and_notes(make_model):
+    found = driven(FakeStrategy(asks_once), make_model(said))
+    for index, reply in found.items():
+        assert reply.plan == f"plan of request {index}"
+        assert (reply.call.prompt_tokens, reply.call.completion_tokens) == (3, 2)
+        assert reply.notes == {"raw": reply.plan}
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        (FailureKind.UNAVAILABLE, Reason.ENDPOINT_UNAVAILABLE),
+        (FailureKind.WRONG_ANSWER, Reason.INVALID_RESPONSE),
+        (FailureKind.REFUSED, Reason.REFUSED_BY_ENDPOINT),
+        (FailureKind.TIMEOUT, Reason.PLANNER_TIMEOUT),
+    ],
+)
+def test_a_failure_costs_its_own_task_and_says_whose_fault_it_is(make_model, kind, reason):
+    found = driven(FakeStrategy(asks_once), make_model(lambda call: failing(call, kind=kind)))
+    faulty = {index: end for index, end in found.items() if isinstance(end, PlannerError)}
+    assert sorted(faulty) == [0, 3, 6]
+    assert {(end.reason, str(end), end.received, end.call.tries) for end in faulty.values()} == {
+        (reason, "It is closed.", "503", 4)
+    }
+
+
+def test_a_strategy_may_catch_a_failure_and_go_on(make_model):
+    def patient(request):
+        try:
+            (answer,) = yield [generate(request.task.request)]
+        except LanguageModelError as error:
+            return Draft(plan="", notes={"failed": error.failure.message})
+        return Draft(plan=answer.text)
+
+    found = driven(FakeStrategy(patient), make_model(failing))
+    assert found[3].notes == {"failed": "It is closed."}
+    assert found[4].plan == "plan of request 4"
+
+
+def test_of_several_failures_in_one_turn_the_first_is_raised(make_model):
+    def asks_thrice(request):
+        yield [generate("4"), generate("3"), generate("0")]
+
+    def named(call):
+        found = failing(call)
+        text = call.messages[-1].content
+        return found if isinstance(found, Completion) else Failure(kind=found.kind, message=f"not {text}")
+
+    assert str(driven(FakeStrategy(asks_thrice), make_model(named), 1)[0]) == "not 3"
+
+
+def test_a_strategy_that_raises_costs_its_own_task(make_model):
+    def clumsy(request):
+        if request.task.id == "1":
+            raise ZeroDivisionError("at once")
+        (answer,) = yield [generate(request.task.request)]
+        if request.task.id == "2":
+            raise KeyError("later")
+        return Draft(plan=answer.text) if request.task.id != "3" else None
+
+    found = driven(FakeStrategy(clumsy), make_model(said), 6)
+    faulty = {index: end for index, end in found.items() if isinstance(end, PlannerError)}
+    assert sorted(faulty) == [1, 2, 3]
+    assert {end.reason for end in faulty.values()} == {Reason.INTERNAL_ERROR}
+    assert "ZeroDivisionError: at once" in str(faulty[1])
+
+
+def test_a_strategy_that_never_ends_is_ended(make_model):
+    def endless(request):
+        while True:
+            yield []
+
+    (end,) = driven(FakeStrategy(endless), make_model(said), 1).values()
+    assert end.reason is Reason.INTERNAL_ERROR
+    assert str(MAX_TURNS) in str(end)
+
+
+def test_a_model_that_raises_costs_the_tasks_that_asked_it(make_model):
+    def asks_some(request):
+        if request.task.id == "0":
+            return Draft(plan="none needed")
+        return (yield from asks_once(request))
+
+    def broken(call):
+        raise RuntimeError("a defect")
+
+    found = driven(FakeStrategy(asks_some), make_model(broken), 3)
+    assert found[0].plan == "none needed"
+    assert {found[1].reason, found[2].reason} == {Reason.INTERNAL_ERROR}
+
+
+def test_calls_that_wait_are_answered_together():
+    def asks_twice(request):
+        yield [generate("first"), generate("second")]
+        (answer,) = yield [generate("third")]
+        return Draft(plan=answer.text)
+
+    model = Rounds(said)
+    driven(FakeStrategy(asks_twice), model, 5)
+    assert model.sizes == [10, 5]
+
+
+def test_only_so_many_conversations_are_held_at_once():
+    model = Rounds(said)
+    driven(FakeStrategy(asks_once), model, 7, conversations=3)
+    assert max(model.sizes) == 3
+    waiting = Waiting(said, seconds=0.01)
+    driven(FakeStrategy(asks_once), waiting, 7, conversations=3)
+    assert waiting.most == 3
+
+
+def test_conversations_with_an_endpoint_wait_side_by_side():
+    model = Waiting(said, seconds=0.05)
+    started = time.monotonic()
+    driven(FakeStrategy(asks_once), model, 40)
+    assert model.most == 40
+    assert time.monotonic() - started < 1.0
+    assert model.closed
+
+
+def test_replies_come_while_others_wait():
+    def two_turns(request):
+        for _ in range(1 if request.task.id != "0" else 5):
+            (answer,) = yield [generate(request.task.request)]
+        return Draft(plan=answer.text)
+
+    planner = StrategyPlanner(strategy=FakeStrategy(two_turns), model=ScriptedModel(said))
+    assert [index for index, _ in planner.plan_all(map(request, range(3)))] == [1, 2, 0]
+
+
+def test_requests_are_taken_as_there_is_room():
+    taken = []
+
+    def requests():
+        for number in range(10):
+            taken.append(number)
+            yield request(number)
+
+    planner = StrategyPlanner(strategy=FakeStrategy(asks_once), model=ScriptedModel(said), conversations=2)
+    next(planner.plan_all(requests()))
+    assert len(taken) == 2
+
+
+def test_giving_up_ends_the_conversations_of_an_endpoint():
+    model = Waiting(said, seconds=0.01)
+    planner = StrategyPlanner(strategy=FakeStrategy(asks_once), model=model, conversations=2)
+    replies = planner.plan_all(map(request, range(100)))
+    next(replies)
+    replies.close()
+    planner.close()
+    assert not any(thread.name.startswith("planner fake") for thread in threading.enumerate())
+
+
+def test_a_strategy_that_needs_no_model_has_none():
+    def offline(request):
+        return Draft(plan=[])
+        yield
+
+    found = driven(FakeStrategy(offline, needs=frozenset()), None, 2)
+    assert [reply.plan for reply in found.values()] == [[], []]
+    assert found[0].call.prompt_tokens is None
+
+
+def test_a_strategy_that_asks_without_a_model_is_a_defect():
+    found = driven(FakeStrategy(asks_once, needs=frozenset()), None, 1)
+    assert found[0].reason is Reason.INTERNAL_ERROR
+    assert "needs none" in str(found[0])
+
+
+def test_a_model_that_lacks_an_ability_is_refused_before_anything_runs():
+    strategy = FakeStrategy(asks_once, needs=frozenset({Ability.CONSTRAIN, Ability.GENERATE}))
+    with pytest.raises(
+        UnfitModelError, match="fake needs a language model that can constrain; waiting can only generate"
+    ):
+        StrategyPlanner(strategy=strategy, model=Waiting(said))
+    with pytest.raises(UnfitModelError, match="needs a language model"):
+        StrategyPlanner(strategy=strategy)
+
+
+def test_one_request_is_answered_or_raises():
+    planner = StrategyPlanner(strategy=FakeStrategy(asks_once), model=ScriptedModel(failing))
+    assert planner.plan(request(1)).plan == "plan of request 1"
+    with pytest.raises(PlannerError, match="closed"):
+        planner.plan(request(3))
+    assert isinstance(planner, BatchPlanner)
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        ("NUL \x00", Reason.INVALID_RESPONSE),
+        ("half \ud800", Reason.INVALID_RESPONSE),
+        (object(), Reason.INTERNAL_ERROR),
+        ("x" * 1_100_000, Reason.RESPONSE_TOO_LARGE),
+    ],
+)
+def test_a_plan_that_cannot_be_kept_costs_its_own_task(plan, reason):
+    def odd(request):
+        return Draft(plan=plan)
+        yield
+
+    assert driven(FakeStrategy(odd, needs=frozenset()), None, 1)[0].reason is reason

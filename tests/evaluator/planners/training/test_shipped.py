@@ -1,0 +1,55 @@
+import json
+
+import pytest
+
+from evaluator.experts.weights import weights_digest
+from evaluator.planners.language_models.local import LocalModel
+from evaluator.planners.language_models.protocol import Ability, GenerateCall, Message
+from evaluator.planners.strategies.openagi.nonlinear import Nonlinear
+from evaluator.planners.training.episodes import draw_episodes
+from evaluator.planners.training.shipped import FOLDER, VARIANTS, shipped_folder, shipped_names
+from evaluator.planners.training.splits import draw_split
+from tests.evaluator.planners.training.models import SUITE, request
+
+ONE_MEGABYTE = 1_000_000
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_shipped_planner_is_locked_and_has_a_card(variant):
+    folder = shipped_folder(f"lilliput-planner/{variant}")
+    lock = json.loads((FOLDER.parent / "lock.json").read_text())
+    assert lock[f"lilliput-planner/{variant}"] == weights_digest(folder)
+    card = (folder / "card.md").read_text()
+    assert "Apache-2.0" in card
+    assert "planarena train" in card
+    assert "- overall: 0." in card
+
+
+def test_all_of_them_together_take_less_than_six_megabytes():
+    assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.is_file()) < 6 * ONE_MEGABYTE
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_every_shipped_planner_plans(name):
+    model = LocalModel.from_folder(shipped_folder(name))
+    assert Ability.CONSTRAIN in model.abilities
+    episodes = draw_episodes(model=model, strategy=Nonlinear(), requests=[request("20"), request("117")], seed=0)
+    assert all(episode.is_over for episode in episodes)
+
+
+def test_the_pretrained_planner_answers_in_numbered_steps():
+    model = LocalModel.from_folder(shipped_folder("lilliput-planner"))
+    prompt = (
+        "Plan which models to run, in the order in which they must run. Write one line per model, as in `Step 1: ...`."
+        "\nWrite nothing but the steps.\n\nRequest: Here is a grainy photo; find the caption in German.\nPlan:"
+    )
+    (answer,) = model.answer([GenerateCall(messages=(Message(role="user", content=prompt),), max_tokens=64)])
+    assert answer.text.startswith("Step 1: ")
+    assert "Image Captioning" in answer.text
+
+
+def test_what_was_trained_on_gold_plans_or_scores_was_the_training_tasks_of_its_seed():
+    for variant in ("finetuned", "rltf"):
+        record = json.loads((shipped_folder(f"lilliput-planner/{variant}") / "training.json").read_text())
+        seed = record.get("seed", record.get("schedule", {}).get("seed"))
+        assert tuple(record["tasks"]) == draw_split(suite=SUITE, seed=seed).train

@@ -1,0 +1,149 @@
+"""Tiny language models with random weights, and tokenizers trained on the spot: what they say is fast, not sensible."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    OPTConfig,
+    OPTForCausalLM,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from evaluator.planners.language_models.protocol import Following
+
+NAMES = (
+    "Text Summarization",
+    "Text Generation",
+    "Text",
+    "Image Denoising",
+    "Image Deblurring",
+    "Colorization",
+    "Sentiment Analysis",
+)
+TEXTS = [
+    *NAMES,
+    "Given a noisy image, how to return the text step by step?",
+    "Text Generation, Image Denoising, Colorization",
+    "summarize the text and return the sentiment of the analysis",
+]
+SPECIAL = ["<pad>", "</s>", "<unk>", "<s>"]
+PAD, END, UNKNOWN, BEGIN = range(4)
+
+
+class AnyOrder:
+    """Names in any order, none twice, `least` to `most` of them; `after` forbids followers."""
+
+    separator = ", "
+
+    def __init__(self, names=NAMES, *, least=1, most=2, forbidden=()):
+        self.names, self.least, self.most, self.forbidden = names, least, most, set(forbidden)
+        self.asked = []
+
+    def following(self, written):
+        self.asked.append(written)
+        last = written[-1] if written else None
+        free = [name for name in self.names if name not in written and (last, name) not in self.forbidden]
+        return Following(names=tuple(free) if len(written) < self.most else (), may_end=self.least <= len(written))
+
+
+def completions(constraint, written=()):
+    """Every completion that a constraint allows."""
+    following = constraint.following(written)
+    if following.may_end:
+        yield written
+    for name in following.names:
+        yield from completions(constraint, (*written, name))
+
+
+def byte_level_bpe(
+    *, texts: Sequence[str] = TEXTS, size: int = 330, prefix_space: bool = False
+) -> PreTrainedTokenizerFast:
+    """The kind of GPT-2's: a space belongs to the word after it, and any text can be spelt."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return _wrapped(tokenizer)
+
+
+def unigram(*, texts: Sequence[str] = TEXTS, size: int = 120) -> PreTrainedTokenizerFast:
+    """The kind of T5's: words begin with a mark, pieces may cross punctuation, and the end is added to every text."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
+    trainer = trainers.UnigramTrainer(vocab_size=size, special_tokens=SPECIAL, unk_token="<unk>", show_progress=False)
+    tokenizer.train_from_iterator([*texts, *(f"{text}," for text in texts)], trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", END)])
+    return _wrapped(tokenizer)
+
+
+def _wrapped(tokenizer: Tokenizer, *, longest: int = 256) -> PreTrainedTokenizerFast:
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token="<pad>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        bos_token="<s>",
+        model_max_length=longest,
+        clean_up_tokenization_spaces=False,
+    )
+
+
+def gpt2(tokenizer, *, length=256, seed=0):
+    torch.manual_seed(seed)
+    return GPT2LMHeadModel(
+        GPT2Config(vocab_size=len(tokenizer), n_positions=length, n_embd=32, n_layer=2, n_head=2,
+                   pad_token_id=PAD, eos_token_id=END, bos_token_id=BEGIN)
+    )  # fmt: skip
+
+
+def llama(tokenizer, *, length=256, seed=0):
+    torch.manual_seed(seed)
+    return LlamaForCausalLM(
+        LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=length, hidden_size=32, intermediate_size=64,
+                    num_hidden_layers=2, num_attention_heads=2, pad_token_id=PAD, eos_token_id=END, bos_token_id=BEGIN)
+    )  # fmt: skip
+
+
+def opt(tokenizer, *, length=256, seed=0):
+    torch.manual_seed(seed)
+    return OPTForCausalLM(
+        OPTConfig(vocab_size=len(tokenizer), max_position_embeddings=length, hidden_size=32, ffn_dim=64,
+                  word_embed_proj_dim=32, num_hidden_layers=2, num_attention_heads=2, pad_token_id=PAD,
+                  eos_token_id=END, bos_token_id=BEGIN)
+    )  # fmt: skip
+
+
+def t5(tokenizer, *, seed=0):
+    torch.manual_seed(seed)
+    return T5ForConditionalGeneration(
+        T5Config(vocab_size=len(tokenizer), d_model=32, d_kv=16, d_ff=64, num_layers=2, num_heads=2,
+                 pad_token_id=PAD, eos_token_id=END, decoder_start_token_id=PAD)
+    )  # fmt: skip
+
+
+def livelier(model, *, by=30.0):
+    """Random models say the same whatever they are asked; with larger weights they do not."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(by ** (1 / 3))
+    return model.eval()
+
+
+def saved(folder: Path, *, model, tokenizer) -> Path:
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

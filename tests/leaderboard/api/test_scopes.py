@@ -1,0 +1,86 @@
+"""What a token may do, and how often."""
+
+import pytest
+from django.core.cache import cache
+from rest_framework.settings import api_settings
+
+from leaderboard.accounts.models import TokenScopes
+from leaderboard.accounts.services import create_token
+from leaderboard.api.throttling import Throttle
+from tests.leaderboard.api.helpers import ApiClient, client_of
+from tests.leaderboard.factories import make_evaluation, make_suite, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def body(suite) -> dict:
+    return {"planner": {"name": "mine", "kind": "bundled", "bundled_name": "gold"}, "suites": [suite.slug]}
+
+
+@pytest.mark.parametrize(
+    ("scopes", "reads", "submits", "manages"),
+    [
+        (["read"], 200, 403, 403),
+        (["submit"], 403, 201, 403),
+        (["manage"], 403, 403, 201),
+        (["read", "submit"], 200, 201, 403),
+    ],
+)
+def test_a_token_may_do_what_its_scopes_say(scopes, reads, submits, manages):
+    client, suite = client_of(make_user(), scopes=scopes), make_suite()
+    assert client.get("evaluations/").status_code == client.get("quota/").status_code == reads
+    assert client.post("submissions/", body(suite)).status_code == submits
+    assert client.post("teams/", {"slug": "lab", "name": "Lab"}).status_code == manages
+
+
+def test_acting_on_an_evaluation_needs_submit():
+    owner = make_user()
+    evaluation = make_evaluation(user=owner)
+    refused = client_of(owner, scopes=["read", "manage"]).post(f"evaluations/{evaluation.pk}/cancel/")
+    assert (refused.status_code, refused.json()["code"]) == (403, "scope_missing")
+    assert refused.json()["detail"] == "This needs a token with the scope 'submit'; yours has: read, manage."
+    assert client_of(owner, scopes=["submit"]).post(f"evaluations/{evaluation.pk}/cancel/").status_code == 200
+
+
+def test_a_new_token_is_good_for_a_pipeline_and_a_token_without_scopes_for_nothing():
+    user = make_user()
+    made = create_token(user=user)
+    assert made.scopes == ["read", "submit"]
+    TokenScopes.objects.all().delete()
+    assert ApiClient(made.token).get("evaluations/").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("scopes", "sentence"), [([], "at least one"), (["all"], "not a valid choice"), ("read", "list")]
+)
+def test_scopes_that_there_are_not_are_named(client, scopes, sentence):
+    client.force_login(make_user())
+    answer = client.post("/api/v1/tokens/", {"scopes": scopes}, content_type="application/json")
+    assert answer.status_code == 400
+    assert sentence in str(answer.json()["errors"])
+    assert not TokenScopes.objects.exists()
+
+
+def test_the_page_has_a_choice_of_scopes_and_shows_them(client):
+    client.force_login(make_user())
+    assert client.post("/tokens/", {"days": "7"}).status_code == 400
+    page = client.post("/tokens/", {"days": "7", "scopes": ["read", "manage"]}).content.decode()
+    assert "read, manage" in page
+    assert TokenScopes.objects.get().scopes == ["read", "manage"]
+
+
+def test_answers_say_how_often_one_may_still_ask(monkeypatch):
+    cache.clear()
+    rates = {**api_settings.DEFAULT_THROTTLE_RATES, "changes": "2/min"}
+    monkeypatch.setattr(Throttle, "THROTTLE_RATES", rates)
+    client = client_of(make_user())
+    first = client.post("teams/", {})
+    assert first.headers["RateLimit-Policy"] == '"changes";q=2;w=60'
+    assert first.headers["RateLimit"] in {'"changes";r=1;t=60', '"changes";r=1;t=59'}
+    client.post("webhooks/", {})
+    refused = client.post("teams/", {})
+    assert (refused.status_code, refused.json()["code"]) == (429, "throttled")
+    assert 0 < int(refused.headers["Retry-After"]) <= 60
+    assert '"changes";r=0;' in refused.headers["RateLimit"]
+    assert "RateLimit" not in client.get("teams/").headers
+    assert client_of(make_user()).post("teams/", {}).status_code == 400

@@ -1,0 +1,69 @@
+"""Workers' calls have a handler of their own, which answers as Django's does."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from leaderboard.evaluations.models import EvaluationState
+from tests.leaderboard.factories import make_evaluation, make_suite
+from tests.leaderboard.serving import server
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LEASE = "/api/v1/worker/lease/"
+
+
+@pytest.fixture
+def client():
+    with server() as url, httpx.Client(base_url=url, trust_env=False) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "status"),
+    [
+        (LEASE, {}, 401),
+        (LEASE, {"headers": {"Authorization": "Bearer wrong"}}, 403),
+        (LEASE, {"content": b"{", "headers": {"Content-Type": "application/json"}}, 401),
+        ("/api/v1/worker/nothing/", {}, 404),
+        ("/api/v1/worker/lease", {}, 301),
+    ],
+)
+def test_what_is_wrong_gets_the_answer_that_it_would_get_from_django(client, path, options, status):
+    answer = client.post(path, **options)
+    assert answer.status_code == status
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "Content-Security-Policy" in answer.headers
+
+
+def test_a_lease_is_given_and_the_connection_stays_open(client):
+    make_evaluation(state=EvaluationState.LAUNCHING)
+    headers = {"Authorization": f"Bearer {settings.WORKER_TOKEN}"}
+    first, second = (client.post(LEASE, json={"worker": "w"}, headers=headers) for _ in range(2))
+    assert (first.status_code, second.status_code) == (200, 204)
+    assert first.json()["tasks"] == ["0", "1", "2", "3"]
+    streams = [answer.extensions["network_stream"].get_extra_info("client_addr") for answer in (first, second)]
+    assert streams[0] == streams[1]
+
+
+def test_more_calls_than_threads_are_all_answered(client, settings):
+    settings.TASKS_PER_SHARD = 1
+    make_evaluation(suite=make_suite(runnable=20), state=EvaluationState.LAUNCHING)
+    headers = {"Authorization": f"Bearer {settings.WORKER_TOKEN}"}
+
+    def lease(number: int) -> list[str]:
+        return client.post(LEASE, json={"worker": f"w{number}"}, headers=headers, timeout=30).json()["tasks"]
+
+    with ThreadPoolExecutor(20) as pool:
+        tasks = [task for found in pool.map(lease, range(20)) for task in found]
+    assert sorted(tasks, key=int) == [str(number) for number in range(20)]
+
+
+def test_no_connection_to_the_database_stays_in_use(client):
+    for _ in range(3):
+        client.post(LEASE, headers={"Authorization": "Bearer wrong"})
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle'")
+        assert cursor.fetchone()[0] == 1
