@@ -54,10 +54,8 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore]) -> dict[str, JsonVa
     found = list(results)
     metrics: dict[str, JsonValue] = {}
     for column in suite.metrics:
-        if suite.kind is SuiteKind.PLANNING:
-            interval = _judged(column=column.key, indicators=_indicators(column=column.key, results=found))
-        else:
-            interval = _mean(_scores(column=column.key, results=found))
+        values = [value for value in counted(column=column.key, kind=suite.kind, results=found) if value is not None]
+        interval = _judged(column=column.key, values=values) if suite.kind is SuiteKind.PLANNING else _mean(values)
         if interval is not None:
             metrics[column.key] = {
                 "mean": interval.mean,
@@ -69,33 +67,35 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore]) -> dict[str, JsonVa
     return {"metrics": metrics, "outcomes": {outcome: outcomes[outcome] for outcome in sorted(outcomes)}}
 
 
+def counted(*, column: str, kind: SuiteKind, results: Sequence[TaskScore]) -> list[float | None]:
+    """What each result counts in a column, in the order of the results; None where it does not count.
+
+    A missing plan counts as the worst there is, so that leaving tasks out never pays.
+    """
+    if kind is SuiteKind.PLANNING:
+        worst = None if column in SIZES else (1.0 if column in LOWER_IS_BETTER else 0.0)
+        return [_indicator(column=column, worst=worst, result=result) for result in results]
+    return [
+        result.score
+        if result.outcome in {Outcome.SCORED, Outcome.PLANNER_FAULT} and column in {OVERALL, result.metric}
+        else None
+        for result in results
+    ]
+
+
+def _indicator(*, column: str, worst: float | None, result: TaskScore) -> float | None:
+    if result.outcome is Outcome.PLANNER_FAULT:
+        return worst
+    value = result.indicators.get(column) if result.outcome is Outcome.SCORED else None
+    return None if value is None else float(value)
+
+
 def _mean(scores: Sequence[float]) -> Interval | None:
     return cluster_bootstrap(scores) if scores else None
 
 
-def _judged(*, column: str, indicators: Sequence[float]) -> Interval | None:
+def _judged(*, column: str, values: Sequence[float]) -> Interval | None:
     """Wilson's interval for what is true or false of a plan, a bootstrap for what is graded."""
-    if indicators and column in SHARES:
-        return wilson(successes=round(sum(indicators)), total=len(indicators))
-    return _mean(indicators)
-
-
-def _indicators(*, column: str, results: Sequence[TaskScore]) -> list[float]:
-    """A missing plan counts as the worst there is, so that leaving tasks out never pays."""
-    found = []
-    for result in results:
-        if result.outcome is Outcome.SCORED and column in result.indicators:
-            found.append(float(result.indicators[column]))
-        elif result.outcome is Outcome.PLANNER_FAULT and column not in SIZES:
-            found.append(1.0 if column in LOWER_IS_BETTER else 0.0)
-    return found
-
-
-def _scores(*, column: str, results: Sequence[TaskScore]) -> list[float]:
-    return [
-        result.score
-        for result in results
-        if result.outcome in {Outcome.SCORED, Outcome.PLANNER_FAULT}
-        and result.score is not None
-        and column in {OVERALL, result.metric}
-    ]
+    if values and column in SHARES:
+        return wilson(successes=round(sum(values)), total=len(values))
+    return _mean(values)

@@ -58,6 +58,30 @@ BY_COMPONENT: dict[str, Any] = {
         "profile_digest": _DIGEST, "split": "public", "samples": 8,
         "content": {"rows": [], "coverage": {"run": 171, "total": 185}},
     },
+    "ComparisonOutput": {
+        "evaluations": [_EVALUATION_ID, _ATTEMPT_ID], "suite": "openagi", "suite_version": "1", "metric": "overall",
+        "comparisons": [
+            {
+                "evaluation": _ATTEMPT_ID, "planner": "other-planner", "left_out": {"not_run": 14},
+                "verdict": "B (other-planner) scores higher than A (my-planner) in Overall by 0.031 (0.011 to 0.052), "
+                "p = 0.004, over 171 tasks.",
+                "metrics": [
+                    {
+                        "metric": "overall", "higher_is_better": True, "tasks": 171, "first_mean": 0.43, "mean": 0.461,
+                        "difference": 0.031, "low": 0.011, "high": 0.052, "p_value": 0.004, "p_adjusted": 0.004,
+                        "wins": 44, "losses": 21, "ties": 106,
+                    }
+                ],
+                "groups": [
+                    {
+                        "facet": "degradation", "value": "noise", "tasks": 80, "difference": 0.042, "wins": 25,
+                        "losses": 9, "ties": 46,
+                    }
+                ],
+            }
+        ],
+        "tasks": [{"task": "14", "values": [0.0, 0.93], "spread": 0.93}], "differing": 65,
+    },
     "EvaluationOutput": _EVALUATION,
     "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
     "NewWebhookOutput": {"id": _ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32},

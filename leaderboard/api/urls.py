@@ -4,6 +4,7 @@ from django.urls import path, re_path
 
 from leaderboard.api import teams, views, webhooks, worker, workers
 from leaderboard.api.schema_view import SchemaView
+from leaderboard.compare.api import ComparisonView
 
 app_name = "api"
 
@@ -29,6 +30,7 @@ urlpatterns = [
     path("suites/", views.SuitesView.as_view(), name="suites"),
     path("suites/<slug:slug>/tasks/", views.TasksView.as_view(), name="tasks"),
     path("boards/<slug:slug>/", views.BoardView.as_view(), name="board"),
+    path("compare/", ComparisonView.as_view(), name="compare"),
     path("tokens/", views.TokensView.as_view(), name="tokens"),
     path("tokens/<slug:token_id>/", views.TokenView.as_view(), name="token"),
     path("worker-tokens/", workers.WorkerTokensView.as_view(), name="worker-tokens"),

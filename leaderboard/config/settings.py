@@ -77,6 +77,7 @@ INSTALLED_APPS = [
     "leaderboard.planners",
     "leaderboard.evaluations",
     "leaderboard.boards",
+    "leaderboard.compare",
     "leaderboard.outbox",
     "leaderboard.quotas",
     "leaderboard.workers",

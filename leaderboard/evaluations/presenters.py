@@ -11,6 +11,7 @@ from django.db.models import FilteredRelation, Q, QuerySet
 from evaluator.metrics.aggregate import SIZES
 from evaluator.metrics.planning import LOWER_IS_BETTER
 from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations.breakdowns import ScoreBreakdown, score_breakdowns
 from leaderboard.evaluations.indicators import Breakdown, breakdown, counted_values
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard
 from leaderboard.evaluations.task_filters import PENDING, YES_NO, FailureGroup, Selection, TaskRow, failures, select
@@ -70,6 +71,8 @@ class EvaluationPage(NamedTuple):
     breakdowns: tuple[Breakdown, ...]
     """Of suites that judge plans: the indicators by level and by group."""
     lower_is_better: frozenset[str]
+    score_breakdowns: tuple[ScoreBreakdown, ...]
+    """Of suites that execute plans: the mean score by kind of task."""
 
 
 def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) -> EvaluationPage:
@@ -88,6 +91,7 @@ def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) ->
         has_results=progress.done > 0,
         breakdowns=_breakdowns(rows) if evaluation.suite.judges_plans else (),
         lower_is_better=LOWER_IS_BETTER,
+        score_breakdowns=() if evaluation.suite.judges_plans else score_breakdowns(rows),
     )
 
 
@@ -168,6 +172,8 @@ def _task_row(
         metric=metric,
         base=str(attributes.get("base") or ""),
         degradations=tuple(attributes.get("degradations") or ()),
+        language=str(attributes.get("language") or ""),
+        steps=str(attributes.get("gold_steps") or ""),
         outcome=outcome or PENDING,
         reason=reason or "",
         reason_text=reason_text or "",

@@ -31,6 +31,10 @@ class TaskRow(NamedTuple):
     score: float | None
     seconds: float | None
     plan_summary: str
+    language: str = ""
+    """Of suites that execute, as the next."""
+    steps: str = ""
+    """Number of steps of the gold plan."""
     group: str = ""
     """Of suites that judge plans, as the five below."""
     level: str = ""
@@ -66,6 +70,16 @@ def _indicator(name: str) -> Facet:
     return Facet(name, name, values, words, is_indicator=True)
 
 
+def language_in_words(code: str) -> str:
+    """The language of a request as it is named to people."""
+    return {"en": "English", "de": "German"}.get(code, code)
+
+
+def steps_in_words(count: str) -> str:
+    """A number of steps of a gold plan in words."""
+    return f"{count} step{'' if count == '1' else 's'}"
+
+
 def _active(row: TaskRow) -> tuple[str, ...]:
     return () if row.active is None else (YES_NO[row.active],)
 
@@ -76,6 +90,8 @@ FACETS = (
     Facet("metric", "Metric", lambda row: (row.metric,)),
     Facet("base", "Base task", lambda row: (row.base,) if row.base else ()),
     Facet("degradation", "Degradation", lambda row: row.degradations),
+    Facet("language", "Language", lambda row: (row.language,) if row.language else (), language_in_words),
+    Facet("steps", "Gold plan", lambda row: (row.steps,) if row.steps else (), steps_in_words),
     Facet("level", "Level", lambda row: (row.level,) if row.level else ()),
     Facet("group", "Group", lambda row: (row.group,) if row.group else ()),
     Facet("flag", "Defect", lambda row: row.flags),
@@ -201,7 +217,7 @@ def _group(*, facet: Facet, rows: Iterable[TaskRow], chosen: Mapping[str, str]) 
     picked = chosen.get(facet.name, "")
     if picked:
         all_values.setdefault(picked)
-    values = sorted(all_values) if facet.is_indicator else all_values
+    values = sorted(all_values) if facet.is_indicator or facet.name == "steps" else all_values
     choices = tuple(
         Choice(value, counts[value], value == picked, facet.words(value) if facet.words else "") for value in values
     )

@@ -12,10 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from leaderboard.compare.services import best_of_board, can_be_compared
 from leaderboard.evaluations import rerunning, services, transitions
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.library import NOT_READY, NotReadyError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.others import others_on
 from leaderboard.evaluations.presenters import evaluation_page, tasks_of
 from leaderboard.evaluations.task_filters import PENDING
 from leaderboard.evaluations.task_presenters import task_page
@@ -97,6 +99,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         ),
         "reruns": Evaluation.objects.filter(submission__rerun_of=evaluation, verifies=None).order_by("created"),
         "verification": verification_panel(evaluation),
+        "offered": best_of_board(evaluation) if can_be_compared(evaluation) else [],
         "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
     }
     return render(request, "evaluations/detail.html", context)
@@ -119,6 +122,7 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "result": result,
         "outcome": result.outcome if result else PENDING,
         "score": result.score if result else None,
+        "others": others_on(evaluation=evaluation, task=found, score=result.score if result else None),
         "previous": neighbours.get(found.position - 1),
         "next": neighbours.get(found.position + 1),
         "page": task_page(task=found, result=result, split=evaluation.split, sees_hidden=request.user.is_staff),

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db import connection
 from django.test import Client
@@ -14,6 +15,7 @@ from leaderboard.accounts.models import User
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.page_cache import forget_pages
 from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations.models import Evaluation, EvaluationState
 from tests.scale.data import examples
 
 
@@ -51,6 +53,7 @@ def addresses() -> Iterator[str]:
         yield f"/evaluations/{evaluation}/"
         yield f"/evaluations/{evaluation}/?outcome=planner_fault&sort=-score&page=2"
         yield f"/evaluations/{evaluation}/tasks/{task}/"
+        yield from (f"{root}/compare/?e={evaluation}&e={_another(evaluation)}" for root in ("", "/api/v1"))
         yield f"/api/v1/evaluations/{evaluation}/"
         yield f"/api/v1/evaluations/{evaluation}/results/"
         yield f"/api/v1/evaluations/{evaluation}/results/?outcome=planner_fault"
@@ -62,6 +65,13 @@ def boards() -> Iterator[str]:
     yield "/"
     for suite in Suite.objects.filter(current=True).order_by("slug"):
         yield f"/boards/{suite.slug}/"
+
+
+def _another(evaluation: UUID) -> UUID:
+    """Another completed evaluation of the same suite, to compare with."""
+    suite = Evaluation.objects.get(pk=evaluation).suite_id
+    others = Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED).exclude(pk=evaluation)
+    return others.order_by("created", "pk").values_list("pk", flat=True)[0]
 
 
 def timings(*, rounds: int) -> Iterator[Timing]:

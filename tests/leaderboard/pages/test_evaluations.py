@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 
+from leaderboard.boards.services import publish
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_results, make_suite, make_user
 
@@ -191,10 +192,34 @@ def test_text_from_users_is_never_markup(client: Client):
 
 def test_the_number_of_queries_is_constant(client: Client, evaluation: Evaluation, django_assert_max_num_queries):
     assert TaskResult.objects.filter(evaluation=evaluation).count() == 185
-    # Evaluation, its re-runs, and its tasks.
-    with django_assert_max_num_queries(3):
+    # Evaluation, its re-runs, its tasks, and the best of the board to compare it with.
+    with django_assert_max_num_queries(4):
         client.get(address(evaluation))
     client.force_login(evaluation.submission.submitted_by)
-    # Session, user, evaluation, re-runs, tasks, and the log, which only its owner and staff see.
-    with django_assert_max_num_queries(6):
+    # Session, user, evaluation, re-runs, tasks, the board, and the log, which only its owner and staff see.
+    with django_assert_max_num_queries(7):
         client.get(address(evaluation), {"outcome": "scored"})
+
+
+def test_scores_are_broken_down_by_kind_of_task_with_links_that_filter(client: Client, evaluation: Evaluation):
+    html = client.get(address(evaluation)).content.decode()
+    part = html[html.index("By kind of task") :]
+    for label in ("Scores by base task", "Scores by degradation", "Scores by gold plan"):
+        assert label in part
+    assert "Scores by structure" not in part, "all tasks that have a score are linear"
+    assert "Scores by language" not in part, "and in English"
+    assert 'href="?degradation=noise#results"' in part
+    noisy = client.get(address(evaluation), {"degradation": "noise", "steps": "2"}).content.decode()
+    assert tasks(noisy)
+    assert len(tasks(noisy)) < len(tasks(client.get(address(evaluation), {"degradation": "noise"}).content.decode()))
+
+
+def test_it_can_be_compared_with_the_best_of_its_board(client: Client):
+    suite = make_suite()
+    one = make_evaluation(planner=make_planner(owner=make_user("ada"), name="one"), suite=suite)
+    assert 'id="compare-with"' not in client.get(address(one)).content.decode()
+    two = make_evaluation(planner=make_planner(owner=make_user("bea"), name="two"), suite=suite)
+    publish(two)
+    html = client.get(address(one)).content.decode()
+    assert f'<option value="{two.pk}">' in html
+    assert f'<option value="{one.pk}">' not in html

@@ -10,7 +10,14 @@ from evaluator.values import Artefact, MediaType
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.objects import server_store
-from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_result, make_suite, make_user
+from tests.leaderboard.pages.factories import (
+    make_evaluation,
+    make_planner,
+    make_result,
+    make_suite,
+    make_summary,
+    make_user,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -156,8 +163,28 @@ def test_the_number_of_queries_does_not_grow_with_the_samples(
     client: Client, evaluation: Evaluation, django_assert_max_num_queries
 ):
     make_result(evaluation=evaluation, task=task("0"), samples=12)
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         page(client, evaluation, "0")
+
+
+def test_other_planners_of_the_board_are_shown_by_their_best_evaluation(client: Client, evaluation: Evaluation):
+    make_result(evaluation=evaluation, task=task("0"), samples=0)
+    assert "How other planners did" not in page(client, evaluation, "0")
+    suite = evaluation.suite
+    planner = make_planner(owner=make_user("bea"), name="other")
+    best, second = (
+        make_evaluation(planner=planner, suite=suite, summary=make_summary(overall)) for overall in (0.8, 0.6)
+    )
+    elsewhere = make_evaluation(planner=make_planner(owner=make_user("eve"), name="eve"), suite=suite, samples=4)
+    running = make_evaluation(planner=make_planner(owner=make_user("dan"), name="dan"), suite=suite, state="running")
+    for one in (best, second, elsewhere, running):
+        make_result(evaluation=one, task=task("0"), samples=0)
+    html = page(client, evaluation, "0")
+    part = html[html.index("How other planners did") :]
+    assert "Of 1 other planner, <b>0</b> score higher, <b>1</b> the same" in part
+    assert f"/evaluations/{best.pk}/tasks/0/" in part
+    for absent in (second, elsewhere, running):
+        assert str(absent.pk) not in part
 
 
 NOTES = {

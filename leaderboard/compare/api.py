@@ -1,0 +1,178 @@
+"""The comparison through the API."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from leaderboard.compare.comparing import MetricDifference, Pair, by_group, common_facets, task_differences
+from leaderboard.compare.presenters import chosen_metric
+from leaderboard.compare.services import (
+    Comparison,
+    NotComparableError,
+    comparison_of,
+    read_evaluations,
+    read_ids,
+)
+from leaderboard.compare.words import verdicts
+from leaderboard.evaluations.models import Evaluation
+
+MOST_TASKS = 500
+
+
+class ComparedMetricOutput(serializers.Serializer[Any]):
+    """One metric of an evaluation against the first, over the tasks for which both have a value."""
+
+    metric = serializers.CharField()
+    higher_is_better = serializers.BooleanField()
+    tasks = serializers.IntegerField()
+    first_mean = serializers.FloatField()
+    mean = serializers.FloatField()
+    difference = serializers.FloatField(help_text="`mean` less `first_mean`.")
+    low = serializers.FloatField(help_text="Lower end of the 95 % interval (bootstrap over tasks).")
+    high = serializers.FloatField()
+    p_value = serializers.FloatField(help_text="Two-sided, paired permutation test.")
+    p_adjusted = serializers.FloatField(help_text="By Holm's method over the evaluations compared with the first.")
+    wins = serializers.IntegerField(help_text="Tasks on which it is better than the first.")
+    losses = serializers.IntegerField()
+    ties = serializers.IntegerField()
+
+
+class GroupOutput(serializers.Serializer[Any]):
+    """Wins, losses and ties in one group of tasks."""
+
+    facet = serializers.CharField()
+    value = serializers.CharField()
+    tasks = serializers.IntegerField()
+    difference = serializers.FloatField(allow_null=True)
+    wins = serializers.IntegerField()
+    losses = serializers.IntegerField()
+    ties = serializers.IntegerField()
+
+
+class PairOutput(serializers.Serializer[Any]):
+    """One evaluation against the first."""
+
+    evaluation = serializers.UUIDField()
+    planner = serializers.CharField()
+    verdict = serializers.CharField(help_text="The chosen metric in words.")
+    left_out = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Tasks that one of the two has no score for, by outcome."
+    )
+    metrics = ComparedMetricOutput(many=True)
+    groups = GroupOutput(many=True, help_text="By the chosen metric.")
+
+
+class DifferingTaskOutput(serializers.Serializer[Any]):
+    """One task with the value of each evaluation."""
+
+    task = serializers.CharField()
+    values = serializers.ListField(
+        child=serializers.FloatField(allow_null=True), help_text="In the order of `evaluations`."
+    )
+    spread = serializers.FloatField(help_text="Largest value less smallest.")
+
+
+class ComparisonOutput(serializers.Serializer[Any]):
+    """Two to six evaluations compared task by task."""
+
+    evaluations = serializers.ListField(child=serializers.UUIDField(), help_text="The first is compared against.")
+    suite = serializers.CharField()
+    suite_version = serializers.CharField()
+    metric = serializers.CharField(help_text="What `verdict`, `groups` and `tasks` are about.")
+    comparisons = PairOutput(many=True)
+    tasks = DifferingTaskOutput(many=True, help_text=f"The {MOST_TASKS} tasks that differ most, and only such.")
+    differing = serializers.IntegerField(help_text="Number of tasks that differ.")
+
+
+class ComparisonView(APIView):
+    """Compare two to six evaluations of the same suite version and conditions, task by task."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("e", str, many=True, required=True, description="Id of an evaluation; give two to six."),
+            OpenApiParameter("metric", str, description="Key of a metric of the suite; else the board's first."),
+        ],
+        responses={
+            200: ComparisonOutput,
+            400: OpenApiResponse(
+                OpenApiTypes.OBJECT,
+                description="They cannot be compared; `e` or `metric` has a sentence for each reason.",
+            ),
+        },
+    )
+    def get(self, request: Request) -> Response:
+        try:
+            evaluations = read_evaluations(read_ids(request.query_params.getlist("e")))
+        except NotComparableError as error:
+            raise ValidationError({"e": error.problems}) from error
+        if len(evaluations) < 2:
+            raise ValidationError({"e": ["Give the ids of at least two different evaluations: ?e=<id>&e=<id>."]})
+        comparison = comparison_of(evaluations)
+        key = request.query_params.get("metric", "")
+        known = [metric.key for metric in comparison.metrics]
+        if key and key not in known:
+            raise ValidationError({"metric": [f"{key!r} is none of: {', '.join(known)}."]})
+        return Response(_shown(evaluations=evaluations, comparison=comparison, key=key))
+
+
+def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str) -> dict[str, Any]:
+    metric = chosen_metric(comparison=comparison, key=key)
+    said = verdicts(evaluations=evaluations, comparison=comparison, metric=metric)
+    differing = [task for task in task_differences(metric=metric, scores=comparison.scores) if task.spread]
+    groups = {
+        facet: by_group(facet=facet, tasks=comparison.tasks, metric=metric, scores=comparison.scores)
+        for facet in common_facets(comparison.tasks)
+    }
+    return {
+        "evaluations": [str(evaluation.pk) for evaluation in evaluations],
+        "suite": evaluations[0].suite.slug,
+        "suite_version": evaluations[0].suite.version,
+        "metric": metric.key,
+        "comparisons": [
+            {
+                **_pair(pair),
+                "evaluation": str(evaluations[number + 1].pk),
+                "planner": evaluations[number + 1].submission.planner.name,
+                "verdict": said[number].sentence,
+                "groups": [
+                    {"facet": facet, "value": row.value, **row.counts[number]._asdict()}
+                    for facet, rows in groups.items()
+                    for row in rows
+                ],
+            }
+            for number, pair in enumerate(comparison.pairs)
+        ],
+        "tasks": [
+            {"task": comparison.tasks[task.index].key, "values": task.values, "spread": task.spread}
+            for task in differing[:MOST_TASKS]
+        ],
+        "differing": len(differing),
+    }
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    return {"left_out": dict(pair.left_out), "metrics": [_metric(found) for found in pair.differences]}
+
+
+def _metric(found: MetricDifference) -> dict[str, Any]:
+    return {
+        "metric": found.metric.key,
+        "higher_is_better": found.metric.higher_is_better,
+        "tasks": found.difference.count,
+        "first_mean": found.first_mean,
+        "mean": found.other_mean,
+        "difference": found.difference.mean,
+        "low": found.difference.low,
+        "high": found.difference.high,
+        "p_value": found.p_value,
+        "p_adjusted": found.adjusted,
+        "wins": found.wins,
+        "losses": found.losses,
+        "ties": found.ties,
+    }

@@ -1,0 +1,269 @@
+"""Paired comparison of evaluations, without a database.
+
+The first evaluation is what the others are compared against. A difference is always the other's value less the first's,
+over the tasks for which both have one; who is better of the two follows from the metric's direction.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluator.metrics.aggregate import SIZES, TaskScore, counted
+from evaluator.metrics.paired import bootstrap_columns, holm, two_sided_p_values
+from evaluator.metrics.statistics import Interval
+from evaluator.records import Outcome
+from evaluator.suites.model import SuiteKind
+
+NO_RESULT = "pending"
+"""Stands for an outcome where an evaluation ended before the task had one."""
+NOBODY = "nobody"
+"""The winner of a task on which no evaluation is best alone."""
+_LEFT_OUT_ORDER = (Outcome.INFRA_FAULT, Outcome.CANCELLED, NO_RESULT, Outcome.NOT_RUN)
+"""What a task is counted under if the two evaluations give different reasons: the least expected comes first."""
+_SAME = 1e-9
+"""Scores this near are equal: they are sums of the same numbers in another order."""
+
+Values = NDArray[np.float64]
+
+
+class Metric(NamedTuple):
+    """One metric of the suite."""
+
+    key: str
+    label: str
+    higher_is_better: bool
+    primary: bool = False
+
+    @property
+    def has_winner(self) -> bool:
+        """Sizes of plans have no better and no worse."""
+        return self.key not in SIZES
+
+
+class ComparedTask(NamedTuple):
+    """One task of the suite and the groups it is in."""
+
+    pk: int
+    key: str
+    facets: Mapping[str, tuple[str, ...]]
+    """Values by facet: a task with two degradations is in both of their groups."""
+
+
+class Scores(NamedTuple):
+    """What one evaluation counts, task by task in the suite's order."""
+
+    outcomes: tuple[str, ...]
+    values: Mapping[str, Values]
+    """(tasks,) by metric; NaN where the task does not count."""
+
+
+class MetricDifference(NamedTuple):
+    """One metric of one evaluation against the first."""
+
+    metric: Metric
+    first_mean: float
+    """Over the tasks that both have a value for, as all figures here."""
+    other_mean: float
+    difference: Interval
+    p_value: float
+    adjusted: float
+    """By Holm's method over the evaluations that are compared with the first; equal to `p_value` for one."""
+    wins: int
+    """Tasks on which the other is better than the first; 0 for sizes, which have no better."""
+    losses: int
+    ties: int
+
+
+class Pair(NamedTuple):
+    """One evaluation against the first."""
+
+    differences: tuple[MetricDifference, ...]
+    """In the suite's order; metrics without a common task are absent."""
+    left_out: Mapping[str, int]
+    """Tasks that one of the two has no score for, by outcome."""
+
+    def of(self, key: str) -> MetricDifference | None:
+        """The difference in one metric, if there is a common task."""
+        return next((found for found in self.differences if found.metric.key == key), None)
+
+
+class GroupCount(NamedTuple):
+    """One evaluation against the first in one group of tasks."""
+
+    tasks: int
+    difference: float | None
+    wins: int
+    losses: int
+    ties: int
+
+
+class GroupRow(NamedTuple):
+    """One group of tasks."""
+
+    value: str
+    counts: tuple[GroupCount, ...]
+    """For each evaluation after the first."""
+
+
+class TaskDifference(NamedTuple):
+    """One task with what each evaluation has on it."""
+
+    index: int
+    """Of the task, in the suite's order."""
+    values: tuple[float | None, ...]
+    spread: float
+    """Largest value less smallest; 0 where fewer than two have one."""
+    winner: str
+    """Number of the evaluation that is best alone, from `"0"`, or `nobody`."""
+
+
+def scores_of(
+    *, kind: SuiteKind, metrics: Sequence[Metric], tasks: Sequence[ComparedTask], results: Mapping[int, TaskScore]
+) -> Scores:
+    """Arrange the results of one evaluation, given by the task's primary key, in the suite's order."""
+    places = [place for place, task in enumerate(tasks) if task.pk in results]
+    found = [results[tasks[place].pk] for place in places]
+    outcomes = [NO_RESULT] * len(tasks)
+    for place, result in zip(places, found, strict=True):
+        outcomes[place] = str(result.outcome)
+    values = {}
+    for metric in metrics:
+        row = np.full(len(tasks), np.nan)
+        row[places] = np.array(counted(column=metric.key, kind=kind, results=found), dtype=np.float64)
+        values[metric.key] = row
+    return Scores(outcomes=tuple(outcomes), values=values)
+
+
+def compare(*, metrics: Sequence[Metric], scores: Sequence[Scores]) -> tuple[Pair, ...]:
+    """Every evaluation after the first against it, in all metrics; at least two evaluations."""
+    first, others = scores[0], scores[1:]
+    table = np.stack(
+        [other.values[metric.key] - first.values[metric.key] for other in others for metric in metrics], axis=1
+    )
+    # Tasks that nobody has a score for would only be drawn in vain.
+    paired = table[~np.isnan(table).all(axis=1)]
+    paired = np.where(np.abs(paired) <= _SAME, 0.0, paired)
+    intervals = bootstrap_columns(paired)
+    p_values = two_sided_p_values(paired)
+    adjusted = _adjusted(p_values=p_values, known=[one is not None for one in intervals], metrics=len(metrics))
+    pairs = []
+    for number, other in enumerate(others):
+        columns = range(number * len(metrics), (number + 1) * len(metrics))
+        found = [
+            _difference(
+                metric=metric, first=first, other=other, interval=interval, p_value=p_values[column],
+                adjusted=adjusted[column],
+            )
+            for metric, column in zip(metrics, columns, strict=True)
+            if (interval := intervals[column]) is not None
+        ]  # fmt: skip
+        pairs.append(Pair(differences=tuple(found), left_out=left_out(first=first.outcomes, other=other.outcomes)))
+    return tuple(pairs)
+
+
+def left_out(*, first: Sequence[str], other: Sequence[str]) -> dict[str, int]:
+    """How many tasks one of the two has no score for, each counted once, by outcome."""
+    counts: Counter[str] = Counter()
+    for pair in zip(first, other, strict=True):
+        reason = next((outcome for outcome in _LEFT_OUT_ORDER if outcome in pair), None)
+        if reason is not None:
+            counts[str(reason)] += 1
+    return {str(outcome): counts[str(outcome)] for outcome in _LEFT_OUT_ORDER if counts[str(outcome)]}
+
+
+def by_group(
+    *, facet: str, tasks: Sequence[ComparedTask], metric: Metric, scores: Sequence[Scores]
+) -> tuple[GroupRow, ...]:
+    """Wins, losses, ties and mean difference in each group of a facet, as the groups come first in the suite."""
+    members: dict[str, list[int]] = {}
+    for place, task in enumerate(tasks):
+        for value in task.facets.get(facet, ()):
+            members.setdefault(value, []).append(place)
+    first = scores[0].values[metric.key]
+    rows = []
+    for value, places in members.items():
+        counts = tuple(
+            _count(metric=metric, differences=(other.values[metric.key] - first)[places]) for other in scores[1:]
+        )
+        if any(count.tasks for count in counts):
+            rows.append(GroupRow(value=value, counts=counts))
+    return tuple(rows)
+
+
+def task_differences(*, metric: Metric, scores: Sequence[Scores]) -> tuple[TaskDifference, ...]:
+    """Every task that at least two have a value for, the largest difference first, then in the suite's order."""
+    table = np.stack([one.values[metric.key] for one in scores], axis=1)
+    places = np.flatnonzero((~np.isnan(table)).sum(axis=1) >= 2)
+    found = table[places]
+    signed = found if metric.higher_is_better else -found
+    best = np.nanmax(signed, axis=1) if len(found) else np.zeros(0)
+    spreads = best - np.nanmin(signed, axis=1) if len(found) else best
+    spreads[spreads <= _SAME] = 0.0
+    is_best = signed >= best[:, None] - _SAME
+    alone = (is_best.sum(axis=1) == 1) & metric.has_winner
+    winners = np.where(alone, is_best.argmax(axis=1), -1).tolist()
+    rows, spread, index = found.tolist(), spreads.tolist(), places.tolist()
+    return tuple(
+        TaskDifference(
+            index=index[place],
+            values=tuple(value if value == value else None for value in rows[place]),
+            spread=spread[place],
+            winner=NOBODY if winners[place] < 0 else str(winners[place]),
+        )
+        for place in np.lexsort((places, -spreads)).tolist()
+    )
+
+
+def _difference(
+    *, metric: Metric, first: Scores, other: Scores, interval: Interval, p_value: float, adjusted: float
+) -> MetricDifference:
+    one, two = first.values[metric.key], other.values[metric.key]
+    common = ~(np.isnan(one) | np.isnan(two))
+    count = _count(metric=metric, differences=two - one)
+    return MetricDifference(
+        metric=metric,
+        first_mean=float(one[common].mean()),
+        other_mean=float(two[common].mean()),
+        difference=interval,
+        p_value=p_value,
+        adjusted=adjusted,
+        wins=count.wins,
+        losses=count.losses,
+        ties=count.ties,
+    )
+
+
+def _count(*, metric: Metric, differences: Values) -> GroupCount:
+    known = differences[~np.isnan(differences)]
+    better = known if metric.higher_is_better else -known
+    wins = int((better > _SAME).sum()) if metric.has_winner else 0
+    losses = int((better < -_SAME).sum()) if metric.has_winner else 0
+    return GroupCount(
+        tasks=len(known),
+        difference=float(known.mean()) if len(known) else None,
+        wins=wins,
+        losses=losses,
+        ties=int((np.abs(known) <= _SAME).sum()),
+    )
+
+
+def _adjusted(*, p_values: Sequence[float], known: Sequence[bool], metrics: int) -> list[float]:
+    """Each metric's tests are adjusted among each other: one for each evaluation compared with the first."""
+    found = list(p_values)
+    for metric in range(metrics):
+        columns = [column for column in range(metric, len(p_values), metrics) if known[column]]
+        for column, p_value in zip(columns, holm([p_values[column] for column in columns]), strict=True):
+            found[column] = p_value
+    return found
+
+
+def common_facets(tasks: Iterable[ComparedTask]) -> tuple[str, ...]:
+    """Facets that tell the tasks apart: those with more than one value, in their order."""
+    values: dict[str, set[str]] = {}
+    for task in tasks:
+        for facet, found in task.facets.items():
+            values.setdefault(facet, set()).update(found)
+    return tuple(facet for facet, found in values.items() if len(found) > 1)

@@ -1,0 +1,326 @@
+"""What the comparison page shows, ready for its template: numbers as texts, bars with their coordinates."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from django.core.paginator import Page, Paginator
+
+from leaderboard.catalog.models import Task
+from leaderboard.compare.comparing import (
+    GroupRow,
+    Metric,
+    MetricDifference,
+    Pair,
+    TaskDifference,
+    by_group,
+    common_facets,
+    task_differences,
+)
+from leaderboard.compare.filtering import FACETS, Filter, failing_filters, filters_of, place_of
+from leaderboard.compare.services import LETTERS, Comparison
+from leaderboard.compare.words import LEVEL, Verdict, left_out_in_words, p_text, signed, verdicts, words_of
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+
+TASKS_PER_PAGE = 25
+WIDTH = 120
+"""Of a bar, in its own units; nothing lies at its middle."""
+
+
+class Compared(NamedTuple):
+    """One of the evaluations."""
+
+    letter: str
+    evaluation: Evaluation
+    notes: tuple[str, ...]
+    """What a reader has to know before believing its figures."""
+    others: tuple[str, ...]
+    """Ids of all others, for the link that takes this one away."""
+    first_then_others: tuple[str, ...]
+    """Ids with this one first, for the link that compares all others with it."""
+
+
+class Bar(NamedTuple):
+    """A difference with its interval on a scale around 0."""
+
+    left: str
+    width: str
+    mean: str
+
+
+class DifferenceCell(NamedTuple):
+    """One metric of one evaluation against the first."""
+
+    mean: str
+    difference: str
+    low: str
+    high: str
+    p_value: str
+    tasks: int
+    counts: str
+    """Wins, losses and ties in words; nothing for sizes."""
+    bar: Bar
+    tone: str
+    """`better`, `worse` or nothing: only where interval and test agree that there is a difference."""
+
+
+class MetricRow(NamedTuple):
+    """One metric."""
+
+    key: str
+    label: str
+    direction: str
+    is_primary: bool
+    is_chosen: bool
+    first_mean: str
+    cells: tuple[DifferenceCell | None, ...]
+
+
+class GroupCell(NamedTuple):
+    """One evaluation in one group."""
+
+    tasks: int
+    difference: str
+    wins: int
+    losses: int
+    ties: int
+    parts: tuple[tuple[str, str, str], ...]
+    """(`win`, `tie` or `loss`, x, width) of the bar."""
+
+
+class ShownGroup(NamedTuple):
+    """One group of tasks."""
+
+    value: str
+    words: str
+    cells: tuple[GroupCell, ...]
+
+
+class GroupTable(NamedTuple):
+    """All groups of a facet."""
+
+    facet: str
+    label: str
+    rows: tuple[ShownGroup, ...]
+
+
+class TaskCell(NamedTuple):
+    """One evaluation on one task."""
+
+    letter: str
+    evaluation: str
+    value: str
+    outcome: str
+    plan: str
+    is_best: bool
+
+
+class ShownTask(NamedTuple):
+    """One task."""
+
+    key: str
+    text: str
+    spread: str
+    cells: tuple[TaskCell, ...]
+
+
+class ComparisonPage(NamedTuple):
+    """Everything on the page."""
+
+    compared: tuple[Compared, ...]
+    verdicts: tuple[Verdict, ...]
+    metrics: tuple[MetricRow, ...]
+    metric: Metric
+    left_out: tuple[str, ...]
+    """A sentence for each pair that leaves tasks out."""
+    groups: tuple[GroupTable, ...]
+    filters: tuple[Filter, ...]
+    is_filtered: bool
+    page: Page
+    tasks: tuple[ShownTask, ...]
+    differing: int
+    comparable: int
+
+
+def comparison_page(
+    *, evaluations: Sequence[Evaluation], comparison: Comparison, parameters: Mapping[str, str]
+) -> ComparisonPage:
+    """Gather the page. `metric` of the parameters is what groups and tasks are about; unknown values do not count."""
+    metric = chosen_metric(comparison=comparison, key=parameters.get("metric", ""))
+    facets = common_facets(comparison.tasks)
+    every = task_differences(metric=metric, scores=comparison.scores)
+    chosen = {name: parameters[name] for name in ("winner", *facets) if parameters.get(name)}
+    failing = [failing_filters(task, comparison=comparison, chosen=chosen) for task in every]
+    kept = [task for task, names in zip(every, failing, strict=True) if not names]
+    page = Paginator(kept, TASKS_PER_PAGE).get_page(parameters.get("page"))
+    return ComparisonPage(
+        compared=_compared(evaluations),
+        verdicts=verdicts(evaluations=evaluations, comparison=comparison, metric=metric),
+        metrics=_metric_rows(comparison=comparison, chosen=metric),
+        metric=metric,
+        left_out=left_out_in_words(comparison.pairs),
+        groups=_groups(comparison=comparison, facets=facets, metric=metric),
+        filters=filters_of(
+            comparison=comparison, tasks=every, failing=failing, facets=facets, chosen=chosen, metric=metric
+        ),
+        is_filtered=bool(chosen),
+        page=page,
+        tasks=_tasks(evaluations=evaluations, comparison=comparison, found=page.object_list),
+        differing=sum(task.spread > 0 for task in every),
+        comparable=len(every),
+    )
+
+
+def chosen_metric(*, comparison: Comparison, key: str) -> Metric:
+    """The metric with this key, else the one that the board is ranked by."""
+    found = next((metric for metric in comparison.metrics if metric.key == key), None)
+    return found or next(metric for metric in comparison.metrics if metric.primary)
+
+
+def _compared(evaluations: Sequence[Evaluation]) -> tuple[Compared, ...]:
+    ids = [str(evaluation.pk) for evaluation in evaluations]
+    found = []
+    for letter, evaluation, own in zip(LETTERS, evaluations, ids, strict=False):
+        others = tuple(one for one in ids if one != own)
+        found.append(
+            Compared(
+                letter=letter,
+                evaluation=evaluation,
+                notes=_notes(evaluation),
+                others=others,
+                first_then_others=(own, *others),
+            )
+        )
+    return tuple(found)
+
+
+def _notes(evaluation: Evaluation) -> tuple[str, ...]:
+    notes = []
+    if evaluation.state != EvaluationState.COMPLETED:
+        label = evaluation.get_state_display().lower()
+        notes.append(f"Not completed ({label}): only the tasks that have a score are compared.")
+    if hasattr(evaluation, "own_worker_run") and evaluation.own_worker_run.verified_by_id is None:
+        notes.append("Measured by its owner's own worker and not verified by this site.")
+    return tuple(notes)
+
+
+def _metric_rows(*, comparison: Comparison, chosen: Metric) -> tuple[MetricRow, ...]:
+    scales = _scales(comparison.pairs)
+    rows = []
+    for metric in comparison.metrics:
+        found = [pair.of(metric.key) for pair in comparison.pairs]
+        if not any(found):
+            continue
+        rows.append(
+            MetricRow(
+                key=metric.key,
+                label=metric.label,
+                direction="" if not metric.has_winner else "higher" if metric.higher_is_better else "lower",
+                is_primary=metric.primary,
+                is_chosen=metric.key == chosen.key,
+                first_mean=_first_mean(found),
+                cells=tuple(one and _difference_cell(found=one, scale=scales[metric.has_winner]) for one in found),
+            )
+        )
+    return tuple(rows)
+
+
+def _first_mean(found: Sequence[MetricDifference | None]) -> str:
+    """The first's mean; with several pairs it may be over different tasks in each, and then no one number is right."""
+    means = {f"{one.first_mean:.3f}" for one in found if one is not None}
+    return means.pop() if len(means) == 1 else "varies"
+
+
+def _scales(pairs: Sequence[Pair]) -> dict[bool, float]:
+    """How far the bars reach to each side: one scale for all figures, and one for the sizes of plans."""
+    ends: dict[bool, list[float]] = {True: [0.01], False: [0.01]}
+    for pair in pairs:
+        for one in pair.differences:
+            ends[one.metric.has_winner] += [abs(one.difference.low), abs(one.difference.high), abs(one.difference.mean)]
+    return {kind: max(found) for kind, found in ends.items()}
+
+
+def _difference_cell(*, found: MetricDifference, scale: float) -> DifferenceCell:
+    interval = found.difference
+    left, right = _place(interval.low, scale), _place(interval.high, scale)
+    # An interval over two tasks may well leave out 0: the test must agree before a difference is coloured.
+    sure = found.adjusted < LEVEL and (interval.low > 0 or interval.high < 0)
+    better = (interval.mean > 0) == found.metric.higher_is_better
+    return DifferenceCell(
+        mean=f"{found.other_mean:.3f}",
+        difference=signed(interval.mean),
+        low=signed(interval.low),
+        high=signed(interval.high),
+        p_value=p_text(found.adjusted),
+        tasks=interval.count,
+        counts=f"{found.wins} better, {found.losses} worse, {found.ties} equal" if found.metric.has_winner else "",
+        bar=Bar(left=f"{left:.1f}", width=f"{max(right - left, 1):.1f}", mean=f"{_place(interval.mean, scale):.1f}"),
+        tone=("better" if better else "worse") if sure and found.metric.has_winner else "",
+    )
+
+
+def _place(value: float, scale: float) -> float:
+    return WIDTH / 2 * (1 + min(max(value / scale, -1.0), 1.0))
+
+
+def _groups(*, comparison: Comparison, facets: Sequence[str], metric: Metric) -> tuple[GroupTable, ...]:
+    if not metric.has_winner:
+        return ()
+    tables = []
+    for facet in facets:
+        rows = by_group(facet=facet, tasks=comparison.tasks, metric=metric, scores=comparison.scores)
+        if len(rows) > 1:
+            shown = tuple(
+                _shown_group(facet=facet, row=row)
+                for row in sorted(rows, key=lambda row: place_of(facet=facet, value=row.value))
+            )
+            tables.append(GroupTable(facet=facet, label=FACETS[facet], rows=shown))
+    return tuple(tables)
+
+
+def _shown_group(*, facet: str, row: GroupRow) -> ShownGroup:
+    cells = []
+    for count in row.counts:
+        x = 0.0
+        parts = []
+        for name, number in (("win", count.wins), ("tie", count.ties), ("loss", count.losses)):
+            if number:
+                width = WIDTH * number / max(count.tasks, 1)
+                parts.append((name, f"{x:.2f}", f"{width:.2f}"))
+                x += width
+        difference = "—" if count.difference is None else signed(count.difference)
+        cells.append(GroupCell(count.tasks, difference, count.wins, count.losses, count.ties, tuple(parts)))
+    return ShownGroup(value=row.value, words=words_of(facet=facet, value=row.value), cells=tuple(cells))
+
+
+def _tasks(
+    *, evaluations: Sequence[Evaluation], comparison: Comparison, found: Sequence[TaskDifference]
+) -> tuple[ShownTask, ...]:
+    """Texts and plans of the tasks of one page: two queries."""
+    pks = [comparison.tasks[task.index].pk for task in found]
+    texts = dict(Task.objects.filter(pk__in=pks).values_list("pk", "text"))
+    results = TaskResult.objects.filter(evaluation__in=evaluations, task__in=pks)
+    plans = {
+        (evaluation, task): summary
+        for evaluation, task, summary in results.values_list("evaluation_id", "task_id", "plan_summary")
+    }
+    return tuple(
+        ShownTask(
+            key=comparison.tasks[task.index].key,
+            text=texts.get(comparison.tasks[task.index].pk, ""),
+            spread=f"{task.spread:.3f}" if task.spread else "equal",
+            cells=tuple(
+                TaskCell(
+                    letter=letter,
+                    evaluation=str(evaluation.pk),
+                    value="—" if value is None else f"{value:.3f}",
+                    outcome=scores.outcomes[task.index],
+                    plan=plans.get((evaluation.pk, comparison.tasks[task.index].pk), ""),
+                    is_best=task.winner == str(number),
+                )
+                for number, (letter, evaluation, value, scores) in enumerate(
+                    zip(LETTERS, evaluations, task.values, comparison.scores, strict=False)
+                )
+            ),
+        )
+        for task in found
+    )

@@ -1,0 +1,255 @@
+"""Reading what is compared: which evaluations may stand side by side, and the scores of their tasks."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db.models import Aggregate, F, Func, JSONField, TextField, Value
+
+from evaluator.metrics.aggregate import TaskScore
+from evaluator.records import Outcome
+from evaluator.suites.model import SuiteKind
+from leaderboard.boards.models import Snapshot
+from leaderboard.boards.services import primary_metric
+from leaderboard.catalog.models import Suite, Task
+from leaderboard.compare.comparing import ComparedTask, Metric, Pair, Scores, compare, scores_of
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.presenters import SEVERAL_DOMAINS
+from leaderboard.evaluations.transitions import FINAL
+
+MOST = 6
+"""Evaluations that stand side by side."""
+MOST_OFFERED = 12
+"""Of a board, to choose from."""
+LETTERS = "ABCDEF"
+_OUTCOMES = {str(outcome): outcome for outcome in Outcome}
+
+
+class NotComparableError(Exception):
+    """The evaluations cannot be compared; `problems` has a sentence for each reason."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = list(problems)
+        super().__init__(" ".join(problems))
+
+
+class Comparison(NamedTuple):
+    """Everything that is computed."""
+
+    metrics: tuple[Metric, ...]
+    tasks: tuple[ComparedTask, ...]
+    scores: tuple[Scores, ...]
+    pairs: tuple[Pair, ...]
+
+
+def read_ids(texts: Sequence[str]) -> list[UUID]:
+    """The ids of a query string, each once.
+
+    Raises:
+        NotComparableError: one is no id, or there are too many.
+    """
+    found: dict[UUID, None] = {}
+    problems = []
+    for text in texts:
+        try:
+            found[UUID(text)] = None
+        except ValueError:
+            problems.append(f"“{text[:60]}” is not the id of an evaluation; an id looks like {UUID(int=0)}.")
+    if len(found) > MOST:
+        problems.append(f"These are {len(found)} evaluations; at most {MOST} can be compared at once.")
+    if problems:
+        raise NotComparableError(problems)
+    return list(found)
+
+
+def read_evaluations(ids: Sequence[UUID]) -> list[Evaluation]:
+    """The evaluations in the order of their ids.
+
+    Raises:
+        NotComparableError: one does not exist, has not ended or is a verification, or they were not made under the
+            same conditions; the sentences name what differs.
+    """
+    related = "suite", "submission__planner__owner", "submission__team", "own_worker_run"
+    rows = Evaluation.objects.select_related(*related).filter(pk__in=ids)
+    found = {evaluation.pk: evaluation for evaluation in rows}
+    problems = [f"There is no evaluation {pk}." for pk in ids if pk not in found]
+    evaluations = [found[pk] for pk in ids if pk in found]
+    problems += [problem for evaluation in evaluations if (problem := _problem(evaluation))]
+    problems += differing_conditions(evaluations)
+    if problems:
+        raise NotComparableError(problems)
+    return evaluations
+
+
+def differing_conditions(evaluations: Sequence[Evaluation]) -> list[str]:
+    """What the evaluations do not share of all that scores depend on, with the values of each."""
+    problems = []
+    for what, value in _CONDITIONS:
+        values = [value(evaluation) for evaluation in evaluations]
+        if len(set(values)) > 1:
+            told = ", ".join(f"{letter}: {text}" for letter, text in zip(LETTERS, values, strict=False))
+            problems.append(f"They differ in the {what} ({told}).")
+            if what == "suite":
+                break
+    return problems
+
+
+def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
+    """Compare evaluations, at least two, that `read_evaluations` gave: two queries at most."""
+    suite = evaluations[0].suite
+    if all(evaluation.state in FINAL for evaluation in evaluations):
+        return _kept(tuple(evaluation.pk for evaluation in evaluations), suite.pk)
+    found = _scores(pks=[evaluation.pk for evaluation in evaluations], suite=suite)
+    return _comparison(scores=[found[evaluation.pk] for evaluation in evaluations], suite=suite)
+
+
+def metrics_of(suite: Suite) -> tuple[Metric, ...]:
+    """The suite's metrics in order."""
+    primary = primary_metric(suite)["key"]
+    return tuple(
+        Metric(
+            key=metric["key"],
+            label=metric["label"],
+            higher_is_better=bool(metric.get("higher_is_better", True)),
+            primary=metric["key"] == primary,
+        )
+        for metric in suite.metrics
+    )
+
+
+def best_of_board(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """The first rows of the board that the evaluation belongs to, without itself: one query, which reads no others."""
+    first = Func(
+        F("content"), Value(f"$.rows[0 to {MOST_OFFERED}]"), function="jsonb_path_query_array",
+        template="%(function)s(%(expressions)s::jsonpath)", output_field=JSONField(),
+    )  # fmt: skip
+    rows = (
+        Snapshot.objects.filter(
+            suite=evaluation.suite_id,
+            profile_digest=evaluation.profile_digest,
+            split=evaluation.split,
+            samples=evaluation.samples,
+        )
+        .order_by("-number")
+        .values_list(first, flat=True)
+        .first()
+    )
+    others = [row for row in rows or [] if row["evaluation"] != str(evaluation.pk)]
+    return others[:MOST_OFFERED]
+
+
+def can_be_compared(evaluation: Evaluation) -> bool:
+    """Whether it has ended, or waits for its owner, and is not a verification."""
+    return not _problem(evaluation)
+
+
+_CONDITIONS = (
+    ("suite", lambda evaluation: f"{evaluation.suite.title} version {evaluation.suite.version}"),
+    ("suite digest", lambda evaluation: evaluation.suite.digest[:12]),
+    (
+        "profile",
+        lambda evaluation: (
+            f"rules {evaluation.profile_digest[:12]}"
+            if evaluation.suite.judges_plans
+            else f"{evaluation.profile} {evaluation.profile_digest[:12]}"
+        ),
+    ),
+    ("split", lambda evaluation: evaluation.split),
+    ("number of samples per task", lambda evaluation: str(evaluation.samples)),
+)
+
+
+def _problem(evaluation: Evaluation) -> str:
+    if evaluation.verifies_id is not None:
+        return f"Evaluation {evaluation.pk} is a verification of another one and runs only a sample of the tasks."
+    if evaluation.state not in FINAL and evaluation.state != EvaluationState.ON_HOLD:
+        name = evaluation.submission.planner.name
+        return f"The evaluation of {name} has not ended ({evaluation.get_state_display().lower()}): compare it later."
+    return ""
+
+
+@lru_cache(maxsize=16)
+def _kept(pks: tuple[UUID, ...], suite_id: int) -> Comparison:
+    """Final evaluations never change, so that each comparison is computed once per process while it is asked for."""
+    suite = Suite.objects.get(pk=suite_id)
+    scores = _scores(pks=pks, suite=suite)
+    return _comparison(scores=[scores[pk] for pk in pks], suite=suite)
+
+
+def _comparison(*, scores: Sequence[Scores], suite: Suite) -> Comparison:
+    metrics = metrics_of(suite)
+    return Comparison(
+        metrics=metrics,
+        tasks=_tasks(suite.pk).tasks,
+        scores=tuple(scores),
+        pairs=compare(metrics=metrics, scores=scores),
+    )
+
+
+class _Tasks(NamedTuple):
+    """The tasks of one version of a suite."""
+
+    tasks: tuple[ComparedTask, ...]
+    measured_by: Mapping[int, str]
+    """The metric of each task by its primary key."""
+
+
+@lru_cache(maxsize=8)
+def _tasks(suite: int) -> _Tasks:
+    """Tasks of a version of a suite never change: another version is another row."""
+    rows = Task.objects.filter(suite=suite).order_by("position")
+    tasks = []
+    measured_by = {}
+    for pk, key, metric, structure, attributes in rows.values_list("pk", "key", "metric", "structure", "attributes"):
+        tasks.append(ComparedTask(pk=pk, key=key, facets=_facets(structure=structure, attributes=attributes)))
+        measured_by[pk] = metric
+    return _Tasks(tasks=tuple(tasks), measured_by=measured_by)
+
+
+def _scores(*, pks: Sequence[UUID], suite: Suite) -> dict[UUID, Scores]:
+    """The scores of each evaluation in one query, which gives all results of an evaluation as one JSON text: reading
+    thousands of small ones takes five times as long."""
+    known = _tasks(suite.pk)
+    metrics = metrics_of(suite)
+    row = Func(
+        F("task_id"), F("outcome"), F("score"), F("indicators"), function="json_build_array", output_field=TextField()
+    )
+    packed = Aggregate(
+        row, function="json_agg", template="%(function)s(%(expressions)s)::text", output_field=TextField()
+    )
+    rows = TaskResult.objects.filter(evaluation__in=pks)
+    results: dict[UUID, dict[int, TaskScore]] = {pk: {} for pk in pks}
+    for evaluation, text in rows.values_list("evaluation_id").annotate(packed=packed).order_by():
+        results[evaluation] = {
+            task: TaskScore(
+                task=str(task),
+                metric=known.measured_by[task],
+                outcome=_OUTCOMES[outcome],
+                score=score,
+                indicators=indicators,
+            )
+            for task, outcome, score, indicators in json.loads(text)
+        }
+    kind = SuiteKind(suite.kind)
+    return {pk: scores_of(kind=kind, metrics=metrics, tasks=known.tasks, results=results[pk]) for pk in pks}
+
+
+def _facets(*, structure: str, attributes: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The groups of one task, by facet; suites that execute have other facets than those that judge plans."""
+
+    def one(value: object) -> tuple[str, ...]:
+        return (str(value),) if value not in {None, ""} else ()
+
+    group = str(attributes.get("group") or "")
+    if "group" in attributes:
+        groups = {"level": one(attributes.get("level")), "group": one(SEVERAL_DOMAINS if "," in group else group)}
+        return {**groups, "structure": one(structure)}
+    return {
+        "base": one(attributes.get("base")),
+        "structure": one(structure),
+        "degradation": tuple(attributes.get("degradations") or ()),
+        "language": one(attributes.get("language")),
+        "steps": one(attributes.get("gold_steps")),
+    }

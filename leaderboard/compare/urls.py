@@ -1,0 +1,9 @@
+"""Address of the page."""
+
+from django.urls import path
+
+from leaderboard.compare import views
+
+app_name = "compare"
+
+urlpatterns = [path("compare/", views.compare, name="compare")]

@@ -1,0 +1,34 @@
+"""The page on which evaluations are compared. Everything is in its address, so that a comparison can be cited."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from leaderboard.compare.presenters import comparison_page
+from leaderboard.compare.services import (
+    MOST,
+    NotComparableError,
+    best_of_board,
+    comparison_of,
+    read_evaluations,
+    read_ids,
+)
+
+
+@require_safe
+def compare(request: HttpRequest) -> HttpResponse:
+    """Two to six evaluations side by side; with one, what to compare it with; with none, where to begin."""
+    try:
+        ids = read_ids([text for text in request.GET.getlist("e") if text])
+        evaluations = read_evaluations(ids)
+    except NotComparableError as error:
+        return render(request, "compare/refused.html", {"problems": error.problems}, status=400)
+    if len(evaluations) < 2:
+        one = evaluations[0] if evaluations else None
+        context = {"evaluation": one, "offered": best_of_board(one) if one else [], "most": MOST}
+        return render(request, "compare/choose.html", context)
+    page = comparison_page(
+        evaluations=evaluations, comparison=comparison_of(evaluations), parameters=request.GET.dict()
+    )
+    context = {"page": page, "suite": evaluations[0].suite, "first": evaluations[0], "most": MOST}
+    return render(request, "compare/compare.html", context)

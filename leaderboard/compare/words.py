@@ -1,0 +1,117 @@
+"""A comparison in words: who is better by how much and how sure that is, and figures as texts."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.utils.text import Truncator
+
+from leaderboard.compare.comparing import Metric, MetricDifference, Pair
+from leaderboard.compare.services import LETTERS, Comparison
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.task_filters import language_in_words, steps_in_words
+
+LEVEL = 0.05
+"""A difference with a larger p-value may well be chance, and the sentence says so."""
+LONGEST_NAME = 40
+"""Characters of a planner's name within a sentence."""
+_OUTCOMES = {
+    "infra_fault": "infrastructure fault",
+    "cancelled": "cancelled",
+    "pending": "no result",
+    "not_run": "not run",
+}
+_MINUS = "\N{MINUS SIGN}"
+
+
+class Verdict(NamedTuple):
+    """One comparison in words."""
+
+    better: str
+    """Letter of the better one; nothing where neither is."""
+    sentence: str
+    caution: str
+
+
+def verdicts(*, evaluations: Sequence[Evaluation], comparison: Comparison, metric: Metric) -> tuple[Verdict, ...]:
+    """One sentence for each evaluation after the first."""
+    names = [_name(letter, evaluation) for letter, evaluation in zip(LETTERS, evaluations, strict=False)]
+    return tuple(
+        _verdict(
+            found=pair.of(metric.key), metric=metric, names=(names[0], names[number]),
+            letters=(LETTERS[0], LETTERS[number]), tests=len(comparison.pairs),
+        )
+        for number, pair in enumerate(comparison.pairs, start=1)
+    )  # fmt: skip
+
+
+def p_text(value: float) -> str:
+    """A p-value with as many digits as mean something; below what 20,000 drawn sign changes can tell, as a bound."""
+    if value < 0.0001:
+        return "< 0.0001"
+    return f"{value:.4f}" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
+
+
+def signed(value: float) -> str:
+    """Three decimals with a sign; no sign for what rounds to zero."""
+    text = f"{value:+.3f}".replace("-", _MINUS)
+    return "0.000" if text in {"+0.000", f"{_MINUS}0.000"} else text
+
+
+def words_of(*, facet: str, value: str) -> str:
+    """The value of a facet as it is named to people."""
+    if facet == "language":
+        return language_in_words(value)
+    if facet == "steps":
+        return steps_in_words(value)
+    words = value.replace("_", " ").strip()
+    return {"qa": "QA", "vqa": "VQA"}.get(words, words[:1].upper() + words[1:])
+
+
+def _name(letter: str, evaluation: Evaluation) -> str:
+    """Letter and name; a long name is cut, since it stands in full in the table below."""
+    return f"{letter} ({Truncator(evaluation.submission.planner.name).chars(LONGEST_NAME)})"
+
+
+def _verdict(
+    *, found: MetricDifference | None, metric: Metric, names: tuple[str, str], letters: tuple[str, str], tests: int
+) -> Verdict:
+    first, other = names
+    if found is None:
+        sentence = f"{first} and {other} have no task in common with a value of {metric.label}: nothing is compared."
+        return Verdict(better="", sentence=sentence, caution="")
+    mean, low, high, count = found.difference.mean, found.difference.low, found.difference.high, found.difference.count
+    over = f"over {count:,} task{'' if count == 1 else 's'}"
+    if round(abs(mean), 12) == 0:
+        same = "the same on every task" if not found.wins + found.losses and low == high else "the same on average"
+        sentence = f"{first} and {other} score {same} in {metric.label}, p = {p_text(found.adjusted)}, {over}."
+        return Verdict(better="", sentence=sentence.replace("= <", "<"), caution="")
+    ahead, letter = (other, letters[1]) if mean > 0 else (first, letters[0])
+    behind, low, high = (first, low, high) if mean > 0 else (other, -high, -low)
+    adjusted = f" (Holm, {tests} tests)" if tests > 1 else ""
+    p_value = f"p = {p_text(found.adjusted)}{adjusted}".replace("= <", "<")
+    sentence = (
+        f"{ahead} scores higher than {behind} in {metric.label} by {abs(mean):.3f} "
+        f"({_plain(low)} to {_plain(high)}), {p_value}, {over}."
+    )
+    if not metric.has_winner:
+        sentence = sentence.replace("scores higher", "is larger", 1)
+    elif not metric.higher_is_better:
+        sentence += " Lower is better in this metric."
+        letter = letters[0] if letter == letters[1] else letters[1]
+    caution = "" if found.adjusted < LEVEL else "A difference of this size may well be chance."
+    return Verdict(better=letter if metric.has_winner and not caution else "", sentence=sentence, caution=caution)
+
+
+def _plain(value: float) -> str:
+    return f"{value:.3f}".replace("-", _MINUS)
+
+
+def left_out_in_words(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    sentences = []
+    for number, pair in enumerate(pairs, start=1):
+        if pair.left_out:
+            told = ", ".join(f"{count:,} {_OUTCOMES[outcome]}" for outcome, count in pair.left_out.items())
+            total = sum(pair.left_out.values())
+            tasks = "1 task is" if total == 1 else f"{total:,} tasks are"
+            sentences.append(f"{LETTERS[number]} against {LETTERS[0]}: {tasks} left out ({told}).")
+    return tuple(sentences)

@@ -1,0 +1,165 @@
+"""The arithmetic of comparisons, without a database."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaluator.metrics.aggregate import TaskScore
+from evaluator.records import Outcome
+from evaluator.suites.model import SuiteKind
+from leaderboard.compare.comparing import (
+    NOBODY,
+    ComparedTask,
+    Metric,
+    Scores,
+    by_group,
+    common_facets,
+    compare,
+    scores_of,
+    task_differences,
+)
+
+OVERALL = Metric("overall", "Overall", higher_is_better=True, primary=True)
+IR = Metric("IR", "IR", higher_is_better=False)
+STEPS = Metric("length", "Steps", higher_is_better=False)
+NAN = float("nan")
+
+
+def make_scores(*values: float, metric: Metric = OVERALL, outcomes: tuple[str, ...] = ()) -> Scores:
+    known = outcomes or tuple("not_run" if value != value else "scored" for value in values)
+    return Scores(outcomes=known, values={metric.key: np.array(values, dtype=np.float64)})
+
+
+def make_tasks(*groups: tuple[str, ...]) -> list[ComparedTask]:
+    return [ComparedTask(pk=number, key=str(number), facets={"group": found}) for number, found in enumerate(groups)]
+
+
+def make_result(outcome: Outcome, score: float | None = None, metric: str = "ViT", **indicators: float) -> TaskScore:
+    return TaskScore(task="0", metric=metric, outcome=outcome, score=score, indicators=indicators)
+
+
+VALUES = st.lists(st.one_of(st.sampled_from([0.0, 1.0, NAN]), st.floats(0, 1, width=32)), min_size=1, max_size=25)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.integers(1, 25).flatmap(
+        lambda size: st.tuples(*[st.lists(VALUES.map(lambda v: v[0]), min_size=size, max_size=size)] * 2)
+    )
+)
+def test_exchanging_two_evaluations_exchanges_wins_and_losses_and_turns_the_difference(lists):
+    one, two = (make_scores(*values) for values in lists)
+    (forth,), (back,) = compare(metrics=[OVERALL], scores=[one, two]), compare(metrics=[OVERALL], scores=[two, one])
+    assert len(forth.differences) == len(back.differences)
+    assert forth.left_out == back.left_out
+    for a, b in zip(forth.differences, back.differences, strict=True):
+        assert a.difference.mean == pytest.approx(-b.difference.mean, abs=1e-9)
+        assert (a.difference.low, a.difference.high) == pytest.approx((-b.difference.high, -b.difference.low), abs=1e-6)
+        assert (a.wins, a.losses, a.ties, a.p_value) == (b.losses, b.wins, b.ties, b.p_value)
+        assert a.wins + a.losses + a.ties == a.difference.count
+
+
+@settings(max_examples=30, deadline=None)
+@given(VALUES)
+def test_an_evaluation_compared_with_itself_differs_by_0_with_p_1(values):
+    scores = make_scores(*values)
+    (pair,) = compare(metrics=[OVERALL], scores=[scores, scores])
+    for found in pair.differences:
+        assert (found.difference.mean, found.difference.low, found.difference.high) == (0, 0, 0)
+        assert (found.p_value, found.wins, found.losses) == (1, 0, 0)
+    assert not any(task.spread for task in task_differences(metric=OVERALL, scores=[scores, scores]))
+
+
+def test_by_hand():
+    """B is 0.2 better on two of four common tasks and 0.1 worse on one: mean 0.075; 2 of 8 sign changes are as large
+    as the sum 0.3 on each side (0.2 + 0.2 - 0.1 and 0.2 + 0.2 + 0.1), so p = 4 / 8."""
+    first = make_scores(0.5, 0.5, 0.5, 0.5, NAN, 0.9)
+    other = make_scores(0.7, 0.7, 0.4, 0.5, 0.3, NAN)
+    (pair,) = compare(metrics=[OVERALL], scores=[first, other])
+    (found,) = pair.differences
+    assert found.difference.mean == pytest.approx(0.075)
+    assert (found.first_mean, found.other_mean) == pytest.approx((0.5, 0.575))
+    assert (found.wins, found.losses, found.ties, found.difference.count) == (2, 1, 1, 4)
+    assert found.p_value == 0.5
+    assert pair.left_out == {"not_run": 2}
+
+
+def test_of_a_metric_in_which_lower_is_better_the_lower_wins_and_a_size_has_no_winner():
+    for metric, expected, winner in ((IR, (2, 0), "1"), (STEPS, (0, 0), NOBODY)):
+        scores = [make_scores(1, 1, 0, metric=metric), make_scores(0, 0, 0, metric=metric)]
+        (found,) = compare(metrics=[metric], scores=scores)[0].differences
+        assert (found.wins, found.losses) == expected
+        assert found.difference.mean == pytest.approx(-2 / 3)
+        assert task_differences(metric=metric, scores=scores)[0].winner == winner
+
+
+def test_with_three_p_values_are_adjusted_by_the_number_compared_with_the_first():
+    first = make_scores(*[0.0] * 8)
+    better, same = make_scores(*[0.5] * 8), make_scores(*[0.0] * 8)
+    one, two = compare(metrics=[OVERALL], scores=[first, better, same])
+    assert one.differences[0].p_value == 2 / 2**8
+    assert one.differences[0].adjusted == 4 / 2**8
+    assert two.differences[0].adjusted == 1
+    (alone,) = compare(metrics=[OVERALL], scores=[first, better])
+    assert alone.differences[0].adjusted == alone.differences[0].p_value
+
+
+def test_a_metric_without_a_common_task_is_left_out_of_the_comparison_only():
+    (pair,) = compare(metrics=[OVERALL], scores=[make_scores(1, NAN), make_scores(NAN, 1)])
+    assert pair.differences == ()
+    assert pair.of("overall") is None
+
+
+def test_a_task_counts_once_among_those_left_out_by_its_least_expected_reason():
+    first = make_scores(NAN, NAN, NAN, 1, outcomes=("not_run", "infra_fault", "pending", "scored"))
+    other = make_scores(NAN, 1, NAN, 1, outcomes=("not_run", "scored", "not_run", "planner_fault"))
+    (pair,) = compare(metrics=[OVERALL], scores=[first, other])
+    assert pair.left_out == {"infra_fault": 1, "pending": 1, "not_run": 1}
+
+
+def test_groups_count_a_task_in_each_of_its_groups():
+    tasks = make_tasks(("noise", "blur"), ("noise",), ("gray",), ("empty",))
+    scores = [make_scores(0.1, 0.5, 0.5, NAN), make_scores(0.4, 0.2, 0.5, 1.0)]
+    rows = {row.value: row.counts[0] for row in by_group(facet="group", tasks=tasks, metric=OVERALL, scores=scores)}
+    assert list(rows) == ["noise", "blur", "gray"]
+    assert rows["noise"][:1] + rows["noise"][2:] == (2, 1, 1, 0)
+    assert rows["noise"].difference == pytest.approx(0.0)
+    assert rows["blur"][:1] + rows["blur"][2:] == (1, 1, 0, 0)
+    assert rows["gray"].ties == 1
+    assert common_facets(tasks) == ("group",)
+    assert common_facets(make_tasks(("one",), ("one",))) == ()
+
+
+def test_tasks_come_by_how_far_they_lie_apart_then_in_the_suites_order():
+    scores = [
+        make_scores(0.5, 0.9, 0.5, 0.5, NAN),
+        make_scores(0.5, 0.1, 0.4, 0.6, 0.3),
+        make_scores(NAN, 0.1, 0.5, 0.4, NAN),
+    ]
+    found = task_differences(metric=OVERALL, scores=scores)
+    assert [task.index for task in found] == [1, 3, 2, 0]
+    assert [task.winner for task in found] == ["0", "1", NOBODY, NOBODY]
+    assert found[-1].values == (0.5, 0.5, None)
+
+
+def test_a_planners_fault_counts_as_the_worst_and_other_faults_do_not_count():
+    tasks = make_tasks((), (), (), ())
+    results = {
+        0: make_result(Outcome.SCORED, 0.8),
+        1: make_result(Outcome.PLANNER_FAULT, 0.0),
+        2: make_result(Outcome.INFRA_FAULT),
+    }
+    metrics = [OVERALL, Metric("ViT", "ViT", True), Metric("BERT", "BERT", True)]
+    scores = scores_of(kind=SuiteKind.EXECUTION, metrics=metrics, tasks=tasks, results=results)
+    assert scores.outcomes == ("scored", "planner_fault", "infra_fault", "pending")
+    np.testing.assert_array_equal(scores.values["overall"], [0.8, 0.0, NAN, NAN])
+    np.testing.assert_array_equal(scores.values["ViT"], [0.8, 0.0, NAN, NAN])
+    assert np.isnan(scores.values["BERT"]).all()
+
+
+def test_a_missing_plan_is_the_worst_of_each_indicator_and_has_no_size():
+    results = {0: make_result(Outcome.SCORED, 1.0, IR=0.0, length=3.0), 1: make_result(Outcome.PLANNER_FAULT, 0.0)}
+    scores = scores_of(kind=SuiteKind.PLANNING, metrics=[OVERALL, IR, STEPS], tasks=make_tasks((), ()), results=results)
+    np.testing.assert_array_equal(scores.values["IR"], [0.0, 1.0])
+    np.testing.assert_array_equal(scores.values["length"], [3.0, NAN])

@@ -1,0 +1,218 @@
+"""The comparison page, what it refuses, and the same through the API."""
+
+import re
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from evaluator.records import Reason
+from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from tests.leaderboard.api.helpers import ApiClient
+from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_result, make_suite, make_user
+from tests.leaderboard.planning import REAL, make_clumsy_evaluation
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def suite() -> Suite:
+    """OpenAGI."""
+    return make_suite()
+
+
+def make_scored(suite: Suite, name: str, scores: dict[str, float], **fields: object) -> Evaluation:
+    """An evaluation of a planner with this name whose tasks have these scores; the others have no result."""
+    owner = make_user(f"owner of {name}"[:30])
+    evaluation = make_evaluation(planner=make_planner(owner=owner, name=name), suite=suite, **fields)
+    for task in Task.objects.filter(suite=suite, key__in=scores):
+        make_result(evaluation=evaluation, task=task, samples=0)
+        TaskResult.objects.filter(evaluation=evaluation, task=task).update(score=scores[task.key])
+    return evaluation
+
+
+KEYS = [str(number) for number in range(20)]
+LOW, HIGH = dict.fromkeys(KEYS, 0.4), {key: 0.5 if number < 15 else 0.4 for number, key in enumerate(KEYS)}
+
+
+def read(client: Client, *evaluations: object, status: int = 200, **query: str) -> str:
+    ids = [getattr(one, "pk", one) for one in evaluations]
+    response = client.get("/compare/", {"e": ids, **query})
+    assert response.status_code == status, response.content[:500]
+    return response.content.decode()
+
+
+def shown_tasks(html: str) -> list[str]:
+    return re.findall(r'<th scope="row" class="task-key">([\w/]+)<', html)
+
+
+class TestPage:
+    def test_the_sentence_says_who_is_better_by_how_much_and_how_sure_that_is(self, client: Client, suite: Suite):
+        html = read(client, make_scored(suite, "low", LOW), make_scored(suite, "high", HIGH))
+        assert "B (high) scores higher than A (low) in Overall by 0.075 (" in html
+        assert "p &lt; 0.0001, over 20 tasks." in html
+        assert "20 tasks: 15 better, 0 worse, 5 equal" in html
+        assert "165 tasks are left out (165 no result)" in html
+
+    def test_exchanged_the_same_planner_is_better_by_the_same(self, client: Client, suite: Suite):
+        low, high = make_scored(suite, "low", LOW), make_scored(suite, "high", HIGH)
+        html = read(client, high, low)
+        assert "A (high) scores higher than B (low) in Overall by 0.075 (" in html
+        assert "0 better, 15 worse, 5 equal" in html
+
+    def test_a_difference_that_may_be_chance_is_called_so(self, client: Client, suite: Suite):
+        html = read(
+            client, make_scored(suite, "one", {"0": 0.4, "1": 0.5}), make_scored(suite, "two", {"0": 0.6, "1": 0.4})
+        )
+        assert "A difference of this size may well be chance." in html
+
+    def test_equal_evaluations(self, client: Client, suite: Suite):
+        html = read(client, make_scored(suite, "one", LOW), make_scored(suite, "two", LOW))
+        assert "score the same on every task in Overall, p = 1.00, over 20 tasks." in html
+        assert "0 of 20 tasks differ" in html
+
+    def test_tasks_differ_most_first_with_links_to_both(self, client: Client, suite: Suite):
+        low = make_scored(suite, "low", LOW)
+        high = make_scored(suite, "high", {**HIGH, "7": 0.9})
+        html = read(client, low, high)
+        assert shown_tasks(html)[:2] == ["7", "0"]
+        for evaluation in (low, high):
+            assert f"/evaluations/{evaluation.pk}/tasks/7/" in html
+        assert "Image" in html, "the plans are summarised"
+
+    def test_filters_combine_and_keep_what_is_compared(self, client: Client, suite: Suite):
+        low, high = make_scored(suite, "low", LOW), make_scored(suite, "high", HIGH)
+        assert shown_tasks(read(client, low, high, winner="A")) == []
+        assert len(shown_tasks(read(client, low, high, winner="B"))) == 15
+        html = read(client, low, high, winner="B", degradation="noise")
+        wanted = [
+            task.key
+            for task in Task.objects.filter(suite=suite, key__in=KEYS[:15]).order_by("position")
+            if "noise" in task.attributes["degradations"]
+        ]
+        assert shown_tasks(html) == wanted
+        assert f"e={low.pk}&amp;e={high.pk}&amp;degradation=noise" in html, "taking the winner away keeps the rest"
+
+    @pytest.mark.parametrize("query", [{"steps": "odd"}, {"winner": "Z"}, {"page": "x"}, {"base": "\x00"}])
+    def test_odd_filters_show_what_is_left_and_can_be_taken_away(self, client: Client, suite: Suite, query):
+        html = read(client, make_scored(suite, "low", LOW), make_scored(suite, "high", HIGH), **query)
+        assert ("No task matches." in html) == ("page" not in query)
+
+    def test_another_metric_is_asked_for_in_the_address(self, client: Client, suite: Suite):
+        html = read(client, make_scored(suite, "low", LOW), make_scored(suite, "high", HIGH), metric="ViT")
+        assert "in ViT by" in html
+        assert "Overall by" not in html
+
+    def test_with_three_p_values_are_holms(self, client: Client, suite: Suite):
+        names = {"a": LOW, "b": HIGH, "c": {**HIGH, "0": 0.1}}
+        evaluations = [make_scored(suite, name, scores) for name, scores in names.items()]
+        html = read(client, *evaluations)
+        assert html.count("(Holm, 2 tests)") == 2
+        assert "Take C away" in html
+        assert len(shown_tasks(read(client, *evaluations, winner="B"))) == 1
+
+    def test_what_is_not_completed_or_verified_says_so(self, client: Client, suite: Suite):
+        held = make_scored(suite, "held", LOW, state="on_hold")
+        make_result(
+            evaluation=held, task=Task.objects.get(suite=suite, key="30"), samples=0, fault=Reason.ENDPOINT_UNAVAILABLE
+        )
+        html = read(client, make_scored(suite, "low", LOW), held)
+        assert "Not completed (waiting for its owner)" in html
+        assert "1 infrastructure fault" in html
+
+    def test_the_number_of_queries_is_constant(self, client: Client, suite: Suite, django_assert_max_num_queries):
+        evaluations = [make_scored(suite, f"planner {number}", HIGH) for number in range(6)]
+        client.force_login(make_user("reader"))
+        for some in (evaluations[:2], evaluations):
+            with django_assert_max_num_queries(8):
+                read(client, *some)
+
+    def test_of_a_hidden_split_no_input_is_shown(self, client: Client, suite: Suite):
+        evaluations = [make_scored(suite, name, LOW, split="hidden") for name in ("one", "two")]
+        html = read(client, *evaluations)
+        assert "/hidden-objects/" not in html
+        assert "<img" not in html
+
+
+class TestRefusing:
+    def test_other_conditions_are_named(self, client: Client, suite: Suite):
+        one, other = make_scored(suite, "one", LOW), make_scored(suite, "two", LOW, samples=4, split="hidden")
+        html = read(client, one, other, status=400)
+        assert "They differ in the split (A: public, B: hidden)." in html
+        assert "They differ in the number of samples per task (A: 8, B: 4)." in html
+
+    def test_another_profile_is_named(self, client: Client, suite: Suite):
+        html = read(
+            client, make_scored(suite, "one", LOW), make_scored(suite, "two", LOW, profile_digest="cd" * 32), status=400
+        )
+        assert f"profile (A: lilliput {'ab' * 6}, B: lilliput {'cd' * 6})" in html
+
+    def test_what_has_not_ended_is_named(self, client: Client, suite: Suite):
+        running = make_scored(suite, "slow", {}, state="running")
+        html = read(client, make_scored(suite, "one", LOW), running, status=400)
+        assert "The evaluation of slow has not ended (running)" in html
+
+    @pytest.mark.parametrize(("given", "said"), [("x", "“x” is not the id"), (str(uuid4()), "There is no evaluation")])
+    def test_an_id_that_is_none_is_named(self, client: Client, suite: Suite, given: str, said: str):
+        assert said in read(client, make_scored(suite, "one", LOW), given, status=400)
+
+    def test_more_than_six_are_too_many(self, client: Client):
+        assert "at most 6" in read(client, *[uuid4() for _ in range(7)], status=400)
+
+    def test_none_and_one_lead_on(self, client: Client, suite: Suite):
+        assert "Nothing is chosen yet" in read(client)
+        one = make_scored(suite, "one", LOW)
+        assert "nothing to compare it with yet" in read(client, one)
+        assert "nothing to compare it with yet" in read(client, one, one), "twice the same is one"
+
+    def test_one_is_offered_the_best_of_its_board(self, client: Client, suite: Suite):
+        from leaderboard.boards.services import publish
+
+        one, two = make_scored(suite, "one", LOW), make_scored(suite, "two", HIGH)
+        publish(two)
+        html = read(client, one)
+        assert f'value="{two.pk}"' in html
+        assert f'type="checkbox" id="e-1" name="e" value="{one.pk}"' not in html
+
+
+class TestPlanningSuite:
+    def test_indicators_levels_and_groups(self, client: Client, settings, launcher):
+        settings.EVALUATOR = REAL
+        clumsy, clean = make_clumsy_evaluation(), make_clumsy_evaluation(user=make_user("eve"), mistakes={})
+        html = read(client, clumsy, clean)
+        assert "in SE by" in html
+        assert "Wrong" not in html
+        for words in ("lower is better", "Level", "Group", "a size"):
+            assert words in html
+        assert len(shown_tasks(read(client, clumsy, clean, winner="B", metric="IR"))) >= 1
+        assert shown_tasks(read(client, clumsy, clean, winner="A")) == []
+
+
+class TestApi:
+    def test_it_gives_what_the_page_shows(self, suite: Suite):
+        low, high = make_scored(suite, "low", LOW), make_scored(suite, "high", HIGH)
+        body = ApiClient().get("compare/", e=[str(low.pk), str(high.pk)]).json()
+        assert body["evaluations"] == [str(low.pk), str(high.pk)]
+        (pair,) = body["comparisons"]
+        overall = pair["metrics"][0]
+        assert overall["difference"] == pytest.approx(0.075)
+        assert overall["low"] <= 0.075 <= overall["high"]
+        assert (overall["wins"], overall["losses"], overall["ties"], overall["tasks"]) == (15, 0, 5, 20)
+        assert overall["p_value"] == overall["p_adjusted"] == 2 / 2**15
+        assert pair["left_out"] == {"pending": 165}
+        assert {group["facet"] for group in pair["groups"]} >= {"base", "degradation"}
+        assert body["differing"] == len(body["tasks"]) == 15
+
+    def test_bad_questions_are_400_and_name_the_field(self, suite: Suite):
+        one, two = make_scored(suite, "one", LOW), make_scored(suite, "two", LOW)
+        api = ApiClient()
+        for query, field in (
+            ({}, "e"),
+            ({"e": ["x"]}, "e"),
+            ({"e": [str(one.pk)]}, "e"),
+            ({"e": [str(one.pk), str(two.pk)], "metric": "odd"}, "metric"),
+        ):
+            response = api.get("compare/", **query)
+            assert response.status_code == 400
+            assert list(response.json()["errors"]) == [field]
