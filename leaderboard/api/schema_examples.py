@@ -56,7 +56,7 @@ BY_COMPONENT: dict[str, Any] = {
     "BoardOutput": {
         "suite": "openagi", "number": 12, "digest": _DIGEST, "created": _LATER, "profile": "lilliput",
         "profile_digest": _DIGEST, "split": "public", "samples": 8,
-        "content": {"rows": [], "coverage": {"run": 171, "total": 185}},
+        "content": {"rows": [], "coverage": {"run": 171, "total": 185}}, "reference": [],
     },
     "ComparisonOutput": {
         "evaluations": [_EVALUATION_ID, _ATTEMPT_ID], "suite": "openagi", "suite_version": "1", "metric": "overall",
@@ -111,7 +111,7 @@ BY_COMPONENT: dict[str, Any] = {
     "TokenOutput": {"id": "pa_3f9c1b", "created": _WHEN, "expires": _LATER, "scopes": ["read", "submit"]},
     "UserNameInput": {"username": "bea"},
     "VerificationOutput": {
-        "evaluation": _ROW_ID, "state": "completed", "tasks": ["14"], "verdict": "verified",
+        "evaluation": _ROW_ID, "state": "completed", "tasks": ["14"], "verdict": "agrees",
         "detail": "1 of 1 tasks agree.", "ordered_by": None, "created": _WHEN, "settled_at": _LATER, "p_value": 1.0,
         "compared": [],
     },

@@ -181,7 +181,11 @@ class VerificationOutput(serializers.ModelSerializer[Verification]):
     evaluation = serializers.UUIDField(source="evaluation_id", read_only=True, help_text="The one that runs them.")
     state = serializers.CharField(source="evaluation.state", read_only=True)
     ordered_by = serializers.CharField(
-        source="ordered_by.username", read_only=True, default=None, help_text="Null: it followed from the results."
+        source="ordered_by.username",
+        read_only=True,
+        default=None,
+        allow_null=True,
+        help_text="Null: it followed from the results.",
     )
     p_value = serializers.SerializerMethodField(
         help_text="Of the test whether the owner's scores are better than chance explains; null while it is open."

@@ -195,7 +195,7 @@ def test_artefacts_that_are_not_there_are_named(evaluation):
         ({"provenance": []}, "provenance"),
         ({"next": "x"}, "next"),
         ({"next": {}}, "worker"),
-        ({"next": wish(suites=["no slug"])}, "suites"),
+        ({"next": wish(suites=["no slug"])}, "suites.0"),
     ],
 )
 def test_what_is_malformed_is_400_and_named(evaluation, change, field):
