@@ -68,7 +68,8 @@ def world(settings, tmp_path, launcher):
         "digest": done.results.first().record_digest, "username": "member",
         "token_id": create_worker_token(owner=owner, name="desktop").id,
         "webhook_id": add_webhook(owner=owner, url="https://example.org/hook").pk,
-        "done": done.pk, "evaluation": done.pk, "extension": "csv", "personal": create_token(user=owner).id, "uidb36": "a",
+        "done": done.pk, "evaluation": done.pk, "extension": "csv",
+        "personal": create_token(user=owner).id, "uidb36": "a",
         "hidden": server_store(split=HIDDEN_SPLIT).put(Artefact(data=b"secret", media_type=MediaType.TEXT)),
     }  # fmt: skip
     users = {"stranger": stranger, "member": member, "owner": owner, "staff": User.objects.get(pk=staff.pk)}
