@@ -78,7 +78,8 @@ class Arena:
         raise AssertionError(f"{what} did not happen within {seconds} s:\n{self.output}\n{self.logs()}")
 
     def wait_published(self) -> None:
-        self.wait_for(lambda: "All published" in self.output, what="all evaluations published")
+        # Random valid plans make many pictures: three minutes of two idle cores.
+        self.wait_for(lambda: "All published" in self.output, what="all evaluations published", seconds=600)
 
     def logs(self) -> str:
         """The ends of all processes' logs, for a failing test."""
