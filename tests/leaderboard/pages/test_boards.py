@@ -159,3 +159,13 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(client: Client, djang
         client.get(address)
         with django_assert_max_num_queries(most):
             assert client.get(address).status_code == 200
+
+
+def test_ticked_rows_lead_to_their_comparison(client: Client):
+    make_board()
+    html = client.get(BOARD).content.decode()
+    ticked = re.findall(r'name="e" value="([^"]+)" form="compare-rows"', html)
+    assert len(ticked) == 2
+    assert f'id="compare-rows" method="get" action="{reverse("compare:compare")}"' in html
+    assert client.get(reverse("compare:compare"), {"e": ticked}).status_code == 200
+    assert 'name="e"' not in client.get("/").content.decode()
