@@ -68,11 +68,12 @@ def _with_shipped_models() -> list[OfflinePlanner]:
         for entry in strategies().values()
         if entry.needs == {Ability.CONSTRAIN} and entry.suites and TRAINED_FOR.issuperset(entry.suites)
     ]
-    models = [name for name in dict.fromkeys(shipped_names()) if shipped_folder(name).is_dir()]
+    # The bare name is another one for the pretrained model: it is offered once.
+    models = {shipped_folder(name): name for name in reversed(shipped_names()) if shipped_folder(name).is_dir()}
     return [
         OfflinePlanner(
             name=f"{entry.name}:{model}", group=WITH_SHIPPED_MODEL, description=entry.description, suites=entry.suites
         )
         for entry in entries
-        for model in models
+        for model in sorted(models.values())
     ]

@@ -65,24 +65,21 @@ def test_faults_cost_their_own_task_and_an_unavailable_endpoint_can_be_resumed(a
 @pytest.mark.parametrize(
     ("body", "field"),
     [
-        ({"planner": {"name": "x", "kind": "endpoint"}, "suites": ["openagi"]}, ("planner", "endpoint_url")),
-        ({"planner": {"name": "x", "kind": "magic"}, "suites": ["openagi"]}, ("planner", "kind")),
+        ({"planner": {"name": "x", "kind": "endpoint"}, "suites": ["openagi"]}, "planner.endpoint_url"),
+        ({"planner": {"name": "x", "kind": "magic"}, "suites": ["openagi"]}, "planner.kind"),
         (
             {"planner": {"name": "x", "kind": "endpoint", "endpoint_url": "ftp://x/"}, "suites": ["openagi"]},
-            ("planner", "endpoint_url"),
+            "planner.endpoint_url",
         ),
-        ({"planner": {"name": "x", "kind": "bundled", "bundled_name": "gold"}, "suites": ["nope"]}, ("suites",)),
-        ({"planner": {"name": "x", "kind": "bundled", "bundled_name": "gold"}}, ("suites",)),
-        ({"suites": ["openagi"]}, ("planner",)),
+        ({"planner": {"name": "x", "kind": "bundled", "bundled_name": "gold"}, "suites": ["nope"]}, "suites"),
+        ({"planner": {"name": "x", "kind": "bundled", "bundled_name": "gold"}}, "suites"),
+        ({"suites": ["openagi"]}, "planner"),
     ],
 )
 def test_a_malformed_body_is_400_with_the_fields_name(arena, api_token, body, field):
     answer = httpx.post(f"{arena.url}/api/v1/submissions/", json=body, headers={"Authorization": f"Bearer {api_token}"})
     assert answer.status_code == 400
-    found = answer.json()
-    for name in field:
-        found = found[name]
-    assert found
+    assert field in answer.json()["errors"]
 
 
 @pytest.fixture(scope="module")

@@ -83,7 +83,7 @@ def test_sign_up_submit_the_example_endpoint_watch_it_finish_and_open_a_task(are
     page.get_by_label("HTTP endpoint").check()
     page.get_by_label("Address").fill(example_endpoint)
     page.get_by_label("Name").fill("word-reader")
-    page.get_by_label("OpenAGI").check()
+    page.get_by_role("checkbox", name=re.compile("^OpenAGI")).check()
     page.get_by_role("main").get_by_role("button", name="Submit").click()
 
     expect(page).to_have_url(re.compile(r"/evaluations/[0-9a-f-]{36}/"))
@@ -119,7 +119,7 @@ def test_a_malformed_form_names_the_field_and_keeps_what_was_entered(arena, page
     page.get_by_label("HTTP endpoint").check()
     page.get_by_label("Address").fill("ftp://example.org/")
     page.get_by_label("Name").fill("wrong")
-    page.get_by_label("OpenAGI").check()
+    page.get_by_role("checkbox", name=re.compile("^OpenAGI")).check()
     with page.expect_response(lambda response: response.request.method == "POST") as answered:
         page.get_by_role("main").get_by_role("button", name="Submit").click()
     assert answered.value.status == 400
