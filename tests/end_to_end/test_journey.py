@@ -82,7 +82,7 @@ def test_sign_up_submit_the_example_endpoint_watch_it_finish_and_open_a_task(are
     page.goto(f"{arena.url}/submit/")
     page.get_by_label("HTTP endpoint").check()
     page.get_by_label("Address").fill(example_endpoint)
-    page.get_by_label("Name").fill("word-reader")
+    page.get_by_label("Name on the board").fill("word-reader")
     page.get_by_role("checkbox", name=re.compile("^OpenAGI")).check()
     page.get_by_role("main").get_by_role("button", name="Submit").click()
 
@@ -118,13 +118,13 @@ def test_a_malformed_form_names_the_field_and_keeps_what_was_entered(arena, page
     page.goto(f"{arena.url}/submit/")
     page.get_by_label("HTTP endpoint").check()
     page.get_by_label("Address").fill("ftp://example.org/")
-    page.get_by_label("Name").fill("wrong")
+    page.get_by_label("Name on the board").fill("wrong")
     page.get_by_role("checkbox", name=re.compile("^OpenAGI")).check()
     with page.expect_response(lambda response: response.request.method == "POST") as answered:
         page.get_by_role("main").get_by_role("button", name="Submit").click()
     assert answered.value.status == 400
     expect(page.get_by_text("The address must begin with http:// or https://.")).to_be_visible()
-    expect(page.get_by_label("Name")).to_have_value("wrong")
+    expect(page.get_by_label("Name on the board")).to_have_value("wrong")
 
 
 def test_the_board_can_be_read_and_sorted_without_javascript(arena, browser):
