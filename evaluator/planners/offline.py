@@ -7,10 +7,10 @@ from types import MappingProxyType
 
 from evaluator.planners.bundled import DESCRIPTIONS
 from evaluator.planners.language_models.protocol import Ability
+from evaluator.planners.language_models.shipped import shipped_folder, shipped_names
 from evaluator.planners.named import planner_named
 from evaluator.planners.protocol import Planner
 from evaluator.planners.strategies.registry import PlannerNameError, strategies
-from evaluator.planners.training.shipped import shipped_folder, shipped_names
 from evaluator.suites.model import Suite
 
 ANCHORS = "Anchors of every board"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evaluator.canonical_json import JsonValue
+from evaluator.planners.language_models import shipped
 from evaluator.planners.language_models.protocol import Ability, Answer, Call, Failure, FailureKind, LanguageModel
 from evaluator.planners.language_models.scripted import ScriptedModel
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from evaluator.planners.language_models.local import LocalModel
 
 FORMS = "lilliput-planner[/VARIANT], hf:ORG/NAME@REVISION, dir:PATH, chat:URL#MODEL-ID or scripted:FILE"
-SHIPPED = Path(__file__).parents[2] / "lilliput" / "weights"
-SHIPPED_NAME, FIRST_VARIANT = "lilliput-planner", "pretrained"
 _REPO = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -94,7 +93,7 @@ def language_model(name: str, *, device: str | None = None, allow_private: bool 
         return _from_hub(name=name, place=place, device=device)
     if kind == "dir" and place:
         return _from_folder(name=name, folder=Path(place), device=device)
-    if name.partition("/")[0] == SHIPPED_NAME:
+    if name.partition("/")[0] == shipped.NAME:
         return _shipped(name=name, device=device)
     raise ModelNameError(f"There is no language model {name!r}; models are named {FORMS}.")
 
@@ -134,12 +133,11 @@ def _from_hub(*, name: str, place: str, device: str | None) -> LanguageModel:
 
 
 def _shipped(*, name: str, device: str | None) -> LanguageModel:
-    variants = sorted(path.name for path in (SHIPPED / SHIPPED_NAME).glob("*") if path.is_dir())
-    variant = name.partition("/")[2] or FIRST_VARIANT
-    if variant not in variants:
-        there = ", ".join(f"{SHIPPED_NAME}/{one}" for one in variants) or "none in this installation"
-        raise ModelNameError(f"There is no language model {name!r}; of {SHIPPED_NAME} there are: {there}.")
-    return _from_folder(name=name, folder=SHIPPED / SHIPPED_NAME / variant, device=device)
+    try:
+        folder = shipped.shipped_folder(name)
+    except LookupError as error:
+        raise ModelNameError(f"There is no language model {name!r}: {error}.") from None
+    return _from_folder(name=name, folder=folder, device=device)
 
 
 def _from_folder(*, name: str, folder: Path, device: str | None) -> LanguageModel:

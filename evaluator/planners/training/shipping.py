@@ -10,7 +10,7 @@ from typing import Any
 from safetensors import safe_open
 
 from evaluator.lilliput.training.export import update_lock
-from evaluator.planners.training.shipped import FOLDER, NAME, VARIANTS
+from evaluator.planners.language_models.shipped import FOLDER, NAME, VARIANTS
 from evaluator.planners.training.study import FINE_TUNED, RLTF, UNTUNED, read_scores
 from evaluator.planners.training.table import METRICS, SeedResults, make_row
 

@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 
 from evaluator.planners.bundled import bundled_names
+from evaluator.planners.language_models.shipped import shipped_folder, shipped_names
 from evaluator.planners.offline import offline_planner, offline_planners
 from evaluator.planners.strategies.registry import PlannerNameError, strategies
-from evaluator.planners.training.shipped import shipped_folder, shipped_names
 from evaluator.suites import suite_of
 
 

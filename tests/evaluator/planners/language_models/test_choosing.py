@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from evaluator.planners.language_models import choosing
+from evaluator.planners.language_models import shipped
 from evaluator.planners.language_models.chat import ChatModel
 from evaluator.planners.language_models.choosing import DeferredModel, ModelNameError, language_model
 from evaluator.planners.language_models.fetching import fetch_model, language_model_files
@@ -58,10 +58,10 @@ def test_chat_and_scripted_models_have_names_too(tmp_path):
 def test_bundled_models_are_those_that_came_with_this_installation(folder, monkeypatch):
     (folder.parent / "lilliput-planner").mkdir()
     folder.rename(folder.parent / "lilliput-planner" / "pretrained")
-    monkeypatch.setattr(choosing, "SHIPPED", folder.parent)
+    monkeypatch.setattr(shipped, "FOLDER", folder.parent / "lilliput-planner")
     assert isinstance(language_model("lilliput-planner"), DeferredModel)
     assert language_model("lilliput-planner/pretrained", device="cpu").prepare().name == "lilliput-planner/pretrained"
-    with pytest.raises(ModelNameError, match="there are: lilliput-planner/pretrained"):
+    with pytest.raises(ModelNameError, match="there are: lilliput-planner, lilliput-planner/pretrained"):
         language_model("lilliput-planner/other")
 
 

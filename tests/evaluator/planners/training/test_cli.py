@@ -4,8 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli import app
+from evaluator.planners.language_models.shipped import FOLDER, shipped_folder
 from evaluator.planners.training.checkpoints import model_folder
-from evaluator.planners.training.shipped import FOLDER, shipped_folder
 from evaluator.planners.training.splits import draw_split
 from tests.evaluator.planners.training.models import SUITE
 

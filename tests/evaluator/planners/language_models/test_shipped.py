@@ -5,9 +5,9 @@ import pytest
 from evaluator.experts.weights import weights_digest
 from evaluator.planners.language_models.local import LocalModel
 from evaluator.planners.language_models.protocol import Ability, GenerateCall, Message
+from evaluator.planners.language_models.shipped import FOLDER, VARIANTS, shipped_folder, shipped_names
 from evaluator.planners.strategies.openagi.nonlinear import Nonlinear
 from evaluator.planners.training.episodes import draw_episodes
-from evaluator.planners.training.shipped import FOLDER, VARIANTS, shipped_folder, shipped_names
 from evaluator.planners.training.splits import draw_split
 from tests.evaluator.planners.training.models import SUITE, request
 
