@@ -43,6 +43,7 @@ urlpatterns = [
     path("teams/<slug:slug>/members/<str:username>/", teams.MemberView.as_view(), name="member"),
     path("teams/<slug:slug>/accept/", teams.AcceptView.as_view(), name="accept-invitation"),
     path("teams/<slug:slug>/owner/", teams.OwnerView.as_view(), name="owner"),
+    path("mails/", webhooks.MailsView.as_view(), name="mails"),
     path("webhooks/", webhooks.WebhooksView.as_view(), name="webhooks"),
     path("webhooks/<uuid:webhook_id>/", webhooks.WebhookView.as_view(), name="webhook"),
     path("webhooks/<uuid:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),
