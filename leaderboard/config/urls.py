@@ -21,6 +21,7 @@ urlpatterns = [
     path("", include("leaderboard.planners.urls")),
     path("", include("leaderboard.evaluations.urls")),
     path("", include("leaderboard.boards.urls")),
+    path("", include("leaderboard.handbook.urls")),
     path("", include("leaderboard.compare.urls")),
     path("", include("leaderboard.workers.urls")),
     path("", include("leaderboard.outbox.urls")),

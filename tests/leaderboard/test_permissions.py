@@ -70,7 +70,7 @@ def world(settings, tmp_path, launcher):
         "token_id": create_worker_token(owner=owner, name="desktop").id,
         "webhook_id": add_webhook(owner=owner, url="https://example.org/hook").pk,
         "done": done.pk, "evaluation": done.pk, "extension": "csv",
-        "personal": create_token(user=owner).id, "uidb36": "a",
+        "personal": create_token(user=owner).id, "uidb36": "a", "name": "planner_server.py",
         "hidden": server_store(split=HIDDEN_SPLIT).put(Artefact(data=b"secret", media_type=MediaType.TEXT)),
     }  # fmt: skip
     users = {"stranger": stranger, "member": member, "owner": owner, "staff": User.objects.get(pk=staff.pk)}
@@ -104,6 +104,8 @@ def address(name: str, names, world: World) -> str:
         values["evaluation_id"] = world.arguments["done"]
     if name in {"api:board", "api:tasks"}:
         values["slug"] = "openagi"
+    if name == "handbook:chapter":
+        values["slug"] = "api"
     if "invitation" in name and "username" in values:
         values["username"] = "stranger"
     return reverse(name, kwargs=values)
