@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from leaderboard.accounts.models import Team
 from leaderboard.accounts.teams import teams_of
 from leaderboard.evaluations import services
 from leaderboard.evaluations.acting import acted_on_by
@@ -18,7 +19,7 @@ from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.evaluations.waiting import queue_now
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.forms import SubmitForm
-from leaderboard.quotas.services import QuotaExceededError, quotas_of, quotas_of_teams
+from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams
 from leaderboard.workers.own import submit_for_own_worker
 
 logger = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ def submit(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "quotas": quotas_of(user=request.user, suites=suites),
-        "team_quotas": [(team, quotas_of_teams(teams=[team], suites=suites)) for team in teams],
+        "team_quotas": _by_team(teams=teams, suites=suites),
         "queue": queue_now(),
     }
     return render(request, "planners/submit.html", context, status=status)
@@ -76,3 +77,9 @@ def submissions(request: HttpRequest) -> HttpResponse:
     )
     page = Paginator(own, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "planners/submissions.html", {"page": page})
+
+
+def _by_team(*, teams: list[Team], suites: list[str]) -> list[tuple[Team, list[Quota]]]:
+    """The quotas of each team, all from one query."""
+    quotas = quotas_of_teams(teams=teams, suites=suites)
+    return [(team, [quota for quota in quotas if quota.team == team.slug]) for team in teams]
