@@ -17,8 +17,8 @@ from leaderboard.config.admin import site as operators_site
 
 Things = Mapping[str, Any]
 """What there is, by the names of parameters: `suite`, `number`, `evaluation`, `compared` and `other` (ended, of one
-board), `task`, `metric`, `submission`, `team`, `digest` and `hidden_digest` of objects, and a `cursor` far down the list
-of evaluations."""
+board), `task`, `metric`, `submission`, `team`, `digest` and `hidden_digest` of objects, and a `cursor` far down the
+list of evaluations."""
 EXTENSIONS = ("csv", "json", "bib")
 _BOARD_QUERIES = (
     "?sort=-finished",
