@@ -5,8 +5,8 @@ from typing import Any
 from django.conf import settings
 
 from leaderboard.evaluations.library import AddressRefusedError, library
-from leaderboard.planners.data import PlannerData
-from leaderboard.planners.kinds.base import Errors, Kind
+from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.models import Planner, PlannerKind
 
 
