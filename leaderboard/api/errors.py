@@ -22,7 +22,7 @@ from leaderboard.accounts.teams import NotAllowedError
 from leaderboard.api.schema_examples import PROBLEM_CONTENT_TYPE
 from leaderboard.evaluations.idempotency import KeyReusedError, WrongKeyError
 from leaderboard.evaluations.leases import AttemptEndedError, IncompleteError
-from leaderboard.evaluations.library import NOT_READY, NotReadyError
+from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.results import ObjectsMissingError, RecordsRefusedError
 from leaderboard.evaluations.services import NotPossibleError
 from leaderboard.field_errors import FieldErrors
@@ -68,7 +68,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
             headers = {"Retry-After": str(error.seconds_left())}
         case NotReadyError():
             logger.error("%s", error)
-            found = _Found(503, "not_ready", NOT_READY)
+            found = _Found(503, "not_ready", error.for_people)
         case _:
             answer = exception_handler(error, context)
             found = _of_framework(answer) if answer is not None else _unexpected(error=error, request=request)
