@@ -57,6 +57,16 @@ def is_public(submission: Submission) -> bool:
     return submission.embargo_until is not None and submission.embargo_until <= database_now()
 
 
+def words_of(submission: Submission) -> str:
+    """How it is marked for those who see it: `private`, `embargo until ...`, or nothing where everybody does."""
+    if submission.visibility == Visibility.PRIVATE:
+        return "private"
+    until = submission.embargo_until
+    if submission.visibility != Visibility.EMBARGO or until is None or until <= timezone.now():
+        return ""
+    return f"embargo until {until:%Y-%m-%d %H:%M} UTC"
+
+
 def may_see(*, reader: Reader, submission: Submission) -> bool:
     """`visible_to` for a submission that was read already."""
     return bool(reader.is_staff) or is_public(submission) or may_act(user=reader, submission=submission)

@@ -13,6 +13,7 @@ from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.services import SubmissionData
 from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.services import BUNDLED_PLANNERS, LONGEST_TIMEOUT, SHORTEST_TIMEOUT, PlannerData
+from leaderboard.planners.visibility_form import VisibilityFields
 
 DEFAULT_TIMEOUT = 30
 
@@ -21,7 +22,7 @@ def _bundled_label(planner: OfflinePlanner) -> str:
     return f"{planner.name}: {planner.description}" + (f" For {', '.join(planner.suites)}." if planner.suites else "")
 
 
-class SubmitForm(ServiceForm):
+class SubmitForm(VisibilityFields, ServiceForm):
     """A planner and the suites it is entered for."""
 
     kind = forms.ChoiceField(
@@ -105,7 +106,9 @@ class SubmitForm(ServiceForm):
             timeout_seconds=DEFAULT_TIMEOUT if timeout is None else timeout,
             description=entered.get("description", ""),
         )
-        return SubmissionData(planner=planner, suites=entered["suites"], team=entered.get("team", ""))
+        return SubmissionData(
+            planner=planner, suites=entered["suites"], team=entered.get("team", ""), **self.visibility_entered()
+        )
 
 
 def _label(suite: Suite) -> str:
