@@ -10,7 +10,8 @@ import leaderboard.api
 
 WRITABLE = {
     "PlannerInput": {"name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "description"},
-    "SubmissionInput": {"planner", "suites", "team", "own_worker"},
+    "SubmissionInput": {"planner", "suites", "team", "own_worker", "visibility", "embargo_until"},
+    "VisibilityInput": {"visibility", "embargo_until"},
     "TokenInput": {"days", "scopes"},
     "TeamInput": {"slug", "name"},
     "UserNameInput": {"username"},
