@@ -140,6 +140,7 @@ WRITTEN_ONLY = frozenset(
         "api:complete",
         "api:finish",
         "api:fail",
+        "api:attempt-checkpoint",
         "accounts:revoke",
         "accounts:accept-invitation",
         "accounts:decline-invitation",
@@ -151,12 +152,13 @@ WRITTEN_ONLY = frozenset(
         "evaluations:cancel",
         "evaluations:rerun",
         "evaluations:verify",
+        "evaluations:visibility",
         "workers:revoke",
         "outbox:test",
         "outbox:remove",
     ]
 )
-"""Routes that refuse to be read; the test asks them."""
+"""Routes that refuse people who would read them; the test asks them."""
 NO_PAGES: Mapping[str, str] = {
     "api:nowhere": "answers 404",
     "evaluations:events": "a stream that stays open; test_live.py",

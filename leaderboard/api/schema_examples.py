@@ -13,8 +13,10 @@ _WHEN, _LATER = "2026-03-01T12:00:00Z", "2026-03-01T12:09:30Z"
 
 _PLANNER = {
     "name": "my-planner", "kind": "endpoint", "bundled_name": "", "endpoint_url": "https://example.org/plan",
-    "timeout_seconds": 30, "description": "A fine-tuned model.",
+    "timeout_seconds": 30, "description": "A fine-tuned model.", "model_name": "Qwen3-8B", "parameters": 8190735360,
+    "open_weights": True, "prompt_price": 0.05, "completion_price": 0.2,
 }  # fmt: skip
+_SHOWN_PLANNER = {**_PLANNER, "strategy": "", "owner": "ada"}
 _SUMMARY = {
     "metrics": {"overall": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171}},
     "outcomes": {"scored": 165, "planner_fault": 6, "not_run": 14},
@@ -22,7 +24,7 @@ _SUMMARY = {
 _EVALUATION = {
     "id": _EVALUATION_ID, "submission": _SUBMISSION_ID, "suite": "openagi", "suite_version": "1",
     "suite_digest": _DIGEST, "profile": "lilliput", "profile_digest": _DIGEST, "split": "public", "samples": 8,
-    "planner": {**_PLANNER, "owner": "ada"}, "state": "completed", "state_label": "Completed", "final": True,
+    "planner": _SHOWN_PLANNER, "state": "completed", "state_label": "Completed", "final": True,
     "reason": "published", "reason_text": "Completed and published.", "state_since": _LATER, "tasks_total": 185,
     "tasks_not_run": 14, "done": 185, "summary": _SUMMARY, "provenance": {"suite_digest": _DIGEST, "workers": []},
     "created": _WHEN, "finished": _LATER, "own_worker": False,
@@ -96,7 +98,7 @@ BY_COMPONENT: dict[str, Any] = {
         "embargo_until": None,
     },
     "SubmissionOutput": {
-        "id": _SUBMISSION_ID, "planner": {**_PLANNER, "owner": "ada"}, "submitted_by": "ada", "team": "plan-lab",
+        "id": _SUBMISSION_ID, "planner": _SHOWN_PLANNER, "submitted_by": "ada", "team": "plan-lab",
         "created": _WHEN, "visibility": "public", "embargo_until": None, "rerun_of": None,
         "evaluations": [_EVALUATION],
     },

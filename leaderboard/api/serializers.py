@@ -32,6 +32,20 @@ class PlannerInput(serializers.Serializer[Any]):
     )
     timeout_seconds = serializers.IntegerField(required=False, default=30, help_text="For the whole of one answer.")
     description = serializers.CharField(required=False, allow_blank=True, default="")
+    model_name = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="For `endpoint`, as the four below: its language model, as boards show it, marked as declared.",
+    )
+    parameters = serializers.IntegerField(required=False, allow_null=True, default=None, help_text="How many it has.")
+    open_weights = serializers.BooleanField(required=False, allow_null=True, default=None)
+    prompt_price = serializers.FloatField(
+        required=False, allow_null=True, default=None, help_text="US dollars for a million tokens of prompts."
+    )
+    completion_price = serializers.FloatField(
+        required=False, allow_null=True, default=None, help_text="The same for answers: give both prices or none."
+    )
 
 
 class SubmissionInput(serializers.Serializer[Any]):
@@ -116,7 +130,10 @@ class PlannerOutput(serializers.ModelSerializer[Planner]):
 
     class Meta:
         model = Planner
-        fields = ["name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "description", "owner"]
+        fields = [
+            "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "description", "strategy", "model_name",
+            "parameters", "open_weights", "prompt_price", "completion_price", "owner",
+        ]  # fmt: skip
         read_only_fields = fields
 
     def to_representation(self, instance: Planner) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import rank_entries, to_row
 from leaderboard.boards.scales import scale_of
 from leaderboard.boards.selecting import known_facts
-from leaderboard.boards.services import Conditions, entry_of, primary_metric, ranked_evaluations
+from leaderboard.boards.services import Conditions, entries_of, primary_metric, ranked_evaluations
 from leaderboard.catalog.models import Suite
 
 _MOST = 24
@@ -86,12 +86,10 @@ def all_content(
     key = (suite.pk, conditions, version)
     if (kept := _all.get(key)) is not None:
         return kept
-    evaluations = ranked_evaluations(suite=suite, conditions=conditions).select_related(
-        "submission__planner__owner", "submission__team", "own_worker_run"
-    )
+    evaluations = ranked_evaluations(suite=suite, conditions=conditions).order_by("finished", "pk")
     metric = primary_metric(suite)
     ranked = rank_entries(
-        entries=[entry_of(evaluation) for evaluation in evaluations.order_by("finished", "pk")],
+        entries=entries_of(evaluations),
         metric=metric["key"],
         higher_is_better=bool(metric.get("higher_is_better", True)),
     )

@@ -44,7 +44,7 @@ def _drawn(*, suite: Suite, snapshot: Snapshot, version: AllVersion) -> dict[str
     best = content_of(snapshot)
     conditions = conditions_of(snapshot)
     every = all_content(suite=suite, conditions=conditions, version=version, coverage=best.coverage)
-    costs = [against_cost(rows=best.rows, metric=metric, cost=cost) for cost in ("seconds", "tokens")]
+    costs = [against_cost(rows=best.rows, metric=metric, cost=cost) for cost in ("cost", "seconds", "tokens")]
     return {
         "metric": metric,
         "plots": [plot for plot in (over_time(rows=every.rows, metric=metric), *costs) if plot is not None],

@@ -23,8 +23,8 @@ class Standing(NamedTuple):
 
 
 def standing_of(evaluation: Evaluation) -> Standing | None:
-    """Where a completed evaluation would stand on the newest snapshot of its board, in at most two queries; None if it
-    is not completed or nothing is published there."""
+    """Where a completed evaluation would stand on the newest snapshot of its board, in at most three queries; None if
+    it is not completed or nothing is published there."""
     if evaluation.state != EvaluationState.COMPLETED or evaluation.verifies_id is not None:
         return None
     snapshot = latest_snapshot(suite=evaluation.suite, conditions=conditions_of_board(evaluation))

@@ -24,3 +24,11 @@ class PlannerData:
     strategy: str = ""
     """For `hub` and `checkpoint`: what asks the language model."""
     description: str = ""
+    model_name: str = ""
+    """What its owner declares, as the four below: see `declared.py`."""
+    parameters: int | None = None
+    open_weights: bool | None = None
+    prompt_price: float | None = None
+    """US dollars for a million tokens of prompts."""
+    completion_price: float | None = None
+    """The same for answers."""

@@ -12,6 +12,7 @@ from leaderboard.accounts.models import Team
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.services import SubmissionData
 from leaderboard.planners.data import PlannerData
+from leaderboard.planners.declared import DeclaredFields
 from leaderboard.planners.kinds import BUNDLED_PLANNERS, KINDS
 from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.services import LONGEST_TIMEOUT, SHORTEST_TIMEOUT
@@ -24,7 +25,7 @@ def _bundled_label(planner: OfflinePlanner) -> str:
     return f"{planner.name}: {planner.description}" + (f" For {', '.join(planner.suites)}." if planner.suites else "")
 
 
-class SubmitForm(VisibilityFields, ServiceForm):
+class SubmitForm(VisibilityFields, DeclaredFields, ServiceForm):
     """A planner and the suites it is entered for."""
 
     kind = forms.ChoiceField(
@@ -103,6 +104,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
             timeout_seconds=DEFAULT_TIMEOUT if timeout is None else timeout,
             description=entered.get("description", ""),
             **{field: entered.get(field, "").strip() for field in kind.fields},
+            **self.declared_entered(kind=kind),
         )
         return SubmissionData(
             planner=planner, suites=entered["suites"], team=entered.get("team", ""), **self.visibility_entered()

@@ -69,6 +69,10 @@ class Planner(models.Model):
     """Whether anybody can get the language model's weights; None: nobody told, or there is none."""
     weights_bytes = models.BigIntegerField(null=True, blank=True)
     """Of its safetensors."""
+    prompt_price = models.FloatField(null=True, blank=True)
+    """US dollars for a million tokens of prompts, as its owner declares; None: nobody told."""
+    completion_price = models.FloatField(null=True, blank=True)
+    """The same for answers."""
     licence = models.CharField(max_length=100, blank=True)
     """As its card says."""
     created = models.DateTimeField(auto_now_add=True)

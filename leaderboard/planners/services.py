@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 
 from leaderboard.accounts.models import User
 from leaderboard.field_errors import FieldErrors
+from leaderboard.planners import declared
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import BUNDLED_PLANNERS, KINDS, Errors, Facts, Kind
 from leaderboard.planners.models import Planner
@@ -41,7 +42,7 @@ def check_planner(data: PlannerData) -> Errors:
     kind = KINDS.get(data.kind)
     if kind is None:
         return {**errors, "kind": [f"Choose one of {', '.join(KINDS)}."]}
-    return {**errors, **_foreign(data=data, kind=kind), **kind.check(data)}
+    return {**errors, **_foreign(data=data, kind=kind), **declared.check(data=data, kind=kind), **kind.check(data)}
 
 
 def _foreign(*, data: PlannerData, kind: Kind) -> Errors:
@@ -90,10 +91,11 @@ def enter_planner(*, owner: User, data: PlannerData, facts: Facts | None = None)
             found = _find(owner=owner, name=data.name)
             if found is None:
                 raise
-    if differing := _differences(planner=found, wanted=wanted):
+    if differing := _differences(planner=found, wanted=wanted) + declared.differing(planner=found, data=data):
         raise FieldErrors(
             {"name": [f"You have a planner {found.name!r} with another {differing[0]}: choose another name."]}
         )
+    declared.add(planner=found, data=data)
     return found
 
 
@@ -119,6 +121,7 @@ def _fields(*, data: PlannerData, facts: Facts) -> dict[str, Any]:
         "kind": data.kind,
         "timeout_seconds": data.timeout_seconds,
         **{field: getattr(data, field) for field in _FIELDS},
+        **declared.given(data),
         # After what was entered: a revision that was left out, for example, is one of the facts.
         **{field: value for field, value in asdict(facts).items() if value not in ("", None)},
     }

@@ -41,6 +41,8 @@ class Kind(ABC):
     """Whether one task is to run alone first: it may turn out that it cannot be asked at all."""
     repeatable: ClassVar[bool] = False
     """Whether it is known to give the same plan for the same request on every machine."""
+    declares: ClassVar[bool] = False
+    """Whether its owner tells which language model it asks, because nobody can look."""
     has_secret: ClassVar[bool] = False
     """Whether its lease tells what only its owner's and the operator's workers may know."""
 

@@ -19,6 +19,7 @@ class EndpointKind(Kind):
     fields = {"endpoint_url": "address"}
     needs_network = True
     has_secret = True
+    declares = True
 
     def check(self, data: PlannerData) -> Errors:
         problem = _problem(data.endpoint_url)

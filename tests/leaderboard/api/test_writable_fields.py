@@ -9,7 +9,19 @@ from rest_framework import serializers
 import leaderboard.api
 
 WRITABLE = {
-    "PlannerInput": {"name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "description"},
+    "PlannerInput": {
+        "name",
+        "kind",
+        "bundled_name",
+        "endpoint_url",
+        "timeout_seconds",
+        "description",
+        "model_name",
+        "parameters",
+        "open_weights",
+        "prompt_price",
+        "completion_price",
+    },
     "SubmissionInput": {"planner", "suites", "team", "own_worker", "visibility", "embargo_until"},
     "VisibilityInput": {"visibility", "embargo_until"},
     "TokenInput": {"days", "scopes"},
