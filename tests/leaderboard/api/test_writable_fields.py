@@ -9,7 +9,12 @@ from rest_framework import serializers
 import leaderboard.api
 
 WRITABLE = {
-    "PlannerInput": {"name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "description"},
+    "PlannerInput": {
+        "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "description", "model_id", "revision",
+        "checkpoint_digest", "strategy",
+    },
+    "CheckpointInput": {"file"},
+    "StartRequest": {"start"},
     "SubmissionInput": {"planner", "suites", "team", "own_worker"},
     "TokenInput": {"days", "scopes"},
     "TeamInput": {"slug", "name"},
@@ -22,7 +27,7 @@ WRITABLE = {
     "CompleteRequest": {"provenance"},
     "LogLineRequest": {"at", "level", "text"},
     "LogRequest": {"first", "lines"},
-}
+}  # fmt: skip
 
 
 def serializers_of_the_api():
