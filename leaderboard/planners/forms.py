@@ -13,6 +13,7 @@ from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.services import SubmissionData
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import BUNDLED_PLANNERS, KINDS
+from leaderboard.planners.kinds.fields import ModelFields
 from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.services import LONGEST_TIMEOUT, SHORTEST_TIMEOUT
 
@@ -23,7 +24,7 @@ def _bundled_label(planner: OfflinePlanner) -> str:
     return f"{planner.name}: {planner.description}" + (f" For {', '.join(planner.suites)}." if planner.suites else "")
 
 
-class SubmitForm(ServiceForm):
+class SubmitForm(ModelFields, ServiceForm):
     """A planner and the suites it is entered for."""
 
     kind = forms.ChoiceField(
