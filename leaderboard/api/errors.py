@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
+from django.core.exceptions import SuspiciousOperation
 from django.core.signals import got_request_exception
 from django.db import DataError
 from rest_framework import exceptions
@@ -49,6 +50,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
             return _invalid(request=request, errors={"results": problems})
         case WrongKeyError():
             return _invalid(request=request, errors={"Idempotency-Key": [str(error)]})
+        case SuspiciousOperation():
+            found = _Found(400, "malformed", "The body has more parts or fields than are read.")
         case DataError():
             found = _Found(400, "unstorable", _UNSTORABLE)
         case ObjectsMissingError():

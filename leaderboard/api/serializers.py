@@ -13,6 +13,7 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult, Visibility
 from leaderboard.evaluations.transitions import FINAL
+from leaderboard.planners.local_models import model_strategies
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.services import BUNDLED_PLANNERS
 from leaderboard.workers.comparing import Finding
@@ -29,6 +30,25 @@ class PlannerInput(serializers.Serializer[Any]):
     )
     endpoint_url = serializers.CharField(
         required=False, allow_blank=True, default="", help_text="For `endpoint`: where one JSON POST per turn goes."
+    )
+    model_id = serializers.CharField(
+        required=False, allow_blank=True, default="", help_text="For `hub`: `ORG/NAME` of the model."
+    )
+    revision = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="For `hub`: a branch, a tag or a commit; `main` if it is left out. The commit that it names now is "
+        "evaluated.",
+    )
+    checkpoint_digest = serializers.CharField(
+        required=False, allow_blank=True, default="", help_text="For `checkpoint`: as `POST checkpoints/` answers."
+    )
+    strategy = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text=f"For `hub` and `checkpoint`, what asks the language model: {', '.join(model_strategies())}.",
     )
     timeout_seconds = serializers.IntegerField(required=False, default=30, help_text="For the whole of one answer.")
     description = serializers.CharField(required=False, allow_blank=True, default="")
@@ -131,8 +151,9 @@ class PlannerOutput(serializers.ModelSerializer[Planner]):
     class Meta:
         model = Planner
         fields = [
-            "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "description", "strategy", "model_name",
-            "parameters", "open_weights", "prompt_price", "completion_price", "owner",
+            "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "model_id", "revision", "commit",
+            "checkpoint_digest", "strategy", "model_name", "parameters", "open_weights", "weights_bytes", "licence",
+            "description", "prompt_price", "completion_price", "owner",
         ]  # fmt: skip
         read_only_fields = fields
 

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.api import teams, views, webhooks, worker, workers
+from leaderboard.api import checkpoints, teams, views, webhooks, worker, workers
 from leaderboard.api.schema_view import SchemaView
 from leaderboard.compare.api import ComparisonView
 
@@ -13,6 +13,7 @@ _ATTEMPT = "worker/attempts/<uuid:attempt_id>/"
 
 urlpatterns = [
     path("schema/", SchemaView.as_view(), name="schema"),
+    path("checkpoints/", checkpoints.CheckpointsView.as_view(), name="checkpoints"),
     path("submissions/", views.SubmissionsView.as_view(), name="submissions"),
     path("submissions/<uuid:submission_id>/", views.SubmissionView.as_view(), name="submission"),
     path("evaluations/", views.EvaluationsView.as_view(), name="evaluations"),

@@ -124,6 +124,11 @@ def keep_upload(*, owner: User, file: ReceivedFile) -> CheckpointUpload:
     return upload
 
 
+def uploads_of(owner: User) -> "QuerySet[CheckpointUpload]":
+    """What they uploaded and is still there, the newest first."""
+    return CheckpointUpload.objects.filter(owner=owner).order_by("-created", "-pk")
+
+
 def wanted(*, owner: User, digest: str) -> CheckpointUpload | None:
     """The owner's upload with this digest, which is about to be submitted; from now on it stays for another while."""
     found = CheckpointUpload.objects.filter(owner=owner, digest=digest)

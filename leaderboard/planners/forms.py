@@ -14,6 +14,7 @@ from leaderboard.evaluations.services import SubmissionData
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.declared import DeclaredFields
 from leaderboard.planners.kinds import BUNDLED_PLANNERS, KINDS
+from leaderboard.planners.kinds.fields import ModelFields
 from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.services import LONGEST_TIMEOUT, SHORTEST_TIMEOUT
 from leaderboard.planners.visibility_form import VisibilityFields
@@ -25,7 +26,7 @@ def _bundled_label(planner: OfflinePlanner) -> str:
     return f"{planner.name}: {planner.description}" + (f" For {', '.join(planner.suites)}." if planner.suites else "")
 
 
-class SubmitForm(VisibilityFields, DeclaredFields, ServiceForm):
+class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
     """A planner and the suites it is entered for."""
 
     kind = forms.ChoiceField(

@@ -34,7 +34,11 @@ def submit(request: HttpRequest) -> HttpResponse:
     the form says so, with status 503; if the user's quota is used up, with 429."""
     status = 200
     teams = list(teams_of(request.user))
-    form = SubmitForm(request.POST if request.method == "POST" else None, teams=teams)
+    sent = request.method == "POST"
+    form = SubmitForm(request.POST if sent else None, request.FILES if sent else None, teams=teams)
+    if sent:
+        form.keep_checkpoint(request.user)
+    form.offer_checkpoints(request.user)
     if form.is_valid():
         enter = submit_for_own_worker if form.cleaned_data["own_worker"] else services.submit
         try:
