@@ -76,6 +76,9 @@ def _measure_in(folder: Path, *, options: argparse.Namespace) -> dict[str, Any]:
             if "shards" not in counts:
                 counts |= data.furnish()
                 rows.write_text(json.dumps(counts))
+            with connections["default"].cursor() as cursor:
+                # New columns and indices have no statistics yet, and nobody waits here for autovacuum.
+                cursor.execute("ANALYZE")
             report = measuring.report(rounds=options.rounds, rows=counts, only=options.only)
             if options.rate_seconds:
                 found = rate.rates(paths=list(measuring.boards()), seconds=options.rate_seconds)
