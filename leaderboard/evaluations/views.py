@@ -18,9 +18,10 @@ from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.library import NOT_READY, NotReadyError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.others import others_on
-from leaderboard.evaluations.presenters import evaluation_page, tasks_of
+from leaderboard.evaluations.presenters import evaluation_page
 from leaderboard.evaluations.task_filters import PENDING
 from leaderboard.evaluations.task_presenters import task_page
+from leaderboard.evaluations.task_rows import tasks_of
 from leaderboard.field_errors import FieldErrors
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.workers import verification
