@@ -26,7 +26,7 @@ _FACETS: Mapping[str, tuple[str, Callable[[TaskRow], tuple[str, ...]]]] = {
     "degradation": ("Degradation", lambda row: row.degradations),
     "modality": ("Modality", _one("modality")),
     "language": ("Language", _one("language")),
-    "steps": ("Difficulty: steps of the gold plan", _one("steps")),
+    "steps": ("Difficulty", _one("steps")),
     "level": ("Difficulty", _one("level")),
     "base": ("Group: base task", _one("base")),
     "group": ("Group", _one("group")),

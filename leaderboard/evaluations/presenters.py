@@ -11,10 +11,12 @@ from evaluator.metrics.aggregate import SIZES
 from evaluator.metrics.planning import LOWER_IS_BETTER
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.breakdowns import ScoreBreakdown, score_breakdowns
+from leaderboard.evaluations.events import NewResult, latest_results
 from leaderboard.evaluations.failures import FailureGroup, failures
 from leaderboard.evaluations.indicators import Breakdown, breakdown
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.task_filters import PENDING, YES_NO, Index, Selection, TaskRow, index, select
+from leaderboard.evaluations.queue_place import place_of
+from leaderboard.evaluations.task_filters import PENDING, YES_NO, Group, Index, Selection, TaskRow, index, select
 from leaderboard.evaluations.task_rows import Kept, task_rows
 from leaderboard.evaluations.transitions import FINAL
 
@@ -24,6 +26,7 @@ OUTCOME_ORDER = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled
 MOVING = frozenset(
     {EvaluationState.QUEUED, EvaluationState.LAUNCHING, EvaluationState.RUNNING, EvaluationState.AGGREGATING}
 )
+_FIRST_FILTERS = frozenset({"outcome", "reason", "cause"})
 _ENDED_KEPT = 24
 """Evaluations whose tasks are kept in memory; one of 2,500 tasks takes some 3 MB."""
 
@@ -57,6 +60,10 @@ class Progress(NamedTuple):
     counts: tuple[tuple[str, int], ...]
     """(outcome, count) in the order in which they are always shown."""
     is_moving: bool
+    latest: tuple[NewResult, ...] = ()
+    """While it moves: the tasks that ended last."""
+    waiting: str = ""
+    """While it waits: its place in the queue, and why."""
 
 
 class Gathered(NamedTuple):
@@ -85,6 +92,23 @@ class EvaluationPage(NamedTuple):
     score_breakdowns: tuple[ScoreBreakdown, ...]
     """Of suites that execute plans: the mean score by kind of task."""
 
+    @property
+    def first_filters(self) -> list[Group]:
+        """The filters that are always in view; the five indicators and all others follow."""
+        return [group for group in self.selection.groups if group.name in _FIRST_FILTERS]
+
+    @property
+    def indicator_filters(self) -> list[Group]:
+        return [group for group in self.selection.groups if group.is_indicator]
+
+    @property
+    def further_filters(self) -> list[Group]:
+        return [group for group in self.selection.groups if group.name not in _FIRST_FILTERS and not group.is_indicator]
+
+    @property
+    def further_are_set(self) -> bool:
+        return any(group.is_set for group in self.further_filters)
+
 
 _ended: Kept[Gathered] = Kept(_ENDED_KEPT)
 
@@ -93,7 +117,7 @@ def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) ->
     """Gather the page: one query for the results, everything else in memory."""
     gathered = gather(evaluation)
     selection = select(rows=gathered.index, parameters=parameters)
-    progress = _progress(rows=gathered.index.rows, state=evaluation.state)
+    progress = _progress(rows=gathered.index.rows, evaluation=evaluation)
     return EvaluationPage(
         progress=progress,
         metrics=_metric_cards(suite=evaluation.suite, summary=evaluation.summary or {}),
@@ -156,13 +180,17 @@ _JUDGED: Mapping[str, tuple[str, Callable[[TaskRow], str], tuple[str, ...]]] = {
 """Label, value and order of the values, by the filter that a row's link sets."""
 
 
-def _progress(*, rows: Sequence[TaskRow], state: str) -> Progress:
+def _progress(*, rows: Sequence[TaskRow], evaluation: Evaluation) -> Progress:
     counted = Counter(row.outcome for row in rows)
+    is_moving = evaluation.state in MOVING
+    place = place_of(evaluation)
     return Progress(
         done=len(rows) - counted[PENDING],
         total=len(rows),
         counts=tuple((outcome, counted[outcome]) for outcome in OUTCOME_ORDER),
-        is_moving=state in MOVING,
+        is_moving=is_moving,
+        latest=tuple(latest_results(evaluation.pk)) if is_moving else (),
+        waiting=place.sentence if place else "",
     )
 
 

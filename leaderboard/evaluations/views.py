@@ -8,12 +8,13 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.compare.services import best_of_board, can_be_compared
-from leaderboard.evaluations import rerunning, services, transitions
+from leaderboard.evaluations import events, rerunning, services, transitions
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.library import NOT_READY, NotReadyError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
@@ -98,12 +99,20 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
             *(allowed_actions(evaluation) if acts else ()),
             *_verifying(request=request, evaluation=evaluation),
         ),
-        "reruns": Evaluation.objects.filter(submission__rerun_of=evaluation, verifies=None).order_by("created"),
+        "reruns": _reruns(evaluation),
         "verification": verification_panel(evaluation),
         "offered": best_of_board(evaluation) if can_be_compared(evaluation) else [],
         "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
     }
     return render(request, "evaluations/detail.html", context)
+
+
+@require_safe
+def progress(request: HttpRequest, evaluation_id: UUID) -> JsonResponse:  # noqa: ARG001 - public for everyone
+    """Where an evaluation stands now, for pages that cannot have its events (`events.py` documents the object)."""
+    response = JsonResponse(events.progress(_evaluation(evaluation_id)))
+    response["Cache-Control"] = "no-store"
+    return response
 
 
 @require_safe
@@ -224,9 +233,20 @@ def _act(
 
 def _evaluation(evaluation_id: UUID) -> Evaluation:
     related = Evaluation.objects.select_related(
-        "suite", "submission__planner__owner", "submission__rerun_of", "submission__team", "own_worker_run"
+        "suite",
+        "submission__planner__owner",
+        "submission__submitted_by",
+        "submission__rerun_of",
+        "submission__team",
+        "own_worker_run",
     )
     return get_object_or_404(related, pk=evaluation_id)
+
+
+def _reruns(evaluation: Evaluation) -> QuerySet[Evaluation]:
+    if evaluation.state not in transitions.FINAL:
+        return Evaluation.objects.none()
+    return Evaluation.objects.filter(submission__rerun_of=evaluation, verifies=None).order_by("created")
 
 
 def _actable(*, request: HttpRequest, evaluation_id: UUID, staff_may: bool = False) -> Evaluation:

@@ -209,7 +209,7 @@ def test_scores_are_broken_down_by_kind_of_task_with_links_that_filter(client: C
         "Scores by group: base task",
         "Scores by degradation",
         "Scores by modality",
-        "Scores by difficulty: steps of the gold plan",
+        "Scores by difficulty",
     ):
         assert label in part
     assert "Scores by structure" not in part, "all tasks that have a score are linear"
