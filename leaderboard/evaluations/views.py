@@ -135,7 +135,13 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "others": others_on(evaluation=evaluation, task=found, score=result.score if result else None),
         "previous": neighbours.get(found.position - 1),
         "next": neighbours.get(found.position + 1),
-        "page": task_page(task=found, result=result, split=evaluation.split, sees_hidden=request.user.is_staff),
+        "page": task_page(
+            task=found,
+            result=result,
+            split=evaluation.split,
+            sees_hidden=request.user.is_staff,
+            samples=request.GET.get("samples"),
+        ),
     }
     return render(request, "evaluations/task.html", context)
 
