@@ -83,6 +83,7 @@ READ: Mapping[str, Asked] = {
     "api:compare": Asked(plain=False, queries=("?e={compared}&e={other}",)),
     "api:tokens": Asked(),
     "api:worker-tokens": Asked(),
+    "api:checkpoints": Asked(),
     "api:teams": Asked(),
     "api:team": Asked(parameters=(("slug", "team"),)),
     "api:webhooks": Asked(),
@@ -96,6 +97,7 @@ READ: Mapping[str, Asked] = {
     "evaluations:detail": Asked(
         parameters=_EVALUATION, queries=("?outcome=planner_fault&sort=-score&page=2", "?q=image", "?page=1000")
     ),
+    "evaluations:progress": Asked(parameters=_EVALUATION),
     "evaluations:task": Asked(parameters=(*_EVALUATION, ("key", "task"))),
     "boards:home": Asked(),
     "boards:docs": Asked(),

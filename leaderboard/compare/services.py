@@ -16,7 +16,7 @@ from leaderboard.boards.services import primary_metric
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.compare.comparing import ComparedTask, Metric, Pair, Scores, compare, scores_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.evaluations.presenters import SEVERAL_DOMAINS
+from leaderboard.evaluations.task_rows import SEVERAL_DOMAINS
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.visibility import Reader, visible_evaluations
 

@@ -9,6 +9,7 @@ app_name = "evaluations"
 urlpatterns = [
     path("evaluations/<uuid:evaluation_id>/", views.detail, name="detail"),
     path("evaluations/<uuid:evaluation_id>/events/", live.events, name="events"),
+    path("evaluations/<uuid:evaluation_id>/progress/", views.progress, name="progress"),
     path("evaluations/<uuid:evaluation_id>/tasks/<path:key>/", views.task, name="task"),
     path("evaluations/<uuid:evaluation_id>/resume/", views.resume, name="resume"),
     path("evaluations/<uuid:evaluation_id>/accept/", views.accept, name="accept"),

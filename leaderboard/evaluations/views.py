@@ -8,20 +8,22 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.compare.services import best_of_board, can_be_compared
-from leaderboard.evaluations import rerunning, services, transitions
+from leaderboard.evaluations import events, rerunning, services, transitions
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.others import others_on
-from leaderboard.evaluations.presenters import evaluation_page, tasks_of
+from leaderboard.evaluations.presenters import evaluation_page
 from leaderboard.evaluations.releasing import set_visibility
 from leaderboard.evaluations.task_filters import PENDING
 from leaderboard.evaluations.task_presenters import task_page
+from leaderboard.evaluations.task_rows import tasks_of
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.evaluations.visibility_presenters import for_readers_of, visibility_panel
 from leaderboard.field_errors import FieldErrors
@@ -103,7 +105,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
             *(allowed_actions(evaluation) if acts else ()),
             *_verifying(request=request, evaluation=evaluation),
         ),
-        "reruns": seen.filter(submission__rerun_of=evaluation, verifies=None).order_by("created"),
+        "reruns": _reruns(evaluation=evaluation, seen=seen),
         "rerun_of": before and seen.filter(pk=before).first(),
         "visibility": visibility_panel(evaluation=evaluation, reader=request.user),
         "verification": verification_panel(evaluation),
@@ -111,6 +113,14 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
     }
     return for_readers_of(evaluation.submission, response=render(request, "evaluations/detail.html", context))
+
+
+@require_safe
+def progress(request: HttpRequest, evaluation_id: UUID) -> JsonResponse:
+    """Where an evaluation stands now, for pages that cannot have its events (`events.py` documents the object)."""
+    response = JsonResponse(events.progress(_evaluation(request=request, evaluation_id=evaluation_id)))
+    response["Cache-Control"] = "no-store"
+    return response
 
 
 @require_safe
@@ -133,7 +143,13 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "others": others_on(evaluation=evaluation, task=found, score=result.score if result else None),
         "previous": neighbours.get(found.position - 1),
         "next": neighbours.get(found.position + 1),
-        "page": task_page(task=found, result=result, split=evaluation.split, sees_hidden=request.user.is_staff),
+        "page": task_page(
+            task=found,
+            result=result,
+            split=evaluation.split,
+            sees_hidden=request.user.is_staff,
+            samples=request.GET.get("samples"),
+        ),
     }
     return for_readers_of(evaluation.submission, response=render(request, "evaluations/task.html", context))
 
@@ -254,6 +270,12 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
         "suite", "submission__planner__owner", "submission__submitted_by", "submission__team", "own_worker_run"
     )
     return get_object_or_404(related, pk=evaluation_id)
+
+
+def _reruns(*, evaluation: Evaluation, seen: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
+    if evaluation.state not in transitions.FINAL:
+        return Evaluation.objects.none()
+    return seen.filter(submission__rerun_of=evaluation, verifies=None).order_by("created")
 
 
 def _actable(*, request: HttpRequest, evaluation_id: UUID, staff_may: bool = False) -> Evaluation:

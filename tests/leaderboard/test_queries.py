@@ -8,9 +8,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from leaderboard.boards.keeping import forget_all
 from tests.addresses import NO_PAGES, READ, WRITTEN_ONLY, admin_addresses, routes, site_addresses
 from tests.leaderboard.worlds import World, make_world
+from tests.memory import forget_everything
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(180)]
 MOST = 12
@@ -51,7 +51,7 @@ def clients(world: World) -> dict[str, Client]:
 
 def queries_of(client: Client, path: str) -> tuple[int, int]:
     """Status and number of queries of a process that has just been started."""
-    forget_all()
+    forget_everything()
     with CaptureQueriesContext(connection) as queries:
         response = client.get(path)
     return response.status_code, len(queries)

@@ -214,7 +214,7 @@ def _rows(
         indicators = {key: float(rng.random() < 0.7) for key in keys}
         yield (
             evaluation.pk, task.pk, str(outcome), str(reason), text, score, Jsonb(indicators), rng.random(),
-            "Image Denoising, Image Deblurring, Image Captioning", False, now,
+            "Image Denoising → Image Deblurring → Image Captioning", False, now,
         )  # fmt: skip
 
 

@@ -11,11 +11,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from leaderboard.accounts.models import Team, User
-from leaderboard.boards.keeping import forget_all
 from leaderboard.boards.page_cache import forget_pages
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from tests.addresses import Address, admin_addresses, site_addresses
+from tests.memory import forget_everything
 from tests.scale.data import WIDE, examples
 
 
@@ -83,7 +83,7 @@ def _timing(*, client: Client, path: str, reader: str, rounds: int) -> Timing:
 
     A few requests more are those of a process that has just been started, which remembers nothing.
     """
-    first = [_seconds(client=client, path=path, forget=forget_all)[0] for _ in range(max(2, rounds // 3))]
+    first = [_seconds(client=client, path=path, forget=forget_everything)[0] for _ in range(max(2, rounds // 3))]
     again = [_seconds(client=client, path=path, forget=forget_pages) for _ in range(rounds)]
     forget_pages()
     with CaptureQueriesContext(connection) as queries:
