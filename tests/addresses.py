@@ -71,7 +71,7 @@ READ: Mapping[str, Asked] = {
     ),
     "api:evaluation": Asked(parameters=_EVALUATION),
     "api:results": Asked(
-        parameters=_EVALUATION, queries=("?outcome=planner_fault", "?metric={metric}", "?fields=task,score")
+        parameters=_EVALUATION, queries=("?outcome=planner_fault", "?metric={metric}", "?fields=task,score", "?q=image")
     ),
     "api:record": Asked(parameters=(*_EVALUATION, ("task_key", "task"))),
     "api:log": Asked(parameters=_EVALUATION),
@@ -80,6 +80,20 @@ READ: Mapping[str, Asked] = {
     "api:suites": Asked(),
     "api:tasks": Asked(parameters=(("slug", "suite"),), queries=("?fields=key,text",)),
     "api:board": Asked(parameters=(("slug", "suite"),)),
+    "api:board-rows": Asked(
+        parameters=(("slug", "suite"),),
+        queries=("?kind=bundled&sort=-finished", "?rows=all&q=planner&page=2", "?size=none&fields=rank,planner"),
+    ),
+    "api:board-plots": Asked(parameters=(("slug", "suite"),)),
+    "api:snapshots": Asked(parameters=(("slug", "suite"),), queries=("?fields=number,url",)),
+    "api:snapshot": Asked(parameters=(("slug", "suite"),)),
+    "api:suite": Asked(parameters=(("slug", "suite"),)),
+    "api:breakdowns": Asked(parameters=_EVALUATION),
+    "api:failures": Asked(parameters=_EVALUATION),
+    "api:others": Asked(parameters=(*_EVALUATION, ("task_key", "task"))),
+    "api:place": Asked(parameters=_EVALUATION),
+    "api:queue": Asked(),
+    "api:bundled-planners": Asked(),
     "api:compare": Asked(plain=False, queries=("?e={compared}&e={other}",)),
     "api:tokens": Asked(),
     "api:worker-tokens": Asked(),

@@ -166,9 +166,10 @@ class Client:
         while True:
             try:
                 answer = self._client.request(method, path, **content)
-                if answer.status_code not in _TRANSIENT:
+                if not _is_transient(answer):
                     return _checked(answer)
                 problem = problem_of(answer).detail
+                wait = max(wait, _asked_to_wait(answer))
             except httpx.TransportError as error:
                 problem = str(error) or type(error).__name__
             if self._clock() + wait > until:
@@ -176,6 +177,18 @@ class Client:
             # Jitter, so that pipelines that lost the site at one moment do not all come back at one.
             self._sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
             wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
+
+
+def _is_transient(answer: httpx.Response) -> bool:
+    """Whether the same call may succeed a little later: also reading that was done too often."""
+    throttled = answer.status_code == httpx.codes.TOO_MANY_REQUESTS and answer.request.method == "GET"
+    return throttled or answer.status_code in _TRANSIENT
+
+
+def _asked_to_wait(answer: httpx.Response) -> float:
+    """Seconds that the site asks to be left alone for; 0 if it does not."""
+    text = answer.headers.get("Retry-After", "")
+    return float(text) if text.isdecimal() else 0.0
 
 
 def _segment(text: str) -> str:

@@ -131,7 +131,7 @@ def _add_problems(*, path: str, method: str, operation: dict[str, Any]) -> None:
 
 def _possible(*, path: str, method: str, operation: dict[str, Any]) -> set[int]:
     """Statuses of refusals that follow from how an operation is called."""
-    found = {401, 403}
+    found = {401, 403} | ({429} if method in {"get", "head"} else set())
     if "{" in path:
         found |= {400, 404}
     if any(parameter["in"] in {"query", "header"} for parameter in operation.get("parameters", [])):

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.api import checkpoints, teams, views, webhooks, worker, workers
+from leaderboard.api import boards, checkpoints, details, teams, views, webhooks, worker, workers
 from leaderboard.api.schema_view import SchemaView
 from leaderboard.compare.api import ComparisonView
 
@@ -21,6 +21,10 @@ urlpatterns = [
     path(f"{_EVALUATION}results/", views.ResultsView.as_view(), name="results"),
     path(f"{_EVALUATION}results/<path:task_key>/", views.RecordView.as_view(), name="record"),
     path(f"{_EVALUATION}log/", workers.LogView.as_view(), name="log"),
+    path(f"{_EVALUATION}breakdowns/", details.BreakdownsView.as_view(), name="breakdowns"),
+    path(f"{_EVALUATION}failures/", details.FailuresView.as_view(), name="failures"),
+    path(f"{_EVALUATION}others/<path:task_key>/", details.OthersView.as_view(), name="others"),
+    path(f"{_EVALUATION}place/", details.PlaceView.as_view(), name="place"),
     path(f"{_EVALUATION}resume/", views.ResumeView.as_view(), name="resume"),
     path(f"{_EVALUATION}accept/", views.AcceptView.as_view(), name="accept"),
     path(f"{_EVALUATION}cancel/", views.CancelView.as_view(), name="cancel"),
@@ -29,8 +33,15 @@ urlpatterns = [
     path(f"{_EVALUATION}verifications/", views.VerificationsView.as_view(), name="verifications"),
     path("quota/", views.QuotaView.as_view(), name="quota"),
     path("suites/", views.SuitesView.as_view(), name="suites"),
+    path("queue/", details.QueueView.as_view(), name="queue"),
+    path("bundled-planners/", details.BundledPlannersView.as_view(), name="bundled-planners"),
+    path("suites/<slug:slug>/", views.SuiteView.as_view(), name="suite"),
     path("suites/<slug:slug>/tasks/", views.TasksView.as_view(), name="tasks"),
     path("boards/<slug:slug>/", views.BoardView.as_view(), name="board"),
+    path("boards/<slug:slug>/rows/", boards.BoardRowsView.as_view(), name="board-rows"),
+    path("boards/<slug:slug>/plots/", boards.PlotsView.as_view(), name="board-plots"),
+    path("boards/<slug:slug>/snapshots/", boards.SnapshotsView.as_view(), name="snapshots"),
+    path("boards/<slug:slug>/snapshots/<int:number>/", boards.SnapshotView.as_view(), name="snapshot"),
     path("compare/", ComparisonView.as_view(), name="compare"),
     path("tokens/", views.TokensView.as_view(), name="tokens"),
     path("tokens/<slug:token_id>/", views.TokenView.as_view(), name="token"),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Count, F, OuterRef, Prefetch, QuerySet, Subquery, Value, When
+from django.db.models import Case, Count, F, OuterRef, Prefetch, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
@@ -20,7 +20,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
-from evaluator.records import Outcome
+from evaluator.records import Outcome, Reason
 from evaluator.suites.reference_rows import reference_digest, reference_tables
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token, revoke_token, tokens_of
@@ -239,6 +239,12 @@ class EvaluationView(Selected, generics.RetrieveAPIView[Evaluation]):
     parameters=[
         OpenApiParameter("outcome", str, enum=[outcome.value for outcome in Outcome]),
         OpenApiParameter("metric", str, description="Of suites that execute plans: the tasks' metric."),
+        OpenApiParameter("reason", str, description="The reason of a fault, as results have it."),
+        OpenApiParameter("structure", str, description="The structure of the tasks' gold plans."),
+        OpenApiParameter("base", str, description="Of suites that execute plans: the base task."),
+        OpenApiParameter("degradation", str, description="Of suites that execute plans: one of the degradations."),
+        OpenApiParameter("language", str, description="Of suites that execute plans: the language."),
+        OpenApiParameter("q", str, description="Text that the request or the plan's summary must hold."),
         OpenApiParameter("level", str, description="Of suites that judge plans: `easy`, `medium` or `hard`."),
         OpenApiParameter("group", str, description="Of suites that judge plans: the group of requests."),
     ]
@@ -257,7 +263,16 @@ class ResultsView(Selected, generics.ListAPIView[TaskResult]):
             found = found.filter(outcome=_choice("outcome", outcome, [known.value for known in Outcome]))
         if metric := self.request.query_params.get("metric"):
             found = found.filter(task__metric=_task_choice(evaluation, "metric", metric))
-        for name in ("level", "group"):
+        if structure := self.request.query_params.get("structure"):
+            found = found.filter(task__structure=_task_choice(evaluation, "structure", structure))
+        if reason := self.request.query_params.get("reason"):
+            found = found.filter(reason=_choice("reason", reason, [known.value for known in Reason]))
+        if degradation := self.request.query_params.get("degradation"):
+            known = _degradations(evaluation)
+            found = found.filter(task__attributes__degradations__contains=_choice("degradation", degradation, known))
+        if text := self.request.query_params.get("q", "").replace("\0", "").strip():
+            found = found.filter(Q(task__text__icontains=text) | Q(plan_summary__icontains=text))
+        for name in ("level", "group", "base", "language"):
             if value := self.request.query_params.get(name):
                 found = found.filter(
                     **{f"task__attributes__{name}": _task_choice(evaluation, f"attributes__{name}", value)}
@@ -410,6 +425,16 @@ class SuitesView(Selected, generics.ListAPIView[Suite]):
         return Suite.objects.filter(current=True).annotate(task_count=Count("tasks"))
 
 
+class SuiteView(Selected, generics.RetrieveAPIView[Suite]):
+    """The current version of one suite."""
+
+    serializer_class = shapes.SuiteOutput
+    lookup_field = "slug"
+
+    def get_queryset(self) -> QuerySet[Suite]:
+        return Suite.objects.filter(current=True).annotate(task_count=Count("tasks"))
+
+
 class TasksView(Selected, generics.ListAPIView[Task]):
     """The tasks of a suite, in order."""
 
@@ -496,6 +521,12 @@ def _task_choice(evaluation: Evaluation, field: str, value: str) -> str:
     """The value, if a task of the evaluation's suite has it."""
     known = Task.objects.filter(suite=evaluation.suite_id).order_by(field).values_list(field, flat=True).distinct()
     return _choice(field.removeprefix("attributes__"), value, [text for text in known if text])
+
+
+def _degradations(evaluation: Evaluation) -> list[str]:
+    """Every degradation that a task of the evaluation's suite has."""
+    lists = Task.objects.filter(suite=evaluation.suite_id).values_list("attributes__degradations", flat=True)
+    return sorted({name for names in lists for name in names or ()})
 
 
 def _choice(field: str, value: str, known: list[str]) -> str:

@@ -180,7 +180,9 @@ REST_FRAMEWORK = {
         "rest_framework.permissions.IsAuthenticatedOrReadOnly",
         "leaderboard.api.permissions.HasScope",
     ],
-    "DEFAULT_THROTTLE_CLASSES": ["leaderboard.api.throttling.Throttle"],
+    "DEFAULT_THROTTLE_CLASSES": ["leaderboard.api.throttling.Throttle", "leaderboard.api.throttling.ReadThrottle"],
+    # Who calls is told by the nearest proxy or by the connection; what callers say of themselves counts nothing.
+    "NUM_PROXIES": 1 if env.flag("PLANARENA_TRUST_PROXY") else 0,
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["leaderboard.api.parsers.BoundedJSONParser"],
     "EXCEPTION_HANDLER": "leaderboard.api.errors.handle",
@@ -188,6 +190,12 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "leaderboard.api.schema.ApiSchema",
     "DEFAULT_THROTTLE_RATES": {"tokens": "20/min", "submissions": "60/min", "changes": "120/min"},
 }
+API_READS_PER_MINUTE = {
+    "reads": env.integer("PLANARENA_API_READS_PER_MINUTE", default=1200, least=0),
+    "anonymous-reads": env.integer("PLANARENA_API_ANONYMOUS_READS_PER_MINUTE", default=300, least=0),
+}
+"""How many calls that change nothing a user, or an address without one, may make; 0: any number. Each process of the
+site counts its own."""
 REST_KNOX = {
     "TOKEN_TTL": timedelta(days=90),
     "TOKEN_LIMIT_PER_USER": None,  # counted in accounts.services, so that page and API give the same error
