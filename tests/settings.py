@@ -31,11 +31,14 @@ DATABASES["default"]["OPTIONS"].pop("pool")
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = {"tokens": None, "submissions": None, "changes": None}
+API_READS_PER_MINUTE = {"reads": 0, "anonymous-reads": 0}
 ACCOUNT_RATE_LIMITS = False
 CELERY_TASK_ALWAYS_EAGER = False
 CELERY_BROKER_URL = "memory://nowhere/"
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {}
 EVALUATOR = "tests.fakes.evaluator.FakeEvaluator"
+# Nothing listens there: a test that needs a model hub serves one.
+HUB_URL = "http://127.0.0.1:9"
 LAUNCHER = "tests.fakes.launcher.fake_launcher"
 # A test changes rows and reads the page at once.
 KEEP_PAGES_SECONDS = 0

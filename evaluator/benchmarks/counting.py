@@ -34,7 +34,8 @@ def _calls(*, plan: Plan, sample: SampleResult, sampling: Collection[str]) -> se
     runs = {run.step: run for run in sample.steps}
     digests = {f"${name}": reference.digest for name, reference in sample.inputs.items()}
     for step in plan.steps:
-        digests |= {step.outputs[name]: output.digest for name, output in runs[step.id].outputs.items()}
+        made = runs[step.id].outputs
+        digests |= {reference: made[name].digest for name, reference in step.outputs.items() if name in made}
     return {
         (
             step.tool,

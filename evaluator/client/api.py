@@ -4,6 +4,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
@@ -20,6 +21,8 @@ _TRANSIENT = frozenset({500, 502, 503, 504})
 _LONGEST_WAIT_SECONDS = 15.0
 _ROWS_PER_PAGE = 500
 _Shape = TypeVar("_Shape", bound=BaseModel)
+_UPLOAD_TIMEOUT = httpx.Timeout(600.0, connect=10.0)
+"""The site answers when it has read and checked all of it."""
 
 
 class Client:
@@ -81,6 +84,22 @@ class Client:
         answer = self._call("POST", "submissions/", json=new.model_dump(), headers={"Idempotency-Key": key})
         replayed = answer.headers.get("Idempotent-Replayed") == "true"
         return _shaped(Submission, {**_json(answer), "replayed": replayed})
+
+    def upload_checkpoint(self, file: Path) -> str:
+        """Upload a zip of config.json, the tokenizer's files and safetensors; the answer is what submits it.
+
+        Raises:
+            UsageError: the file cannot be read.
+            RefusedError: it is no checkpoint that the site evaluates; the message says why.
+        """
+        try:
+            with file.open("rb") as opened:
+                # The client begins at the start of the file again when the call is tried again.
+                content = {"file": (file.name, opened, "application/zip")}
+                answer = self._call("POST", "checkpoints/", files=content, timeout=_UPLOAD_TIMEOUT)
+        except OSError as error:
+            raise UsageError(f"{file} cannot be read: {error}") from None
+        return str(_json(answer)["digest"])
 
     def submission(self, submission_id: str) -> Submission:
         """One submission with its evaluations."""
@@ -150,9 +169,10 @@ class Client:
         while True:
             try:
                 answer = self._client.request(method, path, **content)
-                if answer.status_code not in _TRANSIENT:
+                if not _is_transient(answer):
                     return _checked(answer)
                 problem = problem_of(answer).detail
+                wait = max(wait, _asked_to_wait(answer))
             except httpx.RequestError as error:
                 problem = str(error) or type(error).__name__
             if self._clock() + wait > until:
@@ -181,6 +201,18 @@ def _shaped(shape: type[_Shape], value: object) -> _Shape:
         where = ".".join(str(part) for part in error.errors()[0]["loc"])
         detail = f"the site answered in a form that this client does not know (at {where!r}): is it a PlanArena site?"
         raise RefusedError(Problem(status=httpx.codes.OK, detail=detail)) from None
+
+
+def _is_transient(answer: httpx.Response) -> bool:
+    """Whether the same call may succeed a little later: also reading that was done too often."""
+    throttled = answer.status_code == httpx.codes.TOO_MANY_REQUESTS and answer.request.method == "GET"
+    return throttled or answer.status_code in _TRANSIENT
+
+
+def _asked_to_wait(answer: httpx.Response) -> float:
+    """Seconds that the site asks to be left alone for; 0 if it does not."""
+    text = answer.headers.get("Retry-After", "")
+    return float(text) if text.isdecimal() else 0.0
 
 
 def _segment(text: str) -> str:

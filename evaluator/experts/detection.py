@@ -1,7 +1,7 @@
 """Object detection with a DETR or an RT-DETR."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,13 +14,17 @@ from transformers import (
     RTDetrImageProcessorPil,
 )
 
-from evaluator.experts.imaging import ImageExpert, Pixels, to_tensor
+from evaluator import canonical_json
+from evaluator.canonical_json import JsonValue
+from evaluator.experts.imaging import ImageExpert, Pixels, image_of, in_fixed_batches, stack, to_tensor
 from evaluator.experts.preparation import Preparation
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.protocol import ExpertSpec
 from evaluator.experts.registry import expert
 from evaluator.values import Image, Value
 
+BOXES = "boxes"
+"""Name of the output that tells where objects are."""
 _THRESHOLD = 0.5
 
 
@@ -51,11 +55,24 @@ def reading_order(objects: Iterable[Detection]) -> list[Detection]:
     return ordered[:1] + sorted(ordered[1:], key=lambda detection: detection.centre)
 
 
+def boxes_as_text(objects: Iterable[Detection]) -> str:
+    """Detections as people are shown them: JSON, `[{"label", "score", "box": [left, top, right, bottom]}]`.
+
+    Rounded to what can be seen, so that devices that differ in the last bits give the same text.
+    """
+    entries: list[JsonValue] = [
+        {"label": found.name, "score": round(found.score, 2), "box": [round(side, 3) for side in found.box]}
+        for found in objects
+    ]
+    return canonical_json.dumps(entries)
+
+
 class DetectionExpert(ImageExpert):
     """Any image in, the names of the objects in it out, in `reading_order`.
 
     A comma and a space lie between the names. Objects count from the score `threshold` of the profile's parameters
-    on, 0.5 if it says nothing. If there are none the text is empty.
+    on, 0.5 if it says nothing. If there are none the text is empty. Beside the tool's output there is one more,
+    `boxes`, which no plan can use: what was found where, for whoever looks at the record.
     """
 
     output: ClassVar[str] = "text"
@@ -78,8 +95,14 @@ class DetectionExpert(ImageExpert):
     def prepare(self, image: Image) -> Image:
         return self._preparation.resized(image)
 
-    def transform(self, pixels: Pixels) -> list[Value]:
-        return [", ".join(found.name for found in objects) for objects in self.detect(pixels)]
+    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
+        if not batch:
+            return []
+        pixels = stack([self.prepare(image_of(item)) for item in batch])
+        found = in_fixed_batches(pixels=pixels, batch_size=self._batch_size, run=self.detect)
+        return [
+            {self.output: ", ".join(one.name for one in objects), BOXES: boxes_as_text(objects)} for objects in found
+        ]
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """Scores in [0, 1] of shape (batch, queries, classes) from what the model returns."""

@@ -1,7 +1,7 @@
 """What all image experts share: pixels to tensors and back, and batches of one fixed size."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from evaluator.experts.protocol import ExpertError, ExpertSpec
 from evaluator.values import Image, Value
 
 Pixels = npt.NDArray[np.uint8]
+Result = TypeVar("Result")
 
 
 def to_tensor(*, pixels: Pixels, device: str) -> Tensor:
@@ -51,13 +52,13 @@ def stack(images: Sequence[Image]) -> Pixels:
     return np.stack([np.asarray(image, dtype=np.uint8) for image in images])
 
 
-def in_fixed_batches(*, pixels: Pixels, batch_size: int, run: Callable[[Pixels], list[Value]]) -> list[Value]:
+def in_fixed_batches(*, pixels: Pixels, batch_size: int, run: Callable[[Pixels], list[Result]]) -> list[Result]:
     """Run over all items in batches of exactly `batch_size`, the last filled up with copies of its first item.
 
     Kernels are chosen by the shape of a batch, so a constant shape keeps an item's result from depending on how
     many others there are.
     """
-    results: list[Value] = []
+    results: list[Result] = []
     for start in range(0, len(pixels), batch_size):
         chunk = pixels[start : start + batch_size]
         missing = batch_size - len(chunk)

@@ -37,7 +37,8 @@ class Expert(Protocol):
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         """Run the model on a batch and return one mapping of named outputs for each item.
 
-        Images of one batch have the same size. The result for an item must not depend on the other items.
+        Images of one batch have the same size. The result for an item must not depend on the other items. Outputs that
+        the tool does not have are kept in the record for people to look at; no plan can refer to them.
 
         Raises:
             ExpertError: the model cannot work on an item; the message says why.

@@ -1,57 +1,133 @@
 import htmx from "htmx.org";
 
-/** What the server sends for each change of an evaluation. */
-interface LiveEvent {
+/** What the server sends for each change of an evaluation, and answers who asks for its progress. */
+interface Progress {
   state: string;
   state_label: string;
   reason_text: string;
   done: number;
   total: number;
   outcomes: Record<string, number>;
+  results: { task: string; outcome: string; score: number | null }[];
+  /** Its place in the queue; events leave it out, since it changes without them. */
+  waiting?: string;
 }
 
 const MOVING = new Set(["queued", "launching", "running", "aggregating"]);
 const RESULTS_EVERY_MS = 2500;
-const POLL_EVERY_MS = 4000;
+const TICK_MS = 4000;
+/** A stream that says nothing for so long may be dead without anybody having told the browser. */
+const SILENCE_MS = 15000;
+const STREAM_AGAIN_MS = 30000;
+const LATEST = 5;
+const QUARTERS = ["", "A quarter of the tasks has ended.", "Half of the tasks have ended.", "Three quarters of the tasks have ended."];
 
-/** Follow the evaluation on this page by server-sent events, or by polling where those cannot be had. */
+/** Follow the evaluation on this page by server-sent events; ask for its progress wherever these do not come. */
 export function followEvaluation(): void {
   const panel = document.getElementById("live");
-  const url = panel?.dataset["events"];
-  if (panel === null || url === undefined) return;
-  const source = new EventSource(url);
-  source.addEventListener("message", (message: MessageEvent<string>) => {
-    const event = read(message.data);
-    if (event === null) return;
-    show(panel, event);
-    if (MOVING.has(event.state)) {
-      refreshResultsSoon();
-    } else {
-      source.close();
-      void replace("#evaluation");
-    }
-  });
-  source.addEventListener("end", () => source.close());
-  source.addEventListener("error", () => {
-    // The browser reconnects by itself unless the server refused the stream for good.
-    if (source.readyState === EventSource.CLOSED) poll();
-  });
+  const events = panel?.dataset["events"];
+  const progress = panel?.dataset["progress"];
+  if (panel !== null && events !== undefined && progress !== undefined) new Follower(panel, events, progress).start();
 }
 
-function read(data: string): LiveEvent | null {
+class Follower {
+  private source: EventSource | undefined;
+  private heardAt = 0;
+  private streamEndedAt = 0;
+  private timer: number | undefined;
+  private asking = false;
+  private quarter: number;
+  private done: number;
+
+  constructor(
+    private readonly panel: HTMLElement,
+    private readonly eventsUrl: string,
+    private readonly progressUrl: string,
+  ) {
+    const bar = panel.querySelector("progress");
+    this.done = bar?.value ?? 0;
+    this.quarter = quarterOf(this.done, bar?.max ?? 1);
+  }
+
+  start(): void {
+    this.heardAt = Date.now();
+    this.listen();
+    this.timer = setInterval(() => void this.tick(), TICK_MS);
+  }
+
+  private listen(): void {
+    const source = new EventSource(this.eventsUrl);
+    this.source = source;
+    source.addEventListener("message", (message: MessageEvent<string>) => {
+      const event = read(message.data);
+      if (event !== null) this.heard(event);
+    });
+    source.addEventListener("end", () => source.close());
+    // The browser connects again by itself unless the server refused the stream for good; until then we ask.
+    source.addEventListener("error", () => {
+      this.heardAt = 0;
+      if (source.readyState === EventSource.CLOSED) this.streamEndedAt = Date.now();
+    });
+  }
+
+  private async tick(): Promise<void> {
+    const closed = this.source?.readyState === EventSource.CLOSED;
+    if (closed && Date.now() - this.streamEndedAt > STREAM_AGAIN_MS) this.listen();
+    const streams = this.source?.readyState === EventSource.OPEN;
+    if (this.asking || (streams && Date.now() - this.heardAt < SILENCE_MS)) return;
+    this.asking = true;
+    try {
+      const response = await fetch(this.progressUrl, { headers: { Accept: "application/json" } });
+      if (!response.ok) throw new Error(String(response.status));
+      const answer = read(await response.text());
+      if (answer !== null) this.heard(answer);
+    } catch {
+      setText(this.panel, "interrupted", "This page cannot reach the site at present; it goes on trying.");
+    } finally {
+      this.asking = false;
+    }
+  }
+
+  private heard(event: Progress): void {
+    this.heardAt = Date.now();
+    setText(this.panel, "interrupted", "");
+    show(this.panel, event);
+    this.sayQuarter(event);
+    if (event.done !== this.done) refreshResultsSoon();
+    this.done = event.done;
+    if (MOVING.has(event.state)) return;
+    clearInterval(this.timer);
+    this.source?.close();
+    void replace("#evaluation");
+  }
+
+  /** The counters are not read out: they change too often. Each quarter is. */
+  private sayQuarter(event: Progress): void {
+    const quarter = quarterOf(event.done, event.total);
+    if (quarter > this.quarter) setText(this.panel, "said", QUARTERS[quarter] ?? "");
+    this.quarter = quarter;
+  }
+}
+
+function quarterOf(done: number, total: number): number {
+  return Math.floor((4 * done) / Math.max(total, 1));
+}
+
+function read(data: string): Progress | null {
   try {
     const value: unknown = JSON.parse(data);
-    return typeof value === "object" && value !== null && "state" in value ? (value as LiveEvent) : null;
+    return typeof value === "object" && value !== null && "state" in value ? (value as Progress) : null;
   } catch {
     return null;
   }
 }
 
-function show(panel: HTMLElement, event: LiveEvent): void {
-  setText(panel, "[data-live=state]", event.state_label);
-  setText(panel, "[data-live=done]", String(event.done));
-  setText(panel, "[data-live=total]", String(event.total));
-  if (event.reason_text !== "") setText(panel, "[data-live=reason]", event.reason_text);
+function show(panel: HTMLElement, event: Progress): void {
+  setText(panel, "state", event.state_label);
+  setText(panel, "done", String(event.done));
+  setText(panel, "total", String(event.total));
+  if (event.reason_text !== "") setText(panel, "reason", event.reason_text);
+  if (event.waiting !== undefined) setText(panel, "waiting", event.waiting);
   panel.querySelector("[data-live=state]")?.setAttribute("data-state", event.state);
   const bar = panel.querySelector("progress");
   if (bar !== null) {
@@ -61,10 +137,37 @@ function show(panel: HTMLElement, event: LiveEvent): void {
   for (const cell of panel.querySelectorAll<HTMLElement>("[data-live-outcome]")) {
     cell.textContent = String(event.outcomes?.[cell.dataset["liveOutcome"] ?? ""] ?? 0);
   }
+  showLatest(panel, event);
 }
 
-function setText(panel: HTMLElement, selector: string, text: string): void {
-  const target = panel.querySelector(selector);
+/** Put the tasks that ended last above the older ones. An answer has the last one first, and so has an event. */
+function showLatest(panel: HTMLElement, event: Progress): void {
+  const list = panel.querySelector("[data-live=latest]");
+  const ran = (event.results ?? []).filter((one) => one.outcome !== "not_run");
+  if (list === null || ran.length === 0) return;
+  const newest = event.waiting === undefined ? ran.slice(-LATEST).reverse() : ran.slice(0, LATEST);
+  const items = newest.map((one) => latestItem(panel, one.task, one.outcome, one.score));
+  const names = new Set(newest.map((one) => one.task));
+  const older = [...list.children].filter((item) => item instanceof HTMLElement && !names.has(item.dataset["task"] ?? "") && item.querySelector("a"));
+  list.replaceChildren(...[...items, ...older].slice(0, LATEST));
+}
+
+function latestItem(panel: HTMLElement, task: string, outcome: string, score: number | null): HTMLElement {
+  const item = document.createElement("li");
+  item.dataset["task"] = task;
+  const link = document.createElement("a");
+  link.href = `${location.pathname}tasks/${encodeURI(task)}/`;
+  link.textContent = `Task ${task}`;
+  const label = panel.querySelector(`.tally [data-outcome="${CSS.escape(outcome)}"]`)?.cloneNode(true) ?? outcome;
+  const figure = document.createElement("span");
+  figure.className = "num";
+  figure.textContent = score === null ? "" : score.toFixed(3);
+  item.append(link, " ", label, " ", figure);
+  return item;
+}
+
+function setText(panel: HTMLElement, name: string, text: string): void {
+  const target = panel.querySelector(`[data-live=${name}]`);
   // Unchanged text is left alone: screen readers announce every write to a live region.
   if (target !== null && target.textContent !== text) target.textContent = text;
 }
@@ -75,18 +178,11 @@ function refreshResultsSoon(): void {
   pending ??= setTimeout(() => {
     pending = undefined;
     // Never swap the filters away under somebody's fingers.
-    if (document.getElementById("results")?.contains(document.activeElement) !== true) void replace("#results");
+    const results = document.getElementById("results");
+    if (results !== null && !results.contains(document.activeElement)) void replace("#results");
   }, RESULTS_EVERY_MS);
 }
 
 function replace(selector: string): Promise<void> {
   return htmx.ajax("get", location.href, { target: selector, select: selector, swap: "outerHTML" });
-}
-
-function poll(): void {
-  const timer = setInterval(() => {
-    const state = document.querySelector("#live [data-live=state]")?.getAttribute("data-state") ?? "";
-    if (MOVING.has(state)) void replace("#evaluation");
-    else clearInterval(timer);
-  }, POLL_EVERY_MS);
 }

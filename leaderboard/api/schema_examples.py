@@ -13,8 +13,11 @@ _WHEN, _LATER = "2026-03-01T12:00:00Z", "2026-03-01T12:09:30Z"
 
 _PLANNER = {
     "name": "my-planner", "kind": "endpoint", "bundled_name": "", "endpoint_url": "https://example.org/plan",
-    "timeout_seconds": 30, "description": "A fine-tuned model.",
+    "timeout_seconds": 30, "description": "A fine-tuned model.", "model_id": "", "revision": "",
+    "checkpoint_digest": "", "strategy": "", "model_name": "Qwen3-8B", "parameters": 8190735360, "open_weights": True,
+    "prompt_price": 0.05, "completion_price": 0.2,
 }  # fmt: skip
+_PLANNER_OUTPUT = {**_PLANNER, "owner": "ada", "commit": "", "weights_bytes": None, "licence": ""}
 _SUMMARY = {
     "metrics": {"overall": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171}},
     "outcomes": {"scored": 165, "planner_fault": 6, "not_run": 14},
@@ -22,11 +25,12 @@ _SUMMARY = {
 _EVALUATION = {
     "id": _EVALUATION_ID, "submission": _SUBMISSION_ID, "suite": "openagi", "suite_version": "1",
     "suite_digest": _DIGEST, "profile": "lilliput", "profile_digest": _DIGEST, "split": "public", "samples": 8,
-    "planner": {**_PLANNER, "owner": "ada"}, "state": "completed", "state_label": "Completed", "final": True,
+    "planner": _PLANNER_OUTPUT, "state": "completed", "state_label": "Completed", "final": True,
     "reason": "published", "reason_text": "Completed and published.", "state_since": _LATER, "tasks_total": 185,
     "tasks_not_run": 14, "done": 185, "summary": _SUMMARY, "provenance": {"suite_digest": _DIGEST, "workers": []},
     "created": _WHEN, "finished": _LATER, "own_worker": False,
-    "verified": None, "verifies": None, "team": "plan-lab", "rerun_of": None, "reruns": [],
+    "verified": None, "verifies": None, "team": "plan-lab", "visibility": "public", "embargo_until": None,
+    "hidden": "", "rerun_of": None, "reruns": [],
     "url": f"https://planarena.example.org/evaluations/{_EVALUATION_ID}/",
 }  # fmt: skip
 _RESULT = {
@@ -46,6 +50,20 @@ _DELIVERY = {
     "id": _ATTEMPT_ID, "event": "evaluation.completed", "state": "sent", "tries": 1, "created": _LATER,
     "available_at": _LATER, "sent_at": _LATER, "given_up_at": None, "last_error": "",
 }  # fmt: skip
+_ROW = {
+    "rank": 1, "rank_low": 1, "rank_high": 2, "planner": "my-planner", "kind": "endpoint", "owner": "ada",
+    "evaluation": _EVALUATION_ID, "finished": "2026-03-01T12:09:30+00:00", "samples": 8,
+    "metrics": _SUMMARY["metrics"], "outcomes": _SUMMARY["outcomes"],
+    "usage": {"seconds": 1.4, "prompt_tokens": 812.0, "completion_tokens": 64.0}, "model_name": "Qwen3-8B",
+    "parameters": 8190735360, "open_weights": True,
+    "cost": {"usd": 0.0000534, "prompt_price": 0.05, "completion_price": 0.2}, "declared": True,
+}  # fmt: skip
+_POINT = {"evaluation": _EVALUATION_ID, "planner": "my-planner", "owner": "ada", "score": 0.43}
+_SNAPSHOT = {
+    "suite": "openagi", "suite_version": "1", "number": 12, "digest": _DIGEST, "created": _LATER,
+    "profile": "lilliput", "profile_digest": _DIGEST, "split": "public", "samples": 8,
+    "url": "https://planarena.example.org/boards/openagi/snapshots/12/",
+}  # fmt: skip
 
 BY_COMPONENT: dict[str, Any] = {
     "AttemptOutput": {
@@ -57,6 +75,11 @@ BY_COMPONENT: dict[str, Any] = {
         "suite": "openagi", "number": 12, "digest": _DIGEST, "created": _LATER, "profile": "lilliput",
         "profile_digest": _DIGEST, "split": "public", "samples": 8,
         "content": {"rows": [], "coverage": {"run": 171, "total": 185}}, "reference": [],
+    },
+    "CheckpointInput": {"file": "(the bytes of the zip)"},
+    "CheckpointOutput": {
+        "digest": _DIGEST, "bytes": 712345, "architecture": "t5", "parameters": 176400, "weights_bytes": 705600,
+        "created": _WHEN, "removed_at": "2026-03-02T12:00:00Z",
     },
     "ComparisonOutput": {
         "evaluations": [_EVALUATION_ID, _ATTEMPT_ID], "suite": "openagi", "suite_version": "1", "metric": "overall",
@@ -82,11 +105,59 @@ BY_COMPONENT: dict[str, Any] = {
         ],
         "tasks": [{"task": "14", "values": [0.0, 0.93], "spread": 0.93}], "differing": 65,
     },
+    "BoardRowsOutput": {
+        "snapshot": 12, "coverage": {"run": 171, "total": 185}, "total": 34, "matching": 1, "next": None,
+        "previous": None, "rows": [_ROW],
+    },
+    "BreakdownsOutput": {
+        "scores": [
+            {
+                "facet": "degradation", "value": "noise", "tasks": 80, "mean": 0.41, "low": 0.33, "high": 0.49,
+                "faults": 4,
+            }
+        ],
+        "indicators": [],
+    },
+    "BundledPlannerOutput": {
+        "name": "gold", "group": "Anchors", "description": "Answers with the gold plan.", "suites": [],
+    },
     "EvaluationOutput": _EVALUATION,
+    "FailureOutput": {
+        "outcome": "planner_fault", "reason": "invalid_plan", "count": 6, "further": 0,
+        "causes": [
+            {"key": "9b27625e46", "count": 6, "sentence": "The plan calls an unknown tool.", "examples": ["14"]}
+        ],
+    },
     "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
     "NewWebhookOutput": {"id": _ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32},
     "NewWorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40},
     "MailsShape": {"mails": "ended"},
+    "PatchedVisibilityInput": {"visibility": "embargo", "embargo_until": "2026-09-01T00:00:00Z"},
+    "OthersOutput": {
+        "count": 33, "better": 4, "equal": 1, "worse": 28, "unscored": 0,
+        "best": [
+            {
+                "evaluation": _ATTEMPT_ID, "planner": "other-planner", "owner": "bea", "outcome": "scored",
+                "score": 0.93, "plan": "Image Denoising, Image Classification",
+            }
+        ],
+    },
+    "PlaceOutput": {
+        "place": 2, "evaluations_before": 1, "shards_before": 12, "waits_for": "turn",
+        "why": "One evaluation is before it.",
+    },
+    "PlotsOutput": {
+        "suite": "openagi", "metric": "overall", "higher_is_better": True,
+        "over_time": [{**_POINT, "finished": _LATER, "is_best": True}],
+        "cost": [{**_POINT, "per_task": 0.00012, "on_front": True}], "seconds": [], "tokens": [],
+        "groups": [
+            {
+                "facet": "degradations", "value": "Noise", "evaluation": _EVALUATION_ID, "planner": "my-planner",
+                "mean": 0.41,
+            }
+        ],
+    },
+    "QueueOutput": {"evaluations": 3, "shards": 40, "leased": 2},
     "QuotaOutput": {"team": "", "suite": "openagi", "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"},
     "StatusOutput": {
         "at": _LATER, "code": "running", "sentence": "Everything runs. Workers are at the tasks that wait.",
@@ -95,12 +166,15 @@ BY_COMPONENT: dict[str, Any] = {
     },
     "RecordOutput": {**_RESULT, "record": {"version": "result/1", "task": "14", "plan": _PLAN, "score": 0.71}},
     "ResultOutput": _RESULT,
+    "SnapshotOutput": _SNAPSHOT,
     "SubmissionInput": {
-        "planner": _PLANNER, "suites": ["openagi"], "team": "plan-lab", "own_worker": False,
+        "planner": _PLANNER, "suites": ["openagi"], "team": "plan-lab", "own_worker": False, "visibility": "public",
+        "embargo_until": None,
     },
     "SubmissionOutput": {
-        "id": _SUBMISSION_ID, "planner": {**_PLANNER, "owner": "ada"}, "submitted_by": "ada", "team": "plan-lab",
-        "created": _WHEN, "rerun_of": None, "evaluations": [_EVALUATION],
+        "id": _SUBMISSION_ID, "planner": _PLANNER_OUTPUT, "submitted_by": "ada", "team": "plan-lab",
+        "created": _WHEN, "visibility": "public", "embargo_until": None, "rerun_of": None,
+        "evaluations": [_EVALUATION],
     },
     "SuiteOutput": {
         "slug": "openagi", "version": "1", "digest": _DIGEST, "kind": "execution", "title": "OpenAGI",
@@ -125,6 +199,7 @@ BY_COMPONENT: dict[str, Any] = {
     "WebhookOutput": {
         "id": _ROW_ID, "url": "https://example.org/hook", "active": True, "created": _WHEN, "deliveries": [_DELIVERY],
     },
+    "WholeSnapshotOutput": {**_SNAPSHOT, "content": {"rows": [_ROW], "coverage": {"run": 171, "total": 185}}},
     "WorkerTokenInput": {"name": "desktop"},
     "WorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "created": _WHEN, "last_used": None},
 }  # fmt: skip

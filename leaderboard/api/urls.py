@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.api import teams, views, webhooks, worker, workers
+from leaderboard.api import boards, checkpoints, details, teams, views, webhooks, worker, workers
 from leaderboard.api.schema_view import SchemaView
 from leaderboard.api.status import StatusView
 from leaderboard.compare.api import ComparisonView
@@ -14,6 +14,7 @@ _ATTEMPT = "worker/attempts/<uuid:attempt_id>/"
 
 urlpatterns = [
     path("schema/", SchemaView.as_view(), name="schema"),
+    path("checkpoints/", checkpoints.CheckpointsView.as_view(), name="checkpoints"),
     path("submissions/", views.SubmissionsView.as_view(), name="submissions"),
     path("submissions/<uuid:submission_id>/", views.SubmissionView.as_view(), name="submission"),
     path("evaluations/", views.EvaluationsView.as_view(), name="evaluations"),
@@ -21,6 +22,10 @@ urlpatterns = [
     path(f"{_EVALUATION}results/", views.ResultsView.as_view(), name="results"),
     path(f"{_EVALUATION}results/<path:task_key>/", views.RecordView.as_view(), name="record"),
     path(f"{_EVALUATION}log/", workers.LogView.as_view(), name="log"),
+    path(f"{_EVALUATION}breakdowns/", details.BreakdownsView.as_view(), name="breakdowns"),
+    path(f"{_EVALUATION}failures/", details.FailuresView.as_view(), name="failures"),
+    path(f"{_EVALUATION}others/<path:task_key>/", details.OthersView.as_view(), name="others"),
+    path(f"{_EVALUATION}place/", details.PlaceView.as_view(), name="place"),
     path(f"{_EVALUATION}resume/", views.ResumeView.as_view(), name="resume"),
     path(f"{_EVALUATION}accept/", views.AcceptView.as_view(), name="accept"),
     path(f"{_EVALUATION}cancel/", views.CancelView.as_view(), name="cancel"),
@@ -30,8 +35,15 @@ urlpatterns = [
     path("status/", StatusView.as_view(), name="status"),
     path("quota/", views.QuotaView.as_view(), name="quota"),
     path("suites/", views.SuitesView.as_view(), name="suites"),
+    path("queue/", details.QueueView.as_view(), name="queue"),
+    path("bundled-planners/", details.BundledPlannersView.as_view(), name="bundled-planners"),
+    path("suites/<slug:slug>/", views.SuiteView.as_view(), name="suite"),
     path("suites/<slug:slug>/tasks/", views.TasksView.as_view(), name="tasks"),
     path("boards/<slug:slug>/", views.BoardView.as_view(), name="board"),
+    path("boards/<slug:slug>/rows/", boards.BoardRowsView.as_view(), name="board-rows"),
+    path("boards/<slug:slug>/plots/", boards.PlotsView.as_view(), name="board-plots"),
+    path("boards/<slug:slug>/snapshots/", boards.SnapshotsView.as_view(), name="snapshots"),
+    path("boards/<slug:slug>/snapshots/<int:number>/", boards.SnapshotView.as_view(), name="snapshot"),
     path("compare/", ComparisonView.as_view(), name="compare"),
     path("tokens/", views.TokensView.as_view(), name="tokens"),
     path("tokens/<slug:token_id>/", views.TokenView.as_view(), name="token"),
@@ -49,6 +61,7 @@ urlpatterns = [
     path("webhooks/<uuid:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),
     path("worker/lease/", worker.LeaseView.as_view(), name="lease"),
     path(f"{_ATTEMPT}heartbeat/", worker.HeartbeatView.as_view(), name="heartbeat"),
+    path(f"{_ATTEMPT}checkpoints/<slug:digest>/", worker.CheckpointView.as_view(), name="attempt-checkpoint"),
     path(f"{_ATTEMPT}objects/missing/", worker.MissingObjectsView.as_view(), name="missing-objects"),
     path(f"{_ATTEMPT}objects/", worker.BundleView.as_view(), name="bundle"),
     path(f"{_ATTEMPT}objects/<slug:digest>/", worker.ObjectView.as_view(), name="object"),

@@ -204,7 +204,9 @@ REST_FRAMEWORK = {
         "rest_framework.permissions.IsAuthenticatedOrReadOnly",
         "leaderboard.api.permissions.HasScope",
     ],
-    "DEFAULT_THROTTLE_CLASSES": ["leaderboard.api.throttling.Throttle"],
+    "DEFAULT_THROTTLE_CLASSES": ["leaderboard.api.throttling.Throttle", "leaderboard.api.throttling.ReadThrottle"],
+    # Who calls is told by the nearest proxy or by the connection; what callers say of themselves counts nothing.
+    "NUM_PROXIES": 1 if env.flag("PLANARENA_TRUST_PROXY") else 0,
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["leaderboard.api.parsers.BoundedJSONParser"],
     "EXCEPTION_HANDLER": "leaderboard.api.errors.handle",
@@ -212,6 +214,12 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "leaderboard.api.schema.ApiSchema",
     "DEFAULT_THROTTLE_RATES": {"tokens": "20/min", "submissions": "60/min", "changes": "120/min"},
 }
+API_READS_PER_MINUTE = {
+    "reads": env.integer("PLANARENA_API_READS_PER_MINUTE", default=1200, least=0),
+    "anonymous-reads": env.integer("PLANARENA_API_ANONYMOUS_READS_PER_MINUTE", default=300, least=0),
+}
+"""How many calls that change nothing a user, or an address without one, may make; 0: any number. Each process of the
+site counts its own."""
 REST_KNOX = {
     "TOKEN_TTL": timedelta(days=90),
     "TOKEN_LIMIT_PER_USER": None,  # counted in accounts.services, so that page and API give the same error
@@ -299,6 +307,11 @@ CELERY_BEAT_SCHEDULE = {
         # A sweep that waited for longer than the next one takes is superseded by it.
         "options": {"expires": SWEEP_SECONDS * 5},
     },
+    "release-embargoes": {
+        "task": "leaderboard.evaluations.tasks.release_embargoes",
+        "schedule": timedelta(seconds=SWEEP_SECONDS),
+        "options": {"expires": SWEEP_SECONDS * 5},
+    },
     "send-messages": {
         "task": "leaderboard.outbox.tasks.dispatch",
         "schedule": timedelta(seconds=SWEEP_SECONDS),
@@ -306,6 +319,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "prune-messages": {
         "task": "leaderboard.outbox.tasks.prune",
+        "schedule": timedelta(hours=1),
+        "options": {"expires": 3600},
+    },
+    "remove-unused-checkpoints": {
+        "task": "leaderboard.planners.tasks.remove_unused_checkpoints",
         "schedule": timedelta(hours=1),
         "options": {"expires": 3600},
     },
@@ -368,6 +386,17 @@ HEARTBEAT_SECONDS = env.integer("PLANARENA_HEARTBEAT_SECONDS", default=10, least
 MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)
 MAX_LOG_CHARACTERS = env.integer("PLANARENA_MAX_LOG_CHARACTERS", default=256 * 1024, least=1000)
 """Of one attempt's log; what comes after it is dropped, and the log says so."""
+HUB_URL = env.text("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
+"""The model hub that language models are submitted from; workers read the same variable."""
+GPU_MEMORY_GB = env.integer("PLANARENA_GPU_MEMORY_GB", default=24, least=1)
+"""Memory of the GPU that a worker has. A submitted language model must fit into it."""
+MAX_CHECKPOINT_BYTES = env.size("PLANARENA_MAX_CHECKPOINT") or 4 * 1024**3
+"""Of an uploaded checkpoint's zip; what it unpacks to may be twice as large."""
+UNUSED_CHECKPOINTS = 5
+"""Checkpoints that a user may have uploaded without having submitted them."""
+UNUSED_CHECKPOINT_HOURS = 24
+"""So long after its upload one that was not submitted is removed."""
+FILE_UPLOAD_HANDLERS = ["leaderboard.planners.uploading.BoundedUpload"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 
 # --- Monitoring -------------------------------------------------------------------------------------------------------

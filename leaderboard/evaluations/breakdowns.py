@@ -1,7 +1,7 @@
 """Mean scores of an executed evaluation by properties of its tasks. No database."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,27 @@ from leaderboard.evaluations.task_filters import TaskRow, language_in_words, ste
 
 FEWEST = 2
 """Values that a property must have to be worth a table."""
+
+
+def _one(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
+    def values(row: TaskRow) -> tuple[str, ...]:
+        value = getattr(row, name)
+        return (value,) if value else ()
+
+    return values
+
+
+_FACETS: Mapping[str, tuple[str, Callable[[TaskRow], tuple[str, ...]]]] = {
+    "structure": ("Structure", _one("structure")),
+    "degradation": ("Degradation", lambda row: row.degradations),
+    "modality": ("Modality", _one("modality")),
+    "language": ("Language", _one("language")),
+    "steps": ("Difficulty", _one("steps")),
+    "level": ("Difficulty", _one("level")),
+    "base": ("Group: base task", _one("base")),
+    "group": ("Group", _one("group")),
+}
+"""Label and values by the filter that a row's link sets."""
 
 
 class ScoreRow(NamedTuple):
@@ -44,39 +65,44 @@ def score_breakdowns(rows: Sequence[TaskRow]) -> tuple[ScoreBreakdown, ...]:
     A task with two degradations is in two groups. Properties that all tasks share are left out.
     """
     scored = [row for row in rows if row.score is not None]
-    facets = {
-        "base": ("Base task", [(row.base,) if row.base else () for row in scored]),
-        "structure": ("Structure", [(row.structure,) if row.structure else () for row in scored]),
-        "degradation": ("Degradation", [row.degradations for row in scored]),
-        "language": ("Language", [(row.language,) if row.language else () for row in scored]),
-        "steps": ("Gold plan", [(row.steps,) if row.steps else () for row in scored]),
-    }
+    facets = {facet: (label, [values(row) for row in scored]) for facet, (label, values) in _FACETS.items()}
     groups = [(facet, value) for facet, (_, values) in facets.items() for value in _ordered(facet=facet, values=values)]
     if not groups:
         return ()
-    table = np.full((len(scored), len(groups)), np.nan)
-    for column, (facet, value) in enumerate(groups):
-        for place, (row, values) in enumerate(zip(scored, facets[facet][1], strict=True)):
-            if value in values:
-                table[place, column] = row.score
-    intervals = dict(zip(groups, bootstrap_columns(table), strict=True))
+    intervals = dict(zip(groups, bootstrap_columns(_table(scored=scored, groups=groups, facets=facets)), strict=True))
     found = []
     for facet, (label, values) in facets.items():
         shown = tuple(
-            ScoreRow(
-                value=value,
-                words=_words(facet=facet, value=value),
-                interval=interval,
-                faults=sum(
-                    row.outcome == "planner_fault" and value in some for row, some in zip(scored, values, strict=True)
-                ),
-            )
+            _score_row(facet=facet, value=value, interval=interval, rows=scored, values=values)
             for value in _ordered(facet=facet, values=values)
             if (interval := intervals[facet, value]) is not None
         )
         if len(shown) >= FEWEST:
             found.append(ScoreBreakdown(facet=facet, label=label, rows=shown))
     return tuple(found)
+
+
+def _table(
+    *,
+    scored: Sequence[TaskRow],
+    groups: Sequence[tuple[str, str]],
+    facets: Mapping[str, tuple[str, Sequence[Sequence[str]]]],
+) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    """Scores of shape (tasks, groups), NaN where a task is not in a group."""
+    columns = {group: column for column, group in enumerate(groups)}
+    table = np.full((len(scored), len(groups)), np.nan)
+    for facet, (_, values) in facets.items():
+        for place, (row, some) in enumerate(zip(scored, values, strict=True)):
+            for value in some:
+                table[place, columns[facet, value]] = row.score
+    return table
+
+
+def _score_row(
+    *, facet: str, value: str, interval: Interval, rows: Sequence[TaskRow], values: Sequence[Sequence[str]]
+) -> ScoreRow:
+    faults = sum(row.outcome == "planner_fault" and value in some for row, some in zip(rows, values, strict=True))
+    return ScoreRow(value=value, words=_words(facet=facet, value=value), interval=interval, faults=faults)
 
 
 def _ordered(*, facet: str, values: Sequence[Sequence[str]]) -> list[str]:
@@ -87,4 +113,6 @@ def _ordered(*, facet: str, values: Sequence[Sequence[str]]) -> list[str]:
 
 def _words(*, facet: str, value: str) -> str:
     words = {"language": language_in_words, "steps": steps_in_words}.get(facet)
+    if facet == "modality":
+        return value
     return words(value) if words else ""

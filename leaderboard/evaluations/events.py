@@ -4,6 +4,9 @@ Data of one event, as the page receives it:
 
     {"state", "state_label", "reason_text", "done", "total", "outcomes": {outcome: count},
      "results": [{"task", "outcome", "score"}]}      # results that are new with this event
+
+Who cannot have the events asks for `GET /evaluations/<id>/progress/`: the same object with the last few results, and
+under `waiting` a sentence on the evaluation's place in the queue, or nothing.
 """
 
 import json
@@ -13,11 +16,15 @@ from uuid import UUID
 
 from django.db import connection
 
+from evaluator.records import Outcome
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.queue_place import place_of
 
 CHANNEL = "planarena_evaluations"
 _RESULTS_PER_EVENT = 40
 """PostgreSQL refuses payloads of 8,000 bytes; a result takes up to 125."""
+LATEST = 5
+"""How many of the tasks that ended last a page shows while it waits for more."""
 
 
 _STANDS = """
@@ -68,11 +75,36 @@ def snapshot(evaluation_id: UUID) -> dict[str, Any]:
     }
 
 
+def progress(evaluation: Evaluation) -> dict[str, Any]:
+    """Where an evaluation stands, with the tasks that ended last and its place in the queue."""
+    place = place_of(evaluation)
+    return {
+        **describe(evaluation.pk),
+        "results": latest_results(evaluation.pk),
+        "waiting": place.sentence if place else "",
+    }
+
+
+def latest_results(evaluation_id: UUID) -> list[NewResult]:
+    """The tasks that ended last, the last one first. Tasks that cannot run had ended before anything began."""
+    ended = TaskResult.objects.filter(evaluation=evaluation_id).exclude(outcome=Outcome.NOT_RUN)
+    columns = ended.order_by("-updated", "-pk").values_list("task__key", "outcome", "score")
+    return [NewResult(task=task, outcome=outcome, score=score) for task, outcome, score in columns[:LATEST]]
+
+
 def announce(*, evaluation_id: UUID, results: Sequence[NewResult] = ()) -> None:
     """Tell all listeners where the evaluation stands now. Nothing is told if the transaction is rolled back."""
     state = describe(evaluation_id)
     for start in range(0, max(len(results), 1), _RESULTS_PER_EVENT):
-        event = {**state, "results": list(results[start : start + _RESULTS_PER_EVENT])}
-        payload = json.dumps({"evaluation": str(evaluation_id), "event": event}, separators=(",", ":"))
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
+        _notify(evaluation_id, event={**state, "results": list(results[start : start + _RESULTS_PER_EVENT])})
+
+
+def ask_anew(evaluation_id: UUID) -> None:
+    """Have every listener ask for the whole state again, and thereby whether it still may: who sees it has changed."""
+    _notify(evaluation_id, event={})
+
+
+def _notify(evaluation_id: UUID, *, event: dict[str, Any]) -> None:
+    payload = json.dumps({"evaluation": str(evaluation_id), "event": event}, separators=(",", ":"))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from evaluator.tools.types import Catalogue
+from leaderboard.evaluations.plan_reading import FAILING, NOTHING, Item, Link, Marks, Reader
 
 NODE_WIDTH, NODE_HEIGHT = 208, 46
 LANE_WIDTH = 28
@@ -31,9 +32,14 @@ class Node(NamedTuple):
     title: str
     sub: str
     """The small second line."""
-    failing: bool
+    mark: str
+    """`failing`, `extra` (the gold plan has no such step), `missing` (the other plan has none), or nothing."""
     tip: str
     """The whole text, where the title is cut."""
+
+    @property
+    def failing(self) -> bool:
+        return self.mark == FAILING
 
     @property
     def middle(self) -> float:
@@ -57,6 +63,8 @@ class Edge(NamedTuple):
     x: float
     y: float
     broken: bool
+    conflict: bool = False
+    """The value has another type than what takes it wants; the label names both."""
 
 
 class Graph(NamedTuple):
@@ -70,37 +78,20 @@ class Graph(NamedTuple):
     """The plan as text, for those who do not see the drawing."""
 
 
-class _Item(NamedTuple):
-    """What a node is, before it has a place."""
-
-    kind: str
-    title: str
-    sub: str = ""
-    failing: bool = False
-
-
-class _Link(NamedTuple):
-    source: str
-    target: str
-    label: str
-    argument: str
-    """The target's input, which tells two links between the same nodes apart."""
-
-
 def draw(
     *,
     plan: Mapping[str, Any],
     catalogue: Catalogue | None = None,
     resources: Mapping[str, str] | None = None,
-    problems: Mapping[str | None, str] | None = None,
+    marks: Marks = NOTHING,
     texts_inside: bool = False,
 ) -> Graph:
     """Draw a plan.
 
-    `resources` gives the types of the request's resources; `problems` maps the ids of failing steps, and None for the
-    answer, to a few words. With `texts_inside` literals stand inside the boxes of the steps that take them.
+    `resources` gives the types of the request's resources. With `texts_inside` literals stand inside the boxes of the
+    steps that take them.
     """
-    reader = _Reader(catalogue=catalogue, resources=resources or {}, problems=problems or {}, texts_inside=texts_inside)
+    reader = Reader(catalogue=catalogue, resources=resources or {}, marks=marks, texts_inside=texts_inside)
     items, links = reader.read(plan)
     broken = _broken_links(items=items, links=links)
     sound = [link for link in links if link not in broken]
@@ -110,88 +101,16 @@ def draw(
     height = (max(layers.values(), default=0) + 1) * (NODE_HEIGHT + GAP_Y) - GAP_Y + 2 * MARGIN
     nodes = tuple(_node(item=item, place=places[key]) for key, item in items.items())
     edges = _edges(links=links, places=places, lanes=lanes, broken=broken)
-    return Graph(width=width, height=height, nodes=nodes, edges=edges, sentence=_sentence(plan))
+    return Graph(width=width, height=height, nodes=nodes, edges=edges, sentence=_sentence(plan, items=items))
 
 
-class _Reader:
-    """From `plan/1` to items and links."""
-
-    def __init__(
-        self,
-        *,
-        catalogue: Catalogue | None,
-        resources: Mapping[str, str],
-        problems: Mapping[str | None, str],
-        texts_inside: bool,
-    ) -> None:
-        self._catalogue = catalogue
-        self._resources = resources
-        self._problems = problems
-        self._texts_inside = texts_inside
-        self._items: dict[str, _Item] = {}
-        self._links: list[_Link] = []
-        self._makers: dict[str, tuple[str, str]] = {}
-        """The node that makes a reference, and the type of what it makes."""
-
-    def read(self, plan: Mapping[str, Any]) -> tuple[dict[str, _Item], list[_Link]]:
-        steps = plan.get("steps", [])
-        for number, step in enumerate(steps):
-            outputs = (
-                self._catalogue[step["tool"]].outputs if self._catalogue and step["tool"] in self._catalogue else {}
-            )
-            for port, reference in (step.get("outputs") or {}).items():
-                self._makers.setdefault(reference, (f"step:{number}", str(outputs.get(port, "")) or port))
-        self._items |= {f"step:{number}": self._step(step) for number, step in enumerate(steps)}
-        for number, step in enumerate(steps):
-            for argument, value in (step.get("inputs") or {}).items():
-                if not self._is_inside(value):
-                    self._link(value=value, target=f"step:{number}", argument=argument)
-        for number, value in enumerate(plan.get("answers", [])):
-            self._items[f"answer:{number}"] = _Item(
-                "answer", "Answer", self._problems.get(None, ""), None in self._problems
-            )
-            self._link(value=value, target=f"answer:{number}", argument="")
-        return self._items, self._links
-
-    def _step(self, step: Mapping[str, Any]) -> _Item:
-        problem = self._problems.get(step["id"], "")
-        inside = [
-            f'{argument} "{value}"' for argument, value in (step.get("inputs") or {}).items() if self._is_inside(value)
-        ]
-        return _Item("step", step["tool"], problem or ", ".join(inside) or step["id"], bool(problem))
-
-    def _is_inside(self, value: str) -> bool:
-        """Whether a value is a text that is shown in its step's box."""
-        refers = value in self._makers or value in self._resources or value.startswith(("$", "<"))
-        return self._texts_inside and not refers
-
-    def _link(self, *, value: str, target: str, argument: str) -> None:
-        source, label = self._source(value=value, target=target, argument=argument or "answer")
-        self._links.append(_Link(source, target, label, argument))
-
-    def _source(self, *, value: str, target: str, argument: str) -> tuple[str, str]:
-        """The node that a value comes from, and the value's type."""
-        if value in self._makers:
-            return self._makers[value]
-        name = value.removeprefix("$")
-        if value.startswith("$") or name in self._resources:
-            self._items.setdefault(f"resource:{name}", _Item("resource", value))
-            return f"resource:{name}", self._resources.get(name, "") or argument
-        node = f"literal:{target}:{argument}"
-        if value.startswith("<") and self._texts_inside:
-            self._items[node] = _Item("literal", value, "nothing makes this")
-            return node, argument
-        self._items[node] = _Item("literal", f'"{value}"')
-        return node, "text"
-
-
-def _broken_links(*, items: Mapping[str, _Item], links: list[_Link]) -> set[_Link]:
+def _broken_links(*, items: Mapping[str, Item], links: list[Link]) -> set[Link]:
     """Links that close a cycle: those that lead back to a node on the path being walked."""
-    onward: dict[str, list[_Link]] = {}
+    onward: dict[str, list[Link]] = {}
     for link in links:
         onward.setdefault(link.source, []).append(link)
     done: set[str] = set()
-    broken: set[_Link] = set()
+    broken: set[Link] = set()
     for root in items:
         on_path: dict[str, None] = {}
         stack: list[tuple[str, int]] = [(root, 0)]
@@ -212,7 +131,7 @@ def _broken_links(*, items: Mapping[str, _Item], links: list[_Link]) -> set[_Lin
     return broken
 
 
-def _layers(*, items: Mapping[str, _Item], links: list[_Link]) -> dict[str, int]:
+def _layers(*, items: Mapping[str, Item], links: list[Link]) -> dict[str, int]:
     """Layer of each node, counted from the top."""
     onward: dict[str, list[str]] = {}
     for link in links:
@@ -230,7 +149,7 @@ def _layers(*, items: Mapping[str, _Item], links: list[_Link]) -> dict[str, int]
     return {key: top - height for key, height in heights.items()}
 
 
-def _lanes(*, links: list[_Link], layers: Mapping[str, int]) -> dict[_Link, tuple[str, ...]]:
+def _lanes(*, links: list[Link], layers: Mapping[str, int]) -> dict[Link, tuple[str, ...]]:
     """For each link that passes layers, the names of its own places in them."""
     return {
         link: tuple(f"lane:{number}:{layer}" for layer in range(layers[link.source] + 1, layers[link.target]))
@@ -239,7 +158,7 @@ def _lanes(*, links: list[_Link], layers: Mapping[str, int]) -> dict[_Link, tupl
 
 
 def _places(
-    *, items: Mapping[str, _Item], layers: Mapping[str, int], lanes: Mapping[_Link, tuple[str, ...]]
+    *, items: Mapping[str, Item], layers: Mapping[str, int], lanes: Mapping[Link, tuple[str, ...]]
 ) -> tuple[dict[str, tuple[float, float]], float]:
     """Upper left corner of every node and lane, and the width of the drawing."""
     count = max(layers.values(), default=0) + 1
@@ -281,7 +200,7 @@ def _width(key: str) -> int:
     return LANE_WIDTH if key.startswith("lane:") else NODE_WIDTH
 
 
-def _node(*, item: _Item, place: tuple[float, float]) -> Node:
+def _node(*, item: Item, place: tuple[float, float]) -> Node:
     title = item.title if len(item.title) <= TITLE_CHARACTERS else item.title[: TITLE_CHARACTERS - 1] + "…"
     sub = item.sub if len(item.sub) <= TITLE_CHARACTERS + 6 else item.sub[: TITLE_CHARACTERS + 5] + "…"
     return Node(
@@ -292,17 +211,17 @@ def _node(*, item: _Item, place: tuple[float, float]) -> Node:
         height=NODE_HEIGHT,
         title=title,
         sub=sub,
-        failing=item.failing,
+        mark=item.mark,
         tip=": ".join(filter(None, [item.title, item.sub])),
     )
 
 
 def _edges(
     *,
-    links: list[_Link],
+    links: list[Link],
     places: Mapping[str, tuple[float, float]],
-    lanes: Mapping[_Link, tuple[str, ...]],
-    broken: set[_Link],
+    lanes: Mapping[Link, tuple[str, ...]],
+    broken: set[Link],
 ) -> tuple[Edge, ...]:
     """Lines between boxes. Links that share a side of a box are spread over it, in the order of their other ends."""
     chains = {link: [link.source, *lanes.get(link, ()), link.target] for link in links}
@@ -310,11 +229,11 @@ def _edges(
     def middle(key: str) -> float:
         return places[key][0] + _width(key) / 2
 
-    def port(key: str, siblings: list[_Link], link: _Link) -> float:
+    def port(key: str, siblings: list[Link], link: Link) -> float:
         return places[key][0] + NODE_WIDTH * (siblings.index(link) + 1) / (len(siblings) + 1)
 
-    leaving: dict[str, list[_Link]] = {}
-    arriving: dict[str, list[_Link]] = {}
+    leaving: dict[str, list[Link]] = {}
+    arriving: dict[str, list[Link]] = {}
     for link in sorted(links, key=lambda one: middle(chains[one][1])):
         leaving.setdefault(link.source, []).append(link)
     for link in sorted(links, key=lambda one: middle(chains[one][-2])):
@@ -325,18 +244,19 @@ def _edges(
         for name in chains[link][1:-1]:
             points += [(middle(name), places[name][1]), (middle(name), places[name][1] + NODE_HEIGHT)]
         points.append((port(link.target, arriving[link.target], link), places[link.target][1] - ARROW))
-        edges.append(_edge(points=points, label=link.label, broken=link in broken))
+        edges.append(_edge(points=points, link=link, broken=link in broken))
     return tuple(edges)
 
 
-def _edge(*, points: list[tuple[float, float]], label: str, broken: bool) -> Edge:
+def _edge(*, points: list[tuple[float, float]], link: Link, broken: bool) -> Edge:
     (before_x, before_y), (end_x, end_y) = points[-2:]
     return Edge(
         path=_path(points),
-        label=label,
+        label=link.label,
         x=round((before_x + end_x) / 2, 1),
         y=round((before_y + end_y) / 2 + 4, 1),
         broken=broken,
+        conflict=link.conflict,
     )
 
 
@@ -354,10 +274,11 @@ def _path(points: list[tuple[float, float]]) -> str:
     return "".join(parts)
 
 
-def _sentence(plan: Mapping[str, Any]) -> str:
+def _sentence(plan: Mapping[str, Any], *, items: Mapping[str, Item]) -> str:
     steps = [
         f"{step['id']}: {step['tool']} of {', '.join((step.get('inputs') or {}).values()) or 'nothing'}"
         for step in plan.get("steps", [])
     ]
     answers = ", ".join(plan.get("answers", [])) or "nothing"
-    return f"Plan with {len(steps)} steps. {'; '.join(steps)}. The answer is {answers}."
+    marked = "".join(f" {item.title}: {item.sub}." for item in items.values() if item.mark)
+    return f"Plan with {len(steps)} steps. {'; '.join(steps)}. The answer is {answers}.{marked}"

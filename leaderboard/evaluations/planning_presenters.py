@@ -11,7 +11,8 @@ from leaderboard.catalog.models import Task
 from leaderboard.evaluations.indicators import Mark, counted_values, marks
 
 _STEP = re.compile(r"\bstep (\d+) \(")
-_STEP_PROBLEMS = (("IR", "Irrelevant"), ("CR", "Wrong type"), ("HR", "False resource"))
+WRONG_TYPE = "Wrong type"
+_STEP_PROBLEMS = (("IR", "Irrelevant"), ("CR", WRONG_TYPE), ("HR", "False resource"))
 """Indicators whose reasons name steps, the most telling last."""
 _FURTHER = {
     "SE_best": "Solved by one of up to five plans",

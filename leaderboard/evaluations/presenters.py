@@ -2,28 +2,33 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.db.models import FilteredRelation, Q, QuerySet
 
 from evaluator.metrics.aggregate import SIZES
 from evaluator.metrics.planning import LOWER_IS_BETTER
-from leaderboard.catalog.models import Suite, Task
+from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.breakdowns import ScoreBreakdown, score_breakdowns
-from leaderboard.evaluations.indicators import Breakdown, breakdown, counted_values
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard
-from leaderboard.evaluations.task_filters import PENDING, YES_NO, FailureGroup, Selection, TaskRow, failures, select
+from leaderboard.evaluations.events import NewResult, latest_results
+from leaderboard.evaluations.failures import FailureGroup, failures
+from leaderboard.evaluations.indicators import Breakdown, breakdown
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.queue_place import place_of
+from leaderboard.evaluations.task_filters import PENDING, YES_NO, Group, Index, Selection, TaskRow, index, select
+from leaderboard.evaluations.task_rows import Kept, task_rows
+from leaderboard.evaluations.transitions import FINAL
 
 TASKS_PER_PAGE = 50
 LEVELS = ("easy", "medium", "hard")
-SEVERAL_DOMAINS = "several_domains"
-"""Stands for the many groups that name their domains one by one, such as `image_QA,count_object`."""
 OUTCOME_ORDER = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled", PENDING)
 MOVING = frozenset(
     {EvaluationState.QUEUED, EvaluationState.LAUNCHING, EvaluationState.RUNNING, EvaluationState.AGGREGATING}
 )
+_FIRST_FILTERS = frozenset({"outcome", "reason", "cause"})
+_ENDED_KEPT = 24
+"""Evaluations whose tasks are kept in memory; one of 2,500 tasks takes some 3 MB."""
 
 
 class Heading(NamedTuple):
@@ -55,6 +60,19 @@ class Progress(NamedTuple):
     counts: tuple[tuple[str, int], ...]
     """(outcome, count) in the order in which they are always shown."""
     is_moving: bool
+    latest: tuple[NewResult, ...] = ()
+    """While it moves: the tasks that ended last."""
+    waiting: str = ""
+    """While it waits: its place in the queue, and why."""
+
+
+class Gathered(NamedTuple):
+    """What is computed from all tasks of an evaluation, whatever the reader filters by."""
+
+    index: Index
+    failures: tuple[FailureGroup, ...]
+    breakdowns: tuple[Breakdown, ...]
+    score_breakdowns: tuple[ScoreBreakdown, ...]
 
 
 class EvaluationPage(NamedTuple):
@@ -62,7 +80,7 @@ class EvaluationPage(NamedTuple):
 
     progress: Progress
     metrics: tuple[MetricCard, ...]
-    failures: list[FailureGroup]
+    failures: tuple[FailureGroup, ...]
     selection: Selection
     page: Page
     headings: tuple[Heading, ...]
@@ -74,131 +92,105 @@ class EvaluationPage(NamedTuple):
     score_breakdowns: tuple[ScoreBreakdown, ...]
     """Of suites that execute plans: the mean score by kind of task."""
 
+    @property
+    def first_filters(self) -> list[Group]:
+        """The filters that are always in view; the five indicators and all others follow."""
+        return [group for group in self.selection.groups if group.name in _FIRST_FILTERS]
+
+    @property
+    def indicator_filters(self) -> list[Group]:
+        return [group for group in self.selection.groups if group.is_indicator]
+
+    @property
+    def further_filters(self) -> list[Group]:
+        return [group for group in self.selection.groups if group.name not in _FIRST_FILTERS and not group.is_indicator]
+
+    @property
+    def further_are_set(self) -> bool:
+        return any(group.is_set for group in self.further_filters)
+
+
+_ended: Kept[Gathered] = Kept(_ENDED_KEPT)
+
 
 def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) -> EvaluationPage:
-    """Gather the page: one query for all tasks, everything else in memory."""
-    rows = task_rows(evaluation)
-    selection = select(rows=rows, parameters=parameters)
-    progress = _progress(rows=rows, state=evaluation.state)
+    """Gather the page: one query for the results, everything else in memory."""
+    gathered = gather(evaluation)
+    selection = select(rows=gathered.index, parameters=parameters)
+    progress = _progress(rows=gathered.index.rows, evaluation=evaluation)
     return EvaluationPage(
         progress=progress,
         metrics=_metric_cards(suite=evaluation.suite, summary=evaluation.summary or {}),
-        failures=failures(rows),
+        failures=gathered.failures,
         selection=selection,
         page=Paginator(selection.rows, TASKS_PER_PAGE).get_page(parameters.get("page")),
         headings=_headings(sort=parameters.get("sort", ""), judges_plans=evaluation.suite.judges_plans),
         provenance=flatten(evaluation.provenance or {}),
         has_results=progress.done > 0,
-        breakdowns=_breakdowns(rows) if evaluation.suite.judges_plans else (),
+        breakdowns=gathered.breakdowns,
         lower_is_better=LOWER_IS_BETTER,
-        score_breakdowns=() if evaluation.suite.judges_plans else score_breakdowns(rows),
+        score_breakdowns=gathered.score_breakdowns,
     )
+
+
+def gather(evaluation: Evaluation) -> Gathered:
+    """The tasks with what is computed from all of them: kept in memory once the evaluation has ended."""
+
+    def make() -> Gathered:
+        rows = task_rows(evaluation)
+        judged = evaluation.suite.judges_plans
+        return Gathered(
+            index=index(rows),
+            failures=tuple(failures(rows)),
+            breakdowns=_breakdowns(rows) if judged else (),
+            score_breakdowns=() if judged else score_breakdowns(rows),
+        )
+
+    return _ended.get((evaluation.pk, evaluation.state), make) if evaluation.state in FINAL else make()
+
+
+def forget_gathered() -> None:
+    """Empty the memory of this process, for tests that change what never changes."""
+    _ended.clear()
 
 
 def _breakdowns(rows: Sequence[TaskRow]) -> tuple[Breakdown, ...]:
-    by_level = breakdown(
-        facet="level", label="Level", tasks=[(row.level, row.indicators) for row in rows], order=LEVELS
-    )
-    by_group = breakdown(
-        facet="group",
-        label="Group",
-        tasks=[(row.group, row.indicators) for row in rows],
-        order=sorted({row.group for row in rows}),
-    )
-    by_split = breakdown(
-        facet="active",
-        label="Active split",
-        tasks=[("" if row.active is None else YES_NO[row.active], row.indicators) for row in rows],
-        order=(YES_NO[True], YES_NO[False]),
-    )
-    found = [part for part in (by_level, by_group) if part.rows]
-    return (*found, by_split) if len(by_split.rows) > 1 else tuple(found)
+    """Of the properties that plans are judged by: those with several values, level and group always."""
+    found = []
+    for facet, (label, value, order) in _JUDGED.items():
+        tasks = [(value(row), row.indicators) for row in rows]
+        ordered = order or sorted({name for name, _ in tasks})
+        part = breakdown(facet=facet, label=label, tasks=tasks, order=ordered)
+        if len(part.rows) > (0 if facet in {"level", "group"} else 1):
+            found.append(part)
+    return tuple(found)
 
 
-def task_rows(evaluation: Evaluation) -> list[TaskRow]:
-    """Every task of the suite, or of a verification's sample, with its result in this evaluation, if there is one."""
-    tasks = (
-        tasks_of(evaluation)
-        .annotate(result=FilteredRelation("results", condition=Q(results__evaluation=evaluation.pk)))
-        .order_by("position")
-        .values_list(
-            "key",
-            "position",
-            "text",
-            "structure",
-            "metric",
-            "attributes",
-            "result__outcome",
-            "result__reason",
-            "result__reason_text",
-            "result__score",
-            "result__indicators",
-            "result__seconds",
-            "result__plan_summary",
-        )
-    )
-    return [_task_row(*values) for values in tasks]
+_JUDGED: Mapping[str, tuple[str, Callable[[TaskRow], str], tuple[str, ...]]] = {
+    "structure": ("Structure", lambda row: row.structure, ()),
+    "modality": ("Modality", lambda row: row.modality, ()),
+    "level": ("Difficulty", lambda row: row.level, LEVELS),
+    "group": ("Group", lambda row: row.group, ()),
+    "active": (
+        "Active split",
+        lambda row: "" if row.active is None else YES_NO[row.active],
+        (YES_NO[True], YES_NO[False]),
+    ),
+}
+"""Label, value and order of the values, by the filter that a row's link sets."""
 
 
-def tasks_of(evaluation: Evaluation) -> QuerySet[Task]:
-    """The tasks that an evaluation is about: a verification runs a sample of the suite's."""
-    tasks = Task.objects.filter(suite=evaluation.suite_id)
-    if evaluation.verifies_id is None:
-        return tasks
-    shards = Shard.objects.filter(evaluation=evaluation).values_list("task_keys", flat=True)
-    return tasks.filter(key__in=[key for keys in shards for key in keys])
-
-
-def _task_row(
-    key: str,
-    position: int,
-    text: str,
-    structure: str,
-    metric: str,
-    attributes: Mapping[str, Any],
-    outcome: str | None,
-    reason: str | None,
-    reason_text: str | None,
-    score: float | None,
-    indicators: Mapping[str, float] | None,
-    seconds: float | None,
-    plan_summary: str | None,
-) -> TaskRow:
-    return TaskRow(
-        key=key,
-        position=position,
-        text=text,
-        structure=structure,
-        metric=metric,
-        base=str(attributes.get("base") or ""),
-        degradations=tuple(attributes.get("degradations") or ()),
-        language=str(attributes.get("language") or ""),
-        steps=str(attributes.get("gold_steps") or ""),
-        outcome=outcome or PENDING,
-        reason=reason or "",
-        reason_text=reason_text or "",
-        score=score,
-        seconds=seconds,
-        plan_summary=plan_summary or "",
-        group=_group(str(attributes.get("group") or "")),
-        level=str(attributes.get("level") or ""),
-        flags=tuple(attributes.get("flags") or ()),
-        active=attributes.get("active"),
-        indicators=counted_values(outcome=outcome or "", indicators=indicators or {}) if "group" in attributes else {},
-    )
-
-
-def _group(name: str) -> str:
-    return SEVERAL_DOMAINS if "," in name else name
-
-
-def _progress(*, rows: Sequence[TaskRow], state: str) -> Progress:
+def _progress(*, rows: Sequence[TaskRow], evaluation: Evaluation) -> Progress:
     counted = Counter(row.outcome for row in rows)
+    is_moving = evaluation.state in MOVING
+    place = place_of(evaluation)
     return Progress(
         done=len(rows) - counted[PENDING],
         total=len(rows),
         counts=tuple((outcome, counted[outcome]) for outcome in OUTCOME_ORDER),
-        is_moving=state in MOVING,
+        is_moving=is_moving,
+        latest=tuple(latest_results(evaluation.pk)) if is_moving else (),
+        waiting=place.sentence if place else "",
     )
 
 

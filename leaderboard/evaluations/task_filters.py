@@ -1,10 +1,13 @@
 """Filtering the tasks of an evaluation, without a database: filters combine, and each value knows its count.
 
-The count beside a value is the number of rows that choosing it would show, given all the *other* filters.
+The count beside a value is the number of rows that choosing it would show, given all the *other* filters. Rows are
+indexed once: of each value a set of bits says which rows have it, so that a filter is an AND and a count is a number of
+bits, however many values and rows there are.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from operator import and_
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -12,6 +15,8 @@ from leaderboard.evaluations.indicators import ORDER, Mark, good_marks, marks, w
 
 PENDING = "pending"
 YES_NO = {True: "yes", False: "no"}
+MANY = 14
+"""A facet with more values than this is a list to choose from, and no row of links."""
 
 
 class TaskRow(NamedTuple):
@@ -35,8 +40,14 @@ class TaskRow(NamedTuple):
     """Of suites that execute, as the next."""
     steps: str = ""
     """Number of steps of the gold plan."""
+    modality: str = ""
+    """What the request gives and what it expects, such as `image → text`."""
+    tools: tuple[str, ...] = ()
+    """Of the plan, each once."""
+    cause: str = ""
+    """Of a fault: which of the sentences that say the same (`failures.py`)."""
     group: str = ""
-    """Of suites that judge plans, as the five below."""
+    """Of suites that judge plans, as the four below."""
     level: str = ""
     flags: tuple[str, ...] = ()
     active: bool | None = None
@@ -58,6 +69,8 @@ class Facet(NamedTuple):
     words: Callable[[str], str] | None = None
     """A value in words, where the value itself does not say it."""
     is_indicator: bool = False
+    is_offered: bool = True
+    """False: other parts of the page lead to it, and it is shown only where it is set."""
 
 
 def _indicator(name: str) -> Facet:
@@ -70,6 +83,14 @@ def _indicator(name: str) -> Facet:
     return Facet(name, name, values, words, is_indicator=True)
 
 
+def _one(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
+    def values(row: TaskRow) -> tuple[str, ...]:
+        value = getattr(row, name)
+        return (value,) if value else ()
+
+    return values
+
+
 def language_in_words(code: str) -> str:
     """The language of a request as it is named to people."""
     return {"en": "English", "de": "German"}.get(code, code)
@@ -80,25 +101,33 @@ def steps_in_words(count: str) -> str:
     return f"{count} step{'' if count == '1' else 's'}"
 
 
+def _as_it_is(value: str) -> str:
+    return value
+
+
 def _active(row: TaskRow) -> tuple[str, ...]:
     return () if row.active is None else (YES_NO[row.active],)
 
 
 FACETS = (
-    Facet("outcome", "Outcome", lambda row: (row.outcome,)),
+    Facet("outcome", "Outcome", _one("outcome")),
     *(_indicator(name) for name in ORDER),
-    Facet("metric", "Metric", lambda row: (row.metric,)),
-    Facet("base", "Base task", lambda row: (row.base,) if row.base else ()),
+    Facet("reason", "Reason", _one("reason")),
+    Facet("metric", "Metric", _one("metric"), _as_it_is),
+    Facet("base", "Base task", _one("base")),
+    Facet("structure", "Structure", _one("structure")),
     Facet("degradation", "Degradation", lambda row: row.degradations),
-    Facet("language", "Language", lambda row: (row.language,) if row.language else (), language_in_words),
-    Facet("steps", "Gold plan", lambda row: (row.steps,) if row.steps else (), steps_in_words),
-    Facet("level", "Level", lambda row: (row.level,) if row.level else ()),
-    Facet("group", "Group", lambda row: (row.group,) if row.group else ()),
+    Facet("modality", "Modality", _one("modality"), _as_it_is),
+    Facet("language", "Language", _one("language"), language_in_words),
+    Facet("steps", "Gold plan", _one("steps"), steps_in_words),
+    Facet("level", "Level", _one("level")),
+    Facet("group", "Group", _one("group")),
     Facet("flag", "Defect", lambda row: row.flags),
     Facet("active", "Active split", _active),
-    Facet("structure", "Structure", lambda row: (row.structure,)),
-    Facet("reason", "Reason", lambda row: (row.reason,) if row.reason else ()),
+    Facet("tool", "Step used", lambda row: row.tools, _as_it_is),
+    Facet("cause", "Cause", _one("cause"), is_offered=False),
 )
+_SORTED = frozenset({"steps", "tool"})
 SORTS: Mapping[str, Callable[[TaskRow], float | str | None]] = {
     "task": lambda row: row.position,
     "outcome": lambda row: row.outcome,
@@ -126,6 +155,11 @@ class Group(NamedTuple):
     is_set: bool
     is_indicator: bool = False
 
+    @property
+    def is_long(self) -> bool:
+        """Whether it is a list to choose from instead of a row of links."""
+        return len(self.choices) > MANY
+
 
 class Selection(NamedTuple):
     """The rows that the filters leave, and the filters as they can be shown."""
@@ -136,24 +170,56 @@ class Selection(NamedTuple):
     is_filtered: bool
 
 
-class FailureGroup(NamedTuple):
-    """Tasks without a normal score, by the reason."""
+class Index(NamedTuple):
+    """The rows of an evaluation, and for each value of each facet the rows that have it, as the bits of a number."""
 
-    outcome: str
-    reason: str
-    count: int
-    example: TaskRow
-    sentences: int
-    """Number of different sentences among them; the example's is one."""
+    rows: tuple[TaskRow, ...]
+    bits: Mapping[str, Mapping[str, int]]
+    texts: tuple[str, ...]
+    """What a search looks through, by row."""
+
+    @property
+    def all(self) -> int:
+        return (1 << len(self.rows)) - 1
+
+    def chosen(self, mask: int) -> list[TaskRow]:
+        """The rows of a set of bits, in their order."""
+        return [row for place, row in enumerate(self.rows) if mask >> place & 1]
 
 
-def select(*, rows: Sequence[TaskRow], parameters: Mapping[str, str]) -> Selection:
+def index(rows: Sequence[TaskRow]) -> Index:
+    """Index rows for `select`; costs as much as some twenty selections."""
+    places: dict[str, dict[str, list[int]]] = {facet.name: {} for facet in FACETS}
+    for facet in FACETS:
+        of_facet, values_of = places[facet.name], facet.values
+        for place, row in enumerate(rows):
+            for value in values_of(row):
+                of_facet.setdefault(value, []).append(place)
+    size = len(rows)
+    return Index(
+        rows=tuple(rows),
+        bits={name: {value: _bits(found, size=size) for value, found in of.items()} for name, of in places.items()},
+        texts=tuple(f"{row.text} {row.plan_summary} {row.reason_text} {row.group}".casefold() for row in rows),
+    )
+
+
+def _bits(places: Sequence[int], *, size: int) -> int:
+    # Through bytes: a shift for each row would copy the whole number each time.
+    digits = bytearray(b"0") * size
+    for place in places:
+        digits[size - 1 - place] = 49
+    return int(digits, 2)
+
+
+def select(*, rows: Sequence[TaskRow] | Index, parameters: Mapping[str, str]) -> Selection:
     """Apply the filters that `parameters` (the query string) asks for. Empty and unknown parameters do not count."""
+    indexed = rows if isinstance(rows, Index) else index(rows)
     chosen = {facet.name: parameters[facet.name] for facet in FACETS if parameters.get(facet.name)}
     search = parameters.get("q", "").strip()
-    found = [row for row in rows if _matches_text(row, search)]
-    kept = [row for row in found if _matches(row, chosen)]
-    groups = tuple(_group(facet=facet, rows=found, chosen=chosen) for facet in FACETS)
+    found = _searched(indexed, search)
+    masks = {name: indexed.bits[name].get(value, 0) for name, value in chosen.items()}
+    groups = tuple(_group(facet=facet, indexed=indexed, found=found, masks=masks, chosen=chosen) for facet in FACETS)
+    kept = indexed.chosen(reduce(and_, masks.values(), found))
     return Selection(
         rows=tuple(sort_tasks(rows=kept, sort=parameters.get("sort", ""))),
         groups=tuple(group for group in groups if len(group.choices) > 1 or group.is_set),
@@ -172,54 +238,37 @@ def sort_tasks(*, rows: Iterable[TaskRow], sort: str) -> list[TaskRow]:
     return present + absent
 
 
-def failures(rows: Iterable[TaskRow]) -> list[FailureGroup]:
-    """Tasks that ended without a normal score, grouped by outcome and reason, the largest group first."""
-    groups: dict[tuple[str, str], list[TaskRow]] = {}
-    for row in rows:
-        if row.outcome in {"planner_fault", "infra_fault"}:
-            groups.setdefault((row.outcome, row.reason), []).append(row)
-    found = [
-        FailureGroup(
-            outcome=outcome,
-            reason=reason,
-            count=len(members),
-            example=members[0],
-            sentences=len({member.reason_text for member in members}),
-        )
-        for (outcome, reason), members in groups.items()
-    ]
-    return sorted(found, key=lambda group: (group.outcome, -group.count, group.reason))
-
-
-def _matches(row: TaskRow, chosen: Mapping[str, str], *, without: str = "") -> bool:
-    return all(
-        chosen[facet.name] in facet.values(row) for facet in FACETS if facet.name in chosen and facet.name != without
-    )
-
-
-def _matches_text(row: TaskRow, search: str) -> bool:
-    """Every word of the search occurs in the request, the plan, the reason or the group; `#12` is the task with the
-    key 12."""
+def _searched(indexed: Index, search: str) -> int:
+    """The rows in which every word of the search occurs, in the request, the plan, the reason or the group; `#12` is
+    the task with the key 12."""
+    if not search:
+        return indexed.all
     if search.startswith("#"):
-        return row.key == search[1:]
-    text = f"{row.text} {row.plan_summary} {row.reason_text} {row.group}".casefold()
-    return all(word in text for word in search.casefold().split())
+        found = [place for place, row in enumerate(indexed.rows) if row.key == search[1:]]
+    else:
+        words = search.casefold().split()
+        found = [place for place, text in enumerate(indexed.texts) if all(word in text for word in words)]
+    return _bits(found, size=len(indexed.rows)) if found else 0
 
 
-def _group(*, facet: Facet, rows: Iterable[TaskRow], chosen: Mapping[str, str]) -> Group:
-    all_values: dict[str, None] = {}
-    counts: Counter[str] = Counter()
-    for row in rows:
-        values = facet.values(row)
-        all_values.update(dict.fromkeys(values))
-        if _matches(row, chosen, without=facet.name):
-            counts.update(values)
+def _group(*, facet: Facet, indexed: Index, found: int, masks: Mapping[str, int], chosen: Mapping[str, str]) -> Group:
+    others = reduce(and_, (mask for name, mask in masks.items() if name != facet.name), found)
     picked = chosen.get(facet.name, "")
-    if picked:
-        all_values.setdefault(picked)
-    values = sorted(all_values) if facet.is_indicator or facet.name == "steps" else all_values
+    values = [value for value, bits in indexed.bits[facet.name].items() if bits & found]
+    if facet.is_indicator or facet.name in _SORTED:
+        values.sort()
+    if not facet.is_offered:
+        values = [value for value in values if value == picked]
+    if picked and picked not in values:
+        values.append(picked)
     choices = tuple(
-        Choice(value, counts[value], value == picked, facet.words(value) if facet.words else "") for value in values
+        Choice(
+            value=value,
+            count=(indexed.bits[facet.name].get(value, 0) & others).bit_count(),
+            chosen=value == picked,
+            words=facet.words(value) if facet.words else "",
+        )
+        for value in values
     )
     return Group(
         name=facet.name,

@@ -7,49 +7,24 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
-from evaluator.records import ArtefactReference, ResultRecord, SampleResult, StepRun
+from evaluator.records import ResultRecord
 from evaluator.suites.model import Task as LibraryTask
 from evaluator.suites.registry import suite_of
 from evaluator.tools.types import Catalogue
 from leaderboard.catalog.models import Task
+from leaderboard.evaluations.artefacts_shown import Reading
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.notes import NoteBlock, note_blocks
 from leaderboard.evaluations.objects import object_url, server_store
+from leaderboard.evaluations.plan_differences import Differences, differences
 from leaderboard.evaluations.plan_graph import Graph, draw
-from leaderboard.evaluations.planning_presenters import PlanningPage, planning_page, step_problems
+from leaderboard.evaluations.plan_reading import Marks
+from leaderboard.evaluations.planning_presenters import WRONG_TYPE, PlanningPage, planning_page, step_problems
+from leaderboard.evaluations.samples_shown import SamplesPage, StepTotal, samples_page, score_in_words, step_totals
 
-MAX_TEXT = 2000
-"""Characters of a text artefact that the page shows; the whole text is behind its link."""
-
-
-class Shown(NamedTuple):
-    """One artefact as the page shows it."""
-
-    name: str
-    url: str
-    is_image: bool
-    text: str
-    alt: str
-
-
-class ShownStep(NamedTuple):
-    """One executed step."""
-
-    run: StepRun
-    inputs: tuple[Shown, ...]
-    outputs: tuple[Shown, ...]
-
-
-class ShownSample(NamedTuple):
-    """One sample with everything that the plan did to it."""
-
-    number: int
-    score: float | None
-    inputs: tuple[Shown, ...]
-    steps: tuple[ShownStep, ...]
-    answer: Shown | None
-    reference: Shown | None
+FAILED_WHEN_RUN = "failed when run"
+_TYPE_CONFLICTS = frozenset({"type_conflict", "answer_type"})
 
 
 class TaskPage(NamedTuple):
@@ -60,7 +35,13 @@ class TaskPage(NamedTuple):
     """The row names a record, but the store cannot give it."""
     graph: Graph | None
     gold: Graph | None
-    samples: tuple[ShownSample, ...]
+    differences: Differences | None
+    """How the plan differs from the gold plan, where both are shown."""
+    samples: SamplesPage | None
+    steps: tuple[StepTotal, ...]
+    """The steps over all samples."""
+    score_words: str
+    """Where the score comes from."""
     received: str
     data_is_hidden: bool
     record_url: str
@@ -79,31 +60,39 @@ def read_record(*, digest: str, store: Store) -> ResultRecord | None:
         return None
 
 
-def task_page(*, task: Task, result: TaskResult | None, split: str, sees_hidden: bool) -> TaskPage:
-    """Gather the page. Data and gold plan of the hidden split are for operators only."""
+def task_page(
+    *, task: Task, result: TaskResult | None, split: str, sees_hidden: bool, samples: str | None = None
+) -> TaskPage:
+    """Gather the page. Data and gold plan of the hidden split are for operators only, and so is whatever tells of them:
+    the differences from the gold plan, and the scores of samples.
+
+    `samples` is the page of samples that the query string asks for.
+    """
     digest = result.record_digest if result else ""
     store = server_store(split=split)
     record = read_record(digest=digest, store=store) if digest else None
     hidden = split == HIDDEN_SPLIT and not sees_hidden
+    open_record = None if hidden else record
     judged = task.suite.judges_plans
     catalogue, library_task = _signatures(task)
-    resources = {} if library_task is None else {name: str(kind) for name, kind in library_task.resources.items()}
-    gold = None
-    if task.gold and not hidden:
-        gold = draw(plan=task.gold, catalogue=catalogue, resources=resources, texts_inside=judged)
-    samples: tuple[ShownSample, ...] = ()
-    if record and not hidden:
-        texts = _Texts(store)
-        samples = tuple(_sample(sample=sample, texts=texts, split=split) for sample in record.samples)
+    drawing = _Drawing(catalogue=catalogue, library_task=library_task, judged=judged)
+    gold = None if hidden else task.gold
+    differs = drawing.differences(record=record, gold=gold)
+    reading = Reading(store=store, split=split)
     return TaskPage(
         record=record,
         record_missing=bool(digest) and record is None,
-        graph=_plan_graph(record=record, catalogue=catalogue, resources=resources, judged=judged),
-        gold=gold,
-        samples=samples,
+        graph=drawing.plan(record=record, differs=differs),
+        gold=drawing.gold(gold=gold, differs=differs),
+        differences=differs,
+        samples=samples_page(samples=open_record.samples, number=samples, reading=reading, catalogue=catalogue)
+        if open_record and open_record.samples
+        else None,
+        steps=step_totals(open_record) if open_record else (),
+        score_words=score_in_words(open_record) if open_record else "",
         received=_as_text(record.plan_received) if record else "",
         data_is_hidden=hidden,
-        record_url=object_url(digest=digest, split=split) if record and not hidden else "",
+        record_url=object_url(digest=digest, split=split) if open_record else "",
         planning=_planning(task=task, library_task=library_task, record=record, result=result) if judged else None,
         notes=note_blocks(record.planner_notes) if record else (),
     )
@@ -125,66 +114,67 @@ def _signatures(task: Task) -> tuple[Catalogue | None, LibraryTask | None]:
         return None, None
 
 
-def _plan_graph(
-    *, record: ResultRecord | None, catalogue: Catalogue | None, resources: Mapping[str, str], judged: bool
-) -> Graph | None:
-    if record is None or not isinstance(record.plan, dict):
-        return None
-    problems = {problem.step: _words(problem.code) for problem in record.problems}
+class _Drawing:
+    """Draws the plans of one task."""
+
+    def __init__(self, *, catalogue: Catalogue | None, library_task: LibraryTask | None, judged: bool) -> None:
+        self._catalogue = catalogue
+        self._judged = judged
+        self._resources: dict[str, str] = {}
+        self._expects = ""
+        if library_task is not None:
+            self._resources = {name: str(kind) for name, kind in library_task.resources.items()}
+            self._expects = "" if library_task.expects is None else str(library_task.expects)
+
+    def differences(self, *, record: ResultRecord | None, gold: Mapping[str, Any] | None) -> Differences | None:
+        if record is None or not isinstance(record.plan, dict) or not gold:
+            return None
+        return differences(plan=record.plan, gold=gold, resources=self._resources)
+
+    def plan(self, *, record: ResultRecord | None, differs: Differences | None) -> Graph | None:
+        if record is None or not isinstance(record.plan, dict):
+            return None
+        problems = step_problems(record) if self._judged else _problems(record)
+        marks = Marks(
+            problems=problems,
+            conflicts=_conflicts(record, problems=problems),
+            differing=differs.extra if differs else {},
+            expects=self._expects,
+        )
+        return self._draw(record.plan, marks=marks)
+
+    def gold(self, *, gold: Mapping[str, Any] | None, differs: Differences | None) -> Graph | None:
+        return self._draw(gold, marks=Marks(differing=differs.missing if differs else {})) if gold else None
+
+    def _draw(self, plan: Mapping[str, Any], *, marks: Marks) -> Graph:
+        return draw(
+            plan=plan,
+            catalogue=self._catalogue,
+            resources=self._resources,
+            marks=marks,
+            texts_inside=self._judged,
+        )
+
+
+def _problems(record: ResultRecord) -> dict[str | None, str]:
+    """A few words on each failing step: the first of its problems, and where it failed when it was run."""
+    found: dict[str | None, str] = {}
+    for problem in record.problems:
+        found.setdefault(problem.step, _words(problem.code))
     for sample in record.samples:
-        problems |= {run.step: "Failed when run" for run in sample.steps if run.error}
-    if judged:
-        problems = step_problems(record)
-    return draw(plan=record.plan, catalogue=catalogue, resources=resources, problems=problems, texts_inside=judged)
+        found |= {run.step: FAILED_WHEN_RUN for run in sample.steps if run.error}
+    return found
+
+
+def _conflicts(record: ResultRecord, *, problems: Mapping[str | None, str]) -> frozenset[str | None]:
+    """The steps, and None for the answer, that are given a value of a wrong type."""
+    named = {problem.step for problem in record.problems if problem.code in _TYPE_CONFLICTS}
+    return frozenset(named | {step for step, words in problems.items() if words == WRONG_TYPE})
 
 
 def _words(code: str) -> str:
     words = code.replace("_", " ")
     return words[:1].upper() + words[1:]
-
-
-class _Texts:
-    """Reads text artefacts, each once."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._read: dict[str, str] = {}
-
-    def of(self, digest: str) -> str:
-        if digest not in self._read:
-            try:
-                text = self._store.get(digest).data.decode("utf-8", errors="replace")
-            except (ObjectMissingError, ObjectDamagedError):
-                text = "(not in the store any more)"
-            self._read[digest] = text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + " …"
-        return self._read[digest]
-
-
-def _sample(*, sample: SampleResult, texts: _Texts, split: str) -> ShownSample:
-    number = sample.index + 1
-
-    def show(name: str, reference: ArtefactReference, alt: str) -> Shown:
-        is_image = reference.media_type.startswith("image/")
-        text = "" if is_image else texts.of(reference.digest)
-        url = object_url(digest=reference.digest, split=split)
-        return Shown(name=name, url=url, is_image=is_image, text=text, alt=f"{alt}, sample {number}")
-
-    def step(run: StepRun) -> ShownStep:
-        where = f"step {run.step}, {run.tool}"
-        return ShownStep(
-            run=run,
-            inputs=tuple(show(name, value, f"Input {name} of {where}") for name, value in run.inputs.items()),
-            outputs=tuple(show(name, value, f"Output {name} of {where}") for name, value in run.outputs.items()),
-        )
-
-    return ShownSample(
-        number=number,
-        score=sample.score,
-        inputs=tuple(show(f"${name}", value, f"Given {name}") for name, value in sample.inputs.items()),
-        steps=tuple(step(run) for run in sample.steps),
-        answer=show("answer", sample.answer, "The plan's answer") if sample.answer else None,
-        reference=show("reference", sample.reference, "The reference") if sample.reference else None,
-    )
 
 
 def _as_text(received: Any) -> str:

@@ -102,7 +102,7 @@ def address(name: str, names, world: World) -> str:
         values["token_id"] = world.arguments["personal"]
     if name in {"api:results", "api:record", "evaluations:task", "api:rerun", "evaluations:rerun"}:
         values["evaluation_id"] = world.arguments["done"]
-    if name in {"api:board", "api:tasks"}:
+    if "slug" in values and name.startswith(("api:board", "api:snapshot", "api:suite", "api:tasks")):
         values["slug"] = "openagi"
     if name == "handbook:chapter":
         values["slug"] = "api"

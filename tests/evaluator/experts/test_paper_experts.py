@@ -1,5 +1,6 @@
 """Every expert class of the profile `paper` with a small random checkpoint: load, batch, odd sizes, empty input."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,8 @@ from tests.evaluator.experts.tiny import LANGUAGE, LONGEST, SAVERS, save_checkpo
 TOOLS = tuple(SAVERS)
 VISUAL = tuple(tool for tool in TOOLS if tool not in LANGUAGE)
 RESTORING = tuple(tool for tool in VISUAL if "image" in OPENAGI[tool].outputs)
+FURTHER_OUTPUTS = {"Object Detection": ("boxes",)}
+"""What is shown to people beside the tool's outputs."""
 PROFILE = load_profile("paper")
 
 
@@ -65,13 +68,14 @@ def items_of(tool, *, count=3, text=None, size=(40, 32)):
 
 
 def artefacts(expert, items):
-    return [encode(value).digest for result in expert.run(items) for value in result.values()]
+    """The digests of each item's outputs."""
+    return [tuple(encode(value).digest for value in result.values()) for result in expert.run(items)]
 
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_outputs_are_those_of_the_tool_signature(experts, tool):
     (result,) = experts[tool].run(items_of(tool, count=1))
-    assert set(result) == set(OPENAGI[tool].outputs)
+    assert set(result) == {*OPENAGI[tool].outputs, *FURTHER_OUTPUTS.get(tool, ())}
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -112,7 +116,7 @@ def test_low_precision_is_what_the_model_computes_in(folders, tool, precision):
     kept = {torch.float32} if (tool, precision) == ("Machine Translation", "float16") else set()
     assert {value.dtype for value in expert._model.parameters()} == {getattr(torch, precision)} | kept
     (result,) = expert.run(items_of(tool, count=1))
-    assert set(result) == set(OPENAGI[tool].outputs)
+    assert set(result) == {*OPENAGI[tool].outputs, *FURTHER_OUTPUTS.get(tool, ())}
 
 
 @pytest.mark.parametrize("tool", ["Image Denoising", "Image Deblurring"])
@@ -147,7 +151,16 @@ def test_objects_are_names_between_commas_and_the_last_class_is_no_object(folder
 
 def test_nothing_found_is_an_empty_text(folders):
     expert = load_expert(spec=spec_of("Object Detection", folders, threshold=1.1))
-    assert expert.run(items_of("Object Detection", count=1)) == [{"text": ""}]
+    assert expert.run(items_of("Object Detection", count=1)) == [{"text": "", "boxes": "[]"}]
+
+
+def test_boxes_tell_where_the_named_objects_are(folders):
+    expert = load_expert(spec=spec_of("Object Detection", folders, threshold=0.0))
+    (result,) = expert.run(items_of("Object Detection", count=1))
+    boxes = json.loads(result["boxes"])
+    assert ", ".join(box["label"] for box in boxes) == result["text"]
+    assert all(set(box) == {"label", "score", "box"} and len(box["box"]) == 4 for box in boxes)
+    assert all(0 <= box["score"] <= 1 for box in boxes)
 
 
 def test_a_t5_reads_the_prefix_before_every_text(folders, monkeypatch):

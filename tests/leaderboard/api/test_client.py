@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from django.core.cache import cache
 
 from evaluator.client import Client, NewSubmission, PlannerEntry, RefusedError, UnreachableError
 from evaluator.client.errors import UsageError
@@ -225,6 +226,20 @@ class TestClient:
         monkeypatch.setattr(api, "_ROWS_PER_PAGE", 2)
         with Client(url=site) as client:
             assert [row.task for row in client.results(str(evaluation.pk))] == list("01234")
+
+    def test_reading_too_often_is_waited_out_for_as_long_as_the_site_asks(self, site, settings):
+        cache.clear()
+        settings.API_READS_PER_MINUTE = {"reads": 0, "anonymous-reads": 1}
+        slept = []
+
+        def sleep(seconds: float) -> None:
+            slept.append(seconds)
+            cache.clear()
+
+        with Client(url=site, patience=120, sleep=sleep) as client:
+            assert [client.suites() for _ in range(2)] == [[], []]
+        assert len(slept) == 1
+        assert 0 < slept[0] <= 60
 
     def test_what_is_refused_has_its_status_and_code(self, site):
         with Client(url=site) as client, pytest.raises(RefusedError) as refused:

@@ -67,6 +67,7 @@ def things():
         "evaluation_id": [str(done.pk), str(waiting.pk)],
         "submission_id": [str(done.submission_id)],
         "task_key": ["0", "x0"],
+        "number": [1, 2],
         "slug": ["lab", "openagi"],
         "username": ["member"],
         "token_id": [create_token(user=owner).id, str(create_worker_token(owner=owner, name="a").id)],

@@ -32,3 +32,13 @@ def test_a_task_counts_in_each_of_its_groups_and_a_planners_fault_as_0():
 def test_nothing_scored_has_no_breakdown():
     assert score_breakdowns([]) == ()
     assert score_breakdowns([make_row(None, outcome="infra_fault")]) == ()
+
+
+def test_properties_come_in_one_order_and_modality_is_one_of_them():
+    rows = [
+        make_row(0.5, structure="linear", modality="image → text", language="en", group="a", level="easy"),
+        make_row(0.7, structure="nonlinear", modality="image → image", language="de", group="b", level="hard"),
+    ]
+    found = score_breakdowns(rows)
+    assert [part.facet for part in found] == ["structure", "modality", "language", "level", "group"]
+    assert [row.words for row in found[1].rows] == ["image → text", "image → image"]

@@ -19,6 +19,7 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.objects import server_store
+from leaderboard.evaluations.results import plan_summary
 from leaderboard.planners.models import Planner, PlannerKind
 
 PROFILE_DIGEST = "ab" * 32
@@ -115,7 +116,7 @@ def make_result(*, evaluation: Evaluation, task: Task, **options: Any) -> TaskRe
         reason_text=record.reason_text,
         score=record.score,
         seconds=0.35,
-        plan_summary=", ".join(step["tool"] for step in (record.plan or {"steps": []})["steps"]),
+        plan_summary=plan_summary(record),
         record_digest=digest,
     )
 

@@ -6,6 +6,7 @@ from evaluator.plans import plan_to_json
 from evaluator.suites.registry import suite_of
 from evaluator.tools.openagi import OPENAGI
 from leaderboard.evaluations.plan_graph import NODE_WIDTH, Graph, draw
+from leaderboard.evaluations.plan_reading import Marks
 
 
 def step(name: str, tool: str, inputs: dict[str, str], output: str = "image") -> dict:
@@ -41,7 +42,7 @@ def test_every_gold_plan_is_drawn_downwards_inside_its_frame_without_overlaps(ta
 
 def test_the_failing_step_is_marked_with_its_problem():
     plan = {"steps": [step("s1", "Colorization", {"image": "$image"})], "answers": ["s1.image"]}
-    graph = draw(plan=plan, problems={"s1": "Type conflict"})
+    graph = draw(plan=plan, marks=Marks(problems={"s1": "Type conflict"}))
     assert [(node.title, node.sub) for node in graph.nodes if node.failing] == [("Colorization", "Type conflict")]
 
 

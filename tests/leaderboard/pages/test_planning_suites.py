@@ -150,9 +150,9 @@ class TestEvaluation:
         assert "Samples per task" not in html
 
     def test_the_number_of_queries_stays_the_same(self, client, evaluation, django_assert_max_num_queries):
-        with django_assert_max_num_queries(4):
+        with django_assert_max_num_queries(5):
             detail(client, evaluation)
-        with django_assert_max_num_queries(4):
+        with django_assert_max_num_queries(3):
             detail(client, evaluation, SE="0", level="easy")
 
 
@@ -241,7 +241,7 @@ class TestTask:
         assert 'id="plan-text"' in html
 
     def test_neighbours_and_queries(self, client, evaluation, django_assert_max_num_queries):
-        with django_assert_max_num_queries(5):
+        with django_assert_max_num_queries(6):
             html = task_page(client, evaluation, "image_detection/1")
         assert f'rel="next" href="/evaluations/{evaluation.pk}/tasks/image_detection/2/"' in html
 

@@ -1,0 +1,214 @@
+"""Where a waiting evaluation stands in the queue, and what it waits for.
+
+The order is that in which workers are served (`turns.py`) at this moment. It changes with every lease, since whoever
+was served steps back behind those who were not: a place is a fact about now, and no promise.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db.models import Count, Exists, IntegerField, Min, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce, Now
+
+from leaderboard.evaluations import transitions
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.evaluations.turns import leases_by_user, with_share
+
+_WAITING = (EvaluationState.QUEUED, *transitions.LEASABLE)
+_SAME = 1e-9
+
+
+class WaitsFor(StrEnum):
+    """What keeps the next shard of an evaluation from being worked on."""
+
+    LAUNCH = "launch"
+    """It was not handed to the launcher yet."""
+    CANARY = "canary"
+    RETRY = "retry"
+    """All its shards were given back, and rest for a while."""
+    OWN_WORKER = "own_worker"
+    WORKER = "worker"
+    """Nobody is before it, and no worker is at work."""
+    SHARE = "share"
+    """Users who have had less for their weight go first."""
+    TURN = "turn"
+    """Older ones, or ones of a higher priority, go first."""
+    FREE_WORKER = "free_worker"
+    """It is the next one."""
+
+
+class Shards(NamedTuple):
+    """The shards of the evaluation itself."""
+
+    pending: int
+    leased: int
+    due: int
+    """Of the pending ones, those that a worker may take now: neither resting nor held back by the canary."""
+    resting: int
+    """Of those that the canary does not hold back, the ones that rest."""
+    next_at: datetime | None
+    """When the first of these has rested."""
+
+
+class Before(NamedTuple):
+    """What workers would take first."""
+
+    evaluations: int
+    shards: int
+    by_share: int
+    """Of the evaluations, those of users who have had less."""
+
+
+class Place(NamedTuple):
+    """An evaluation's place in the queue."""
+
+    number: int
+    """1 for the one that is served next."""
+    before: Before
+    shards: Shards
+    waits_for: WaitsFor
+    why: str
+    """The same as a sentence."""
+
+    @property
+    def sentence(self) -> str:
+        """Place and reason in words."""
+        alone = self.waits_for in {WaitsFor.CANARY, WaitsFor.RETRY}
+        return self.why if alone else f"{_place(self.before)} {self.why}"
+
+
+def place_of(evaluation: Evaluation) -> Place | None:
+    """The place of an evaluation that waits; None if none of its shards waits or some are worked on. Four queries."""
+    if evaluation.state not in _WAITING:
+        return None
+    shards = _shards(evaluation)
+    if not shards.pending or (shards.leased and not _held_back(evaluation)):
+        return None
+    before = _before(evaluation)
+    is_own = hasattr(evaluation, "own_worker_run")
+    waits_for = what_it_waits_for(
+        state=evaluation.state,
+        is_own=is_own,
+        held_back=_held_back(evaluation),
+        shards=shards,
+        before=before,
+        workers=_busy_workers(evaluation),
+    )
+    why = _WHY[waits_for].format(at=f"{shards.next_at:%H:%M} UTC" if shards.next_at else "once", minutes=_minutes())
+    return Place(number=before.evaluations + 1, before=before, shards=shards, waits_for=waits_for, why=why)
+
+
+def what_it_waits_for(
+    *, state: str, is_own: bool, held_back: bool, shards: Shards, before: Before, workers: int
+) -> WaitsFor:
+    """The first of the obstacles that are there. Pure.
+
+    Args:
+        state: of the evaluation.
+        is_own: its owner's own worker runs it.
+        held_back: its canary has not come to anything yet.
+        shards: its own.
+        before: what is due before it.
+        workers: how many workers that may take it hold a lease now.
+    """
+    if state == EvaluationState.QUEUED:
+        return WaitsFor.LAUNCH
+    if held_back and shards.leased:
+        return WaitsFor.CANARY
+    if not shards.due and shards.resting:
+        return WaitsFor.RETRY
+    if is_own and not workers:
+        return WaitsFor.OWN_WORKER
+    if before.by_share:
+        return WaitsFor.SHARE
+    if before.evaluations:
+        return WaitsFor.TURN
+    return WaitsFor.FREE_WORKER if workers else WaitsFor.WORKER
+
+
+_WHY: Mapping[WaitsFor, str] = {
+    WaitsFor.LAUNCH: "It is about to be handed to the workers.",
+    WaitsFor.CANARY: "One task runs alone first; the others follow when the planner has answered it.",
+    WaitsFor.RETRY: "A worker gave its tasks back; they rest and are tried again at {at}.",
+    WaitsFor.OWN_WORKER: "It waits for its owner's own worker, and none is at work now.",
+    WaitsFor.WORKER: "It waits for a worker, and none is at work now.",
+    WaitsFor.SHARE: "Whoever has had the fewest tasks run in the last {minutes} for their share goes first.",
+    WaitsFor.TURN: "Its turn comes after those of a higher priority and the older ones.",
+    WaitsFor.FREE_WORKER: "The next worker that is free takes it.",
+}
+
+
+def _place(before: Before) -> str:
+    if not before.evaluations:
+        return "Next in the queue."
+    several = before.evaluations != 1
+    return (
+        f"Place {before.evaluations + 1} in the queue: {before.evaluations} evaluation{'s' if several else ''} with "
+        f"{before.shards} waiting shard{'s' if before.shards != 1 else ''} {'are' if several else 'is'} before it."
+    )
+
+
+def _minutes() -> str:
+    minutes = round(settings.FAIR_SHARE_SECONDS / 60)
+    return "minute" if minutes <= 1 else f"{minutes} minutes"
+
+
+def _held_back(evaluation: Evaluation) -> bool:
+    return evaluation.leasable_shards is not None
+
+
+def _shards(evaluation: Evaluation) -> Shards:
+    leasable = Q() if evaluation.leasable_shards is None else Q(number__lt=evaluation.leasable_shards)
+    pending = Q(state=ShardState.PENDING)
+    rests = pending & leasable & Q(available_at__gt=Now())
+    return Shards(
+        **Shard.objects.filter(evaluation=evaluation).aggregate(
+            pending=Count("pk", filter=pending),
+            leased=Count("pk", filter=Q(state=ShardState.LEASED)),
+            due=Count("pk", filter=pending & leasable & Q(available_at__lte=Now())),
+            resting=Count("pk", filter=rests),
+            next_at=Min("available_at", filter=rests),
+        )
+    )
+
+
+def _before(evaluation: Evaluation) -> Before:
+    """What is due before it among what the same workers may take."""
+    submission = evaluation.submission
+    leases = leases_by_user()
+    share = leases.get(str(submission.submitted_by_id), 0) / submission.submitted_by.queue_weight
+    waiting = _waiting_with(evaluation).exclude(pk=evaluation.pk)
+    sooner = Q(share__lt=share - _SAME)
+    same_share = Q(share__lt=share + _SAME)
+    earlier = Q(priority__gt=evaluation.priority) | Q(priority=evaluation.priority, created__lt=evaluation.created)
+    shards = Shard.objects.filter(evaluation=OuterRef("pk"), state=ShardState.PENDING).order_by()
+    counted = shards.values("evaluation").annotate(count=Count("pk")).values("count")
+    found = (
+        with_share(waiting, leases=leases)
+        .filter(sooner | same_share & earlier)
+        .annotate(open=Coalesce(Subquery(counted, output_field=IntegerField()), 0))
+        .aggregate(evaluations=Count("pk"), shards=Coalesce(Sum("open"), 0), by_share=Count("pk", filter=sooner))
+    )
+    return Before(**found)
+
+
+def _waiting_with(evaluation: Evaluation) -> QuerySet[Evaluation]:
+    """Evaluations with waiting shards that are served from the same workers."""
+    pending = Shard.objects.filter(evaluation=OuterRef("pk"), state=ShardState.PENDING)
+    return Evaluation.objects.filter(_same_workers(evaluation), Exists(pending), state__in=_WAITING)
+
+
+def _same_workers(evaluation: Evaluation, prefix: str = "") -> Q:
+    """Own workers serve their owner only, and the site's all others (`workers/tokens.py`)."""
+    if not hasattr(evaluation, "own_worker_run"):
+        return Q(**{f"{prefix}own_worker_run__isnull": True})
+    submitter = evaluation.submission.submitted_by_id
+    return Q(**{f"{prefix}own_worker_run__isnull": False, f"{prefix}submission__submitted_by": submitter})
+
+
+def _busy_workers(evaluation: Evaluation) -> int:
+    live = Attempt.objects.filter(state=AttemptState.LIVE, expires_at__gt=Now())
+    return live.filter(_same_workers(evaluation, "shard__evaluation__")).values("worker").distinct().count()

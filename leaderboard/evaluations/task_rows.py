@@ -1,0 +1,193 @@
+"""Reading the tasks of an evaluation: what a suite says of them once per process, and the results of each evaluation.
+
+A suite's row never changes, a final state stays final, and no result comes after it (`ARCHITECTURE.md`, "The queue"),
+so that both are kept in memory: the facts by suite, and what was gathered of evaluations that have ended.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from functools import lru_cache
+from threading import Lock
+from typing import Any, Generic, NamedTuple, TypeVar
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from evaluator.suites.registry import suite_of
+from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations.failures import cause_key
+from leaderboard.evaluations.indicators import counted_values
+from leaderboard.evaluations.models import Evaluation, Shard, TaskResult
+from leaderboard.evaluations.task_filters import PENDING, TaskRow
+
+SEVERAL_DOMAINS = "several_domains"
+"""Stands for the many groups that name their domains one by one, such as `image_QA,count_object`."""
+NOTHING_GIVEN = "words only"
+_ARROW = " → "
+_CUT = "…"
+_SUITES_KEPT = 8
+T = TypeVar("T")
+
+
+class Facts(NamedTuple):
+    """What a suite says of one of its tasks, by the names of `TaskRow`."""
+
+    pk: int
+    is_judged: bool
+    row: TaskRow
+    """Without a result."""
+
+
+class Result(NamedTuple):
+    """The columns of `TaskResult` that a row takes."""
+
+    outcome: str
+    reason: str
+    reason_text: str
+    score: float | None
+    indicators: Mapping[str, float]
+    seconds: float
+    plan_summary: str
+
+
+class Kept(Generic[T]):
+    """The last few values that were made, by key: a small memory that all threads of a process share."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[Hashable, T] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The value of a key, made now if it is not there. Two threads may make the same one at once."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+        value = make()
+        with self._lock:
+            self._values[key] = value
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+        return value
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._values.clear()
+
+
+_facts: Kept[tuple[Facts, ...]] = Kept(_SUITES_KEPT)
+
+
+def task_rows(evaluation: Evaluation) -> list[TaskRow]:
+    """Every task of the suite, or of a verification's sample, with its result in this evaluation, if there is one."""
+    columns = TaskResult.objects.filter(evaluation=evaluation.pk).values_list("task", *Result._fields)
+    results = {task: Result(*values) for task, *values in columns}
+    facts = facts_of(evaluation.suite)
+    if evaluation.verifies_id is not None:
+        sampled = sample_of(evaluation.pk)
+        facts = tuple(one for one in facts if one.row.key in sampled)
+    return [_row(facts=one, result=results.get(one.pk)) for one in facts]
+
+
+def facts_of(suite: Suite) -> tuple[Facts, ...]:
+    """The tasks of a suite in their order, read from the database once per process."""
+    return _facts.get((suite.pk, suite.digest), lambda: _read(suite))
+
+
+def sample_of(evaluation_id: UUID) -> frozenset[str]:
+    """The keys of the tasks that an evaluation's shards hold."""
+    shards = Shard.objects.filter(evaluation=evaluation_id).values_list("task_keys", flat=True)
+    return frozenset(key for keys in shards for key in keys)
+
+
+def tasks_of(evaluation: Evaluation) -> QuerySet[Task]:
+    """The tasks that an evaluation is about: a verification runs a sample of the suite's."""
+    tasks = Task.objects.filter(suite=evaluation.suite_id)
+    return tasks if evaluation.verifies_id is None else tasks.filter(key__in=sample_of(evaluation.pk))
+
+
+def tools_of(plan_summary: str) -> tuple[str, ...]:
+    """The tools of a plan's summary, each once; what was cut off its end is left out."""
+    names = [name for name in plan_summary.split(_ARROW) if name and not name.endswith(_CUT)]
+    return tuple(dict.fromkeys(names))
+
+
+@lru_cache(maxsize=_SUITES_KEPT)
+def modalities(*, slug: str, digest: str) -> Mapping[str, str]:
+    """For each task what its request gives and, where that is one thing, what it expects: `image, text → text`.
+
+    Empty where this release does not know the suite, or knows it otherwise.
+    """
+    try:
+        suite = suite_of(slug)
+    except LookupError:
+        return {}
+    if suite.digest != digest:
+        return {}
+    found = {}
+    for task in suite.tasks:
+        given = ", ".join(sorted({str(kind) for kind in task.resources.values()})) or NOTHING_GIVEN
+        found[task.key] = given if task.expects is None else f"{given}{_ARROW}{task.expects}"
+    return found
+
+
+def forget_rows() -> None:
+    """Empty the memory of this process, for tests that change what never changes."""
+    _facts.clear()
+
+
+def _read(suite: Suite) -> tuple[Facts, ...]:
+    columns = "pk", "key", "position", "text", "structure", "metric", "attributes"
+    tasks = Task.objects.filter(suite=suite.pk).order_by("position").values(*columns)
+    known = modalities(slug=suite.slug, digest=suite.digest)
+    return tuple(_facts_of(task=task, modality=known.get(task["key"], "")) for task in tasks)
+
+
+def _facts_of(*, task: Mapping[str, Any], modality: str) -> Facts:
+    attributes = task["attributes"]
+    row = TaskRow(
+        key=task["key"],
+        position=task["position"],
+        text=task["text"],
+        structure=task["structure"],
+        metric=task["metric"],
+        base=str(attributes.get("base") or ""),
+        degradations=tuple(attributes.get("degradations") or ()),
+        language=str(attributes.get("language") or ""),
+        steps=str(attributes.get("gold_steps") or ""),
+        modality=modality,
+        group=_group(str(attributes.get("group") or "")),
+        level=str(attributes.get("level") or ""),
+        flags=tuple(attributes.get("flags") or ()),
+        active=attributes.get("active"),
+        outcome=PENDING,
+        reason="",
+        reason_text="",
+        score=None,
+        seconds=None,
+        plan_summary="",
+    )
+    return Facts(pk=task["pk"], is_judged="group" in attributes, row=row)
+
+
+def _row(*, facts: Facts, result: Result | None) -> TaskRow:
+    if result is None:
+        return facts.row
+    judged = facts.is_judged
+    return facts.row._replace(
+        outcome=result.outcome,
+        reason=result.reason,
+        reason_text=result.reason_text,
+        score=result.score,
+        seconds=result.seconds,
+        plan_summary=result.plan_summary,
+        tools=tools_of(result.plan_summary),
+        cause=cause_key(outcome=result.outcome, reason=result.reason, text=result.reason_text),
+        indicators=counted_values(outcome=result.outcome, indicators=result.indicators) if judged else {},
+    )
+
+
+def _group(name: str) -> str:
+    return SEVERAL_DOMAINS if "," in name else name

@@ -1,0 +1,146 @@
+"""What a page learns of an evaluation that is under way: at first sight, and by asking again."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations.events import LATEST
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from tests.leaderboard.pages.factories import (
+    make_evaluation,
+    make_planner,
+    make_result,
+    make_results,
+    make_suite,
+    make_user,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def suite() -> Suite:
+    return make_suite()
+
+
+def under_way(suite: Suite, *, name: str = "ada", state: str = "launching", shards: int = 3) -> Evaluation:
+    made = make_evaluation(planner=make_planner(owner=make_user(name)), suite=suite, state=state)
+    for number in range(shards):
+        made.shards.create(number=number, task_keys=[str(number)], available_at=timezone.now())
+    return made
+
+
+def page(client: Client, evaluation: Evaluation) -> str:
+    return client.get(f"/evaluations/{evaluation.pk}/").content.decode()
+
+
+def progress(client: Client, evaluation: Evaluation) -> dict:
+    response = client.get(f"/evaluations/{evaluation.pk}/progress/")
+    assert response.status_code == 200
+    assert response["Cache-Control"] == "no-store"
+    return response.json()
+
+
+def test_while_it_waits_the_page_says_its_place_and_why(client: Client, suite: Suite):
+    under_way(suite)
+    mine = under_way(suite, name="bea")
+    expected = (
+        "Place 2 in the queue: 1 evaluation with 3 waiting shards is before it. Its turn comes after those of a higher "
+        "priority and the older ones."
+    )
+    assert expected in page(client, mine)
+    assert progress(client, mine)["waiting"] == expected
+
+
+def test_what_ended_last_comes_first_and_tasks_that_cannot_run_are_left_out(client: Client, suite: Suite):
+    running = under_way(suite, state="running")
+    for key in ("0", "1", "2", "3", "4", "6", "7"):
+        make_result(evaluation=running, task=Task.objects.get(key=key), samples=0)
+    not_run = Task.objects.get(key="130")
+    TaskResult.objects.create(evaluation=running, task=not_run, outcome="not_run", reason="no_expert")
+    found = progress(client, running)
+    assert [one["task"] for one in found["results"]] == ["7", "6", "4", "3", "2"]
+    assert (found["done"], found["total"], found["outcomes"]) == (8, 185, {"not_run": 1, "scored": 7})
+    html = page(client, running)
+    part = html[html.index('data-live="latest"') : html.index("</ol>", html.index('data-live="latest"'))]
+    assert part.count("<li") == LATEST
+    assert f'href="/evaluations/{running.pk}/tasks/7/"' in part
+    assert "0.850" in part
+
+
+def test_what_has_ended_has_no_place_and_asks_for_nothing(client: Client, suite: Suite):
+    done = make_evaluation(planner=make_planner(owner=make_user()), suite=suite)
+    assert progress(client, done)["waiting"] == ""
+    html = page(client, done)
+    for absent in ("data-progress", 'data-live="latest"', 'data-live="waiting"'):
+        assert absent not in html
+
+
+def test_an_evaluation_that_does_not_exist_has_no_progress(client: Client):
+    assert client.get("/evaluations/00000000-0000-4000-8000-000000000000/progress/").status_code == 404
+
+
+def test_the_number_of_queries_is_at_most_12_and_does_not_grow(
+    client: Client, suite: Suite, django_assert_max_num_queries
+):
+    mine = under_way(suite)
+    make_results(mine, samples=0, upto=60)
+    for number in range(4):
+        under_way(suite, name=f"other{number}")
+    with django_assert_max_num_queries(7):
+        progress(client, mine)
+    client.force_login(mine.submission.submitted_by)
+    with django_assert_max_num_queries(12):
+        page(client, mine)
+
+
+def test_scores_that_are_not_there_yet_are_one_sentence(client: Client, suite: Suite):
+    assert "computed when all tasks have ended" in page(client, under_way(suite))
+    held = make_evaluation(planner=make_planner(owner=make_user("eve")), suite=suite, state="on_hold")
+    assert "computed when the infrastructure faults are resolved" in page(client, held)
+    failed = make_evaluation(planner=make_planner(owner=make_user("dan")), suite=suite, state="failed")
+    assert "did not come to its end" in page(client, failed)
+
+
+def test_the_log_stands_beside_the_progress_while_it_runs_and_last_when_it_has_ended(client: Client, suite: Suite):
+    running = under_way(suite, state="running")
+    client.force_login(running.submission.submitted_by)
+    html = page(client, running)
+    assert html.index("Log of the workers") < html.index('id="tasks"')
+    done = make_evaluation(planner=running.submission.planner, suite=suite)
+    html = page(client, done)
+    assert html.index("Log of the workers") > html.index('id="tasks"')
+
+
+def test_a_long_facet_is_a_form_that_keeps_the_other_filters(client: Client, suite: Suite):
+    done = make_evaluation(planner=make_planner(owner=make_user()), suite=suite)
+    for position, task in enumerate(Task.objects.filter(suite=suite)[:20]):
+        TaskResult.objects.create(
+            evaluation=done, task=task, outcome="scored", score=0.5, plan_summary=f"Tool {position:02} → Colorization"
+        )
+    address = f"/evaluations/{done.pk}/"
+    html = client.get(address, {"outcome": "scored", "q": "image"}).content.decode()
+    form = html[html.index('<select id="f-tool"') - 900 : html.index("</select>", html.index('<select id="f-tool"'))]
+    assert '<input type="hidden" name="outcome" value="scored">' in form
+    assert '<input type="hidden" name="q" value="image">' in form
+    assert '<option value="Tool 07">Tool 07 (1)</option>' in form
+    assert '<option value="Colorization">Colorization (20)</option>' in form
+    chosen = client.get(address, {"tool": "Tool 07"}).content.decode()
+    assert "1 of 185 shown" in chosen
+    assert '<option value="Tool 07" selected>' in chosen
+    assert '<details class="further-filters" open>' in chosen
+
+
+def test_a_cause_leads_to_its_tasks(client: Client, suite: Suite):
+    done = make_evaluation(planner=make_planner(owner=make_user()), suite=suite)
+    tasks = list(Task.objects.filter(suite=suite)[:3])
+    for task, text in zip(tasks, ('input "a" is text', 'input "b" is text', "the plan has a cycle"), strict=True):
+        TaskResult.objects.create(
+            evaluation=done, task=task, outcome="planner_fault", reason="invalid_plan", reason_text=text, score=0.0
+        )
+    html = page(client, done)
+    start = html.index('href="?cause=')
+    link = html[start + 6 : html.index("#results", start)]
+    assert "2 tasks like this" in html
+    assert "2 of 185 shown" in client.get(f"/evaluations/{done.pk}/{link}").content.decode()
