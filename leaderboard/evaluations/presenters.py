@@ -159,11 +159,17 @@ def _breakdowns(rows: Sequence[TaskRow]) -> tuple[Breakdown, ...]:
     found = []
     for facet, (label, value, order) in _JUDGED.items():
         tasks = [(value(row), row.indicators) for row in rows]
-        ordered = order or sorted({name for name, _ in tasks})
+        ordered = order or _ordered([name for name, _ in tasks], by_count=facet == "modality")
         part = breakdown(facet=facet, label=label, tasks=tasks, order=ordered)
         if len(part.rows) > (0 if facet in {"level", "group"} else 1):
             found.append(part)
     return tuple(found)
+
+
+def _ordered(names: Sequence[str], *, by_count: bool) -> list[str]:
+    """Each name once: in the order of letters, or the most frequent first."""
+    counted = Counter(names)
+    return sorted(counted, key=lambda name: (-counted[name] if by_count else 0, name))
 
 
 _JUDGED: Mapping[str, tuple[str, Callable[[TaskRow], str], tuple[str, ...]]] = {

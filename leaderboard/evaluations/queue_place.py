@@ -97,7 +97,8 @@ def place_of(evaluation: Evaluation) -> Place | None:
         before=before,
         workers=_busy_workers(evaluation),
     )
-    why = _WHY[waits_for].format(at=f"{shards.next_at:%H:%M} UTC" if shards.next_at else "once", minutes=_minutes())
+    at = f"{shards.next_at:%H:%M} UTC" if shards.next_at else "once"
+    why = _WHY[waits_for].format(at=at, minutes=_minutes(), pending=shards.pending)
     return Place(number=before.evaluations + 1, before=before, shards=shards, waits_for=waits_for, why=why)
 
 
@@ -131,7 +132,7 @@ def what_it_waits_for(
 
 _WHY: Mapping[WaitsFor, str] = {
     WaitsFor.LAUNCH: "It is about to be handed to the workers.",
-    WaitsFor.CANARY: "One task runs alone first; the others follow when the planner has answered it.",
+    WaitsFor.CANARY: "{pending} more shards wait for what comes of it.",
     WaitsFor.RETRY: "A worker gave its tasks back; they rest and are tried again at {at}.",
     WaitsFor.OWN_WORKER: "It waits for its owner's own worker, and none is at work now.",
     WaitsFor.WORKER: "It waits for a worker, and none is at work now.",
