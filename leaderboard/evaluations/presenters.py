@@ -9,9 +9,10 @@ from django.core.paginator import Page, Paginator
 
 from evaluator.metrics.aggregate import SIZES
 from evaluator.metrics.planning import LOWER_IS_BETTER
+from evaluator.records import Outcome
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.breakdowns import ScoreBreakdown, score_breakdowns
-from leaderboard.evaluations.events import NewResult, latest_results
+from leaderboard.evaluations.events import LATEST
 from leaderboard.evaluations.failures import FailureGroup, failures
 from leaderboard.evaluations.indicators import Breakdown, breakdown
 from leaderboard.evaluations.models import Evaluation, EvaluationState
@@ -60,8 +61,8 @@ class Progress(NamedTuple):
     counts: tuple[tuple[str, int], ...]
     """(outcome, count) in the order in which they are always shown."""
     is_moving: bool
-    latest: tuple[NewResult, ...] = ()
-    """While it moves: the tasks that ended last."""
+    latest: tuple[TaskRow, ...] = ()
+    """While it moves: the tasks that ended last, the last one first."""
     waiting: str = ""
     """While it waits: its place in the queue, and why."""
 
@@ -195,9 +196,15 @@ def _progress(*, rows: Sequence[TaskRow], evaluation: Evaluation) -> Progress:
         total=len(rows),
         counts=tuple((outcome, counted[outcome]) for outcome in OUTCOME_ORDER),
         is_moving=is_moving,
-        latest=tuple(latest_results(evaluation.pk)) if is_moving else (),
+        latest=latest_rows(rows) if is_moving else (),
         waiting=place.sentence if place else "",
     )
+
+
+def latest_rows(rows: Sequence[TaskRow]) -> tuple[TaskRow, ...]:
+    """The tasks that ended last, as `events.latest_results` has them."""
+    ran = [row for row in rows if row.ended is not None and row.outcome != Outcome.NOT_RUN]
+    return tuple(sorted(ran, key=lambda row: (row.ended, row.position), reverse=True)[:LATEST])
 
 
 def _metric_cards(*, suite: Suite, summary: Mapping[str, Any]) -> tuple[MetricCard, ...]:
