@@ -27,6 +27,27 @@ class EndpointPlanner(_Message):
     """Whether loopback and private addresses may be called: in demo mode only."""
 
 
+class HubPlanner(_Message):
+    """A strategy with a language model of a model hub."""
+
+    kind: Literal["hub"]
+    model_id: str
+    """`ORG/NAME`."""
+    commit: str
+    strategy: str
+
+
+class CheckpointPlanner(_Message):
+    """A strategy with a language model whose zip the site gives to this attempt."""
+
+    kind: Literal["checkpoint"]
+    digest: str = Field(pattern="^[0-9a-f]{64}$")
+    """SHA-256 of the zip."""
+    bytes: int
+    """Of the zip."""
+    strategy: str
+
+
 class Lease(_Message):
     """A shard that this worker holds until it completes, fails or loses it."""
 
@@ -43,7 +64,7 @@ class Lease(_Message):
     profile_digest: str
     split: str
     samples: int
-    planner: Annotated[BundledPlanner | EndpointPlanner, Field(discriminator="kind")]
+    planner: Annotated[BundledPlanner | EndpointPlanner | HubPlanner | CheckpointPlanner, Field(discriminator="kind")]
     tasks: tuple[str, ...]
     """Keys of the tasks that have no result yet."""
     finish: bool = False

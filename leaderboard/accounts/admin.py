@@ -49,12 +49,14 @@ class MembershipInline(ReadOnlyInline):
     """Who is in a team."""
 
     model = Membership
+    related = ("user", "team")
 
 
 class InvitationInline(ReadOnlyInline):
     """Who was asked and has not answered."""
 
     model = Invitation
+    related = ("user", "team")
 
 
 @admin.register(Team, site=site)

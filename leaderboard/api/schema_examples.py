@@ -13,8 +13,11 @@ _WHEN, _LATER = "2026-03-01T12:00:00Z", "2026-03-01T12:09:30Z"
 
 _PLANNER = {
     "name": "my-planner", "kind": "endpoint", "bundled_name": "", "endpoint_url": "https://example.org/plan",
-    "timeout_seconds": 30, "description": "A fine-tuned model.",
+    "timeout_seconds": 30, "description": "A fine-tuned model.", "model_id": "", "revision": "",
+    "checkpoint_digest": "", "strategy": "", "model_name": "Qwen3-8B", "parameters": 8190735360, "open_weights": True,
+    "prompt_price": 0.05, "completion_price": 0.2,
 }  # fmt: skip
+_PLANNER_OUTPUT = {**_PLANNER, "owner": "ada", "commit": "", "weights_bytes": None, "licence": ""}
 _SUMMARY = {
     "metrics": {"overall": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171}},
     "outcomes": {"scored": 165, "planner_fault": 6, "not_run": 14},
@@ -22,11 +25,12 @@ _SUMMARY = {
 _EVALUATION = {
     "id": _EVALUATION_ID, "submission": _SUBMISSION_ID, "suite": "openagi", "suite_version": "1",
     "suite_digest": _DIGEST, "profile": "lilliput", "profile_digest": _DIGEST, "split": "public", "samples": 8,
-    "planner": {**_PLANNER, "owner": "ada"}, "state": "completed", "state_label": "Completed", "final": True,
+    "planner": _PLANNER_OUTPUT, "state": "completed", "state_label": "Completed", "final": True,
     "reason": "published", "reason_text": "Completed and published.", "state_since": _LATER, "tasks_total": 185,
     "tasks_not_run": 14, "done": 185, "summary": _SUMMARY, "provenance": {"suite_digest": _DIGEST, "workers": []},
     "created": _WHEN, "finished": _LATER, "own_worker": False,
-    "verified": None, "verifies": None, "team": "plan-lab", "rerun_of": None, "reruns": [],
+    "verified": None, "verifies": None, "team": "plan-lab", "visibility": "public", "embargo_until": None,
+    "hidden": "", "rerun_of": None, "reruns": [],
     "url": f"https://planarena.example.org/evaluations/{_EVALUATION_ID}/",
 }  # fmt: skip
 _RESULT = {
@@ -58,6 +62,11 @@ BY_COMPONENT: dict[str, Any] = {
         "profile_digest": _DIGEST, "split": "public", "samples": 8,
         "content": {"rows": [], "coverage": {"run": 171, "total": 185}}, "reference": [],
     },
+    "CheckpointInput": {"file": "(the bytes of the zip)"},
+    "CheckpointOutput": {
+        "digest": _DIGEST, "bytes": 712345, "architecture": "t5", "parameters": 176400, "weights_bytes": 705600,
+        "created": _WHEN, "removed_at": "2026-03-02T12:00:00Z",
+    },
     "ComparisonOutput": {
         "evaluations": [_EVALUATION_ID, _ATTEMPT_ID], "suite": "openagi", "suite_version": "1", "metric": "overall",
         "comparisons": [
@@ -86,15 +95,18 @@ BY_COMPONENT: dict[str, Any] = {
     "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
     "NewWebhookOutput": {"id": _ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32},
     "NewWorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40},
+    "PatchedVisibilityInput": {"visibility": "embargo", "embargo_until": "2026-09-01T00:00:00Z"},
     "QuotaOutput": {"team": "", "suite": "openagi", "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"},
     "RecordOutput": {**_RESULT, "record": {"version": "result/1", "task": "14", "plan": _PLAN, "score": 0.71}},
     "ResultOutput": _RESULT,
     "SubmissionInput": {
-        "planner": _PLANNER, "suites": ["openagi"], "team": "plan-lab", "own_worker": False,
+        "planner": _PLANNER, "suites": ["openagi"], "team": "plan-lab", "own_worker": False, "visibility": "public",
+        "embargo_until": None,
     },
     "SubmissionOutput": {
-        "id": _SUBMISSION_ID, "planner": {**_PLANNER, "owner": "ada"}, "submitted_by": "ada", "team": "plan-lab",
-        "created": _WHEN, "rerun_of": None, "evaluations": [_EVALUATION],
+        "id": _SUBMISSION_ID, "planner": _PLANNER_OUTPUT, "submitted_by": "ada", "team": "plan-lab",
+        "created": _WHEN, "visibility": "public", "embargo_until": None, "rerun_of": None,
+        "evaluations": [_EVALUATION],
     },
     "SuiteOutput": {
         "slug": "openagi", "version": "1", "digest": _DIGEST, "kind": "execution", "title": "OpenAGI",

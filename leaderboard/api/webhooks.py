@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
@@ -33,19 +33,14 @@ class DeliveryOutput(serializers.ModelSerializer[OutboxMessage]):
         read_only_fields = fields
 
 
-class WebhookOutput(serializers.ModelSerializer[Webhook]):
-    """A webhook. Its secret is shown once, when it is added."""
+class WebhookOutput(serializers.Serializer[Any]):
+    """A webhook with its last messages. Its secret is shown once, when it is added."""
 
-    deliveries = serializers.SerializerMethodField()
-
-    class Meta:
-        model = Webhook
-        fields = ["id", "url", "active", "created", "deliveries"]
-        read_only_fields = fields
-
-    @extend_schema_field(DeliveryOutput(many=True))
-    def get_deliveries(self, webhook: Webhook) -> list[dict[str, Any]]:
-        return DeliveryOutput(services.deliveries_of(webhook)[: services.SHOWN_DELIVERIES], many=True).data
+    id = serializers.UUIDField(source="webhook.id", read_only=True)
+    url = serializers.CharField(source="webhook.url", read_only=True)
+    active = serializers.BooleanField(source="webhook.active", read_only=True)
+    created = serializers.DateTimeField(source="webhook.created", read_only=True)
+    deliveries = DeliveryOutput(many=True, read_only=True)
 
 
 class NewWebhookOutput(serializers.ModelSerializer[Webhook]):
@@ -64,7 +59,7 @@ class WebhooksView(APIView):
 
     @extend_schema(responses=WebhookOutput(many=True))
     def get(self, request: Request) -> Response:
-        return Response(WebhookOutput(services.webhooks_of(request.user), many=True).data)
+        return Response(WebhookOutput(services.with_deliveries(request.user), many=True).data)
 
     @extend_schema(request=WebhookInput, responses={201: NewWebhookOutput})
     def post(self, request: Request) -> Response:

@@ -6,14 +6,15 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Max
+from django.contrib.postgres.aggregates import BitXor
+from django.db.models import Count, F, Func, IntegerField, Max
 
 from leaderboard.boards.keeping import Kept
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import rank_entries, to_row
 from leaderboard.boards.scales import scale_of
 from leaderboard.boards.selecting import known_facts
-from leaderboard.boards.services import Conditions, entry_of, primary_metric, ranked_evaluations
+from leaderboard.boards.services import Conditions, entries_of, primary_metric, ranked_evaluations
 from leaderboard.catalog.models import Suite
 
 _MOST = 24
@@ -45,6 +46,8 @@ class AllVersion(NamedTuple):
 
     count: int
     newest: datetime | None
+    members: int | None
+    """Of all their ids together: where one goes when another comes, number and time may stay what they were."""
 
 
 _snapshots: Kept[tuple[int, str], BoardContent] = Kept(most=_MOST)
@@ -69,9 +72,11 @@ def content_of(snapshot: Snapshot) -> BoardContent:
 
 def all_version(*, suite: Suite, conditions: Conditions) -> AllVersion:
     """The version of `all_content`, in one query that reads no summary."""
-    return AllVersion(
-        **ranked_evaluations(suite=suite, conditions=conditions).aggregate(count=Count("pk"), newest=Max("finished"))
+    ids = Func(F("pk"), function="uuid_hash", output_field=IntegerField())
+    found = ranked_evaluations(suite=suite, conditions=conditions).aggregate(
+        count=Count("pk"), newest=Max("finished"), members=BitXor(ids)
     )
+    return AllVersion(**found)
 
 
 def all_content(
@@ -81,12 +86,10 @@ def all_content(
     key = (suite.pk, conditions, version)
     if (kept := _all.get(key)) is not None:
         return kept
-    evaluations = ranked_evaluations(suite=suite, conditions=conditions).select_related(
-        "submission__planner__owner", "submission__team", "own_worker_run"
-    )
+    evaluations = ranked_evaluations(suite=suite, conditions=conditions).order_by("finished", "pk")
     metric = primary_metric(suite)
     ranked = rank_entries(
-        entries=[entry_of(evaluation) for evaluation in evaluations.order_by("finished", "pk")],
+        entries=entries_of(evaluations),
         metric=metric["key"],
         higher_is_better=bool(metric.get("higher_is_better", True)),
     )

@@ -46,9 +46,11 @@ def as_csv(board: Exported) -> str:
     """One line for each row, RFC 4180. Every line names suite, conditions and snapshot, so that a line cut out of the
     file is still evidence. Texts that a spreadsheet would take for a formula begin with an apostrophe."""
     keys = [metric["key"] for metric in board.metrics]
-    head = ["rank", "rank_low", "rank_high", "planner", "owner", "team", "kind", "strategy", "parameters"]
-    head += ["open_weights", *[f"{key}_{part}" for key in keys for part in _METRIC_PARTS], *_OUTCOMES]
+    head = ["rank", "rank_low", "rank_high", "planner", "owner", "team", "kind", "strategy", "model_name"]
+    head += ["parameters", "open_weights", "declared"]
+    head += [*[f"{key}_{part}" for key in keys for part in _METRIC_PARTS], *_OUTCOMES]
     head += [f"{name}_per_task" for name in _USAGE]
+    head += ["usd_per_task", "usd_per_million_prompt_tokens", "usd_per_million_completion_tokens"]
     head += ["finished", "evaluation", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split"]
     head += ["samples", "snapshot", "snapshot_digest"]
     file = io.StringIO()
@@ -114,12 +116,14 @@ def row_as_bibtex(*, board: Exported, row: Mapping[str, Any]) -> str:
 def _line(*, row: Mapping[str, Any], keys: Iterable[str], board: Exported) -> list[Any]:
     usage = row.get("usage") or {}
     line: list[Any] = [row["rank"], row["rank_low"], row["rank_high"], row["planner"], row["owner"]]
-    line += [row.get(name, "") for name in ("team", "kind", "strategy", "parameters", "open_weights")]
+    line += [row.get(name, "") for name in ("team", "kind", "strategy", "model_name", "parameters", "open_weights")]
+    line += [row.get("declared", False)]
     for key in keys:
         value = row["metrics"].get(key) or {}
         line += [value.get(part, "") for part in _METRIC_PARTS]
     line += [row["outcomes"].get(outcome, 0) for outcome in _OUTCOMES]
     line += [usage.get(name, "") for name in _USAGE]
+    line += [(row.get("cost") or {}).get(name, "") for name in ("usd", "prompt_price", "completion_price")]
     line += [row["finished"], f"{board.site}/evaluations/{row['evaluation']}/", board.suite, board.suite_version]
     line += [board.suite_digest, board.profile, board.profile_digest, board.split, board.samples, board.number]
     return [*line, board.digest]

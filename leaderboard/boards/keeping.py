@@ -3,10 +3,18 @@
 from collections import OrderedDict
 from collections.abc import Hashable
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
+_memories: "WeakSet[Kept[Any, Any]]" = WeakSet()
+
+
+def forget_all() -> None:
+    """Forget everything that this process keeps, as if it had just been started."""
+    for memory in list(_memories):
+        memory.clear()
 
 
 class Kept(Generic[Key, Value]):
@@ -16,6 +24,7 @@ class Kept(Generic[Key, Value]):
         self._most = most
         self._values: OrderedDict[Key, Value] = OrderedDict()
         self._lock = Lock()
+        _memories.add(self)
 
     def get(self, key: Key) -> Value | None:
         """The value, which thereby was used last; None if it is not there."""

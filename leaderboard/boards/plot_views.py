@@ -25,7 +25,7 @@ def plots(request: HttpRequest, suite: str) -> HttpResponse:
     version = None if snapshot is None else all_version(suite=found, conditions=conditions_of(snapshot))
     shown = [found.digest, found.title, found.description]
     if snapshot is not None and version is not None:
-        shown += [snapshot.pk, snapshot.digest, version.count, str(version.newest)]
+        shown += [snapshot.pk, snapshot.digest, version.count, str(version.newest), version.members]
     tag = page_tag(request=request, parts=shown)
     if answer := not_modified(request=request, tag=tag):
         return answer
@@ -44,7 +44,7 @@ def _drawn(*, suite: Suite, snapshot: Snapshot, version: AllVersion) -> dict[str
     best = content_of(snapshot)
     conditions = conditions_of(snapshot)
     every = all_content(suite=suite, conditions=conditions, version=version, coverage=best.coverage)
-    costs = [against_cost(rows=best.rows, metric=metric, cost=cost) for cost in ("seconds", "tokens")]
+    costs = [against_cost(rows=best.rows, metric=metric, cost=cost) for cost in ("cost", "seconds", "tokens")]
     return {
         "metric": metric,
         "plots": [plot for plot in (over_time(rows=every.rows, metric=metric), *costs) if plot is not None],

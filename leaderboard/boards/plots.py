@@ -4,11 +4,11 @@ The drawing area is `WIDTH` by `HEIGHT`; y grows downwards. Every plot also carr
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from leaderboard.boards.presenters import seconds_in_words
+from leaderboard.boards.presenters import dollars_in_words, seconds_in_words
 from leaderboard.boards.ranking import value_of
 from leaderboard.boards.scales import tenths
 
@@ -18,6 +18,12 @@ _LOG_FROM = 30.0
 """If the largest x is so many times the smallest, the axis is logarithmic."""
 
 _CROWDED = 300
+_COSTS: Mapping[str, tuple[str, str, Callable[[float], str]]] = {
+    "cost": ("cost", "US dollars at declared prices", dollars_in_words),
+    "seconds": ("latency", "Seconds until the answer", seconds_in_words),
+    "tokens": ("tokens", "Tokens", lambda value: f"{value:,.0f}"),
+}
+"""What each cost is called, its axis, and how a value is written."""
 
 
 class Tick(NamedTuple):
@@ -103,8 +109,8 @@ def over_time(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any]) -
 
 
 def against_cost(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any], cost: str) -> Plot | None:
-    """Score against `seconds` or `tokens` per task, with the Pareto front: the rows that no other row beats in the
-    score without being dearer. None if nothing is known of the cost of at least one row."""
+    """Score against `cost`, `seconds` or `tokens` per task, with the Pareto front: the rows that no other row beats in
+    the score without being dearer. None if nothing is known of the cost of at least one row."""
     samples = sorted(
         (
             Sample(float(spent), value, row)
@@ -116,8 +122,7 @@ def against_cost(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any]
     if not samples:
         return None
     front = pareto_front(samples=samples, better=_sign(metric))
-    words = seconds_in_words if cost == "seconds" else lambda value: f"{value:,.0f}"
-    name = "latency" if cost == "seconds" else "tokens"
+    name, axis, words = _COSTS[cost]
     x = _Axis.of([sample.x for sample in samples], low=LEFT, high=WIDTH - RIGHT, may_be_log=True)
     return _plot(
         key=cost,
@@ -125,8 +130,7 @@ def against_cost(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any]
         description=f"{_count(len(samples), 'planner')} whose {name} {'are' if name == 'tokens' else 'is'} known; "
         f"{_count(len(front), 'planner')} on the line {'is' if len(front) == 1 else 'are'} not beaten by another one "
         f"that takes no more.",
-        x_label=("Seconds until the answer" if cost == "seconds" else "Tokens")
-        + f", mean per task{' (logarithmic)' if x.is_log else ''}",
+        x_label=f"{axis}, mean per task{' (logarithmic)' if x.is_log else ''}",
         metric=metric,
         samples=samples,
         named=front,

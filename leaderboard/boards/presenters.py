@@ -1,5 +1,6 @@
 """What the board pages show, ready for the templates: every number is a text, every bar has its coordinates."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.ranking import tokens_of
 from leaderboard.boards.selecting import (
     FACTS,
+    UNSORTED,
     Facet,
     Selection,
     facets,
@@ -24,18 +26,25 @@ from leaderboard.evaluations.models import Evaluation
 
 MOST_NARROW = 5
 """Metrics that fit beside each other on a common screen."""
-KINDS = {"bundled": "Bundled with PlanArena", "endpoint": "HTTP endpoint"}
+KINDS = {
+    "bundled": "Bundled with PlanArena",
+    "endpoint": "HTTP endpoint",
+    "hub": "Hugging Face model",
+    "checkpoint": "Uploaded checkpoint",
+}
+DECLARED = "as declared"
 FACT_LABELS = {
-    "strategy": ("Strategy", "The bundled strategy that makes the plans"),
-    "parameters": ("Model size", "Parameters of the planner's model, as declared"),
-    "weights": ("Weights", "Whether the model's weights are open, as declared"),
+    "strategy": ("Strategy", "The strategy that makes the plans, where it is one of PlanArena's"),
+    "model_name": ("Language model", "The language model that the planner asks"),
+    "parameters": ("Model size", "Parameters of the language model: read from its weights, or as the owner declares"),
+    "weights": ("Weights", "Whether anybody can get the language model's weights"),
     "tokens": ("Tokens", "Mean per task, of prompts and answers together, as the planner told them"),
+    "cost": ("Cost", "US dollars per task: the tokens that the planner told, at the prices that its owner declares"),
     "seconds": ("Latency", "Mean time per task until the planner answered"),
     "tasks": ("Tasks", "How the tasks ended that can run"),
     "finished": ("Finished", ""),
 }
-_UNSORTED = frozenset({"weights", "tasks"})
-_LOWER_FIRST = frozenset({"rank", "planner", "strategy", "parameters", "tokens", "seconds"})
+_LOWER_FIRST = frozenset({"rank", "planner", "strategy", "model_name", "parameters", "tokens", "cost", "seconds"})
 
 
 class Column(NamedTuple):
@@ -195,11 +204,15 @@ def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
     """What is known of a row besides its metrics, in words."""
     usage = row.get("usage") or {}
     tokens = tokens_of(row)
-    declared = row.get("open_weights")
+    cost = row.get("cost") or {}
+    is_open = row.get("open_weights")
+    declared = DECLARED if row.get("declared") else ""
     found = [
         Fact("strategy", str(row.get("strategy") or ""), ""),
-        Fact("parameters", size_in_words(row.get("parameters")), ""),
-        Fact("weights", "" if declared is None else "open" if declared else "closed", ""),
+        Fact("model_name", str(row.get("model_name") or ""), declared),
+        Fact("parameters", size_in_words(row.get("parameters")), declared),
+        Fact("weights", "" if is_open is None else "open" if is_open else "closed", declared),
+        Fact("cost", dollars_in_words(cost.get("usd")), f"at {prices_in_words(cost)}" if cost else ""),
         Fact(
             "tokens",
             "" if tokens is None else f"{tokens:,.0f}",
@@ -218,6 +231,22 @@ def size_in_words(parameters: int | None) -> str:
         if parameters >= factor:
             return f"{parameters / factor:.3g} {unit}"
     return str(parameters)
+
+
+def dollars_in_words(usd: float | None) -> str:
+    """A cost with three digits, however small; empty if it is not known."""
+    if usd is None:
+        return ""
+    if usd == 0:
+        return "$0"
+    # As many places as three digits need, so that a tenth of a cent is told apart from a hundredth.
+    places = max(2, 2 - math.floor(math.log10(abs(usd))))
+    return f"${usd:,.{places}f}"
+
+
+def prices_in_words(cost: Mapping[str, float]) -> str:
+    """The declared prices that a cost was worked out from."""
+    return f"${cost['prompt_price']:g} / ${cost['completion_price']:g} per M, declared"
 
 
 def seconds_in_words(seconds: float | None) -> str:
@@ -277,7 +306,7 @@ def _directions(metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def _next_sort(*, name: str, key: str, descending: bool, lower: bool) -> str:
     """The other direction of the sorted column; otherwise the direction that puts the best row first."""
-    if name in _UNSORTED:
+    if name in UNSORTED:
         return ""
     if name == key:
         return name if descending else f"-{name}"

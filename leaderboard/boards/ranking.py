@@ -10,7 +10,9 @@ A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": 
      "team": "Plan Lab",                             (only if it was submitted for a team)
      "strategy": "controlllm/adaptive",              (only of planners that come with PlanArena)
      "usage": {"seconds": 1.4, "prompt_tokens": 812.0, "completion_tokens": 64.0},     (what is known, per task)
-     "parameters": 7000000000, "open_weights": true}                        (only if they were declared)
+     "model_name": "Qwen3-8B", "parameters": 8190735360, "open_weights": true,      (of the language model, if known)
+     "cost": {"usd": 0.00012, "prompt_price": 0.05, "completion_price": 0.2},       (US dollars per task, if known)
+     "declared": true}                               (only if the five facts before are what the planner's owner says)
 
 `rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. `rank_low` and
 `rank_high` are the ranks that the 95 % intervals leave open: a row certainly lies behind another only if the other's
@@ -24,6 +26,8 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+_MILLION = 1_000_000
 
 
 class MetricValue(NamedTuple):
@@ -56,10 +60,16 @@ class Entry(NamedTuple):
     """The bundled strategy, perhaps with its model after a colon; empty if it is not known."""
     usage: Mapping[str, float] = MappingProxyType({})
     """Means per task of what the planner took: `seconds`, `prompt_tokens`, `completion_tokens`, if known."""
+    model_name: str = ""
+    """The language model; empty if it is not known."""
     parameters: int | None = None
-    """Declared number of the model's parameters."""
+    """Number of the language model's parameters."""
     open_weights: bool | None = None
-    """Whether the model's weights are declared to be open."""
+    """Whether anybody can get the language model's weights."""
+    prices: tuple[float, float] | None = None
+    """US dollars for a million tokens of prompts and of answers, if the owner declared both."""
+    declared: bool = False
+    """The four facts before are what the planner's owner says; else they were read from the model itself."""
 
 
 class RankedEntry(NamedTuple):
@@ -139,10 +149,24 @@ def _known(entry: Entry) -> dict[str, Any]:
     facts = {
         "strategy": entry.strategy or None,
         "usage": dict(entry.usage) or None,
+        "model_name": entry.model_name or None,
         "parameters": entry.parameters,
         "open_weights": entry.open_weights,
+        "cost": _cost(entry),
     }
-    return {name: fact for name, fact in facts.items() if fact is not None}
+    known = {name: fact for name, fact in facts.items() if fact is not None}
+    told = known.keys() & {"model_name", "parameters", "open_weights", "cost"}
+    return {**known, "declared": True} if entry.declared and told else known
+
+
+def _cost(entry: Entry) -> dict[str, float] | None:
+    """What a task costs by the declared prices: known only where the planner told the tokens of both."""
+    usage = entry.usage
+    if entry.prices is None or "prompt_tokens" not in usage or "completion_tokens" not in usage:
+        return None
+    prompt, completion = entry.prices
+    usd = (usage["prompt_tokens"] * prompt + usage["completion_tokens"] * completion) / _MILLION
+    return {"usd": round(usd, 9), "prompt_price": prompt, "completion_price": completion}
 
 
 def tokens_of(row: Mapping[str, Any]) -> float | None:
@@ -153,14 +177,22 @@ def tokens_of(row: Mapping[str, Any]) -> float | None:
     return float(usage["prompt_tokens"] + usage["completion_tokens"])
 
 
+def cost_of(row: Mapping[str, Any]) -> float | None:
+    """US dollars per task; None if it is not known."""
+    cost = row.get("cost") or {}
+    return cost.get("usd")
+
+
 def value_of(row: Mapping[str, Any], key: str) -> Any:
     """What rows are sorted by: a metric's mean, or a fact of the row. None if the row has none."""
-    if key in {"planner", "owner", "strategy", "kind"}:
+    if key in {"planner", "owner", "strategy", "model_name", "kind"}:
         return str(row.get(key) or "").casefold() or None
     if key in {"rank", "finished", "parameters"}:
         return row.get(key)
     if key == "tokens":
         return tokens_of(row)
+    if key == "cost":
+        return cost_of(row)
     if key == "seconds":
         return (row.get("usage") or {}).get("seconds")
     return (row["metrics"].get(key) or {}).get("mean")

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple, Protocol
 
-from leaderboard.boards.ranking import sort_rows, tokens_of
+from leaderboard.boards.ranking import cost_of, sort_rows, tokens_of
 
 PER_PAGE = 50
 PAGE_SIZES = (20, 50, 100)
@@ -21,8 +21,9 @@ SIZES = (
 )
 """Ranges of the number of a model's parameters: what the address says, in words, from, and up to but without."""
 WEIGHTS = (("open", "Open"), ("closed", "Closed"))
-FACTS = ("strategy", "parameters", "weights", "tokens", "seconds", "tasks", "finished")
+FACTS = ("strategy", "model_name", "parameters", "weights", "tokens", "cost", "seconds", "tasks", "finished")
 """Columns besides the metrics, in their order."""
+UNSORTED = frozenset({"weights", "tasks"})
 
 
 class Parameters(Protocol):
@@ -46,6 +47,7 @@ class Selection(NamedTuple):
     search: str = ""
     kind: str = ""
     strategy: str = ""
+    model: str = ""
     size: str = ""
     weights: str = ""
     since: str = ""
@@ -61,13 +63,17 @@ class Selection(NamedTuple):
     @property
     def is_filtered(self) -> bool:
         """Whether rows may be left out."""
-        return any((self.search, self.kind, self.strategy, self.size, self.weights, self.since, self.until, self.own))
+        return any((self.search, self.own, *self._folded))
 
     @property
     def has_more(self) -> bool:
         """Whether something is chosen in the part of the form that can be folded away."""
-        chosen = (self.kind, self.strategy, self.size, self.weights, self.since, self.until, self.columns)
-        return any(chosen) or self.per_page != PER_PAGE
+        return any((*self._folded, self.columns)) or self.per_page != PER_PAGE
+
+    @property
+    def _folded(self) -> tuple[str, ...]:
+        """The filters of that part."""
+        return (self.kind, self.strategy, self.model, self.size, self.weights, self.since, self.until)
 
 
 class Option(NamedTuple):
@@ -96,6 +102,7 @@ def read_selection(parameters: Parameters) -> Selection:
         search=str(parameters.get("q", "")).strip()[:200],
         kind=str(parameters.get("kind", "")),
         strategy=str(parameters.get("strategy", "")),
+        model=str(parameters.get("model", "")),
         size=_one_of(parameters.get("size", ""), [size[0] for size in SIZES]),
         weights=_one_of(parameters.get("weights", ""), [value for value, _ in WEIGHTS]),
         since=_day(parameters.get("since", "")),
@@ -122,23 +129,36 @@ def select_rows(
 def read_sort(*, sort: str, metrics: Collection[str]) -> tuple[str, bool]:
     """The column and whether it descends."""
     key = sort.removeprefix("-")
-    known = {"rank", "planner", "finished", "strategy", "parameters", "tokens", "seconds", *metrics}
+    known = {
+        "rank",
+        "planner",
+        "finished",
+        "strategy",
+        "model_name",
+        "parameters",
+        "tokens",
+        "cost",
+        "seconds",
+        *metrics,
+    }
     return (key, sort.startswith("-")) if key in known else (DEFAULT_SORT, False)
 
 
 def usual_columns(*, facts: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
-    """What is shown unless others are chosen: all metrics, and each known fact but the strategy, which stands beside
-    the planner's name anyway."""
-    return (*metrics, *(fact for fact in facts if fact != "strategy"))
+    """What is shown unless others are chosen: all metrics, and each known fact but strategy and language model, which
+    stand below the planner's name anyway."""
+    return (*metrics, *(fact for fact in facts if fact not in {"strategy", "model_name"}))
 
 
 def known_facts(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """The columns besides the metrics that some row has a value for."""
     tests = {
         "strategy": lambda row: row.get("strategy"),
+        "model_name": lambda row: row.get("model_name"),
         "parameters": lambda row: row.get("parameters") is not None,
         "weights": lambda row: row.get("open_weights") is not None,
         "tokens": lambda row: tokens_of(row) is not None,
+        "cost": lambda row: cost_of(row) is not None,
         "seconds": lambda row: "seconds" in (row.get("usage") or {}),
     }
     return tuple(fact for fact in FACTS if fact not in tests or any(tests[fact](row) for row in rows))
@@ -148,11 +168,13 @@ def facets(*, rows: Sequence[Mapping[str, Any]], selection: Selection, kinds: Ma
     """The filters with how many rows of the whole board each choice has. One that could change nothing is left out."""
     of_kind = Counter(str(row["kind"]) for row in rows)
     of_strategy = Counter(str(row.get("strategy") or "") for row in rows)
+    of_model = Counter(str(row.get("model_name") or "") for row in rows)
     of_size = Counter(_size(row) for row in rows)
     of_weights = Counter(_weights(row) for row in rows)
     found = [
         Facet("kind", "Kind", _options(of_kind, chosen=selection.kind, labels=kinds)),
         Facet("strategy", "Strategy", _options(of_strategy, chosen=selection.strategy, labels={})),
+        Facet("model", "Language model", _options(of_model, chosen=selection.model, labels={})),
         Facet("size", "Model size", _options(of_size, chosen=selection.size, labels=dict(s[:2] for s in SIZES))),
         Facet("weights", "Weights", _options(of_weights, chosen=selection.weights, labels=dict(WEIGHTS))),
     ]
@@ -183,6 +205,7 @@ def _is_wanted(*, row: Mapping[str, Any], selection: Selection, words: Sequence[
     return (
         (not selection.kind or row["kind"] == selection.kind)
         and (not selection.strategy or row.get("strategy") == selection.strategy)
+        and (not selection.model or row.get("model_name") == selection.model)
         and (not selection.size or _size(row) == selection.size)
         and (not selection.weights or _weights(row) == selection.weights)
         and (not selection.since or day >= selection.since)
@@ -193,7 +216,7 @@ def _is_wanted(*, row: Mapping[str, Any], selection: Selection, words: Sequence[
 
 
 def _text(row: Mapping[str, Any]) -> str:
-    named = (row["planner"], row["owner"], row.get("team"), row.get("strategy"), row["kind"])
+    named = (row["planner"], row["owner"], row.get("team"), row.get("strategy"), row.get("model_name"), row["kind"])
     return " ".join(str(name) for name in named if name).casefold()
 
 

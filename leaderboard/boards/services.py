@@ -1,13 +1,15 @@
 """Publishing boards and finding what was published."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Case, F, FloatField, Max, Q, QuerySet, Subquery, When
 from django.db.models.fields.json import KT
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Greatest, Now
 
 from evaluator import canonical_json
 from evaluator.suites.model import SuiteKind
@@ -16,6 +18,8 @@ from leaderboard.boards.ranking import Entry, best_per_planner, rank_entries, re
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.conditions import ALL_TASKS, NO_PROFILE
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.visibility import Reader, on_boards, visible_evaluations
+from leaderboard.planners.kinds import KINDS
 
 
 class Conditions(NamedTuple):
@@ -26,15 +30,22 @@ class Conditions(NamedTuple):
     samples: int
 
 
-def publish(evaluation: Evaluation) -> Snapshot:
+def publish(evaluation: Evaluation) -> Snapshot | None:
     """Publish the board that a completed evaluation belongs to.
 
-    Post-condition: the newest snapshot of the board holds the best completed evaluation of every planner. If that
-    is what it held before, nothing was written. Concurrent calls for one suite wait for each other.
+    Post-condition: the newest snapshot of the board holds the best evaluation of every planner that is completed and
+    may stand there; None if there never was any. If that is what it held before, nothing was written. Concurrent calls
+    for one suite wait for each other.
     """
     with transaction.atomic():
-        _first_version(evaluation.suite.slug).select_for_update(no_key=True).get()
+        lock_board(evaluation.suite.slug)
         return publish_locked(evaluation)
+
+
+def lock_board(slug: str) -> None:
+    """Lock a suite as `publish` does until the end of the transaction, and wait for that. Who locks several takes them
+    in the order of their slugs."""
+    _first_version(slug).select_for_update(no_key=True).get()
 
 
 def lock_for_publishing(slug: str) -> bool:
@@ -51,7 +62,7 @@ def _first_version(slug: str) -> QuerySet[Suite]:
     return Suite.objects.filter(pk=Subquery(Suite.objects.filter(slug=slug).order_by("pk").values("pk")[:1]))
 
 
-def publish_locked(evaluation: Evaluation) -> Snapshot:
+def publish_locked(evaluation: Evaluation) -> Snapshot | None:
     """`publish` where the suite is locked."""
     suite = evaluation.suite
     conditions = conditions_of_board(evaluation)
@@ -61,8 +72,11 @@ def publish_locked(evaluation: Evaluation) -> Snapshot:
     newest = of_board.order_by("-number").first()
     if newest is not None and newest.digest == digest:
         return newest
+    if newest is None and not content["rows"]:
+        # A board that says no more than that something was run here would tell of what is private.
+        return None
     last = Snapshot.objects.filter(suite__slug=suite.slug).aggregate(last=Max("number"))["last"]
-    return Snapshot.objects.create(
+    made = Snapshot.objects.create(
         suite=suite,
         profile=evaluation.profile,
         number=(last or 0) + 1,
@@ -70,6 +84,9 @@ def publish_locked(evaluation: Evaluation) -> Snapshot:
         digest=digest,
         **conditions._asdict(),
     )
+    ranked = [row["evaluation"] for row in content["rows"]]
+    Evaluation.objects.filter(pk__in=ranked, first_ranked=None).update(first_ranked=Now())
+    return made
 
 
 def conditions_of_board(evaluation: Evaluation) -> Conditions:
@@ -112,11 +129,13 @@ def conditions_of(snapshot: Snapshot) -> Conditions:
     return Conditions(snapshot.profile_digest, snapshot.split, snapshot.samples)
 
 
-def unranked(*, suite: Suite) -> QuerySet[Evaluation]:
-    """Evaluations that are under way or wait for their owner, oldest first. They have no rank yet."""
+def unranked(*, suite: Suite, reader: Reader) -> QuerySet[Evaluation]:
+    """Evaluations that are under way or wait for their owner, oldest first, of those that the reader sees. They have
+    no rank yet."""
     final = [EvaluationState.COMPLETED, EvaluationState.FAILED, EvaluationState.CANCELLED]
     return (
-        Evaluation.objects.filter(suite=suite, verifies=None)
+        visible_evaluations(reader)
+        .filter(suite=suite, verifies=None)
         .exclude(state__in=final)
         .select_related("submission__planner__owner")
         .order_by("created")
@@ -130,23 +149,26 @@ def primary_metric(suite: Suite) -> dict[str, Any]:
 
 def ranked_evaluations(*, suite: Suite, conditions: Conditions) -> QuerySet[Evaluation]:
     """Every evaluation that may stand on a board."""
-    return _published().filter(suite=suite, **conditions._asdict())
+    return published().filter(suite=suite, **conditions._asdict())
 
 
 def newest_evaluations(*, suites: Iterable[Suite]) -> QuerySet[Evaluation]:
-    """What was published on the boards of these suites under any conditions, the newest first."""
+    """What was published on the boards of these suites under any conditions, the newest first: `published` says when
+    it was, which is after its end if it was not public then."""
     return (
-        _published()
+        published()
         .filter(suite__in=list(suites), finished__isnull=False)
+        .annotate(published=Greatest("finished", "submission__public_since"))
         .select_related("suite", "submission__planner__owner")
-        .order_by("-finished", "pk")
+        .order_by("-published", "pk")
     )
 
 
-def _published() -> QuerySet[Evaluation]:
+def published() -> QuerySet[Evaluation]:
+    """Every evaluation that may stand on some board: completed, public now, and not hidden by an operator."""
     # What its owner's own worker measured is ranked when a worker of this site has verified it.
     verified = Q(own_worker_run__isnull=True) | Q(own_worker_run__verified_by__isnull=False)
-    return Evaluation.objects.filter(verified, state=EvaluationState.COMPLETED, verifies=None)
+    return Evaluation.objects.filter(verified, on_boards(), state=EvaluationState.COMPLETED, verifies=None)
 
 
 def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
@@ -154,13 +176,13 @@ def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
     metric = primary_metric(suite)
     better = bool(metric.get("higher_is_better", True))
     candidates = _best_by_query(evaluations=evaluations, metric=metric["key"], higher_is_better=better)
-    entries = [entry_of(evaluation) for evaluation in candidates]
+    entries = entries_of(candidates)
     best = best_per_planner(entries=entries, metric=metric["key"], higher_is_better=better)
     ranked = rank_entries(entries=best, metric=metric["key"], higher_is_better=better)
-    return {"rows": [to_row(row) for row in ranked], "coverage": _coverage(candidates)}
+    return {"rows": [to_row(row) for row in ranked], "coverage": _coverage(candidates.first())}
 
 
-def _best_by_query(*, evaluations: QuerySet[Evaluation], metric: str, higher_is_better: bool) -> list[Evaluation]:
+def _best_by_query(*, evaluations: QuerySet[Evaluation], metric: str, higher_is_better: bool) -> QuerySet[Evaluation]:
     """The best evaluation of each planner, as `best_per_planner` defines it; earlier finished ones first.
 
     So only what the board shows is read, and not every evaluation that there ever was.
@@ -169,33 +191,69 @@ def _best_by_query(*, evaluations: QuerySet[Evaluation], metric: str, higher_is_
     order = F("mean").desc(nulls_last=True) if higher_is_better else F("mean").asc(nulls_last=True)
     planner = "submission__planner__owner", "submission__planner__name"
     best = evaluations.annotate(mean=mean).order_by(*planner, order, "finished", "pk").distinct(*planner)
-    related = "submission__planner__owner", "submission__team", "own_worker_run"
-    found = Evaluation.objects.filter(pk__in=best.values("pk")).select_related(*related)
-    return list(found.order_by("finished", "pk"))
+    return Evaluation.objects.filter(pk__in=best.values("pk")).order_by("finished", "pk")
 
 
-def _coverage(evaluations: Sequence[Evaluation]) -> dict[str, int]:
+def _coverage(evaluation: Evaluation | None) -> dict[str, int]:
     """Tasks that can run and all tasks. Suite and profile alone decide, so any evaluation of the board tells."""
-    for evaluation in evaluations:
-        return {"run": evaluation.tasks_total - evaluation.tasks_not_run, "total": evaluation.tasks_total}
-    return {"run": 0, "total": 0}
+    if evaluation is None:
+        return {"run": 0, "total": 0}
+    return {"run": evaluation.tasks_total - evaluation.tasks_not_run, "total": evaluation.tasks_total}
+
+
+class _Source(NamedTuple):
+    """What a row of a board is made from, by the names that the database reads it under."""
+
+    pk: UUID
+    finished: datetime | None
+    state_since: datetime
+    samples: int
+    summary: Mapping[str, Any]
+    own_worker_run: UUID | None
+    submission__team__name: str | None
+    submission__planner__name: str
+    submission__planner__kind: str
+    submission__planner__owner__username: str
+    submission__planner__bundled_name: str
+    submission__planner__strategy: str
+    submission__planner__model_name: str
+    submission__planner__parameters: int | None
+    submission__planner__open_weights: bool | None
+    submission__planner__prompt_price: float | None
+    submission__planner__completion_price: float | None
+
+
+def entries_of(evaluations: QuerySet[Evaluation]) -> list[Entry]:
+    """Completed evaluations as they are ranked, in the order of the query. Only what rows need is read, and no model
+    is made of it: for thousands of rows that takes most of the time."""
+    return [_entry(_Source(*values)) for values in evaluations.values_list(*_Source._fields)]
 
 
 def entry_of(evaluation: Evaluation) -> Entry:
-    """A completed evaluation as it is ranked. Of what nobody told (model, tokens) nothing is made up."""
-    planner = evaluation.submission.planner
-    finished = evaluation.finished or evaluation.state_since
+    """One of them."""
+    return entries_of(Evaluation.objects.filter(pk=evaluation.pk))[0]
+
+
+def _entry(source: _Source) -> Entry:
+    """Of what nobody told (model, tokens, prices) nothing is made up."""
+    finished = source.finished or source.state_since
+    prompt, completion = source.submission__planner__prompt_price, source.submission__planner__completion_price
     return Entry(
-        planner=planner.name,
-        kind=planner.kind,
-        owner=planner.owner.username,
-        evaluation=str(evaluation.pk),
-        metrics=read_metrics(evaluation.summary),
-        outcomes={key: count for key, count in evaluation.summary.get("outcomes", {}).items() if count},
+        planner=source.submission__planner__name,
+        kind=source.submission__planner__kind,
+        owner=source.submission__planner__owner__username,
+        evaluation=str(source.pk),
+        metrics=read_metrics(source.summary),
+        outcomes={key: count for key, count in source.summary.get("outcomes", {}).items() if count},
         finished=finished.isoformat(),
-        samples=evaluation.samples,
-        team=evaluation.submission.team.name if evaluation.submission.team else "",
-        strategy=planner.bundled_name,
-        usage={name: round(mean["mean"], 6) for name, mean in evaluation.summary.get("usage", {}).items()},
-        run_by_owner=hasattr(evaluation, "own_worker_run"),
+        samples=source.samples,
+        team=source.submission__team__name or "",
+        strategy=source.submission__planner__bundled_name or source.submission__planner__strategy,
+        usage={name: round(mean["mean"], 6) for name, mean in source.summary.get("usage", {}).items()},
+        run_by_owner=source.own_worker_run is not None,
+        model_name=source.submission__planner__model_name,
+        parameters=source.submission__planner__parameters,
+        open_weights=source.submission__planner__open_weights,
+        prices=None if prompt is None or completion is None else (prompt, completion),
+        declared=KINDS[source.submission__planner__kind].declares,
     )

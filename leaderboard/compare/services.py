@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -11,6 +10,7 @@ from django.db.models import Aggregate, F, Func, JSONField, TextField, Value
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.records import Outcome
 from evaluator.suites.model import SuiteKind
+from leaderboard.boards.keeping import Kept
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import primary_metric
 from leaderboard.catalog.models import Suite, Task
@@ -18,6 +18,7 @@ from leaderboard.compare.comparing import ComparedTask, Metric, Pair, Scores, co
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.task_rows import SEVERAL_DOMAINS
 from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.visibility import Reader, visible_evaluations
 
 MOST = 6
 """Evaluations that stand side by side."""
@@ -64,15 +65,15 @@ def read_ids(texts: Sequence[str]) -> list[UUID]:
     return list(found)
 
 
-def read_evaluations(ids: Sequence[UUID]) -> list[Evaluation]:
+def read_evaluations(ids: Sequence[UUID], *, reader: Reader) -> list[Evaluation]:
     """The evaluations in the order of their ids.
 
     Raises:
-        NotComparableError: one does not exist, has not ended or is a verification, or they were not made under the
-            same conditions; the sentences name what differs.
+        NotComparableError: one does not exist for this reader, has not ended or is a verification, or they were not
+            made under the same conditions; the sentences name what differs.
     """
     related = "suite", "submission__planner__owner", "submission__team", "own_worker_run"
-    rows = Evaluation.objects.select_related(*related).filter(pk__in=ids)
+    rows = visible_evaluations(reader).select_related(*related).filter(pk__in=ids)
     found = {evaluation.pk: evaluation for evaluation in rows}
     problems = [f"There is no evaluation {pk}." for pk in ids if pk not in found]
     evaluations = [found[pk] for pk in ids if pk in found]
@@ -100,7 +101,7 @@ def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
     """Compare evaluations, at least two, that `read_evaluations` gave: two queries at most."""
     suite = evaluations[0].suite
     if all(evaluation.state in FINAL for evaluation in evaluations):
-        return _kept(tuple(evaluation.pk for evaluation in evaluations), suite.pk)
+        return _kept(pks=tuple(evaluation.pk for evaluation in evaluations), suite=suite)
     found = _scores(pks=[evaluation.pk for evaluation in evaluations], suite=suite)
     return _comparison(scores=[found[evaluation.pk] for evaluation in evaluations], suite=suite)
 
@@ -170,12 +171,13 @@ def _problem(evaluation: Evaluation) -> str:
     return ""
 
 
-@lru_cache(maxsize=16)
-def _kept(pks: tuple[UUID, ...], suite_id: int) -> Comparison:
+def _kept(*, pks: tuple[UUID, ...], suite: Suite) -> Comparison:
     """Final evaluations never change, so that each comparison is computed once per process while it is asked for."""
-    suite = Suite.objects.get(pk=suite_id)
-    scores = _scores(pks=pks, suite=suite)
-    return _comparison(scores=[scores[pk] for pk in pks], suite=suite)
+    if (found := _comparisons.get(pks)) is None:
+        scores = _scores(pks=pks, suite=suite)
+        found = _comparison(scores=[scores[pk] for pk in pks], suite=suite)
+        _comparisons.put(pks, found)
+    return found
 
 
 def _comparison(*, scores: Sequence[Scores], suite: Suite) -> Comparison:
@@ -196,9 +198,19 @@ class _Tasks(NamedTuple):
     """The metric of each task by its primary key."""
 
 
-@lru_cache(maxsize=8)
+_comparisons: Kept[tuple[UUID, ...], Comparison] = Kept(most=16)
+_suites: Kept[int, _Tasks] = Kept(most=8)
+
+
 def _tasks(suite: int) -> _Tasks:
     """Tasks of a version of a suite never change: another version is another row."""
+    if (found := _suites.get(suite)) is None:
+        found = _read_tasks(suite)
+        _suites.put(suite, found)
+    return found
+
+
+def _read_tasks(suite: int) -> _Tasks:
     rows = Task.objects.filter(suite=suite).order_by("position")
     tasks = []
     measured_by = {}

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -77,6 +78,13 @@ class ReadOnlyInline(_ForOperators, admin.TabularInline):
     extra = 0
     max_num = 0
     can_delete = False
+    related: tuple[str, ...] = ()
+    """What each row names, to be read with it: the heading of a row is its `__str__`."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """All of them in one query."""
+        rows = super().get_queryset(request)
+        return rows.select_related(*self.related) if self.related else rows
 
 
 def _is_operator(request: HttpRequest) -> bool:

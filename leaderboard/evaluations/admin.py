@@ -170,6 +170,7 @@ class AttemptInline(ReadOnlyInline):
     """The tries at a shard."""
 
     model = Attempt
+    related = ("shard",)
     fields = ("number", "state", "worker", "leased_at", "expires_at", "ended_at", "reason")
     ordering = ("number",)
     show_change_link = True

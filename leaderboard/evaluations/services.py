@@ -6,6 +6,7 @@ the owner reads; None stands for a command on the operator's own machine.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 from django.db import transaction
@@ -23,12 +24,13 @@ from leaderboard.evaluations.acting import in_words
 from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
 from leaderboard.evaluations.leases import cancel_attempts
 from leaderboard.evaluations.library import library
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, Submission, TaskResult
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, Submission, TaskResult, Visibility
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import advance, deadline_of
+from leaderboard.evaluations.visibility import check as check_visibility
 from leaderboard.field_errors import FieldErrors
-from leaderboard.planners.services import PlannerData, check_planner, check_suites, enter_planner
+from leaderboard.planners.services import PlannerData, check_planner, check_suites, enter_planner, facts_of
 from leaderboard.quotas.services import charge
 
 FAULT_SCORE = 0.0
@@ -47,6 +49,9 @@ class SubmissionData:
     suites: Sequence[str]
     team: str = ""
     """Slug of the team that it is for; empty: for the user alone."""
+    visibility: str = Visibility.PUBLIC
+    embargo_until: datetime | None = None
+    """With an embargo, when it ends."""
 
 
 def submit(*, user: User, data: SubmissionData) -> Submission:
@@ -63,20 +68,32 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
     suites, errors = _find_suites(data.suites)
     team, wrong_team = _find_team(user=user, slug=data.team)
     wrong_suites = errors or check_suites(data=data.planner, suites=data.suites)
-    errors = {**check_planner(data.planner), **wrong_suites, **wrong_team}
+    wrong_visibility = check_visibility(visibility=data.visibility, embargo_until=data.embargo_until)
+    errors = {**check_planner(data.planner), **wrong_suites, **wrong_team, **wrong_visibility}
     if errors:
         raise FieldErrors(errors)
     entrances = look_up(suites)
+    facts = facts_of(owner=user, data=data.planner)
     with transaction.atomic():
-        planner = enter_planner(owner=user, data=data.planner)
-        submission = Submission.objects.create(planner=planner, submitted_by=user, team=team)
+        planner = enter_planner(owner=user, data=data.planner, facts=facts)
+        submission = Submission.objects.create(
+            planner=planner,
+            submitted_by=user,
+            team=team,
+            visibility=data.visibility,
+            embargo_until=data.embargo_until,
+        )
         enter(submission=submission, entrances=entrances)
         record(
             by=user,
             action=Action.SUBMITTED,
             target=submission,
             label=planner.name,
-            details={"suites": [entrance.suite.slug for entrance in entrances], "team": data.team},
+            details={
+                "suites": [entrance.suite.slug for entrance in entrances],
+                "team": data.team,
+                "visibility": data.visibility,
+            },
         )
     return submission
 

@@ -1,13 +1,16 @@
 """Users' webhooks: adding and removing them, trying them out, and what became of the last messages."""
 
 import secrets
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet, Window
+from django.db.models.fields.json import KT
+from django.db.models.functions import RowNumber
 
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
@@ -36,14 +39,21 @@ def webhooks_of(owner: User) -> QuerySet[Webhook]:
 
 
 def with_deliveries(owner: User) -> list[Told]:
-    """The user's webhooks, each with its last messages."""
-    return [Told(webhook, list(deliveries_of(webhook)[:SHOWN_DELIVERIES])) for webhook in webhooks_of(owner)]
-
-
-def deliveries_of(webhook: Webhook) -> QuerySet[OutboxMessage]:
-    """What was sent to a webhook lately, waits, or was given up; the newest first."""
-    mine = OutboxMessage.objects.filter(kind=Kind.WEBHOOK, payload__webhook=str(webhook.pk))
-    return mine.order_by("-created", "pk")
+    """The user's webhooks, each with its last messages: what was sent lately, waits, or was given up. Two queries."""
+    webhooks = list(webhooks_of(owner))
+    place = Window(RowNumber(), partition_by=F("webhook"), order_by=(F("created").desc(), F("pk").asc()))
+    messages = (
+        OutboxMessage.objects.filter(kind=Kind.WEBHOOK)
+        .annotate(webhook=KT("payload__webhook"))
+        .filter(webhook__in=[str(webhook.pk) for webhook in webhooks])
+        .annotate(place=place)
+        .filter(place__lte=SHOWN_DELIVERIES)
+        .order_by("-created", "pk")
+    )
+    deliveries: dict[str, list[OutboxMessage]] = defaultdict(list)
+    for message in messages if webhooks else ():
+        deliveries[message.webhook].append(message)
+    return [Told(webhook, deliveries[str(webhook.pk)]) for webhook in webhooks]
 
 
 def add_webhook(*, owner: User, url: str) -> Webhook:

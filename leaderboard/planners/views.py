@@ -10,15 +10,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from leaderboard.accounts.models import Team
 from leaderboard.accounts.teams import teams_of
 from leaderboard.evaluations import services
 from leaderboard.evaluations.acting import acted_on_by
-from leaderboard.evaluations.library import NOT_READY, NotReadyError
+from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.evaluations.waiting import queue_now
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.forms import SubmitForm
-from leaderboard.quotas.services import QuotaExceededError, quotas_of, quotas_of_teams
+from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams
 from leaderboard.workers.own import submit_for_own_worker
 
 logger = logging.getLogger(__name__)
@@ -33,7 +34,11 @@ def submit(request: HttpRequest) -> HttpResponse:
     the form says so, with status 503; if the user's quota is used up, with 429."""
     status = 200
     teams = list(teams_of(request.user))
-    form = SubmitForm(request.POST if request.method == "POST" else None, teams=teams)
+    sent = request.method == "POST"
+    form = SubmitForm(request.POST if sent else None, request.FILES if sent else None, teams=teams)
+    if sent:
+        form.keep_checkpoint(request.user)
+    form.offer_checkpoints(request.user)
     if form.is_valid():
         enter = submit_for_own_worker if form.cleaned_data["own_worker"] else services.submit
         try:
@@ -42,7 +47,7 @@ def submit(request: HttpRequest) -> HttpResponse:
             form.show(problems)
         except NotReadyError as error:
             logger.error("%s", error)
-            form.add_error(None, NOT_READY)
+            form.add_error(None, error.for_people)
             status = 503
         except QuotaExceededError as error:
             form.add_error(None, str(error))
@@ -57,7 +62,7 @@ def submit(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "quotas": quotas_of(user=request.user, suites=suites),
-        "team_quotas": [(team, quotas_of_teams(teams=[team], suites=suites)) for team in teams],
+        "team_quotas": _by_team(teams=teams, suites=suites),
         "queue": queue_now(),
     }
     return render(request, "planners/submit.html", context, status=status)
@@ -76,3 +81,9 @@ def submissions(request: HttpRequest) -> HttpResponse:
     )
     page = Paginator(own, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "planners/submissions.html", {"page": page})
+
+
+def _by_team(*, teams: list[Team], suites: list[str]) -> list[tuple[Team, list[Quota]]]:
+    """The quotas of each team, all from one query."""
+    quotas = quotas_of_teams(teams=teams, suites=suites)
+    return [(team, [quota for quota in quotas if quota.team == team.slug]) for team in teams]

@@ -36,7 +36,7 @@ from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.services import NotPossibleError
 from leaderboard.evaluations.states import deadline_of, explain
-from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.kinds import kind_of
 from leaderboard.workers import comparing
 from leaderboard.workers.models import OwnWorkerRun, Verification, VerificationVerdict
 
@@ -172,7 +172,9 @@ def order(*, user: User, evaluation: Evaluation) -> Evaluation:
 
 def why_not(*, user: User, evaluation: Evaluation) -> str:
     """Why this user may not ask for a verification of this evaluation now, as a sentence; empty if they may."""
-    if evaluation.verifies_id is not None or not OwnWorkerRun.objects.filter(evaluation=evaluation).exists():
+    # Of an evaluation that was read with it, or that was locked, this is as it stands.
+    run = getattr(evaluation, "own_worker_run", None)
+    if evaluation.verifies_id is not None or run is None:
         return "Only what its owner's own worker measured is verified."
     if evaluation.state != EvaluationState.COMPLETED:
         return "Only a completed evaluation can be verified."
@@ -181,7 +183,7 @@ def why_not(*, user: User, evaluation: Evaluation) -> str:
         return "A verification is under way."
     if user.is_staff:
         return ""
-    if _is_verified(evaluation):
+    if run.verified_by_id is not None:
         return "This evaluation is verified."
     if latest is not None and latest.verdict == VerificationVerdict.DISAGREES:
         return "The verification did not confirm the results. Only the operators can order another one."
@@ -307,7 +309,7 @@ def _ending(verification: Verification) -> Ending:
     comparison = comparing.compare(
         own=[own[task] for task in verification.tasks],
         again=[theirs[task] for task in verification.tasks],
-        repeatable=again.submission.planner.kind == PlannerKind.BUNDLED,
+        repeatable=kind_of(again.submission.planner).repeatable,
     )
     verdict, detail = VerificationVerdict.DISAGREES, comparing.sentence(comparison)
     if comparison.agrees:

@@ -4,26 +4,37 @@ Every number is drawn from one seed and is none that anything measured; the data
 """
 
 import random
-import uuid
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
+from django.db.models import Model
 from django.utils import timezone
 from psycopg.types.json import Jsonb
 
 from evaluator.engine.store import LocalStore
 from evaluator.records import Outcome, Reason, ResultRecord
 from evaluator.values import Artefact, MediaType
-from leaderboard.accounts.models import User
+from leaderboard.accounts.models import Membership, Role, Team, User
+from leaderboard.accounts.services import create_token
+from leaderboard.audit.models import AuditEntry
+from leaderboard.boards.contents import content_of
+from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.conditions import conditions_of
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
+from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, Submission
+from leaderboard.outbox.models import OutboxMessage, Webhook
+from leaderboard.outbox.webhooks import MOST_WEBHOOKS
 from leaderboard.planners.models import Planner
+from leaderboard.quotas.models import QuotaEntry
+from leaderboard.workers.tokens import create_worker_token
 
 WIDE = "scale"
 _WIDE_TASKS = 2500
@@ -35,6 +46,39 @@ _RESULT_COLUMNS = (
     "evaluation_id", "task_id", "outcome", "reason", "reason_text", "score", "indicators", "seconds", "plan_summary",
     "record_digest", "accepted", "updated",
 )  # fmt: skip
+
+
+_TEAMS, _MEMBERS, _MESSAGES = 5, 20, 500
+_FURNISH = """
+INSERT INTO evaluations_shard (evaluation_id, number, task_keys, state, tries, available_at)
+SELECT e.id, number, '["0", "1", "2", "3", "4", "5", "6", "7"]', 'done', 1, now()
+  FROM evaluations_evaluation e, generate_series(0, (e.tasks_total - 1) / 100) number;
+INSERT INTO evaluations_attempt
+       (id, shard_id, user_id, number, state, worker, token_hash, leased_at, expires_at, ended_at, reason)
+SELECT gen_random_uuid(), s.id, u.submitted_by_id, 1, 'completed', 'worker-1', md5(s.id::text), now(), now(), now(), ''
+  FROM evaluations_shard s JOIN evaluations_evaluation e ON e.id = s.evaluation_id
+  JOIN evaluations_submission u ON u.id = e.submission_id;
+INSERT INTO workers_attemptlog (attempt_id, next_line, size, cut)
+SELECT id, 10, 500, false FROM evaluations_attempt;
+INSERT INTO workers_logchunk (log_id, first, lines)
+SELECT id, first, '[[1700000000, "INFO", "asking the planner for 8 plans"], [1700000001, "INFO", "8 plans executed"]]'
+  FROM evaluations_attempt, generate_series(0, 8, 2) first;
+INSERT INTO quotas_quotaentry (user_id, suite, day, evaluation_id, amount, reason, created)
+SELECT u.submitted_by_id, s.slug, current_date - (random() * 300)::int, e.id, 1, 'submitted', now()
+  FROM evaluations_evaluation e JOIN evaluations_submission u ON u.id = e.submission_id
+  JOIN catalog_suite s ON s.id = e.suite_id;
+INSERT INTO quotas_quotabalance (user_id, suite, day, used, charged)
+SELECT user_id, suite, day, count(*), count(*) FROM quotas_quotaentry GROUP BY user_id, suite, day;
+INSERT INTO audit_auditentry (at, actor_key, actor, action, target_kind, target, label, details)
+SELECT now() - interval '1 minute' * number, u.submitted_by_id, p.username, 'submitted', 'evaluation', e.id::text,
+       'a planner', '{}'
+  FROM evaluations_evaluation e JOIN evaluations_submission u ON u.id = e.submission_id
+  JOIN accounts_user p ON p.id = u.submitted_by_id, generate_series(1, 5) number;
+INSERT INTO outbox_outboxmessage
+       (id, kind, payload, dedup_key, created, available_at, tries, sent_at, given_up_at, last_error)
+SELECT gen_random_uuid(), 'reconcile', '{}', '', now(), now(), 1, now(), NULL, ''
+  FROM evaluations_evaluation, generate_series(1, 6);
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +220,6 @@ def _rows(
 
 def _records(*, suite: Suite, tasks: Sequence[Task]) -> dict[int, str]:
     """A record for each task, which all evaluations share: the store is as slow with one as with many."""
-    from django.conf import settings
-
     store = LocalStore(settings.STORE_DIR / "public")
     found = {}
     for task in tasks:
@@ -190,10 +232,62 @@ def _records(*, suite: Suite, tasks: Sequence[Task]) -> dict[int, str]:
     return found
 
 
-def examples() -> dict[str, uuid.UUID]:
-    """A completed evaluation of each suite, the middle one."""
-    found = {}
-    for suite in Suite.objects.filter(current=True):
-        completed = Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED).order_by("created", "pk")
-        found[suite.slug] = completed[completed.count() // 2].pk
-    return found
+def furnish() -> dict[str, int]:
+    """What the queue, the ledger, the log and the outbox hold of so many evaluations, and the belongings of one user.
+
+    Returns how many rows of each kind there are.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_FURNISH)
+    owner = User.objects.order_by("pk")[0]
+    people = list(User.objects.exclude(pk=owner.pk).order_by("pk")[:_MEMBERS])
+    for number in range(_TEAMS):
+        team = Team.objects.create(slug=f"lab{number}", name=f"Lab {number}")
+        Membership.objects.create(team=team, user=owner, role=Role.OWNER)
+        Membership.objects.bulk_create(Membership(team=team, user=user) for user in people)
+    User.objects.get_or_create(username="operator", defaults={"is_staff": True})
+    for number in range(MOST_WEBHOOKS):
+        webhook = Webhook.objects.create(owner=owner, url=f"https://example.org/{number}", secret="made up")
+        payload = {"webhook": str(webhook.pk), "event": "evaluation.completed"}
+        OutboxMessage.objects.bulk_create(
+            OutboxMessage(kind="webhook", payload=payload, sent_at=timezone.now()) for _ in range(_MESSAGES)
+        )
+        create_token(user=owner)
+        create_worker_token(owner=owner, name=f"machine {number}")
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return {"shards": Shard.objects.count(), "attempts": Attempt.objects.count(), "messages": _count(OutboxMessage),
+            "audit": _count(AuditEntry), "ledger": _count(QuotaEntry)}  # fmt: skip
+
+
+def _count(model: type[Model]) -> int:
+    return model._default_manager.count()
+
+
+def examples() -> Iterator[dict[str, Any]]:
+    """For `tests.addresses`: the things of one user, with an evaluation that ended and one that runs, of each suite."""
+    owner = User.objects.order_by("pk")[0]
+    store = LocalStore(settings.STORE_DIR / "hidden")
+    hidden = store.put(Artefact(data=b"made up", media_type=MediaType.TEXT))
+    newest = Evaluation.objects.filter(verifies=None).order_by("-created", "-id")
+    far = newest.values_list("created", flat=True)[newest.count() * 9 // 10]
+    for suite in Suite.objects.filter(current=True).order_by("slug"):
+        of_suite = Evaluation.objects.filter(suite=suite).order_by("created", "pk")
+        own = list(of_suite.filter(state=EvaluationState.COMPLETED, submission__submitted_by=owner)[:2])
+        number = Snapshot.objects.filter(suite=suite).latest("number").number
+        task = Task.objects.filter(suite=suite).order_by("position")[3]
+        running = of_suite.filter(state=EvaluationState.RUNNING)[0]
+        things = {
+            "suite": suite.slug,
+            "number": number,
+            "task": task.key,
+            "metric": task.metric,
+            "compared": content_of(Snapshot.objects.get(suite=suite, number=number)).rows[0]["evaluation"],
+            "other": own[1].pk,
+            "team": "lab0",
+            "digest": own[0].results.exclude(record_digest="")[0].record_digest,
+            "hidden_digest": hidden,
+            "cursor": b64encode(urlencode({"p": str(far)}).encode()).decode(),
+        }
+        for evaluation in (own[0], running):
+            yield {**things, "evaluation": evaluation.pk, "submission": evaluation.submission_id}

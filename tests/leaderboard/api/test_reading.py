@@ -59,7 +59,7 @@ def test_an_unknown_filter_value_is_400_and_names_the_field(query):
 def test_the_list_of_evaluations_costs_the_same_queries_whatever_its_length(django_assert_max_num_queries):
     for _ in range(5):
         make_evaluation()
-    with django_assert_max_num_queries(3):
+    with django_assert_max_num_queries(4):
         EVERYBODY.get("evaluations/")
 
 

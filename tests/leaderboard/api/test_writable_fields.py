@@ -9,8 +9,15 @@ from rest_framework import serializers
 import leaderboard.api
 
 WRITABLE = {
-    "PlannerInput": {"name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "description"},
-    "SubmissionInput": {"planner", "suites", "team", "own_worker"},
+    "PlannerInput": {
+        "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "description", "model_id", "revision",
+        "checkpoint_digest", "strategy", "model_name", "parameters", "open_weights", "prompt_price",
+        "completion_price",
+    },
+    "CheckpointInput": {"file"},
+    "StartRequest": {"start"},
+    "SubmissionInput": {"planner", "suites", "team", "own_worker", "visibility", "embargo_until"},
+    "VisibilityInput": {"visibility", "embargo_until"},
     "TokenInput": {"days", "scopes"},
     "TeamInput": {"slug", "name"},
     "UserNameInput": {"username"},
@@ -22,7 +29,7 @@ WRITABLE = {
     "CompleteRequest": {"provenance"},
     "LogLineRequest": {"at", "level", "text"},
     "LogRequest": {"first", "lines"},
-}
+}  # fmt: skip
 
 
 def serializers_of_the_api():

@@ -33,6 +33,16 @@ def test_every_line_of_a_csv_says_what_was_measured_and_under_what():
     assert line["evaluation"].startswith("https://arena.example/evaluations/")
 
 
+def test_a_csv_says_the_cost_and_from_which_declared_prices_it_follows():
+    cost = {"usd": 0.00125, "prompt_price": 2.5, "completion_price": 10.0}
+    known = row("paid", model_name="Qwen3-8B", parameters=8 * 10**9, open_weights=True, cost=cost, declared=True)
+    paid, free = lines(board(known, row("gold")))
+    assert (paid["model_name"], paid["parameters"], paid["open_weights"]) == ("Qwen3-8B", "8000000000", "True")
+    assert (paid["usd_per_task"], paid["usd_per_million_prompt_tokens"]) == ("0.00125", "2.5")
+    assert (paid["declared"], free["declared"]) == ("True", "False")
+    assert free["usd_per_task"] == free["model_name"] == ""
+
+
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@sum", "\tx", "\rx", '=HYPERLINK("http://evil")'])
 def test_no_text_of_a_csv_is_taken_for_a_formula(name):
     [line] = lines(board(row(name, owner=name, team=name)))

@@ -25,8 +25,24 @@ def chosen(query: str, rows: list, reader: str = "") -> list[str]:
 ROWS = [
     row("gold", overall=0.9),
     row("Quick", overall=0.7, owner="bea", team="Plan Lab", kind="endpoint", parameters=7 * 10**9, open_weights=True),
-    row("slow", overall=0.8, strategy="controlllm/adaptive", finished="2026-10-01T23:59:00+00:00", **usage(9.0, 40.0)),
-    row("closed", overall=None, owner="bea", parameters=10**9 - 1, open_weights=False, **usage(0.1, 900.0)),
+    row(
+        "slow",
+        overall=0.8,
+        strategy="controlllm/adaptive",
+        finished="2026-10-01T23:59:00+00:00",
+        model_name="Qwen3-8B",
+        cost={"usd": 0.5},
+        **usage(9.0, 40.0),
+    ),
+    row(
+        "closed",
+        overall=None,
+        owner="bea",
+        parameters=10**9 - 1,
+        open_weights=False,
+        cost={"usd": 0.1},
+        **usage(0.1, 900.0),
+    ),
 ]
 
 
@@ -47,6 +63,10 @@ ROWS = [
         ("q=adaptive ada", ["slow"]),
         ("q=bea&kind=bundled", ["closed"]),
         ("q=nobody", []),
+        ("model=Qwen3-8B", ["slow"]),
+        ("q=qwen3", ["slow"]),
+        ("sort=cost", ["closed", "slow", "gold", "Quick"]),
+        ("sort=-cost", ["slow", "closed", "gold", "Quick"]),
         ("size=gigantic&since=yesterday&sort=none", ["gold", "Quick", "slow", "closed"]),
     ],
 )
@@ -82,7 +102,7 @@ def test_a_page_size_that_is_not_offered_is_ignored():
 def test_only_facts_that_some_row_has_are_columns():
     assert usual_columns(facts=known_facts([row()]), metrics=KEYS) == ("overall", "IR", "tasks", "finished")
     assert usual_columns(facts=known_facts(ROWS), metrics=["overall"]) == (
-        "overall", "parameters", "weights", "tokens", "seconds", "tasks", "finished",
+        "overall", "parameters", "weights", "tokens", "cost", "seconds", "tasks", "finished",
     )  # fmt: skip
 
 

@@ -241,7 +241,7 @@ class TestTask:
         assert 'id="plan-text"' in html
 
     def test_neighbours_and_queries(self, client, evaluation, django_assert_max_num_queries):
-        with django_assert_max_num_queries(5):
+        with django_assert_max_num_queries(6):
             html = task_page(client, evaluation, "image_detection/1")
         assert f'rel="next" href="/evaluations/{evaluation.pk}/tasks/image_detection/2/"' in html
 

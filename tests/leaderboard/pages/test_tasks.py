@@ -8,6 +8,7 @@ from django.test import Client
 
 from evaluator.records import ArtefactReference, Reason, ResultRecord
 from evaluator.values import Artefact, MediaType
+from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.objects import server_store
@@ -276,6 +277,7 @@ def test_other_planners_of_the_board_are_shown_by_their_best_evaluation(client: 
     running = make_evaluation(planner=make_planner(owner=make_user("dan"), name="dan"), suite=suite, state="running")
     for one in (best, second, elsewhere, running):
         make_result(evaluation=one, task=task("0"), samples=0)
+    publish(best)
     html = page(client, evaluation, "0")
     part = html[html.index("How other planners did") :]
     assert "Of 1 other planner, <b>0</b> score higher, <b>1</b> the same" in part

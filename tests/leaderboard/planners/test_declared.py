@@ -1,0 +1,124 @@
+"""What owners declare of their planners: checked, kept, added to, never changed, and carried to boards and files."""
+
+from dataclasses import replace
+
+import pytest
+from django.test import Client
+
+from leaderboard.boards.contents import content_of
+from leaderboard.boards.services import publish
+from leaderboard.field_errors import FieldErrors
+from leaderboard.planners.services import check_planner, enter_planner
+from tests.leaderboard.api.helpers import client_of
+from tests.leaderboard.factories import make_user, planner_data
+from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_summary
+
+pytestmark = pytest.mark.django_db
+MODEL = {"model_name": "Qwen3-8B", "parameters": 8 * 10**9, "open_weights": True}
+PRICES = {"prompt_price": 2.5, "completion_price": 10.0}
+
+
+def endpoint(**changes):
+    values = {"name": "mine", "kind": "endpoint", "bundled_name": "", "endpoint_url": "https://example.org/plan"}
+    return planner_data(**{**values, **changes})
+
+
+@pytest.mark.parametrize(
+    ("declared", "field"),
+    [
+        ({"parameters": 0}, "parameters"),
+        ({"parameters": 10**18}, "parameters"),
+        ({"model_name": "x" * 201}, "model_name"),
+        ({"model_name": "a\nb"}, "model_name"),
+        ({"prompt_price": -1.0, "completion_price": 1.0}, "prompt_price"),
+        ({"prompt_price": 1.0, "completion_price": float("inf")}, "completion_price"),
+        ({"prompt_price": 1.0}, "completion_price"),
+        ({"completion_price": 0.0}, "prompt_price"),
+    ],
+)
+def test_what_is_declared_wrongly_is_refused_beside_its_field(declared, field):
+    assert list(check_planner(endpoint(**declared))) == [field]
+
+
+@pytest.mark.parametrize("declared", [{"model_name": "GPT"}, {"parameters": 3}, {"open_weights": False}, PRICES])
+def test_of_a_planner_that_can_be_looked_into_nothing_is_declared(declared):
+    errors = check_planner(planner_data(**declared))
+    assert list(errors) == list(declared)
+    assert "A bundled planner needs no" in errors[next(iter(declared))][0]
+
+
+def test_it_is_kept_may_be_added_to_and_is_never_changed():
+    owner = make_user()
+    planner = enter_planner(owner=owner, data=endpoint(**MODEL))
+    assert (planner.model_name, planner.parameters, planner.open_weights) == ("Qwen3-8B", 8 * 10**9, True)
+    assert enter_planner(owner=owner, data=endpoint()) == planner
+    enter_planner(owner=owner, data=endpoint(**PRICES))
+    planner.refresh_from_db()
+    assert (planner.model_name, planner.prompt_price, planner.completion_price) == ("Qwen3-8B", 2.5, 10.0)
+    for other in ({"parameters": 9}, {"open_weights": False}, {"prompt_price": 3.0, "completion_price": 10.0}):
+        with pytest.raises(FieldErrors, match="choose another name"):
+            enter_planner(owner=owner, data=replace(endpoint(), **other))
+
+
+def test_a_bundled_planner_with_a_shipped_model_has_the_size_of_its_weights():
+    from leaderboard.planners.kinds import BUNDLED_PLANNERS
+
+    name = next(name for name in BUNDLED_PLANNERS if ":" in name)
+    planner = enter_planner(owner=make_user(), data=planner_data(bundled_name=name))
+    assert planner.parameters
+    assert planner.open_weights is True
+    row = content_of(publish(make_evaluation(planner=planner, suite=make_suite()))).rows[0]
+    assert row["parameters"] == planner.parameters
+    assert "declared" not in row
+
+
+def published_row(*, tokens: bool = True, **declared) -> dict:
+    planner = make_planner(owner=make_user("ada"), endpoint_url="https://example.org/plan", **declared)
+    summary = make_summary(0.7)
+    if tokens:
+        summary["usage"] = {
+            "prompt_tokens": {"mean": 400.0, "tasks": 30},
+            "completion_tokens": {"mean": 25.0, "tasks": 3},
+        }
+    return content_of(publish(make_evaluation(planner=planner, suite=make_suite(), summary=summary))).rows[0]
+
+
+def test_the_cost_is_tokens_at_the_declared_prices():
+    row = published_row(**MODEL, **PRICES)
+    assert row["cost"] == {"usd": 0.00125, "prompt_price": 2.5, "completion_price": 10.0}
+    assert row["declared"] is True
+    assert row["model_name"] == "Qwen3-8B"
+
+
+@pytest.mark.parametrize("told", [{"tokens": False, **PRICES}, {"prompt_price": 2.5}, {}])
+def test_without_tokens_or_prices_there_is_no_cost(told):
+    row = published_row(**told)
+    assert "cost" not in row
+    assert "declared" not in row
+
+
+def test_the_board_shows_model_size_and_cost_as_declared_and_plots_the_cost():
+    published_row(**MODEL, **PRICES)
+    html = Client().get("/boards/openagi/").content.decode()
+    for text in ("Qwen3-8B (declared)", "8 B", "as declared", "$0.00125", "$2.5 / $10 per M, declared"):
+        assert text in html, text
+    assert 'name="size"' in html
+    assert "Overall against cost" in Client().get("/boards/openagi/plots/").content.decode()
+    assert "Qwen3-8B" in Client().get("/boards/openagi/newest.csv").content.decode()
+
+
+def test_the_form_and_the_api_take_it(client, launcher):
+    owner = make_user("bea")
+    suite = make_suite()
+    client.force_login(owner)
+    typed = {"kind": "endpoint", "name": "typed", "endpoint_url": "https://example.org/plan", "suites": [suite.slug]}
+    declared = {"model_name": "Qwen3-8B", "parameters": "8000000000", "open_weights": "closed"}
+    assert client.post("/submit/", {**typed, **declared, "prompt_price": "1"}).status_code == 400
+    assert client.post("/submit/", {**typed, **declared}).status_code == 302
+    assert owner.planners.get(name="typed").open_weights is False
+    body = {
+        "planner": {"name": "sent", "kind": "endpoint", "endpoint_url": "https://example.org/plan", **MODEL, **PRICES}
+    }
+    answer = client_of(owner).post("submissions/", {**body, "suites": [suite.slug]})
+    assert answer.status_code == 201, answer.content
+    assert answer.json()["planner"]["completion_price"] == 10.0

@@ -1,0 +1,113 @@
+"""How many queries every page and every list takes: few, and as many on a large site as on a small one."""
+
+import pytest
+from django.apps import apps
+from django.contrib.contenttypes.models import ContentType
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from tests.addresses import NO_PAGES, READ, WRITTEN_ONLY, admin_addresses, routes, site_addresses
+from tests.leaderboard.worlds import World, make_world
+from tests.memory import forget_everything
+
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(180)]
+MOST = 12
+
+
+@pytest.fixture(autouse=True)
+def own_store(settings, tmp_path, launcher):
+    settings.STORE_DIR = tmp_path / "store"
+
+
+def test_every_route_is_asked_or_says_why_not():
+    known = [*READ, *WRITTEN_ONLY, *NO_PAGES]
+    found = [name for name, _ in routes()]
+    assert set(found) - set(known) == set(), "new routes: give each an entry in tests/addresses.py"
+    assert set(known) - set(found) == set(), "there are entries of routes that there are no more"
+    assert len(known) == len(set(known)), "a route has two entries"
+
+
+def test_what_is_said_to_be_only_written_cannot_be_read():
+    owner = make_world(1).owner
+    fillings = {"slug": "a", "username": "a", "key": "0", "token_id": "a", "digest": "a"}
+    client = Client()
+    client.force_login(owner)
+    for name, parameters in routes():
+        if name in WRITTEN_ONLY:
+            uuid = "00000000-0000-0000-0000-000000000000"
+            needs_uuid = name in {"api:worker-token", "workers:revoke"}
+            values = {each: uuid if needs_uuid else fillings.get(each, uuid) for each in parameters}
+            assert client.get(reverse(name, kwargs=values)).status_code in {401, 403, 405}, name
+
+
+def clients(world: World) -> dict[str, Client]:
+    found = {"owner": Client(), "staff": Client(), "anonymous": Client()}
+    found["owner"].force_login(world.owner)
+    found["staff"].force_login(world.staff)
+    return found
+
+
+def queries_of(client: Client, path: str) -> tuple[int, int]:
+    """Status and number of queries of a process that has just been started."""
+    forget_everything()
+    with CaptureQueriesContext(connection) as queries:
+        response = client.get(path)
+    return response.status_code, len(queries)
+
+
+def counted_site(world: World) -> dict[str, int]:
+    """Queries by reader, route, and number of the address; an address that several things share is asked once."""
+    asked: set[str] = set()
+    found: dict[str, int] = {}
+    asking = clients(world)
+    for number, things in enumerate(world.things):
+        for place, address in enumerate(site_addresses(things)):
+            if address.path in asked:
+                continue
+            asked.add(address.path)
+            for reader in ("staff",) if address.by_staff else ("owner", "anonymous"):
+                status, queries = queries_of(asking[reader], address.path)
+                assert reader == "anonymous" or status in {200, 286}, f"{reader}: {status} from {address.path}"
+                assert status < 500, address.path
+                found[f"{address.route} for {reader} ({number}.{place})"] = queries
+    return found
+
+
+def counted_admin(world: World) -> dict[str, int]:
+    found: dict[str, int] = {}
+    client = clients(world)["staff"]
+    for address in admin_addresses(staff=world.staff, rows=world.rows):
+        status, queries = queries_of(client, address.path)
+        assert status == 200, f"{status} from {address.path}"
+        name = address.route + address.path.partition("?")[2].partition("=")[0]
+        found[name] = max(queries, found.get(name, 0))
+    return found
+
+
+def differing(small: dict[str, int], large: dict[str, int]) -> list[str]:
+    common = small.keys() & large.keys()
+    return [f"{key}: {small[key]} with few rows, {large[key]} with many" for key in common if small[key] != large[key]]
+
+
+def too_many(counted: dict[str, int]) -> list[str]:
+    return [f"{key}: {queries} queries" for key, queries in counted.items() if queries > MOST]
+
+
+def test_pages_and_lists_take_few_queries_and_no_more_with_three_times_the_rows():
+    small = counted_site(make_world(1))
+    large = counted_site(make_world(3))
+    assert len(small) > 250
+    problems = differing(small, large) + too_many(large)
+    assert not problems, "\n" + "\n".join(problems)
+
+
+def test_the_operators_lists_take_few_queries_and_no_more_with_three_times_the_rows():
+    # Read once per process, by whichever page is the first.
+    ContentType.objects.get_for_models(*apps.get_models())
+    small = counted_admin(make_world(1))
+    large = counted_admin(make_world(3))
+    assert len(small) > 60
+    problems = differing(small, large) + too_many(large)
+    assert not problems, "\n" + "\n".join(problems)
