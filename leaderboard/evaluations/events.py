@@ -88,7 +88,7 @@ def progress(evaluation: Evaluation) -> dict[str, Any]:
 def latest_results(evaluation_id: UUID) -> list[NewResult]:
     """The tasks that ended last, the last one first. Tasks that cannot run had ended before anything began."""
     ended = TaskResult.objects.filter(evaluation=evaluation_id).exclude(outcome=Outcome.NOT_RUN)
-    columns = ended.order_by("-updated", "-pk").values_list("task__key", "outcome", "score")
+    columns = ended.order_by("-updated", "-task__position").values_list("task__key", "outcome", "score")
     return [NewResult(task=task, outcome=outcome, score=score) for task, outcome, score in columns[:LATEST]]
 
 

@@ -9,9 +9,10 @@ from django.core.paginator import Page, Paginator
 
 from evaluator.metrics.aggregate import SIZES
 from evaluator.metrics.planning import LOWER_IS_BETTER
+from evaluator.records import Outcome
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.breakdowns import ScoreBreakdown, score_breakdowns
-from leaderboard.evaluations.events import NewResult, latest_results
+from leaderboard.evaluations.events import LATEST
 from leaderboard.evaluations.failures import FailureGroup, failures
 from leaderboard.evaluations.indicators import Breakdown, breakdown
 from leaderboard.evaluations.models import Evaluation, EvaluationState
@@ -60,8 +61,8 @@ class Progress(NamedTuple):
     counts: tuple[tuple[str, int], ...]
     """(outcome, count) in the order in which they are always shown."""
     is_moving: bool
-    latest: tuple[NewResult, ...] = ()
-    """While it moves: the tasks that ended last."""
+    latest: tuple[TaskRow, ...] = ()
+    """While it moves: the tasks that ended last, the last one first."""
     waiting: str = ""
     """While it waits: its place in the queue, and why."""
 
@@ -159,11 +160,17 @@ def _breakdowns(rows: Sequence[TaskRow]) -> tuple[Breakdown, ...]:
     found = []
     for facet, (label, value, order) in _JUDGED.items():
         tasks = [(value(row), row.indicators) for row in rows]
-        ordered = order or sorted({name for name, _ in tasks})
+        ordered = order or _ordered([name for name, _ in tasks], by_count=facet == "modality")
         part = breakdown(facet=facet, label=label, tasks=tasks, order=ordered)
         if len(part.rows) > (0 if facet in {"level", "group"} else 1):
             found.append(part)
     return tuple(found)
+
+
+def _ordered(names: Sequence[str], *, by_count: bool) -> list[str]:
+    """Each name once: in the order of letters, or the most frequent first."""
+    counted = Counter(names)
+    return sorted(counted, key=lambda name: (-counted[name] if by_count else 0, name))
 
 
 _JUDGED: Mapping[str, tuple[str, Callable[[TaskRow], str], tuple[str, ...]]] = {
@@ -189,9 +196,15 @@ def _progress(*, rows: Sequence[TaskRow], evaluation: Evaluation) -> Progress:
         total=len(rows),
         counts=tuple((outcome, counted[outcome]) for outcome in OUTCOME_ORDER),
         is_moving=is_moving,
-        latest=tuple(latest_results(evaluation.pk)) if is_moving else (),
+        latest=latest_rows(rows) if is_moving else (),
         waiting=place.sentence if place else "",
     )
+
+
+def latest_rows(rows: Sequence[TaskRow]) -> tuple[TaskRow, ...]:
+    """The tasks that ended last, as `events.latest_results` has them."""
+    ran = [row for row in rows if row.ended is not None and row.outcome != Outcome.NOT_RUN]
+    return tuple(sorted(ran, key=lambda row: (row.ended, row.position), reverse=True)[:LATEST])
 
 
 def _metric_cards(*, suite: Suite, summary: Mapping[str, Any]) -> tuple[MetricCard, ...]:

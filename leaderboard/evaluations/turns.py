@@ -1,6 +1,6 @@
 """Whose turn it is when a worker asks: by weight and what users had, then priority, then age."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -61,7 +61,8 @@ def next_evaluations(wanted: Wanted, *, most: int) -> list[UUID]:
 
 
 def _by_turn(evaluations: QuerySet[Evaluation], *, most: int) -> list[UUID]:
-    ordered = with_share(evaluations, leases=leases_by_user()).order_by("share", *_OF_ONE_USER)
+    share = _leases_had() / Cast("submission__submitted_by__queue_weight", FloatField())
+    ordered = evaluations.annotate(share=share).order_by("share", *_OF_ONE_USER)
     return list(ordered.values_list("pk", flat=True)[:most])
 
 
@@ -77,21 +78,15 @@ def _waiting_shards() -> QuerySet[Shard]:
     return Shard.objects.filter(state=ShardState.PENDING, available_at__lte=Now(), tries__lt=settings.SHARD_TRIES)
 
 
-def leases_by_user() -> dict[str, int]:
-    """How many leases each user has had, by the user's id as a text: those that live and those of the last while."""
-    since = Now() - timedelta(seconds=settings.FAIR_SHARE_SECONDS)
-    leases = Attempt.objects.filter(Q(state=AttemptState.LIVE) | Q(leased_at__gte=since))
-    counts = leases.order_by().values_list("user").annotate(count=Count("pk"))
-    return {str(user): count for user, count in counts}
-
-
-def with_share(evaluations: QuerySet[Evaluation], *, leases: Mapping[str, int]) -> QuerySet[Evaluation]:
-    """Evaluations with `share`: what their users have had for their weight; the smaller, the sooner they are due.
+def _leases_had() -> Coalesce:
+    """How many leases an evaluation's user has had.
 
     Counted once, before: PostgreSQL would run a subquery again for every evaluation that waits. One value for all
     users, because a condition for each of them takes longer to write down than the query takes to run.
     """
-    had = Value(dict(leases), output_field=JSONField())
+    since = Now() - timedelta(seconds=settings.FAIR_SHARE_SECONDS)
+    leases = Attempt.objects.filter(Q(state=AttemptState.LIVE) | Q(leased_at__gte=since))
+    counts = leases.order_by().values_list("user").annotate(count=Count("pk"))
+    had = Value({str(user): count for user, count in counts}, output_field=JSONField())
     user = Cast("submission__submitted_by", TextField())
-    of_user = Coalesce(Cast(Func(had, user, function="jsonb_extract_path_text"), FloatField()), 0.0)
-    return evaluations.annotate(share=of_user / Cast("submission__submitted_by__queue_weight", FloatField()))
+    return Coalesce(Cast(Func(had, user, function="jsonb_extract_path_text"), FloatField()), 0.0)

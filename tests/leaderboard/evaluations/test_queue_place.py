@@ -12,7 +12,7 @@ from leaderboard.workers.models import OwnWorkerRun
 from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_user
 
 LAUNCHING = EvaluationState.LAUNCHING
-NONE = Before(evaluations=0, shards=0, by_share=0)
+NONE = Before(evaluations=0, shards=0, of_others=0)
 DUE = Shards(pending=2, leased=0, due=2, resting=0, next_at=None)
 
 
@@ -70,10 +70,11 @@ def test_who_has_had_less_for_their_weight_goes_first():
     first = make_evaluation(state=LAUNCHING, user=ada, suite=suite)
     make_lease(first)
     mine = make_evaluation(state=LAUNCHING, user=ada, suite=suite)
-    assert waits_for(mine) == WaitsFor.TURN, "the older one of the same user is served first"
+    place = place_of(fresh(mine))
+    assert (place.number, place.waits_for) == (2, WaitsFor.TURN), "the older one of the same user is served first"
     make_evaluation(state=LAUNCHING, user=bea, suite=suite)
     place = place_of(fresh(mine))
-    assert (place.waits_for, place.before.evaluations, place.before.by_share) == (WaitsFor.SHARE, 2, 1)
+    assert (place.waits_for, place.before.evaluations, place.before.of_others) == (WaitsFor.SHARE, 2, 1)
     assert place.sentence.startswith("Place 3 in the queue: 2 evaluations with ")
     assert "in the last 10 minutes" in place.sentence
 
@@ -88,6 +89,16 @@ def test_alone_it_waits_for_a_worker_and_then_for_a_free_one():
     assert waits_for(mine) == WaitsFor.FREE_WORKER
     make_lease(mine)
     assert place_of(fresh(mine)) is None, "its only shard is worked on"
+
+
+@pytest.mark.django_db
+def test_before_its_launch_it_has_no_place_but_says_how_many_wait():
+    suite = make_suite(runnable=1)
+    for _ in range(2):
+        make_evaluation(state=LAUNCHING, suite=suite)
+    place = place_of(fresh(make_evaluation(suite=suite)))
+    assert place.waits_for == WaitsFor.LAUNCH
+    assert place.sentence == "It is about to be handed to the workers, for whom 2 evaluations wait already."
 
 
 @pytest.mark.django_db
@@ -137,6 +148,6 @@ def test_the_number_of_queries_does_not_grow_with_the_queue(django_assert_num_qu
     for _ in range(6):
         make_evaluation(state=LAUNCHING, suite=suite)
     mine = fresh(make_evaluation(state=LAUNCHING, suite=suite))
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         assert place_of(mine).number == 7
     assert mine.shards.get().state == ShardState.PENDING

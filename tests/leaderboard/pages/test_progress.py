@@ -46,8 +46,8 @@ def test_while_it_waits_the_page_says_its_place_and_why(client: Client, suite: S
     under_way(suite)
     mine = under_way(suite, name="bea")
     expected = (
-        "Place 2 in the queue: 1 evaluation with 3 waiting shards is before it. Its turn comes after those of a higher "
-        "priority and the older ones."
+        "Place 2 in the queue: 1 evaluation with 3 waiting shards is before it. Users take turns: whose tasks ran "
+        "least in the last 10 minutes, for their share, goes first; then priority and age decide."
     )
     assert expected in page(client, mine)
     assert progress(client, mine)["waiting"] == expected
@@ -88,7 +88,7 @@ def test_the_number_of_queries_is_at_most_12_and_does_not_grow(
     make_results(mine, samples=0, upto=60)
     for number in range(4):
         under_way(suite, name=f"other{number}")
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(8):
         progress(client, mine)
     client.force_login(mine.submission.submitted_by)
     with django_assert_max_num_queries(12):
