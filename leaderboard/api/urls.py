@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.api import teams, views, webhooks, worker, workers
+from leaderboard.api import profiles, teams, views, webhooks, worker, workers
 from leaderboard.api.schema_view import SchemaView
 from leaderboard.compare.api import ComparisonView
 
@@ -26,6 +26,9 @@ urlpatterns = [
     path(f"{_EVALUATION}rerun/", views.RerunView.as_view(), name="rerun"),
     path(f"{_EVALUATION}verify/", views.VerifyView.as_view(), name="verify"),
     path(f"{_EVALUATION}verifications/", views.VerificationsView.as_view(), name="verifications"),
+    path("users/<str:username>/", profiles.UserView.as_view(), name="user"),
+    path("planners/", profiles.PlannersView.as_view(), name="planners"),
+    path("planners/<int:planner_id>/", profiles.PlannerView.as_view(), name="planner"),
     path("quota/", views.QuotaView.as_view(), name="quota"),
     path("suites/", views.SuitesView.as_view(), name="suites"),
     path("suites/<slug:slug>/tasks/", views.TasksView.as_view(), name="tasks"),
