@@ -12,6 +12,7 @@ WRITABLE = {
     "PlannerInput": {"name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "description"},
     "SubmissionInput": {"planner", "suites", "team", "own_worker", "visibility", "embargo_until"},
     "VisibilityInput": {"visibility", "embargo_until"},
+    "ProfileInput": {"display_name", "affiliation", "link", "bio"},
     "TokenInput": {"days", "scopes"},
     "TeamInput": {"slug", "name"},
     "UserNameInput": {"username"},
