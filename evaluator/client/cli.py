@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict, cast, get_args
 
 import typer
 
@@ -16,15 +17,22 @@ from evaluator.client.api import TOKEN_VARIABLE, URL_VARIABLE, Client
 from evaluator.client.errors import RefusedError, UnreachableError, UsageError
 from evaluator.client.remembered import Remembered, state_file
 from evaluator.client.reports import document, junit
-from evaluator.client.shapes import Evaluation, NewSubmission, PlannerEntry, Submission, SuiteInfo, TaskRow
+from evaluator.client.shapes import Evaluation, NewSubmission, PlannerEntry, Submission, SuiteInfo, TaskRow, Visibility
 from evaluator.client.verdict import ExitCode, Threshold, Verdict, unknown_thresholds, verdict_of
 from evaluator.client.waiting import progress, wait
 
 _NOT_FOUND, _TOO_MANY_REQUESTS = 404, 429
+_MOMENTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 
 UrlOption = Annotated[str, typer.Option("--url", envvar=URL_VARIABLE, help="The site's address.")]
 PatienceOption = Annotated[
     float, typer.Option(min=0, help="Seconds for which a site that cannot be reached is tried again.")
+]
+VisibilityOption = Annotated[
+    str, typer.Option(metavar="public|embargo|private", help="Who sees it; default: public, or embargo with a date.")
+]
+EmbargoOption = Annotated[
+    datetime | None, typer.Option(formats=_MOMENTS, help="When the embargo ends, in UTC: it is then public and ranked.")
 ]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Of a submission or of one evaluation.")]
 
@@ -57,6 +65,8 @@ def submit(
     own_worker: Annotated[
         bool, typer.Option("--own-worker", help="Only your own workers evaluate it; it is not ranked.")
     ] = False,
+    visibility: VisibilityOption = "",
+    embargo_until: EmbargoOption = None,
     timeout: Annotated[int, typer.Option(min=1, max=300, help="Seconds an endpoint has for one answer.")] = 30,
     description: Annotated[str, typer.Option(help="Stands on the planner's pages.")] = "",
     wait_for_end: Annotated[bool, typer.Option("--wait", help="Wait until all evaluations have ended.")] = False,
@@ -93,6 +103,7 @@ def submit(
                 | _chosen(planner=planner, model=model, checkpoint=checkpoint, strategy=strategy)
             ),
             suites=suites, team=team, own_worker=own_worker,
+            **_seen(visibility=visibility, embargo_until=embargo_until, unless="public"),
         )  # fmt: skip
         with _client(url=url, patience=patience, needs_token=True) as client:
             remembered = Remembered(file=state_file(), url=url, new=new, key=idempotency_key)
@@ -194,7 +205,37 @@ def results(
             _write(junit_out, junit(evaluations=found, results=rows, checks=[]))
 
 
-COMMANDS: Sequence[Callable[..., None]] = (submit, status, cancel, results)
+def visibility(
+    submission_id: Annotated[str, typer.Argument(metavar="ID", help="Of a submission.")],
+    visibility: Annotated[str, typer.Argument(metavar="public|embargo|private", help="Who sees it from now on.")] = "",
+    embargo_until: EmbargoOption = None,
+    url: UrlOption = "",
+    patience: PatienceOption = 30.0,
+) -> None:
+    """Say who sees a submission from now on. What a published snapshot of a board holds stays public."""
+    with _exit_codes(), _client(url=url, patience=patience, needs_token=True) as client:
+        chosen = _seen(visibility=visibility, embargo_until=embargo_until, unless="")
+        after = client.set_visibility(submission_id, **chosen)
+        until = "" if after.embargo_until is None else f" until {after.embargo_until:%Y-%m-%d %H:%M} UTC"
+        sys.stdout.write(f"{after.id}\t{after.visibility}{until}\n")
+
+
+COMMANDS: Sequence[Callable[..., None]] = (submit, status, cancel, results, visibility)
+
+
+class _Seen(TypedDict):
+    visibility: Visibility
+    embargo_until: datetime | None
+
+
+def _seen(*, visibility: str, embargo_until: datetime | None, unless: str) -> _Seen:
+    """Who is to see a submission; `unless` another choice or a date is given."""
+    chosen = visibility or ("embargo" if embargo_until else unless)
+    known = get_args(Visibility)
+    if chosen not in known:
+        raise UsageError(f"who sees it is one of {', '.join(known)}, not {chosen!r}")
+    until = None if embargo_until is None else embargo_until.replace(tzinfo=UTC)
+    return _Seen(visibility=cast("Visibility", chosen), embargo_until=until)
 
 
 @contextmanager

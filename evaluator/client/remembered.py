@@ -38,7 +38,7 @@ class Remembered:
             UsageError: the file is there and cannot be read.
         """
         self._file = file
-        request = json.dumps([url.rstrip("/"), new.model_dump(), key], sort_keys=True)
+        request = json.dumps([url.rstrip("/"), new.model_dump(mode="json"), key], sort_keys=True)
         self._name = hashlib.sha256(request.encode()).hexdigest()
         found = self._read().get(self._name, {})
         self.key = key or str(found.get("key") or f"planarena-{secrets.token_hex(12)}")

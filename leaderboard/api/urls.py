@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.api import boards, checkpoints, details, teams, views, webhooks, worker, workers
+from leaderboard.api import boards, checkpoints, details, profiles, teams, views, webhooks, worker, workers
 from leaderboard.api.schema_view import SchemaView
 from leaderboard.api.status import StatusView
 from leaderboard.compare.api import ComparisonView
@@ -33,6 +33,9 @@ urlpatterns = [
     path(f"{_EVALUATION}verify/", views.VerifyView.as_view(), name="verify"),
     path(f"{_EVALUATION}verifications/", views.VerificationsView.as_view(), name="verifications"),
     path("status/", StatusView.as_view(), name="status"),
+    path("users/<str:username>/", profiles.UserView.as_view(), name="user"),
+    path("planners/", profiles.PlannersView.as_view(), name="planners"),
+    path("planners/<int:planner_id>/", profiles.PlannerView.as_view(), name="planner"),
     path("quota/", views.QuotaView.as_view(), name="quota"),
     path("suites/", views.SuitesView.as_view(), name="suites"),
     path("queue/", details.QueueView.as_view(), name="queue"),

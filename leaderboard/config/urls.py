@@ -18,6 +18,7 @@ urlpatterns = [
     path("status/", status, name="status"),
     path("accounts/", include("allauth.urls")),
     path("", include("leaderboard.accounts.urls")),
+    path("", include("leaderboard.profiles.urls")),
     path("", include("leaderboard.planners.urls")),
     path("", include("leaderboard.evaluations.urls")),
     path("", include("leaderboard.boards.urls")),

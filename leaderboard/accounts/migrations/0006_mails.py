@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0004_token_scopes'),
+        ('accounts', '0005_profiles'),
         ('auth', '0012_alter_user_first_name_max_length'),
     ]
 

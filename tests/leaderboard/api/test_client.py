@@ -7,10 +7,12 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.core.cache import cache
+from django.utils import timezone
 
 from evaluator.client import Client, NewSubmission, PlannerEntry, RefusedError, UnreachableError
 from evaluator.client.errors import UsageError
@@ -251,3 +253,18 @@ class TestClient:
             Client(url="planarena.example.org")
         with pytest.raises(UsageError, match="PLANARENA_URL"):
             Client.from_environment({})
+
+
+def test_who_sees_it_is_said_when_submitting_and_changed_later(commands):
+    until = f"{timezone.now() + timedelta(days=60):%Y-%m-%d}"
+    submitted = commands.run(*entry(make_suite(), "--embargo-until", until))
+    assert submitted.returncode == 0, submitted.stderr
+    submission = Submission.objects.get()
+    assert (submission.visibility, f"{submission.embargo_until:%Y-%m-%d %H:%M}") == ("embargo", f"{until} 00:00")
+    changed = commands.run("visibility", str(submission.pk), "private")
+    assert changed.returncode == 0, changed.stderr
+    assert changed.stdout == f"{submission.pk}\tprivate\n"
+    assert Submission.objects.get().visibility == "private"
+    wrong = commands.run("visibility", str(submission.pk), "secret")
+    assert wrong.returncode == 2
+    assert "one of public, embargo, private" in wrong.stderr

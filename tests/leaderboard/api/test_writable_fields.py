@@ -18,6 +18,7 @@ WRITABLE = {
     "StartRequest": {"start"},
     "SubmissionInput": {"planner", "suites", "team", "own_worker", "visibility", "embargo_until"},
     "VisibilityInput": {"visibility", "embargo_until"},
+    "ProfileInput": {"display_name", "affiliation", "link", "bio"},
     "TokenInput": {"days", "scopes"},
     "TeamInput": {"slug", "name"},
     "UserNameInput": {"username"},
