@@ -19,6 +19,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Func, OuterRef, Q, Subquery, UUIDField, Value
 from django.db.models.functions import Now
 
+from leaderboard.clock import database_now
 from leaderboard.evaluations import canary
 from leaderboard.evaluations.models import (
     Attempt,
@@ -333,17 +334,24 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
         enqueue_reconcile(attempt.shard.evaluation_id)
 
 
-def lose(*, attempt_id: UUID, detail: str) -> bool:
+def lose(*, attempt_id: UUID, detail: str, if_silent: bool = False) -> bool:
     """Take a live attempt from a worker that is gone.
 
     Before: nothing; the attempt may have ended meanwhile.
     After: it is `lost` and its shard can be leased at once, with the tasks that have no result (True); or it had
     ended and nothing changed (False).
+
+    Args:
+        attempt_id: which.
+        detail: why, as part of a sentence.
+        if_silent: only if its lease has passed still: who decided it may have looked before the last heartbeat came.
     """
     with transaction.atomic():
         try:
             attempt = locked_attempt(attempt_id)
         except AttemptEndedError:
+            return False
+        if if_silent and attempt.expires_at > database_now():
             return False
         end_attempt(attempt_id=attempt.pk, target=AttemptState.LOST, reason=detail)
         _free_shard(attempt.shard, wait=timedelta(), counts=True)

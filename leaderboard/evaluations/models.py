@@ -83,7 +83,8 @@ class Evaluation(models.Model):
 
     state = models.CharField(max_length=20, choices=EvaluationState, default=EvaluationState.QUEUED)
     attempt = models.PositiveIntegerField(default=1)
-    """The fence: raised by every launch and resume; a transition names the value it read."""
+    """The fence: raised when the owner resumes or accepts, which leads back to states it was in; a transition names
+    the value it read."""
     state_since = models.DateTimeField()
     state_deadline = models.DateTimeField(null=True)
     """When the reconciler must act on this state; null for final states."""

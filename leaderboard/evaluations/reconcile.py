@@ -71,7 +71,7 @@ class Step:
 
     do: Do
     attempts: tuple[tuple[UUID, str], ...] = ()
-    """For LOSE_ATTEMPTS: which, and why."""
+    """For LOSE_ATTEMPTS: which, and why; nothing for those that were only not heard of."""
     shards: tuple[int, ...] = ()
     """For GIVE_UP_SHARDS: ids."""
 
@@ -123,8 +123,9 @@ def decide(view: View) -> Step:
 
 def _decide_active(view: View) -> Step:
     """The next step of an evaluation that is launching or running."""
-    if lost := tuple((attempt.id, why) for attempt in view.live_attempts if (why := _lost(attempt, now=view.now))):
-        return Step(do=Do.LOSE_ATTEMPTS, attempts=lost)
+    gone = [attempt for attempt in view.live_attempts if attempt.worker_dead or attempt.expires_at <= view.now]
+    if gone:
+        return Step(do=Do.LOSE_ATTEMPTS, attempts=tuple((attempt.id, attempt.worker_dead) for attempt in gone))
     if view.exhausted_shards:
         return Step(do=Do.GIVE_UP_SHARDS, shards=view.exhausted_shards)
     if view.canary_ended:
@@ -140,12 +141,6 @@ def _decide_active(view: View) -> Step:
 
 def _overdue(view: View) -> bool:
     return view.deadline is not None and view.deadline <= view.now
-
-
-def _lost(attempt: AttemptView, *, now: datetime) -> str:
-    if attempt.worker_dead:
-        return attempt.worker_dead
-    return "it was not heard of any more" if attempt.expires_at <= now else ""
 
 
 def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID, View]:

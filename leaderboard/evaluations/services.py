@@ -245,6 +245,8 @@ def accept(evaluation: Evaluation, *, by: User | None = None) -> int:
             target=EvaluationState.AGGREGATING,
             reason=EvaluationReason.ACCEPTED,
             facts={"count": count, "who": in_words(by=by, submission=current.submission)},
+            # Who read the results before must not put it back on hold.
+            raise_fence=True,
         )
         _note(by=by, action=Action.ACCEPTED, evaluation=current, after=EvaluationState.AGGREGATING, tasks=count)
         enqueue_reconcile(current.pk)
