@@ -19,6 +19,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Func, OuterRef, Q, Subquery, UUIDField, Value
 from django.db.models.functions import Now
 
+from evaluator.planners.keeping import keepable_text
+from gpu_jobs.redaction import Redactor
 from leaderboard.clock import database_now
 from leaderboard.evaluations import canary
 from leaderboard.evaluations.models import (
@@ -316,6 +318,9 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
     """
     with transaction.atomic():
         attempt = locked_attempt(attempt_id)
+        # Everybody reads it on the evaluation's page, and it may be the text of any error.
+        planner = attempt.shard.evaluation.submission.planner
+        detail = Redactor(secrets=[settings.WORKER_TOKEN], addresses=[planner.endpoint_url])(keepable_text(detail))
         end_attempt(attempt_id=attempt.pk, target=AttemptState.FAILED, reason=f"{how}: {detail}"[:2000])
         wait = {
             GivenUp.RELEASED: timedelta(),
