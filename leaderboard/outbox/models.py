@@ -4,6 +4,7 @@ import uuid
 
 from django.conf import settings
 from django.db import models
+from django.db.models.fields.json import KT
 from django.utils import timezone
 
 
@@ -54,6 +55,12 @@ class OutboxMessage(models.Model):
                 name="messages_that_wait",
             ),
             models.Index(fields=["sent_at"], name="messages_that_were_sent"),
+            models.Index(
+                KT("payload__webhook"),
+                models.F("created").desc(),
+                condition=models.Q(kind="webhook"),
+                name="messages_to_a_webhook",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -76,6 +83,12 @@ class Webhook(models.Model):
     secret = models.CharField(max_length=100)
     """Known to us and the receiver: signs what is sent."""
     active = models.BooleanField(default=True)
+    """Switched off, it is told nothing, until its owner sends it a test (`receivers.py`)."""
+    failures = models.PositiveIntegerField(default=0)
+    """Tries in a row that it did not take."""
+    failing_since = models.DateTimeField(null=True)
+    rests_until = models.DateTimeField(null=True)
+    """Not tried before."""
     created = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
+from django.db.models.fields.json import KT
 
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
@@ -15,6 +16,7 @@ from leaderboard.audit.services import record
 from leaderboard.evaluations.library import AddressRefusedError, library
 from leaderboard.field_errors import FieldErrors
 from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
+from leaderboard.outbox.receivers import switch_on
 from leaderboard.outbox.services import enqueue
 
 MOST_WEBHOOKS = 10
@@ -42,7 +44,8 @@ def with_deliveries(owner: User) -> list[Told]:
 
 def deliveries_of(webhook: Webhook) -> QuerySet[OutboxMessage]:
     """What was sent to a webhook lately, waits, or was given up; the newest first."""
-    mine = OutboxMessage.objects.filter(kind=Kind.WEBHOOK, payload__webhook=str(webhook.pk))
+    told = OutboxMessage.objects.alias(webhook=KT("payload__webhook"))
+    mine = told.filter(kind=Kind.WEBHOOK, webhook=str(webhook.pk))
     return mine.order_by("-created", "pk")
 
 
@@ -88,12 +91,16 @@ def remove_webhook(*, owner: User, webhook_id: UUID) -> bool:
 
 
 def send_test(*, owner: User, webhook_id: UUID) -> bool:
-    """Send an event that tells of nothing, signed like the others. False if the user has no such webhook."""
+    """Send an event that tells of nothing, signed like the others. False if the user has no such webhook.
+
+    A webhook that was switched off is on again: whoever tries it out has done something about it.
+    """
     webhook = webhooks_of(owner).filter(pk=webhook_id).first()
     if webhook is None:
         return False
     event = {"event": "test", "text": "This is a test: your receiver works if it answers with a status of 2xx."}
     with transaction.atomic():
+        switch_on(webhook)
         # One that waits is asked for again, so that nobody floods a receiver from here.
         enqueue(kind=Kind.WEBHOOK, payload={"webhook": str(webhook.pk), "event": event}, dedup_key=f"test {webhook.pk}")
     return True
