@@ -1,9 +1,11 @@
-"""Work that only one process of an installation does at a time."""
+"""What only one process of an installation does at a time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from django.db import DatabaseError, connection
+
+from leaderboard.accounts.models import User
 
 
 @contextmanager
@@ -22,3 +24,8 @@ def alone(number: int) -> Iterator[bool]:
             # Where the connection is gone, the lock is, too.
             with suppress(DatabaseError), connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [number])
+
+
+def lock_owner(owner: User) -> None:
+    """Until the end of the transaction nobody else adds to what the user has, so that it can be counted."""
+    User.objects.select_for_update(no_key=True).get(pk=owner.pk)

@@ -133,9 +133,8 @@ def _lease(*, holder: Holder, body: dict[str, Any]) -> dict[str, Any] | None:
         scope=holder.scope,
         token=body.get("token", ""),
     )
-    if lease is None:
+    if lease is None or not note_lease(attempt_id=lease.attempt.pk, holder=holder):
         return None
-    note_lease(attempt_id=lease.attempt.pk, holder=holder)
     return _lease_json(lease)
 
 
