@@ -27,6 +27,8 @@ if DEMO:
     ALLOWED_HOSTS = env.names("PLANARENA_ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
 else:
     SECRET_KEY = env.required("PLANARENA_SECRET_KEY", purpose="the key that signs sessions (50 random characters)")
+    if len(SECRET_KEY) < 30:
+        raise ImproperlyConfigured("PLANARENA_SECRET_KEY is too short: use 50 random characters.")
     WORKER_TOKEN = env.required("PLANARENA_WORKER_TOKEN", purpose="the secret that workers lease tasks with")
     if len(WORKER_TOKEN) < 20:
         raise ImproperlyConfigured("PLANARENA_WORKER_TOKEN is too short: use at least 20 random characters.")
@@ -37,7 +39,15 @@ HTTPS = env.flag("PLANARENA_HTTPS", default=not DEMO)
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = 86_400 * 30 if HTTPS else 0
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("PLANARENA_TRUST_PROXY") else None
+TRUST_PROXY = env.flag("PLANARENA_TRUST_PROXY")
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None
+# Only the proxy's word tells that somebody came without TLS. Workers, probes and Prometheus come past it.
+SECURE_SSL_REDIRECT = HTTPS and TRUST_PROXY
+SECURE_REDIRECT_EXEMPT = [r"^api/v1/worker/", r"^health/", r"^metrics$"]
+PROXIES = 1 if TRUST_PROXY else 0
+"""How many of the last addresses in `X-Forwarded-For` proxies of ours have written. What stands before them is the
+caller's own invention, and with none nothing in it counts: limits on guessing passwords go by address."""
+ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY: dict[str, Any] = {
@@ -183,6 +193,7 @@ REST_FRAMEWORK = {
         "rest_framework.permissions.IsAuthenticatedOrReadOnly",
         "leaderboard.api.permissions.HasScope",
     ],
+    "NUM_PROXIES": PROXIES,
     "DEFAULT_THROTTLE_CLASSES": ["leaderboard.api.throttling.Throttle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["leaderboard.api.parsers.BoundedJSONParser"],
