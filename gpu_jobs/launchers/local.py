@@ -224,7 +224,8 @@ class LocalLauncher:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """One process at a time starts workers; the lock ends with the process that holds it."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        # Logs, and the store of workers that may run the hidden split: for nobody else on this machine.
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (self._folder / ".lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
