@@ -23,6 +23,7 @@ from evaluator.planners.keeping import keepable_text
 from gpu_jobs.redaction import Redactor
 from leaderboard.clock import database_now
 from leaderboard.evaluations import canary
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import (
     Attempt,
     AttemptState,
@@ -330,6 +331,9 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
         _free_shard(attempt.shard, wait=wait, counts=how is GivenUp.FAILED)
         if how is not GivenUp.RELEASED:
             refused = how is GivenUp.REFUSED
+            if not refused and attempt.shard.evaluation.split == HIDDEN_SPLIT:
+                # As with its log: the message of any error could tell about hidden data.
+                detail = "its log, which staff may read, says why"
             explain(
                 evaluation_id=attempt.shard.evaluation_id,
                 source=EvaluationState.RUNNING,

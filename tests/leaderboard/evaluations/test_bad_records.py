@@ -105,3 +105,12 @@ def test_why_a_worker_gave_up_tells_neither_tokens_nor_the_planner_s_address(set
     for text in (public, Attempt.objects.get().reason):
         assert "ConnectError: the endpoint" in text
         assert not [secret for secret in ("example.org", settings.WORKER_TOKEN, "abcdefghijkl") if secret in text]
+
+
+def test_why_a_worker_gave_up_hidden_tasks_is_for_staff():
+    make_submission()
+    Evaluation.objects.update(state=EvaluationState.LAUNCHING, split="hidden")
+    lease = make_lease(Evaluation.objects.get())
+    leases.give_up(attempt_id=lease.attempt.pk, how=leases.GivenUp.FAILED, detail="ValueError: the answer is a cat")
+    assert "cat" not in Evaluation.objects.get().reason_text
+    assert "cat" in Attempt.objects.get().reason
