@@ -185,6 +185,10 @@ class AttemptState(models.TextChoices):
     CANCELLED = "cancelled", "Cancelled"
 
 
+OWN_WORKER = "own:"
+"""Begins the names of researchers' workers, so that none can pass for one that a launcher here has started."""
+
+
 class Attempt(models.Model):
     """One try at a shard: the lease. Its token is good for this shard only and dies with the attempt."""
 
@@ -223,6 +227,11 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.shard}#{self.number}"
+
+    @property
+    def is_by_own_worker(self) -> bool:
+        """Whether a researcher's own worker has it, which may send anything."""
+        return self.worker.startswith(OWN_WORKER)
 
 
 class TaskResult(models.Model):

@@ -75,10 +75,17 @@ def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store) 
         ObjectsMissingError: an artefact is missing.
     """
     with transaction.atomic():
-        new = take_in(attempt=locked_attempt(attempt_id), records=records, store=store)
+        attempt = locked_attempt(attempt_id)
+        new = take_in(attempt=attempt, records=records, store=store)
         # The last of all, since others wait for it until the commit.
-        count_steps(new)
+        count_steps_of(attempt=attempt, records=new)
     return len(new)
+
+
+def count_steps_of(*, attempt: Attempt, records: Sequence[ResultRecord]) -> None:
+    """Count the steps of records, but of own workers none: each name that they make up would be a metric for ever."""
+    if not attempt.is_by_own_worker:
+        count_steps(records)
 
 
 def take_in(*, attempt: Attempt, records: Sequence[ResultRecord], store: Store) -> list[ResultRecord]:

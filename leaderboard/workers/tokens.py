@@ -15,15 +15,13 @@ from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.evaluations.leases import hash_token, lose
-from leaderboard.evaluations.models import AttemptState
+from leaderboard.evaluations.models import OWN_WORKER, AttemptState
 from leaderboard.field_errors import FieldErrors
 from leaderboard.locks import lock_owner
 from leaderboard.workers.models import AttemptToken, WorkerToken
 
 PREFIX = "paw_"
 MOST_TOKENS = 20
-OWN_WORKER = "own:"
-"""Begins the names of researchers' workers, so that none can pass for one that a launcher here has started."""
 _REVOKED = "the token of its worker was revoked"
 _USE_IS_NOTED_EVERY = timedelta(minutes=1)
 

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from leaderboard.evaluations import leases
+from evaluator.engine.store import MemoryStore
+from evaluator.records import ResultRecord
+from leaderboard.evaluations import leases, results
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, TaskResult
+from leaderboard.monitoring.models import ToolUsage
 from leaderboard.workers import logs
 from tests.leaderboard.api.helpers import ApiClient, worker_client
 from tests.leaderboard.factories import make_lease, make_record, make_submission
@@ -120,3 +123,14 @@ def test_why_a_worker_gave_up_hidden_tasks_is_for_staff():
     leases.give_up(attempt_id=lease.attempt.pk, how=leases.GivenUp.FAILED, detail="ValueError: the answer is a cat")
     assert "cat" not in Evaluation.objects.get().reason_text
     assert "cat" in Attempt.objects.get().reason
+
+
+@pytest.mark.parametrize(("worker", "counted"), [("w", ["A"]), ("own:w", [])])
+def test_names_of_tools_that_an_own_worker_makes_up_are_no_metrics(worker, counted):
+    make_submission()
+    Evaluation.objects.update(state=EvaluationState.LAUNCHING)
+    lease = make_lease(Evaluation.objects.get(), worker=worker)
+    sample = SAMPLE | {"steps": [STEP | {"seconds": 1.0}]}
+    record = make_record("0", suite=lease.evaluation.suite.slug).model_dump(mode="json") | {"samples": [sample]}
+    results.deliver(attempt_id=lease.attempt.pk, records=[ResultRecord(**record)], store=MemoryStore())
+    assert [usage.tool for usage in ToolUsage.objects.all()] == counted
