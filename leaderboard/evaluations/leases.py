@@ -41,6 +41,9 @@ from leaderboard.evaluations.turns import Wanted, due_shards, next_evaluations, 
 
 _LONGEST_WAIT = timedelta(seconds=60)
 _REFUSED_WAIT = timedelta(seconds=30)
+_RELEASES_FORGIVEN = 200
+"""Attempts at a shard after which one that is given back counts. No cluster takes away so many workers; a worker of
+somebody's own that leases and gives back would make rows and logs without end."""
 _LOOKS = 5
 """How often a worker looks for another shard when others were faster."""
 _PASSED_OVER = 32
@@ -51,7 +54,7 @@ class GivenUp(StrEnum):
     """How a worker ends an attempt without having finished it."""
 
     RELEASED = "released"
-    """It was told to stop. Does not count as a try."""
+    """It was told to stop. Does not count as a try, within reason."""
     REFUSED = "refused"
     """It cannot work on this evaluation, because its profile differs. Does not count as a try."""
     FAILED = "failed"
@@ -328,7 +331,8 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
             GivenUp.REFUSED: _REFUSED_WAIT,
             GivenUp.FAILED: _wait_after(attempt.shard),
         }[how]
-        _free_shard(attempt.shard, wait=wait, counts=how is GivenUp.FAILED)
+        given_back_for_ever = how is GivenUp.RELEASED and attempt.number > _RELEASES_FORGIVEN
+        _free_shard(attempt.shard, wait=wait, counts=how is GivenUp.FAILED or given_back_for_ever)
         if how is not GivenUp.RELEASED:
             refused = how is GivenUp.REFUSED
             if not refused and attempt.shard.evaluation.split == HIDDEN_SPLIT:
