@@ -24,7 +24,10 @@ class ApiTokenAuthentication(TokenAuthentication):
 
     def authenticate(self, request: Request) -> Any:
         scheme, _, value = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() == "token" and value.isascii():
+        if scheme.lower() in {"bearer", "token"} and not value.isascii():
+            # The base class breaks where it is no UTF-8.
+            raise AuthenticationFailed("Invalid token.")
+        if scheme.lower() == "token":
             return self.authenticate_credentials(value.strip().encode())
         return super().authenticate(request)
 
