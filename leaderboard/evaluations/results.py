@@ -24,6 +24,9 @@ from leaderboard.evaluations.usage import usage_fields
 from leaderboard.monitoring.usage import count_steps
 
 _MOST_SECONDS = 10_000_000
+_LARGEST_RECORD = 8 * 1024 * 1024
+"""Bytes. Of an answer of 1 MiB and eight samples of a hundred steps each there are less than three million."""
+_MOST_INDICATORS = 30
 _MOST_STEPS = 1000
 """More than any parser lets pass."""
 _FROM_WORKERS = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
@@ -160,6 +163,8 @@ def _problem_of_shape(record: ResultRecord, evaluation: Evaluation) -> str:
         except ValidationError as error:
             first = error.errors()[0]
             return f"`plan` is no plan/1: {'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    if len(record.indicators) > _MOST_INDICATORS or any(len(name) > 40 for name in record.indicators):
+        return f"it has more than {_MOST_INDICATORS} indicators, or one with a name of more than 40 characters"
     if len(record.samples) > evaluation.samples:
         return f"it has {len(record.samples)} samples; the evaluation has {evaluation.samples}"
     if any(len(sample.steps) > _MOST_STEPS for sample in record.samples):
@@ -187,6 +192,8 @@ def _keep(*, record: ResultRecord, store: Store) -> str:
         data = canonical_json.dumps(record.model_dump(mode="json")).encode()
     except ValueError as error:
         raise RecordsRefusedError({record.task: f"holds a number or text that cannot be kept ({error})"}) from error
+    if len(data) > _LARGEST_RECORD:
+        raise RecordsRefusedError({record.task: f"has {len(data)} bytes; a record has at most {_LARGEST_RECORD}"})
     return store.put(Artefact(data=data, media_type=MediaType.TEXT))
 
 
