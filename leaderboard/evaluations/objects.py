@@ -20,11 +20,15 @@ from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 def server_store(*, split: str) -> Store:
     """Where artefacts and records of evaluations on this split are kept."""
     # Folders beside each other, and nothing else is ever served from this installation's data.
-    return _store(settings.STORE_DIR / ("hidden" if split == HIDDEN_SPLIT else "public"))
+    hidden = split == HIDDEN_SPLIT
+    return _store(settings.STORE_DIR / ("hidden" if hidden else "public"), private=hidden)
 
 
 @cache
-def _store(path: Path) -> Store:
+def _store(path: Path, *, private: bool) -> Store:
+    if private:
+        # Others on this machine are not to read it either.
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return LocalStore(path)
 
 

@@ -11,6 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 
+from evaluator.planners.keeping import keepable_text
 from gpu_jobs.logs import LONGEST_LINE, LogLine
 from gpu_jobs.redaction import Redactor
 from leaderboard.accounts.models import User
@@ -126,8 +127,8 @@ def _add(*, log: AttemptLog, lines: Sequence[LogLine], is_new: bool) -> None:
 
 
 def _kept(line: LogLine, *, redact: Redactor) -> LogLine:
-    text = redact(line.text.encode("utf-8", "replace").decode().replace("\x00", "?"))
-    return LogLine(at=line.at, level=line.level[:10], text=text[:LONGEST_LINE])
+    text = redact(keepable_text(line.text))
+    return LogLine(at=line.at, level=keepable_text(line.level)[:10], text=text[:LONGEST_LINE])
 
 
 def _shown(line: Sequence[float | str]) -> ShownLine:
