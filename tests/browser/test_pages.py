@@ -4,19 +4,16 @@ axe finds nothing, nothing moves or scrolls sideways, nothing is asked of other 
 picture of each is kept in `test-output/pages`.
 """
 
-import shutil
 import time
 from collections.abc import Iterator
 
 import httpx
 import pytest
 from django.urls import URLResolver, get_resolver, reverse
-from playwright.sync_api import sync_playwright
 
-from tests.browser.looking import COLOURS, EVERY_RULE, FLAGS, NARROW, PICTURES, WIDE, Looker, looker
+from tests.browser.looking import COLOURS, EVERY_RULE, NARROW, WIDE, Looker
 from tests.browser.routes import ERRORS, NO_PAGES, PAGES, SAME, Visit
-from tests.browser.site import Site, looked_at, own_database
-from tests.run import find_browser
+from tests.browser.site import Site
 
 pytestmark = pytest.mark.browser
 
@@ -25,23 +22,6 @@ OURS = ({WIDE: EVERY_RULE, NARROW: EVERY_RULE}, {NARROW: COLOURS, WIDE: None})
 axe looks for at each. All but the colours is the same in both schemes."""
 DJANGOS = ({WIDE: EVERY_RULE}, {NARROW: EVERY_RULE})
 """The same for the pages of the admin, of which there are many, made of few templates."""
-
-
-@pytest.fixture(scope="module")
-def site(django_db_modify_db_settings, django_db_blocker, tmp_path_factory) -> Iterator[Site]:
-    """Everything there is to look at, in a database of its own: its rows stay from test to test."""
-    with django_db_blocker.unblock(), own_database(), looked_at(tmp_path_factory.mktemp("site")) as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-def lookers(site: Site) -> Iterator[tuple[Looker, Looker]]:
-    """A context in light colours and one in dark ones."""
-    shutil.rmtree(PICTURES, ignore_errors=True)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
-        yield looker(browser, scheme="light", origin=site.url), looker(browser, scheme="dark", origin=site.url)
-        browser.close()
 
 
 def visits() -> list[tuple[str, Visit]]:
