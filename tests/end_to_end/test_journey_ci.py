@@ -46,7 +46,7 @@ def test_the_exit_code_says_whether_the_planner_is_good_enough(arena, tmp_path):
         (evaluation,) = report["evaluations"]
         measured = arena.get(f"evaluations/{evaluation['id']}/")["summary"]["metrics"]["overall"]["mean"]
         assert [one["measured"] for one in report["thresholds"]] == [measured]
-        assert (measured < 0.9999) and (measured >= 0.40)
+        assert 0.40 <= measured < 0.9999
         assert report["exit_code"] == code
         check_junit(job.junit, failures=code)
 
