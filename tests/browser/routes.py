@@ -6,8 +6,12 @@ both with the resolver, so that a new page cannot be forgotten.
 
 from dataclasses import dataclass, field
 
+from leaderboard.handbook.chapters import BY_SLUG
+
 ANONYMOUS, RESEARCHER, NEWCOMER, STAFF = "anonymous", "researcher", "newcomer", "staff"
 """Nobody; a person with evaluations, a team, tokens and webhooks; a person with nothing yet; an operator."""
+CAREFUL, HALFWAY = "careful", "halfway"
+"""A person with a second factor; the same after the password, before the code."""
 
 SAME = "made of the same template as one that is looked at"
 
@@ -99,6 +103,21 @@ PAGES: dict[str, list[Visit]] = {
         Visit(name="outdated", fill={"uidb36": "uidb36", "key": "=nothing"}),
     ],
     "account_reset_password_from_key_done": [Visit()],
+    "mfa_index": [Visit(role=RESEARCHER), Visit(role=CAREFUL)],
+    "mfa_authenticate": [Visit(role=HALFWAY)],
+    "mfa_reauthenticate": [Visit(role=CAREFUL)],
+    "mfa_activate_totp": [Visit(role=RESEARCHER)],
+    "mfa_deactivate_totp": [Visit(role=CAREFUL)],
+    "mfa_view_recovery_codes": [Visit(role=CAREFUL)],
+    "mfa_generate_recovery_codes": [Visit(role=CAREFUL)],
+    "socialaccount_connections": [Visit(role=RESEARCHER)],
+    "socialaccount_login_cancelled": [Visit()],
+    "github_login": [Visit()],
+    "github_callback": [Visit(name="without-an-answer", status=401)],
+    "socialaccount_login_error": [Visit(status=401)],
+    "status": [Visit()],
+    "handbook:chapter": [Visit(name=slug, fill={"slug": f"={slug}"}) for slug in BY_SLUG],
+    "handbook:reference": [Visit()],
     "admin:index": [Visit(role=STAFF), Visit(role=RESEARCHER, name="refused", status=403)],
     "admin:app_list": [Visit(role=STAFF, fill={"app_label": "=evaluations"})],
 }
@@ -139,6 +158,9 @@ NO_PAGES: dict[str, str] = {
     "boards:snapshot-file": "a file",
     "boards:newest-file": "a file",
     "evaluations:events": "a stream",
+    "handbook:example": "a file",
+    "mfa_download_recovery_codes": "a file",
+    "socialaccount_signup": "leads elsewhere: it asks only for what GitHub left open",
     "workers:tail": "a piece of a page",
     "account_set_password": "leads elsewhere: everybody has a password",
     "account_confirm_login_code": "leads elsewhere: nobody signs in by a code",
@@ -156,7 +178,7 @@ NO_PAGES: dict[str, str] = {
             "accounts:revoke", "accounts:accept-invitation", "accounts:decline-invitation", "accounts:hand-over",
             "accounts:withdraw-invitation", "accounts:remove-member", "evaluations:resume", "evaluations:accept",
             "evaluations:cancel", "evaluations:rerun", "evaluations:verify", "workers:revoke", "outbox:test",
-            "outbox:remove",
+            "outbox:remove", "outbox:mails",
         ),
         "takes POST",
     ),

@@ -1,5 +1,6 @@
 """A site with something on every page, served by this process: boards, evaluations in each state, people, tokens."""
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -9,7 +10,10 @@ from typing import Any
 
 import psycopg
 from allauth.account.forms import default_token_generator
+from allauth.account.internal.flows.login import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.account.utils import user_pk_to_url_str
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.core.asgi import get_asgi_application
@@ -17,6 +21,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.models import Model
 from django.test import Client, override_settings
+from django.urls import reverse
 from django.utils import timezone
 
 from evaluator.suites.toolbench.mini import toolmini_tasks
@@ -47,6 +52,7 @@ from tests.leaderboard.pages.factories import (
 from tests.leaderboard.planning import REAL, make_clumsy_evaluation
 from tests.leaderboard.serving import server
 
+PASSWORD = "correct horse"
 LONG_NAME = "a-planner-with-an-unreasonably-long-name/that_has_no_place_to_break-and-goes-on-for-eighty-char"[:80]
 _DATABASE = "planarena_looked_at"
 REASON = "The endpoint answered 503 (Service Unavailable) three times; the last answer began with '<!doctype html>'."
@@ -104,19 +110,34 @@ def looked_at(folder: Path) -> Iterator[Site]:
         reset_launcher()
         arguments, people = _fill()
         sessions = {role: _session(user) for role, user in people.items()}
+        sessions["halfway"] = _session_before_the_code(people["careful"])
         # The middleware reads its settings when the application is made.
         url = stack.enter_context(server(get_asgi_application()))
         yield Site(url=url, arguments=arguments, examples=_examples(arguments), sessions=sessions)
 
 
 def _session(user: User) -> str:
+    """The session of somebody who has just given their password."""
     client = Client()
     client.force_login(user)
+    session = client.session
+    session[AUTHENTICATION_METHODS_SESSION_KEY] = [{"method": "password", "at": time.time(), "username": user.username}]
+    session.save()
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
+
+
+def _session_before_the_code(user: User) -> str:
+    client = Client()
+    asked = client.post(reverse("account_login"), {"login": user.username, "password": PASSWORD})
+    assert asked.headers["Location"] == reverse("mfa_authenticate")
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
 def _fill() -> tuple[dict[str, str], dict[str, User]]:
-    ada, bea, newcomer, operator = (_person(name) for name in ("ada", "bea", "newcomer", "operator"))
+    names = ("ada", "bea", "newcomer", "operator", "careful")
+    ada, bea, newcomer, operator, careful = (_person(name) for name in names)
+    TOTP.activate(careful, generate_totp_secret())
+    RecoveryCodes.activate(careful)
     User.objects.filter(pk=operator.pk).update(is_staff=True)
     operator.refresh_from_db()
     # First: running it sweeps, and would bring on what is to stay as it is.
@@ -140,7 +161,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         **{state: str(evaluation.pk) for state, evaluation in states.items()},
         **{rows: str(model._default_manager.order_by("pk")[0].pk) for rows, model in _listed()},
     }  # fmt: skip
-    return arguments, {"researcher": ada, "newcomer": newcomer, "staff": operator}
+    return arguments, {"researcher": ada, "newcomer": newcomer, "staff": operator, "careful": careful}
 
 
 def _examples(arguments: dict[str, str]) -> dict[str, str]:
@@ -149,6 +170,7 @@ def _examples(arguments: dict[str, str]) -> dict[str, str]:
         "suite": "openagi", "number": "1", "extension": "csv", "slug": "planning-lab", "username": "bea",
         "token_id": arguments["workers_workertoken"], "webhook_id": arguments["webhook"], "object_id": "1",
         "content_type_id": "1", "app_label": "evaluations", "key": "0",
+        "name": "planner_server.py",
     }  # fmt: skip
 
 
@@ -158,7 +180,7 @@ def _listed() -> Iterator[tuple[str, type[Model]]]:
 
 
 def _person(name: str) -> User:
-    return User.objects.create(username=name, email=f"{name}@example.org", password=make_password("correct horse"))
+    return User.objects.create(username=name, email=f"{name}@example.org", password=make_password(PASSWORD))
 
 
 def _executed(*, ada: User, bea: User) -> dict[str, Evaluation]:
