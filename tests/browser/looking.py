@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
@@ -77,7 +78,8 @@ class Looker:
     origin: str
 
     def open(self, address: str, *, session: str | None, width: int, status: int) -> list[str]:
-        """Open an address as the person with this session; return what was wrong about it."""
+        """Open an address as the person with this session; return what was wrong about it, such as that it leads to
+        another page."""
         self.problems.clear()
         self.context.clear_cookies()
         if session is not None:
@@ -87,6 +89,8 @@ class Looker:
         self.page.evaluate(_SETTLED)
         assert response is not None
         found = [] if response.status == status else [f"status {response.status}, not {status}"]
+        if urlsplit(self.page.url).path != urlsplit(address).path:
+            found.append(f"leads to {self.page.url}")
         if shifts := self.page.evaluate("window.shifts"):
             found.append(f"moves while it loads: {'; '.join(shifts)}")
         return [f"{self.scheme}: {problem}" for problem in found]

@@ -149,6 +149,7 @@ ERRORS = [
 NO_PAGES: dict[str, str] = {
     "object": "an artefact",
     "hidden-object": "an artefact",
+    "icon": "leads to the drawing",
     "live": "for machines",
     "ready": "for machines",
     "metrics": "for machines",

@@ -10,7 +10,6 @@ from typing import Any
 
 import psycopg
 from allauth.account.forms import default_token_generator
-from allauth.account.internal.flows.login import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
@@ -102,7 +101,7 @@ def looked_at(folder: Path) -> Iterator[Site]:
         STATIC_ROOT=folder / "static",
         WHITENOISE_USE_FINDERS=True,
         ROOT_URLCONF="tests.browser.urls",
-        DEBUG_PROPAGATE_EXCEPTIONS=False,
+        ACCOUNT_REAUTHENTICATION_TIMEOUT=24 * 3600,
     )
     with ExitStack() as stack:
         stack.enter_context(changes)
@@ -121,7 +120,9 @@ def _session(user: User) -> str:
     client = Client()
     client.force_login(user)
     session = client.session
-    session[AUTHENTICATION_METHODS_SESSION_KEY] = [{"method": "password", "at": time.time(), "username": user.username}]
+    record = {"method": "password", "at": time.time(), "username": user.username, "reauthenticated": True}
+    session["account_authentication_methods"] = [record]
+    session["account_authentication_methods_user"] = str(user.pk)
     session.save()
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 

@@ -1,5 +1,7 @@
 """How a reader works a page: with a mouse, or with nothing but the keyboard."""
 
+from datetime import date
+
 from playwright.sync_api import Locator, Page
 
 MOST_TABS = 400
@@ -22,9 +24,11 @@ class Mouse:
         field.fill(text)
 
     def choose(self, field: Locator, option: str) -> None:
-        """Choose the option whose text begins so."""
-        labels = field.locator("option").all_inner_texts()
-        field.select_option(label=next(label for label in labels if label.startswith(option)))
+        field.select_option(label=option)
+
+    def date(self, field: Locator, day: date) -> None:
+        field.fill(day.isoformat())
+        field.blur()
 
 
 class Keyboard:
@@ -49,6 +53,13 @@ class Keyboard:
     def choose(self, field: Locator, option: str) -> None:
         self._reach(field)
         self.page.keyboard.type(option)
+
+    def date(self, field: Locator, day: date) -> None:
+        """Digit by digit, as the field takes them in English, with pauses: no digit may go astray meanwhile."""
+        self._reach(field)
+        self.page.keyboard.type(f"{day:%m%d%Y}", delay=200)
+        for _ in range(2):
+            self.page.keyboard.press("Tab")
 
     def _reach(self, what: Locator) -> None:
         what.wait_for()
