@@ -62,6 +62,7 @@ def make_world(size: int) -> World:
         worlds += boards[0]
     shared = {
         "team": teams[0].slug,
+        "username": owner.username,
         "hidden_digest": server_store(split=HIDDEN_SPLIT).put(Artefact(data=b"hidden", media_type=MediaType.TEXT)),
         "cursor": _FAR_CURSOR,
     }
@@ -117,6 +118,7 @@ def _board(*, kind: str, slug: str, owner: User, team: Team, size: int) -> list[
         "metric": "vit",
         "digest": first.results.exclude(record_digest="")[0].record_digest,
         "compared": first.pk,
+        "planner": first.submission.planner_id,
         "other": done[1].pk,
     }
     asked = (first, running[0], verified, waiting[0])

@@ -286,6 +286,8 @@ def examples() -> Iterator[dict[str, Any]]:
             "compared": content_of(Snapshot.objects.get(suite=suite, number=number)).rows[0]["evaluation"],
             "other": own[1].pk,
             "team": "lab0",
+            "username": owner.username,
+            "planner": own[0].submission.planner_id,
             "digest": own[0].results.exclude(record_digest="")[0].record_digest,
             "hidden_digest": hidden,
             "cursor": b64encode(urlencode({"p": str(far)}).encode()).decode(),
