@@ -1,22 +1,17 @@
 """What runs the tasks of a lease: the evaluator, with its experts loaded once and kept."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from evaluator.engine.store import Store
 from evaluator.records import ResultRecord
-from gpu_jobs.protocol import BundledPlanner, Lease
+from gpu_jobs.planners import OPENERS, LeaseRefusedError
+from gpu_jobs.protocol import Lease
 
 if TYPE_CHECKING:
     from evaluator.evaluation import Evaluator
-    from evaluator.planners.protocol import Planner
     from evaluator.planning_evaluation import PlanningEvaluator
     from evaluator.suites.model import Suite
-
-
-class LeaseRefusedError(Exception):
-    """This worker cannot do what the lease asks for, and another might; the message says why."""
 
 
 class ShardRunner(Protocol):
@@ -58,7 +53,7 @@ class EvaluatorRunner:
 
     def run(self, lease: Lease) -> Iterator[ResultRecord]:
         evaluator = self._evaluator(lease)
-        with _planner(lease=lease, suite=evaluator.suite) as planner:
+        with OPENERS[type(lease.planner)](lease.planner, evaluator.suite) as planner:
             yield from evaluator.run(planner=planner, tasks=lease.tasks)
 
     def provenance(self) -> dict[str, Any]:
@@ -118,30 +113,3 @@ def _judging(suite: "Suite", lease: Lease) -> "PlanningEvaluator":
 def _refuse_difference(*, what: str, here: str, wanted: str) -> None:
     if here != wanted:
         raise LeaseRefusedError(f"{what} has the digest {here[:12]} on the worker, {wanted[:12]} on the server.")
-
-
-@contextmanager
-def _planner(*, lease: Lease, suite: "Suite") -> Iterator["Planner"]:
-    from evaluator.planners.driving import StrategyPlanner
-    from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
-    from evaluator.planners.offline import offline_planner
-
-    wanted = lease.planner
-    if isinstance(wanted, BundledPlanner):
-        try:
-            bundled = offline_planner(name=wanted.name, suite=suite)
-        except LookupError as error:
-            raise LeaseRefusedError(f"{error}.") from error
-        try:
-            yield bundled
-        finally:
-            if isinstance(bundled, StrategyPlanner):
-                bundled.close()
-        return
-    endpoint = EndpointPlanner(
-        EndpointSettings(url=wanted.url, timeout_seconds=wanted.timeout_seconds, allow_private=wanted.allow_private)
-    )
-    try:
-        yield endpoint
-    finally:
-        endpoint.close()

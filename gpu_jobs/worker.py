@@ -13,8 +13,9 @@ from gpu_jobs.client import ApiClient, AttemptOverError, Last, ObjectsMissingErr
 from gpu_jobs.delivery import Delivery, Heartbeats, Known
 from gpu_jobs.exits import Exit
 from gpu_jobs.logs import AttemptLog
+from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import Lease, Wish
-from gpu_jobs.runner import LeaseRefusedError, ShardRunner
+from gpu_jobs.runner import ShardRunner
 
 logger = logging.getLogger(__name__)
 

@@ -53,7 +53,8 @@ from leaderboard.evaluations import leases
 from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.provenance import note_worker
 from leaderboard.evaluations.results import deliver
-from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.kinds import kind_of
+from leaderboard.planners.models import Planner
 from leaderboard.workers import logs
 from leaderboard.workers.finishing import Finished, finish
 from leaderboard.workers.tokens import Holder, holder_of, note_lease
@@ -160,14 +161,7 @@ def _lease_json(lease: leases.Lease) -> dict[str, Any]:
 
 
 def _planner_json(planner: Planner) -> dict[str, Any]:
-    if planner.kind == PlannerKind.BUNDLED:
-        return {"kind": "bundled", "name": planner.bundled_name}
-    return {
-        "kind": "endpoint",
-        "url": planner.endpoint_url,
-        "timeout_seconds": planner.timeout_seconds,
-        "allow_private": settings.DEMO,
-    }
+    return {"kind": planner.kind, **kind_of(planner).lease(planner)}
 
 
 @extend_schema(exclude=True)

@@ -195,7 +195,7 @@ def entry_of(evaluation: Evaluation) -> Entry:
         finished=finished.isoformat(),
         samples=evaluation.samples,
         team=evaluation.submission.team.name if evaluation.submission.team else "",
-        strategy=planner.bundled_name,
+        strategy=planner.bundled_name or planner.strategy,
         usage={name: round(mean["mean"], 6) for name, mean in evaluation.summary.get("usage", {}).items()},
         run_by_owner=hasattr(evaluation, "own_worker_run"),
     )

@@ -1,4 +1,4 @@
-"""The canary: of a planner behind HTTP one task runs first, alone, so that a broken one costs seconds, not hours.
+"""The canary: of a planner that may be broken one task runs first, alone, so that it costs seconds, not hours.
 
 The first shards of such an evaluation hold one task each. Workers may take the first; what it comes to decides:
 
@@ -24,7 +24,8 @@ from leaderboard.evaluations.models import AttemptState, Evaluation, EvaluationS
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, end_attempts_of, explain
 from leaderboard.evaluations.stopping import enqueue_stop
-from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.kinds import kind_of
+from leaderboard.planners.models import Planner
 
 CANARIES = 2
 
@@ -77,7 +78,7 @@ def split(*, planner: Planner, keys: Sequence[str], size: int) -> tuple[list[lis
     """The tasks of a new evaluation by shard, and how many of the shards may be leased at first (None: all)."""
     each = settings.CANARY_TASKS
     first = CANARIES * each
-    if not each or planner.kind != PlannerKind.ENDPOINT or len(keys) <= max(size, first):
+    if not each or not kind_of(planner).has_canary or len(keys) <= max(size, first):
         return chunks(keys, size=size), None
     return chunks(keys[:first], size=each) + chunks(keys[first:], size=size), 1
 

@@ -11,7 +11,7 @@ from django.utils.module_loading import import_string
 
 from gpu_jobs.launchers import Launcher, Limits, LocalLauncher, NoLauncher
 from leaderboard.evaluations.models import Evaluation, ShardState
-from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.kinds import kind_of
 
 if TYPE_CHECKING:
     from gpu_jobs.launchers.kubernetes import ClusterClient, EvaluationFacts, KubernetesLauncher, KubernetesSettings
@@ -80,9 +80,10 @@ def evaluation_facts(evaluation_id: str) -> "EvaluationFacts":
     from gpu_jobs.launchers.kubernetes import EvaluationFacts
 
     evaluation = Evaluation.objects.select_related("suite", "submission__planner").get(pk=evaluation_id)
+    kind = kind_of(evaluation.submission.planner)
     return EvaluationFacts(
         evaluation_id=evaluation_id,
         open_shards=evaluation.shards.exclude(state=ShardState.DONE).count(),
-        calls_endpoint=evaluation.submission.planner.kind == PlannerKind.ENDPOINT,
-        needs_gpu=not evaluation.suite.judges_plans,
+        calls_endpoint=kind.needs_network,
+        needs_gpu=kind.needs_gpu or not evaluation.suite.judges_plans,
     )

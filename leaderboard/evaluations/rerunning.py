@@ -10,6 +10,7 @@ from leaderboard.catalog.models import Suite
 from leaderboard.evaluations import services, transitions
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
 from leaderboard.evaluations.services import NotPossibleError
+from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.services import check_planner, data_of
 from leaderboard.workers.own import mark, runs_on_own_worker
 
@@ -35,10 +36,10 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
     first = before.submission
     submitter = first.submitted_by if for_owner else by
     own_worker = runs_on_own_worker(before.pk)
-    if own_worker and first.planner.endpoint_url and submitter.pk != first.planner.owner_id:
+    if own_worker and kind_of(first.planner).has_secret and submitter.pk != first.planner.owner_id:
         raise NotPossibleError(
-            "Only the planner's owner can run this again: it would run on your own worker, which would be told the "
-            "planner's address."
+            "Only the planner's owner can run this again: it would run on your own worker, which would be told what "
+            "only its owner may know."
         )
     with transaction.atomic():
         submission = Submission.objects.create(

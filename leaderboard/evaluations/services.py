@@ -28,7 +28,7 @@ from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import advance, deadline_of
 from leaderboard.field_errors import FieldErrors
-from leaderboard.planners.services import PlannerData, check_planner, check_suites, enter_planner
+from leaderboard.planners.services import PlannerData, check_planner, check_suites, enter_planner, facts_of
 from leaderboard.quotas.services import charge
 
 FAULT_SCORE = 0.0
@@ -67,8 +67,9 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
     if errors:
         raise FieldErrors(errors)
     entrances = look_up(suites)
+    facts = facts_of(owner=user, data=data.planner)
     with transaction.atomic():
-        planner = enter_planner(owner=user, data=data.planner)
+        planner = enter_planner(owner=user, data=data.planner, facts=facts)
         submission = Submission.objects.create(planner=planner, submitted_by=user, team=team)
         enter(submission=submission, entrances=entrances)
         record(

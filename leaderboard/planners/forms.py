@@ -11,8 +11,10 @@ from leaderboard.accounts.forms import ServiceForm
 from leaderboard.accounts.models import Team
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.services import SubmissionData
+from leaderboard.planners.data import PlannerData
+from leaderboard.planners.kinds import BUNDLED_PLANNERS, KINDS
 from leaderboard.planners.models import PlannerKind
-from leaderboard.planners.services import BUNDLED_PLANNERS, LONGEST_TIMEOUT, SHORTEST_TIMEOUT, PlannerData
+from leaderboard.planners.services import LONGEST_TIMEOUT, SHORTEST_TIMEOUT
 
 DEFAULT_TIMEOUT = 30
 
@@ -26,10 +28,7 @@ class SubmitForm(ServiceForm):
 
     kind = forms.ChoiceField(
         label="What do you submit?",
-        choices=[
-            (PlannerKind.ENDPOINT, "An HTTP endpoint that speaks planner/1"),
-            (PlannerKind.BUNDLED, "A planner that comes with PlanArena"),
-        ],
+        choices=[(name, kind.choice) for name, kind in KINDS.items()],
         widget=forms.RadioSelect,
         initial=PlannerKind.ENDPOINT,
     )
@@ -95,15 +94,14 @@ class SubmitForm(ServiceForm):
     def data_entered(self) -> SubmissionData:
         """What was entered, for `services.submit`. Fields of the kind that was not chosen do not count."""
         entered = self.cleaned_data
-        is_endpoint = entered["kind"] == PlannerKind.ENDPOINT
-        timeout = entered.get("timeout_seconds") if is_endpoint else None
+        kind = KINDS[entered["kind"]]
+        timeout = entered.get("timeout_seconds") if kind.kind == PlannerKind.ENDPOINT else None
         planner = PlannerData(
             name=entered["name"],
             kind=entered["kind"],
-            bundled_name="" if is_endpoint else entered.get("bundled_name", ""),
-            endpoint_url=entered.get("endpoint_url", "").strip() if is_endpoint else "",
             timeout_seconds=DEFAULT_TIMEOUT if timeout is None else timeout,
             description=entered.get("description", ""),
+            **{field: entered.get(field, "").strip() for field in kind.fields},
         )
         return SubmissionData(planner=planner, suites=entered["suites"], team=entered.get("team", ""))
 

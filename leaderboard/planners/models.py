@@ -1,15 +1,42 @@
 """Planners: what is evaluated."""
 
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Lower
 
 
 class PlannerKind(models.TextChoices):
-    """How a planner is asked for a plan."""
+    """How a planner is asked for a plan. `kinds/` has a module with the rules of each."""
 
     BUNDLED = "bundled", "Bundled with PlanArena"
     ENDPOINT = "endpoint", "HTTP endpoint (planner/1)"
+    HUB = "hub", "Hugging Face model"
+    CHECKPOINT = "checkpoint", "Uploaded checkpoint"
+
+
+NEEDED: Mapping[PlannerKind, tuple[str, ...]] = {
+    PlannerKind.BUNDLED: ("bundled_name",),
+    PlannerKind.ENDPOINT: ("endpoint_url",),
+    PlannerKind.HUB: ("model_id", "revision", "commit", "strategy"),
+    PlannerKind.CHECKPOINT: ("checkpoint_digest", "strategy"),
+}
+"""The text fields that a planner of each kind has; those that only others have are empty."""
+
+
+def _has_what_its_kind_needs() -> models.Q:
+    known = sorted({field for fields in NEEDED.values() for field in fields})
+    return reduce(or_, (_has_exactly(kind=kind, fields=fields, known=known) for kind, fields in NEEDED.items()))
+
+
+def _has_exactly(*, kind: PlannerKind, fields: tuple[str, ...], known: list[str]) -> models.Q:
+    found = models.Q(kind=kind.value, **{field: "" for field in known if field not in fields})
+    for field in fields:
+        found &= ~models.Q(**{field: ""})
+    return found
 
 
 class Planner(models.Model):
@@ -24,16 +51,32 @@ class Planner(models.Model):
     endpoint_url = models.URLField(max_length=500, blank=True)
     """For `endpoint`: where one JSON POST per turn goes. Shown to the owner only."""
     timeout_seconds = models.PositiveIntegerField(default=30)
+    model_id = models.CharField(max_length=200, blank=True)
+    """For `hub`: `ORG/NAME`."""
+    revision = models.CharField(max_length=200, blank=True)
+    """For `hub`: the branch, tag or commit that was asked for."""
+    commit = models.CharField(max_length=64, blank=True)
+    """For `hub`: the commit that the revision named when the planner was entered. Every evaluation uses this one."""
+    checkpoint_digest = models.CharField(max_length=64, blank=True)
+    """For `checkpoint`: SHA-256 of the zip."""
+    strategy = models.CharField(max_length=100, blank=True)
+    """For `hub` and `checkpoint`: what asks the language model (`evaluator.planners.strategies`)."""
+    model_name = models.CharField(max_length=200, blank=True)
+    """The language model, as boards show it; empty: there is none, or nobody told."""
+    parameters = models.BigIntegerField(null=True, blank=True)
+    """Of the language model; None: nobody told."""
+    open_weights = models.BooleanField(null=True, blank=True)
+    """Whether anybody can get the language model's weights; None: nobody told, or there is none."""
+    weights_bytes = models.BigIntegerField(null=True, blank=True)
+    """Of its safetensors."""
+    licence = models.CharField(max_length=100, blank=True)
+    """As its card says."""
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint("owner", Lower("name"), name="one_planner_per_owner_and_name"),
-            models.CheckConstraint(
-                condition=models.Q(kind=PlannerKind.BUNDLED, endpoint_url="") & ~models.Q(bundled_name="")
-                | models.Q(kind=PlannerKind.ENDPOINT, bundled_name="") & ~models.Q(endpoint_url=""),
-                name="a_planner_has_what_its_kind_needs",
-            ),
+            models.CheckConstraint(condition=_has_what_its_kind_needs(), name="a_planner_has_what_its_kind_needs"),
         ]
 
     def __str__(self) -> str:

@@ -1,41 +1,33 @@
 """Entering planners. Forms and API use the same functions, so that the same rules hold for both."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from typing import Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from evaluator.planners.offline import offline_planners
 from leaderboard.accounts.models import User
-from leaderboard.evaluations.library import AddressRefusedError, library
 from leaderboard.field_errors import FieldErrors
-from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.data import PlannerData
+from leaderboard.planners.kinds import BUNDLED_PLANNERS, KINDS, Errors, Facts, Kind
+from leaderboard.planners.models import Planner
 
-BUNDLED_PLANNERS: Mapping[str, str] = {name: planner.description for name, planner in offline_planners().items()}
-"""What the bundled planners do, by name."""
+__all__ = [
+    "BUNDLED_PLANNERS", "LONGEST_TIMEOUT", "SHORTEST_TIMEOUT", "PlannerData", "check_planner", "check_suites",
+    "data_of", "enter_planner", "facts_of",
+]  # fmt: skip
+
 SHORTEST_TIMEOUT = 1
 LONGEST_TIMEOUT = 300
 _LONGEST_NAME = 80
 _LONGEST_DESCRIPTION = 4000
+_FIELDS: Mapping[str, str] = {field: label for kind in KINDS.values() for field, label in kind.fields.items()}
+"""What the fields are called that only some kinds use."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannerData:
-    """A planner as a user enters it, not checked yet."""
-
-    name: str
-    kind: str
-    bundled_name: str = ""
-    endpoint_url: str = ""
-    timeout_seconds: int = 30
-    description: str = ""
-
-
-def check_planner(data: PlannerData) -> dict[str, list[str]]:
-    """What is wrong with a planner, by field; empty if nothing is."""
-    errors: dict[str, list[str]] = {}
+def check_planner(data: PlannerData) -> Errors:
+    """What is wrong with a planner, by field, without asking anybody else; empty if nothing is."""
+    errors: Errors = {}
     if not data.name.strip():
         errors["name"] = ["Give the planner a name."]
     elif len(data.name) > _LONGEST_NAME:
@@ -46,72 +38,59 @@ def check_planner(data: PlannerData) -> dict[str, list[str]]:
         errors["description"] = [f"At most {_LONGEST_DESCRIPTION} characters, none of them NUL."]
     if not SHORTEST_TIMEOUT <= data.timeout_seconds <= LONGEST_TIMEOUT:
         errors["timeout_seconds"] = [f"Give {SHORTEST_TIMEOUT} to {LONGEST_TIMEOUT} seconds."]
-    return {**errors, **_check_kind(data)}
+    kind = KINDS.get(data.kind)
+    if kind is None:
+        return {**errors, "kind": [f"Choose one of {', '.join(KINDS)}."]}
+    return {**errors, **_foreign(data=data, kind=kind), **kind.check(data)}
 
 
-def check_suites(*, data: PlannerData, suites: Sequence[str]) -> dict[str, list[str]]:
-    """What is wrong with the suites that a planner is entered for, by field; empty if nothing is.
+def _foreign(*, data: PlannerData, kind: Kind) -> Errors:
+    """Fields of other kinds that were filled in."""
+    return {
+        field: [f"{kind.noun} has no {label}: leave this empty."]
+        for field, label in _FIELDS.items()
+        if field not in kind.fields and getattr(data, field)
+    }
 
-    A bundled strategy understands the requests of certain suites; what an endpoint understands, nobody knows.
+
+def check_suites(*, data: PlannerData, suites: Sequence[str]) -> Errors:
+    """What is wrong with the suites that a planner is entered for, by field; empty if nothing is."""
+    kind = KINDS.get(data.kind)
+    return {} if kind is None else kind.check_suites(data=data, suites=suites)
+
+
+def facts_of(*, owner: User, data: PlannerData) -> Facts:
+    """What is found out about checked data before they are entered. May take seconds: call it outside transactions.
+
+    Raises:
+        FieldErrors: there is no such planner, or it cannot be evaluated here.
     """
-    planner = offline_planners().get(data.bundled_name) if data.kind == PlannerKind.BUNDLED else None
-    foreign = [slug for slug in suites if planner is not None and not planner.understands(slug)]
-    if planner is None or not foreign:
-        return {}
-    made_for = ", ".join(planner.suites)
-    return {"suites": [f"{planner.name} does not understand requests of {foreign[0]}; it is made for {made_for}."]}
+    return KINDS[data.kind].find_facts(data=data, owner=owner)
 
 
-def _check_kind(data: PlannerData) -> dict[str, list[str]]:
-    if data.kind == PlannerKind.BUNDLED:
-        errors = {}
-        if data.bundled_name not in BUNDLED_PLANNERS:
-            errors["bundled_name"] = [f"Choose one of {', '.join(BUNDLED_PLANNERS)}."]
-        if data.endpoint_url:
-            errors["endpoint_url"] = ["A bundled planner has no address: leave this empty."]
-        return errors
-    if data.kind == PlannerKind.ENDPOINT:
-        errors = _check_address(data.endpoint_url)
-        if data.bundled_name:
-            errors["bundled_name"] = ["An HTTP endpoint is not a bundled planner: leave this empty."]
-        return errors
-    return {"kind": [f"Choose one of {', '.join(PlannerKind.values)}."]}
-
-
-def _check_address(url: str) -> dict[str, list[str]]:
-    if not url:
-        return {"endpoint_url": ["Give the address of your endpoint, such as https://example.org/plan."]}
-    longest = Planner._meta.get_field("endpoint_url").max_length or 0
-    if len(url) > longest:
-        return {"endpoint_url": [f"The address has {len(url)} characters; at most {longest} are possible."]}
-    if not url.isprintable() or " " in url:
-        return {"endpoint_url": ["The address holds blanks or characters that cannot be shown."]}
-    try:
-        library().check_endpoint(url=url, allow_private=settings.DEMO)
-    except AddressRefusedError as error:
-        return {"endpoint_url": [str(error)]}
-    return {}
-
-
-def enter_planner(*, owner: User, data: PlannerData) -> Planner:
+def enter_planner(*, owner: User, data: PlannerData, facts: Facts | None = None) -> Planner:
     """The owner's planner with this name: made now, or the one that was entered before if it is the same.
+
+    Args:
+        facts: what `facts_of` gave for the data; None: it is asked here.
 
     Raises:
         FieldErrors: the data are wrong, or the owner has a different planner of this name.
     """
     if errors := check_planner(data):
         raise FieldErrors(errors)
+    wanted = _fields(data=data, facts=facts or facts_of(owner=owner, data=data))
     found = _find(owner=owner, name=data.name)
     if found is None:
         try:
             with transaction.atomic():
-                return Planner.objects.create(owner=owner, **_fields(data))
+                return Planner.objects.create(owner=owner, **wanted)
         except IntegrityError:
             # Entered at the same moment by another request.
             found = _find(owner=owner, name=data.name)
             if found is None:
                 raise
-    if differing := _differences(planner=found, data=data):
+    if differing := _differences(planner=found, wanted=wanted):
         raise FieldErrors(
             {"name": [f"You have a planner {found.name!r} with another {differing[0]}: choose another name."]}
         )
@@ -123,10 +102,9 @@ def data_of(planner: Planner) -> PlannerData:
     return PlannerData(
         name=planner.name,
         kind=planner.kind,
-        bundled_name=planner.bundled_name,
-        endpoint_url=planner.endpoint_url,
         timeout_seconds=planner.timeout_seconds,
         description=planner.description,
+        **{field: getattr(planner, field) for field in _FIELDS},
     )
 
 
@@ -134,25 +112,20 @@ def _find(*, owner: User, name: str) -> Planner | None:
     return Planner.objects.filter(owner=owner, name__iexact=name.strip()).first()
 
 
-def _fields(data: PlannerData) -> dict[str, Any]:
+def _fields(*, data: PlannerData, facts: Facts) -> dict[str, Any]:
     return {
         "name": data.name.strip(),
         "description": data.description.strip(),
         "kind": data.kind,
-        "bundled_name": data.bundled_name,
-        "endpoint_url": data.endpoint_url,
         "timeout_seconds": data.timeout_seconds,
+        **{field: getattr(data, field) for field in _FIELDS},
+        # After what was entered: a revision that was left out, for example, is one of the facts.
+        **{field: value for field, value in asdict(facts).items() if value not in ("", None)},
     }
 
 
-def _differences(*, planner: Planner, data: PlannerData) -> list[str]:
-    wanted = _fields(data)
-    labels = {
-        "kind": "kind",
-        "bundled_name": "bundled planner",
-        "endpoint_url": "address",
-        "timeout_seconds": "timeout",
-    }
+def _differences(*, planner: Planner, wanted: Mapping[str, Any]) -> list[str]:
+    labels = {"kind": "kind", **_FIELDS, "commit": "commit", "timeout_seconds": "timeout"}
     if wanted["description"]:
         labels["description"] = "description"
-    return [label for field, label in labels.items() if getattr(planner, field) != wanted[field]]
+    return [label for field, label in labels.items() if getattr(planner, field) != wanted.get(field, "")]

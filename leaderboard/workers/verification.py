@@ -36,7 +36,7 @@ from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.services import NotPossibleError
 from leaderboard.evaluations.states import deadline_of, explain
-from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.kinds import kind_of
 from leaderboard.workers import comparing
 from leaderboard.workers.models import OwnWorkerRun, Verification, VerificationVerdict
 
@@ -307,7 +307,7 @@ def _ending(verification: Verification) -> Ending:
     comparison = comparing.compare(
         own=[own[task] for task in verification.tasks],
         again=[theirs[task] for task in verification.tasks],
-        repeatable=again.submission.planner.kind == PlannerKind.BUNDLED,
+        repeatable=kind_of(again.submission.planner).repeatable,
     )
     verdict, detail = VerificationVerdict.DISAGREES, comparing.sentence(comparison)
     if comparison.agrees:

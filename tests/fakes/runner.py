@@ -7,8 +7,8 @@ from typing import Any
 from evaluator.engine.store import MemoryStore, Store
 from evaluator.records import ArtefactReference, Outcome, ResultRecord, SampleResult
 from evaluator.values import encode
+from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import Lease
-from gpu_jobs.runner import LeaseRefusedError
 
 
 class FakeRunner:

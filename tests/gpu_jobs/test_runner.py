@@ -5,8 +5,9 @@ import pytest
 from evaluator.engine.store import MemoryStore
 from evaluator.planning_evaluation import judge_digest
 from evaluator.suites import suite_of
+from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import Lease
-from gpu_jobs.runner import EvaluatorRunner, LeaseRefusedError
+from gpu_jobs.runner import EvaluatorRunner
 from tests.fakes.api import LEASE
 
 

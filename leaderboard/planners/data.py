@@ -1,0 +1,23 @@
+"""What a user enters of a planner."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannerData:
+    """A planner as a user enters it, not checked yet. Fields that its kind does not use stay empty."""
+
+    name: str
+    kind: str
+    bundled_name: str = ""
+    endpoint_url: str = ""
+    timeout_seconds: int = 30
+    model_id: str = ""
+    """For `hub`: `ORG/NAME`."""
+    revision: str = ""
+    """For `hub`: a branch, a tag or a commit; empty: `main`."""
+    checkpoint_digest: str = ""
+    """For `checkpoint`: SHA-256 of the zip that its owner uploaded."""
+    strategy: str = ""
+    """For `hub` and `checkpoint`: what asks the language model."""
+    description: str = ""

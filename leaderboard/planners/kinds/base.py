@@ -1,0 +1,68 @@
+"""What a kind of planner says of itself. Services, queue, API and pages ask it instead of comparing kinds."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from leaderboard.accounts.models import User
+from leaderboard.planners.data import PlannerData
+from leaderboard.planners.models import Planner, PlannerKind
+
+Errors = dict[str, list[str]]
+"""What is wrong with what was entered: sentences by field; empty if nothing is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is found out about a planner when it is entered, and kept. The names are those of `Planner`'s fields."""
+
+    model_name: str = ""
+    parameters: int | None = None
+    open_weights: bool | None = None
+    weights_bytes: int | None = None
+    licence: str = ""
+    revision: str = ""
+    commit: str = ""
+
+
+class Kind(ABC):
+    """The rules of one kind."""
+
+    kind: ClassVar[PlannerKind]
+    noun: ClassVar[str]
+    """As a sentence begins with it: "A bundled planner"."""
+    choice: ClassVar[str]
+    """What the page calls it where one chooses."""
+    fields: ClassVar[Mapping[str, str]]
+    """The text fields of `PlannerData` that this kind uses, and what each is called; those of other kinds are empty."""
+    needs_network: ClassVar[bool] = False
+    """Whether its worker calls addresses outside."""
+    needs_gpu: ClassVar[bool] = False
+    """Whether asking it takes a GPU, whatever is done with its plans."""
+    has_canary: ClassVar[bool] = True
+    """Whether one task is to run alone first: it may turn out that it cannot be asked at all."""
+    repeatable: ClassVar[bool] = False
+    """Whether it is known to give the same plan for the same request on every machine."""
+    has_secret: ClassVar[bool] = False
+    """Whether its lease tells what only its owner's and the operator's workers may know."""
+
+    @abstractmethod
+    def check(self, data: PlannerData) -> Errors:
+        """What is wrong with the fields of this kind, without asking anybody else."""
+
+    def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:  # noqa: ARG002 - for others
+        """Whether it understands the suites with these slugs."""
+        return {}
+
+    def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - for others
+        """What there is to know of checked data. May ask other services, so it is called outside of transactions.
+
+        Raises:
+            FieldErrors: it turns out that there is no such planner, or that it cannot be evaluated here.
+        """
+        return Facts()
+
+    @abstractmethod
+    def lease(self, planner: Planner) -> dict[str, Any]:
+        """What a worker is told, besides `kind`: a message of `gpu_jobs.protocol`."""

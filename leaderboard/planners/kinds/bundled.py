@@ -1,0 +1,39 @@
+"""Planners that come with PlanArena: anchors, and strategies that need nothing that is not shipped."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evaluator.planners.offline import offline_planners
+from leaderboard.planners.data import PlannerData
+from leaderboard.planners.kinds.base import Errors, Kind
+from leaderboard.planners.models import Planner, PlannerKind
+
+BUNDLED_PLANNERS: Mapping[str, str] = {name: planner.description for name, planner in offline_planners().items()}
+"""What the bundled planners do, by name."""
+
+
+class BundledKind(Kind):
+    """Its canary would tell nothing: it comes with this release, and cannot be away or speak another protocol."""
+
+    kind = PlannerKind.BUNDLED
+    noun = "A bundled planner"
+    choice = "A planner that comes with PlanArena"
+    fields = {"bundled_name": "bundled planner"}
+    has_canary = False
+    repeatable = True
+
+    def check(self, data: PlannerData) -> Errors:
+        if data.bundled_name in BUNDLED_PLANNERS:
+            return {}
+        return {"bundled_name": [f"Choose one of {', '.join(BUNDLED_PLANNERS)}."]}
+
+    def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:
+        planner = offline_planners().get(data.bundled_name)
+        foreign = [slug for slug in suites if planner is not None and not planner.understands(slug)]
+        if planner is None or not foreign:
+            return {}
+        made_for = ", ".join(planner.suites)
+        return {"suites": [f"{planner.name} does not understand requests of {foreign[0]}; it is made for {made_for}."]}
+
+    def lease(self, planner: Planner) -> dict[str, Any]:
+        return {"name": planner.bundled_name}

@@ -1,0 +1,47 @@
+"""Planners behind HTTP that speak planner/1."""
+
+from typing import Any
+
+from django.conf import settings
+
+from leaderboard.evaluations.library import AddressRefusedError, library
+from leaderboard.planners.data import PlannerData
+from leaderboard.planners.kinds.base import Errors, Kind
+from leaderboard.planners.models import Planner, PlannerKind
+
+
+class EndpointKind(Kind):
+    """What it understands nobody knows, so that it may be entered for every suite."""
+
+    kind = PlannerKind.ENDPOINT
+    noun = "An HTTP endpoint"
+    choice = "An HTTP endpoint that speaks planner/1"
+    fields = {"endpoint_url": "address"}
+    needs_network = True
+    has_secret = True
+
+    def check(self, data: PlannerData) -> Errors:
+        problem = _problem(data.endpoint_url)
+        return {"endpoint_url": [problem]} if problem else {}
+
+    def lease(self, planner: Planner) -> dict[str, Any]:
+        return {
+            "url": planner.endpoint_url,
+            "timeout_seconds": planner.timeout_seconds,
+            "allow_private": settings.DEMO,
+        }
+
+
+def _problem(url: str) -> str:
+    if not url:
+        return "Give the address of your endpoint, such as https://example.org/plan."
+    longest = Planner._meta.get_field("endpoint_url").max_length or 0
+    if len(url) > longest:
+        return f"The address has {len(url)} characters; at most {longest} are possible."
+    if not url.isprintable() or " " in url:
+        return "The address holds blanks or characters that cannot be shown."
+    try:
+        library().check_endpoint(url=url, allow_private=settings.DEMO)
+    except AddressRefusedError as error:
+        return str(error)
+    return ""
