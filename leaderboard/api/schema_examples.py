@@ -15,6 +15,12 @@ _PLANNER = {
     "name": "my-planner", "kind": "endpoint", "bundled_name": "", "endpoint_url": "https://example.org/plan",
     "timeout_seconds": 30, "description": "A fine-tuned model.",
 }  # fmt: skip
+_SHOWN_PLANNER = {
+    **_PLANNER,
+    "header": {"name": "Authorization", "ends_in": "ab12"},
+    "plans_digest": "",
+    "owner": "ada",
+}
 _SUMMARY = {
     "metrics": {"overall": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171}},
     "outcomes": {"scored": 165, "planner_fault": 6, "not_run": 14},
@@ -22,7 +28,7 @@ _SUMMARY = {
 _EVALUATION = {
     "id": _EVALUATION_ID, "submission": _SUBMISSION_ID, "suite": "openagi", "suite_version": "1",
     "suite_digest": _DIGEST, "profile": "lilliput", "profile_digest": _DIGEST, "split": "public", "samples": 8,
-    "planner": {**_PLANNER, "owner": "ada"}, "state": "completed", "state_label": "Completed", "final": True,
+    "planner": _SHOWN_PLANNER, "state": "completed", "state_label": "Completed", "final": True,
     "reason": "published", "reason_text": "Completed and published.", "state_since": _LATER, "tasks_total": 185,
     "tasks_not_run": 14, "done": 185, "summary": _SUMMARY, "provenance": {"suite_digest": _DIGEST, "workers": []},
     "created": _WHEN, "finished": _LATER, "own_worker": False,
@@ -82,7 +88,17 @@ BY_COMPONENT: dict[str, Any] = {
         ],
         "tasks": [{"task": "14", "values": [0.0, 0.93], "spread": 0.93}], "differing": 65,
     },
+    "EndpointTestInput": {
+        "endpoint_url": "https://example.org/plan", "timeout_seconds": 30, "suite": "openagi",
+        "header_name": "Authorization", "header_value": "Bearer " + "x" * 24,
+    },
+    "EndpointTestOutput": {
+        "passed": True, "suite": "openagi", "task": "14", "request": {"version": "planner/1", "suite": "openagi"},
+        "status": 200, "seconds": 0.42, "answer": '{"plan": "Image Denoising"}', "answer_bytes": 27, "reason": None,
+        "problem": "", "plan": _PLAN, "tolerated": [], "problems": [], "alternatives": 0,
+    },
     "EvaluationOutput": _EVALUATION,
+    "HeaderOutput": {"name": "Authorization", "ends_in": "ab12"},
     "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
     "NewWebhookOutput": {"id": _ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32},
     "NewWorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40},
@@ -90,10 +106,11 @@ BY_COMPONENT: dict[str, Any] = {
     "RecordOutput": {**_RESULT, "record": {"version": "result/1", "task": "14", "plan": _PLAN, "score": 0.71}},
     "ResultOutput": _RESULT,
     "SubmissionInput": {
-        "planner": _PLANNER, "suites": ["openagi"], "team": "plan-lab", "own_worker": False,
+        "planner": {**_PLANNER, "header_name": "Authorization", "header_value": "Bearer " + "x" * 24},
+        "suites": ["openagi"], "team": "plan-lab", "own_worker": False, "priority": "normal",
     },
     "SubmissionOutput": {
-        "id": _SUBMISSION_ID, "planner": {**_PLANNER, "owner": "ada"}, "submitted_by": "ada", "team": "plan-lab",
+        "id": _SUBMISSION_ID, "planner": _SHOWN_PLANNER, "submitted_by": "ada", "team": "plan-lab",
         "created": _WHEN, "rerun_of": None, "evaluations": [_EVALUATION],
     },
     "SuiteOutput": {
@@ -114,6 +131,10 @@ BY_COMPONENT: dict[str, Any] = {
         "evaluation": _ROW_ID, "state": "completed", "tasks": ["14"], "verdict": "agrees",
         "detail": "1 of 1 tasks agree.", "ordered_by": None, "created": _WHEN, "settled_at": _LATER, "p_value": 1.0,
         "compared": [],
+    },
+    "WaitOutput": {
+        "known": True, "begins_in_minutes": [2.1, 4.8], "ends_in_minutes": [9.5, 21.7], "measured_shards": 40,
+        "in_words": "Begins in 2 to 5 minutes, ends in 9 to 22 minutes",
     },
     "WebhookInput": {"url": "https://example.org/hook"},
     "WebhookOutput": {

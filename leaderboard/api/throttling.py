@@ -3,8 +3,9 @@
 import math
 from typing import Any
 
+from django.http import HttpRequest
 from rest_framework.request import Request
-from rest_framework.throttling import ScopedRateThrottle
+from rest_framework.throttling import ScopedRateThrottle, SimpleRateThrottle
 
 _DEFAULT_SCOPE = "changes"
 
@@ -39,3 +40,23 @@ class Throttle(ScopedRateThrottle):
             "RateLimit-Policy": f'"{self.scope}";q={self.num_requests};w={self.duration}',
             "RateLimit": f'"{self.scope}";r={left};t={resets}',
         }
+
+
+def seconds_to_wait(request: HttpRequest, *, scope: str) -> int:
+    """Count a request of a page, with those of the same scope of the API; 0: it may go on, else how long to wait."""
+    throttle = _OfPage(scope)
+    if throttle.rate is None or throttle.allow_request(request, None):  # type: ignore[arg-type]
+        return 0
+    return max(1, math.ceil(throttle.wait() or 1))
+
+
+class _OfPage(SimpleRateThrottle):
+    """As `Throttle`, for views that are not of the API."""
+
+    def __init__(self, scope: str) -> None:
+        self.scope = scope
+        super().__init__()
+
+    def get_cache_key(self, request: Request, view: Any) -> str:  # noqa: ARG002 - the base class's
+        ident = request.user.pk if request.user.is_authenticated else self.get_ident(request)
+        return str(self.cache_format % {"scope": self.scope, "ident": ident})

@@ -29,6 +29,7 @@ others by its digest. Objects are named by their bytes, so that keeping some of 
 not send them again. A bundle that is malformed, cut or too large is 400 or 413, and nothing of it is kept.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -37,6 +38,7 @@ from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from rest_framework import serializers, status
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -55,6 +57,7 @@ from leaderboard.evaluations.provenance import note_worker
 from leaderboard.evaluations.results import deliver
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
+from leaderboard.planners.secret_headers import HeaderUnreadableError
 from leaderboard.workers import logs
 from leaderboard.workers.finishing import Finished, finish
 from leaderboard.workers.tokens import Holder, holder_of, note_lease
@@ -137,10 +140,14 @@ def _lease(*, holder: Holder, body: dict[str, Any]) -> dict[str, Any] | None:
     if lease is None:
         return None
     note_lease(attempt_id=lease.attempt.pk, holder=holder)
-    return _lease_json(lease)
+    try:
+        return _lease_json(lease, holder=holder)
+    except HeaderUnreadableError as error:
+        leases.give_up(attempt_id=lease.attempt.pk, how=leases.GivenUp.FAILED, detail=str(error))
+        return None
 
 
-def _lease_json(lease: leases.Lease) -> dict[str, Any]:
+def _lease_json(lease: leases.Lease, *, holder: Holder) -> dict[str, Any]:
     evaluation = lease.evaluation
     return {
         "attempt": str(lease.attempt.pk),
@@ -154,14 +161,17 @@ def _lease_json(lease: leases.Lease) -> dict[str, Any]:
         "profile_digest": evaluation.profile_digest,
         "split": evaluation.split,
         "samples": evaluation.samples,
-        "planner": _planner_json(evaluation.submission.planner),
+        "planner": _planner_json(evaluation.submission.planner, tasks=lease.tasks, holder=holder),
         "tasks": lease.tasks,
         "finish": True,
     }
 
 
-def _planner_json(planner: Planner) -> dict[str, Any]:
-    return {"kind": planner.kind, **kind_of(planner).lease(planner)}
+def _planner_json(planner: Planner, *, tasks: Sequence[str], holder: Holder) -> dict[str, Any]:
+    kind = kind_of(planner)
+    if kind.has_secret and holder.owner_id not in {None, planner.owner_id}:
+        raise PermissionDenied("Only its owner's worker may know how this planner is called.")
+    return {"kind": planner.kind, **kind.lease(planner), **kind.lease_of_tasks(planner=planner, tasks=tasks)}
 
 
 @extend_schema(exclude=True)
@@ -365,7 +375,9 @@ class FailView(AttemptView):
 
     def post(self, request: Request, attempt_id: UUID) -> Response:
         body = _validated(FailRequest, request.data)
-        leases.give_up(attempt_id=attempt_id, how=leases.GivenUp(body["how"]), detail=body["reason"])
+        # The reason stands on the evaluation's page.
+        detail = logs.redactor_of_attempt(attempt_id)(body["reason"])
+        leases.give_up(attempt_id=attempt_id, how=leases.GivenUp(body["how"]), detail=detail)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

@@ -33,6 +33,10 @@ else:
     env.required("PLANARENA_ALLOWED_HOSTS", purpose="the host names of the site, separated by commas")
     ALLOWED_HOSTS = env.names("PLANARENA_ALLOWED_HOSTS")
 
+SECRETS_KEYS = [*env.names("PLANARENA_SECRETS_KEY"), SECRET_KEY]
+"""What users' secrets are encrypted with: the first one seals, all of them open, so that keys can be changed
+(`manage.py seal_again`). Without PLANARENA_SECRETS_KEY it is PLANARENA_SECRET_KEY."""
+
 HTTPS = env.flag("PLANARENA_HTTPS", default=not DEMO)
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
@@ -186,7 +190,13 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "leaderboard.api.errors.handle",
     "DEFAULT_PAGINATION_CLASS": "leaderboard.api.pagination.Pages",
     "DEFAULT_SCHEMA_CLASS": "leaderboard.api.schema.ApiSchema",
-    "DEFAULT_THROTTLE_RATES": {"tokens": "20/min", "submissions": "60/min", "changes": "120/min"},
+    "DEFAULT_THROTTLE_RATES": {
+        "tokens": "20/min",
+        "submissions": "60/min",
+        "changes": "120/min",
+        "endpoint-tests": "12/min",
+        "checks": "240/min",
+    },
 }
 REST_KNOX = {
     "TOKEN_TTL": timedelta(days=90),

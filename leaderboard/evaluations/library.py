@@ -12,6 +12,8 @@ from evaluator.records import Outcome, Reason
 
 if TYPE_CHECKING:
     from evaluator.experts.profile import Profile
+    from evaluator.planners.endpoint import EndpointSettings
+    from evaluator.planners.trial import Trial
     from evaluator.suites.model import Suite
 
 
@@ -75,6 +77,14 @@ class EvaluatorLibrary(Protocol):
         """
         ...
 
+    def try_endpoint(self, *, suite: str, profile: str, settings: "EndpointSettings") -> "Trial":
+        """Send one request of a suite to an endpoint, once, as a worker would.
+
+        Raises:
+            NotReadyError: suite or profile cannot be read.
+        """
+        ...
+
 
 class Library:
     """The real thing. Nothing here imports torch."""
@@ -127,6 +137,15 @@ class Library:
             check_url(url=url, allow_private=allow_private)
         except EgressRefusedError as error:
             raise AddressRefusedError(str(error)) from error
+
+    def try_endpoint(self, *, suite: str, profile: str, settings: "EndpointSettings") -> "Trial":
+        from evaluator.planners.trial import try_endpoint
+        from evaluator.suites.model import SuiteKind
+
+        found = _suite(suite)
+        # Where plans are judged all tools are offered; where they are executed, those with an expert.
+        offered = None if found.kind is SuiteKind.PLANNING else frozenset(_profile(profile).experts)
+        return try_endpoint(suite=found, settings=settings, offered=offered)
 
 
 def _suite(slug: str) -> "Suite":

@@ -47,6 +47,7 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
             submitted_by=submitter,
             team=_team_of(first, submitter=submitter),
             rerun_of=before,
+            priority=first.priority,
         )
         services.enter(submission=submission, entrances=entrances, charged=not for_owner)
         if own_worker:

@@ -9,8 +9,12 @@ from rest_framework import serializers
 import leaderboard.api
 
 WRITABLE = {
-    "PlannerInput": {"name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "description"},
-    "SubmissionInput": {"planner", "suites", "team", "own_worker"},
+    "PlannerInput": {
+        "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "header_name", "header_value",
+        "remove_header", "plans", "description",
+    },
+    "SubmissionInput": {"planner", "suites", "team", "own_worker", "priority"},
+    "EndpointTestInput": {"endpoint_url", "timeout_seconds", "suite", "header_name", "header_value", "name"},
     "TokenInput": {"days", "scopes"},
     "TeamInput": {"slug", "name"},
     "UserNameInput": {"username"},
@@ -22,7 +26,7 @@ WRITABLE = {
     "CompleteRequest": {"provenance"},
     "LogLineRequest": {"at", "level", "text"},
     "LogRequest": {"first", "lines"},
-}
+}  # fmt: skip
 
 
 def serializers_of_the_api():
