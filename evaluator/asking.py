@@ -13,7 +13,13 @@ FAULT_SCORE = 0.0
 """What a `planner_fault` scores (OpenAGI: an invalid plan gets 0; ControlLLM: it solves nothing)."""
 
 _INFRA_REASONS = frozenset(
-    {Reason.ENDPOINT_UNAVAILABLE, Reason.EXPERT_FAILED, Reason.SCORER_FAILED, Reason.INTERNAL_ERROR}
+    {
+        Reason.ENDPOINT_UNAVAILABLE,
+        Reason.MODEL_UNAVAILABLE,
+        Reason.EXPERT_FAILED,
+        Reason.SCORER_FAILED,
+        Reason.INTERNAL_ERROR,
+    }
 )
 
 

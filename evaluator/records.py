@@ -42,8 +42,12 @@ class Reason(StrEnum):
     """The plans file leaves the task out."""
     LIMIT_EXCEEDED = "limit_exceeded"
     """Executing the plan would make an image larger than the engine works on."""
+    MODEL_UNUSABLE = "model_unusable"
+    """The planner's language model cannot be loaded by anybody as it is."""
     # infra_fault
     ENDPOINT_UNAVAILABLE = "endpoint_unavailable"
+    MODEL_UNAVAILABLE = "model_unavailable"
+    """The planner's language model could not be fetched or loaded this time."""
     EXPERT_FAILED = "expert_failed"
     SCORER_FAILED = "scorer_failed"
     WORKER_LOST = "worker_lost"

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evaluator.engine.opening import open_store, parse_size
+from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import Exit
 from gpu_jobs.redaction import secrets_of
@@ -61,14 +62,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         sys.stderr.write(f"--store: {error}.\n")
         return Exit.MISCONFIGURED
+    client = ApiClient(url=options.url, token=token)
+    checkpoints = CheckpointCache(client=client, folder=data / "worker-checkpoints")
     runner = EvaluatorRunner(
         store=store,
         device=options.device,
         hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED"),
         memory_budget=options.memory_budget,
+        checkpoints=checkpoints,
     )
     worker = Worker(
-        client=ApiClient(url=options.url, token=token),
+        client=client,
         runner=runner,
         name=options.name,
         suites=options.suites,
@@ -76,7 +80,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         idle_seconds=options.idle_seconds,
         secrets=[token, *secrets_of()],
     )
-    return worker.run()
+    try:
+        return worker.run()
+    finally:
+        checkpoints.close()
 
 
 if __name__ == "__main__":

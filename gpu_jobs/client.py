@@ -119,6 +119,11 @@ class ApiClient:
         headers = {"Content-Type": artefact.media_type.value}
         self._attempt_call(lease, "PUT", f"objects/{artefact.digest}/", content=artefact.data, headers=headers)
 
+    def checkpoint(self, *, lease: Lease, digest: str, start: int) -> bytes:
+        """A piece of the planner's checkpoint from a byte on; empty at its end."""
+        path = f"checkpoints/{digest}/"
+        return self._attempt_call(lease, "GET", path, params={"start": start}).content
+
     def results(self, *, lease: Lease, records: Sequence[ResultRecord]) -> None:
         """Send the results of some tasks.
 

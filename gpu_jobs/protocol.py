@@ -53,6 +53,27 @@ class PlansPlanner(_Message):
     """Of the lease's tasks; those that are missing have none."""
 
 
+class HubPlanner(_Message):
+    """A strategy with a language model of a model hub."""
+
+    kind: Literal["hub"]
+    model_id: str
+    """`ORG/NAME`."""
+    commit: str
+    strategy: str
+
+
+class CheckpointPlanner(_Message):
+    """A strategy with a language model whose zip the site gives to this attempt."""
+
+    kind: Literal["checkpoint"]
+    digest: str = Field(pattern="^[0-9a-f]{64}$")
+    """SHA-256 of the zip."""
+    bytes: int
+    """Of the zip."""
+    strategy: str
+
+
 class Lease(_Message):
     """A shard that this worker holds until it completes, fails or loses it."""
 
@@ -69,7 +90,9 @@ class Lease(_Message):
     profile_digest: str
     split: str
     samples: int
-    planner: Annotated[BundledPlanner | EndpointPlanner | PlansPlanner, Field(discriminator="kind")]
+    planner: Annotated[
+        BundledPlanner | EndpointPlanner | HubPlanner | CheckpointPlanner | PlansPlanner, Field(discriminator="kind")
+    ]
     tasks: tuple[str, ...]
     """Keys of the tasks that have no result yet."""
     finish: bool = False

@@ -1,15 +1,19 @@
 """What runs the tasks of a lease: the evaluator, with its experts loaded once and kept."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 from evaluator.engine.store import Store
 from evaluator.records import ResultRecord
+from gpu_jobs.checkpoints import Checkpoints
+from gpu_jobs.language_models import LanguageModels
 from gpu_jobs.planners import OPENERS, LeaseRefusedError
-from gpu_jobs.protocol import Lease
+from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
 
 if TYPE_CHECKING:
     from evaluator.evaluation import Evaluator
+    from evaluator.planners.protocol import Planner
     from evaluator.planning_evaluation import PlanningEvaluator
     from evaluator.suites.model import Suite
 
@@ -37,24 +41,40 @@ class EvaluatorRunner:
     """Runs tasks with the `evaluator` package."""
 
     def __init__(
-        self, *, store: Store, device: str, hidden_seed: str | None = None, memory_budget: int | None = None
+        self,
+        *,
+        store: Store,
+        device: str,
+        hidden_seed: str | None = None,
+        memory_budget: int | None = None,
+        checkpoints: Checkpoints | None = None,
+        hub: str | None = None,
     ) -> None:
         """Args:
         store: where artefacts and executed steps are kept.
         device: torch device of the experts.
         hidden_seed: the server's secret, for the hidden split only.
         memory_budget: bytes that loaded experts may occupy together; None: no limit.
+        checkpoints: where uploaded checkpoints come from; None: leases of such planners are refused.
+        hub: address of the model hub; None: as its client is set.
         """
         self.store = store
         self._device = device
         self._hidden_seed = hidden_seed
         self._memory_budget = memory_budget
+        self._models = LanguageModels(device=device, checkpoints=checkpoints, hub=hub)
         self._evaluators: dict[tuple[str, str, str, int], Evaluator] = {}
 
     def run(self, lease: Lease) -> Iterator[ResultRecord]:
         evaluator = self._evaluator(lease)
-        with OPENERS[type(lease.planner)](lease.planner, evaluator.suite) as planner:
+        with self._planner(lease=lease, suite=evaluator.suite) as planner:
             yield from evaluator.run(planner=planner, tasks=lease.tasks)
+
+    def _planner(self, *, lease: Lease, suite: "Suite") -> "AbstractContextManager[Planner]":
+        wanted = lease.planner
+        if isinstance(wanted, HubPlanner | CheckpointPlanner):
+            return nullcontext(self._models.planner(lease=lease, wanted=wanted, suite=suite))
+        return OPENERS[type(wanted)](wanted, suite)
 
     def provenance(self) -> dict[str, Any]:
         from evaluator.provenance import provenance

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
+from django.core.exceptions import SuspiciousOperation
 from django.core.signals import got_request_exception
 from django.db import DataError
 from rest_framework import exceptions
@@ -22,7 +23,7 @@ from leaderboard.accounts.teams import NotAllowedError
 from leaderboard.api.schema_examples import PROBLEM_CONTENT_TYPE
 from leaderboard.evaluations.idempotency import KeyReusedError, WrongKeyError
 from leaderboard.evaluations.leases import AttemptEndedError, IncompleteError
-from leaderboard.evaluations.library import NOT_READY, NotReadyError
+from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.results import ObjectsMissingError, RecordsRefusedError
 from leaderboard.evaluations.services import NotPossibleError
 from leaderboard.field_errors import FieldErrors
@@ -50,6 +51,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
             return _invalid(request=request, errors={"results": problems})
         case WrongKeyError():
             return _invalid(request=request, errors={"Idempotency-Key": [str(error)]})
+        case SuspiciousOperation():
+            found = _Found(400, "malformed", "The body has more parts or fields than are read.")
         case DataError():
             found = _Found(400, "unstorable", _UNSTORABLE)
         case ObjectsMissingError():
@@ -72,7 +75,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
             headers = {"Retry-After": "5"}
         case NotReadyError():
             logger.error("%s", error)
-            found = _Found(503, "not_ready", NOT_READY)
+            found = _Found(503, "not_ready", error.for_people)
         case _:
             answer = exception_handler(error, context)
             found = _of_framework(answer) if answer is not None else _unexpected(error=error, request=request)

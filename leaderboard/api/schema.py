@@ -18,7 +18,7 @@ _MEANINGS = {
     403: "The caller may not do this, or the token lacks the scope.",
     404: "There is no such thing, or it is not the caller's.",
     413: "The body is too large.",
-    415: "The body is not JSON.",
+    415: "The body is not of the media type that is read here.",
     429: "Too many requests, or the quota is used up; see `Retry-After`.",
 }
 _PROBLEM = {
@@ -108,7 +108,7 @@ def _operations(result: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, An
 def _contents(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for part in (operation.get("requestBody", {}), *operation["responses"].values()):
         for media_type, content in part.get("content", {}).items():
-            if media_type == "application/json":
+            if media_type in {"application/json", "multipart/form-data"}:
                 yield content
 
 

@@ -13,14 +13,13 @@ _WHEN, _LATER = "2026-03-01T12:00:00Z", "2026-03-01T12:09:30Z"
 
 _PLANNER = {
     "name": "my-planner", "kind": "endpoint", "bundled_name": "", "endpoint_url": "https://example.org/plan",
-    "timeout_seconds": 30, "description": "A fine-tuned model.",
+    "timeout_seconds": 30, "description": "A fine-tuned model.", "model_id": "", "revision": "",
+    "checkpoint_digest": "", "strategy": "",
 }  # fmt: skip
-_SHOWN_PLANNER = {
-    **_PLANNER,
-    "header": {"name": "Authorization", "ends_in": "ab12"},
-    "plans_digest": "",
-    "owner": "ada",
-}
+_PLANNER_OUTPUT = {
+    **_PLANNER, "owner": "ada", "commit": "", "model_name": "", "parameters": None, "open_weights": None,
+    "weights_bytes": None, "licence": "", "header": {"name": "Authorization", "ends_in": "ab12"}, "plans_digest": "",
+}  # fmt: skip
 _SUMMARY = {
     "metrics": {"overall": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171}},
     "outcomes": {"scored": 165, "planner_fault": 6, "not_run": 14},
@@ -28,7 +27,7 @@ _SUMMARY = {
 _EVALUATION = {
     "id": _EVALUATION_ID, "submission": _SUBMISSION_ID, "suite": "openagi", "suite_version": "1",
     "suite_digest": _DIGEST, "profile": "lilliput", "profile_digest": _DIGEST, "split": "public", "samples": 8,
-    "planner": _SHOWN_PLANNER, "state": "completed", "state_label": "Completed", "final": True,
+    "planner": _PLANNER_OUTPUT, "state": "completed", "state_label": "Completed", "final": True,
     "reason": "published", "reason_text": "Completed and published.", "state_since": _LATER, "tasks_total": 185,
     "tasks_not_run": 14, "done": 185, "summary": _SUMMARY, "provenance": {"suite_digest": _DIGEST, "workers": []},
     "created": _WHEN, "finished": _LATER, "own_worker": False,
@@ -63,6 +62,11 @@ BY_COMPONENT: dict[str, Any] = {
         "suite": "openagi", "number": 12, "digest": _DIGEST, "created": _LATER, "profile": "lilliput",
         "profile_digest": _DIGEST, "split": "public", "samples": 8,
         "content": {"rows": [], "coverage": {"run": 171, "total": 185}}, "reference": [],
+    },
+    "CheckpointInput": {"file": "(the bytes of the zip)"},
+    "CheckpointOutput": {
+        "digest": _DIGEST, "bytes": 712345, "architecture": "t5", "parameters": 176400, "weights_bytes": 705600,
+        "created": _WHEN, "removed_at": "2026-03-02T12:00:00Z",
     },
     "ComparisonOutput": {
         "evaluations": [_EVALUATION_ID, _ATTEMPT_ID], "suite": "openagi", "suite_version": "1", "metric": "overall",
@@ -110,7 +114,7 @@ BY_COMPONENT: dict[str, Any] = {
         "suites": ["openagi"], "team": "plan-lab", "own_worker": False, "priority": "normal",
     },
     "SubmissionOutput": {
-        "id": _SUBMISSION_ID, "planner": _SHOWN_PLANNER, "submitted_by": "ada", "team": "plan-lab",
+        "id": _SUBMISSION_ID, "planner": _PLANNER_OUTPUT, "submitted_by": "ada", "team": "plan-lab",
         "created": _WHEN, "rerun_of": None, "evaluations": [_EVALUATION],
     },
     "SuiteOutput": {

@@ -15,6 +15,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Submissi
 from leaderboard.evaluations.services import PRIORITIES
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.planners import secret_headers
+from leaderboard.planners.local_models import model_strategies
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.services import BUNDLED_PLANNERS
 from leaderboard.workers.comparing import Finding
@@ -31,6 +32,25 @@ class PlannerInput(serializers.Serializer[Any]):
     )
     endpoint_url = serializers.CharField(
         required=False, allow_blank=True, default="", help_text="For `endpoint`: where one JSON POST per turn goes."
+    )
+    model_id = serializers.CharField(
+        required=False, allow_blank=True, default="", help_text="For `hub`: `ORG/NAME` of the model."
+    )
+    revision = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="For `hub`: a branch, a tag or a commit; `main` if it is left out. The commit that it names now is "
+        "evaluated.",
+    )
+    checkpoint_digest = serializers.CharField(
+        required=False, allow_blank=True, default="", help_text="For `checkpoint`: as `POST checkpoints/` answers."
+    )
+    strategy = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text=f"For `hub` and `checkpoint`, what asks the language model: {', '.join(model_strategies())}.",
     )
     timeout_seconds = serializers.IntegerField(required=False, default=30, help_text="For the whole of one answer.")
     header_name = serializers.CharField(
@@ -133,8 +153,9 @@ class PlannerOutput(serializers.ModelSerializer[Planner]):
     class Meta:
         model = Planner
         fields = [
-            "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "header", "plans_digest", "description",
-            "owner",
+            "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "header", "model_id", "revision",
+            "commit", "checkpoint_digest", "plans_digest", "strategy", "model_name", "parameters", "open_weights",
+            "weights_bytes", "licence", "description", "owner",
         ]  # fmt: skip
         read_only_fields = fields
 

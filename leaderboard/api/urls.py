@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.api import teams, views, webhooks, worker, workers
+from leaderboard.api import checkpoints, teams, views, webhooks, worker, workers
 from leaderboard.api.schema_view import SchemaView
 from leaderboard.compare.api import ComparisonView
 
@@ -13,6 +13,7 @@ _ATTEMPT = "worker/attempts/<uuid:attempt_id>/"
 
 urlpatterns = [
     path("schema/", SchemaView.as_view(), name="schema"),
+    path("checkpoints/", checkpoints.CheckpointsView.as_view(), name="checkpoints"),
     path("submissions/", views.SubmissionsView.as_view(), name="submissions"),
     path("submissions/<uuid:submission_id>/", views.SubmissionView.as_view(), name="submission"),
     path("evaluations/", views.EvaluationsView.as_view(), name="evaluations"),
@@ -49,6 +50,7 @@ urlpatterns = [
     path("webhooks/<uuid:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),
     path("worker/lease/", worker.LeaseView.as_view(), name="lease"),
     path(f"{_ATTEMPT}heartbeat/", worker.HeartbeatView.as_view(), name="heartbeat"),
+    path(f"{_ATTEMPT}checkpoints/<slug:digest>/", worker.CheckpointView.as_view(), name="attempt-checkpoint"),
     path(f"{_ATTEMPT}objects/missing/", worker.MissingObjectsView.as_view(), name="missing-objects"),
     path(f"{_ATTEMPT}objects/", worker.BundleView.as_view(), name="bundle"),
     path(f"{_ATTEMPT}objects/<slug:digest>/", worker.ObjectView.as_view(), name="object"),

@@ -2,6 +2,7 @@
 
     POST worker/lease/                               a worker's token       200 with a lease, or 204
     POST worker/attempts/<id>/heartbeat/             the attempt's token    204
+    GET  worker/attempts/<id>/checkpoints/<digest>/?start=N     a piece of the planner's checkpoint, bytes from N on
     POST worker/attempts/<id>/objects/missing/       {digests} -> {missing}
     POST worker/attempts/<id>/objects/               a bundle (`gpu_jobs.bundles`) -> {kept, refused}
     PUT  worker/attempts/<id>/objects/<digest>/      bytes, 204; for what is too large for a bundle
@@ -35,10 +36,11 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from rest_framework import serializers, status
-from rest_framework.exceptions import PermissionDenied
+from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -48,6 +50,7 @@ from evaluator.engine.store import Store, digest_of
 from evaluator.records import ResultRecord
 from evaluator.values import Artefact, MediaType
 from gpu_jobs import bundles
+from gpu_jobs.checkpoints import PIECE_BYTES as CHECKPOINT_PIECE_BYTES
 from gpu_jobs.logs import MOST_LINES_PER_CALL, LogLine
 from leaderboard.api.authentication import HoldsAttempt, IsWorker, WorkerAuthentication
 from leaderboard.api.parsers import TooLargeError
@@ -55,8 +58,9 @@ from leaderboard.evaluations import leases
 from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.provenance import note_worker
 from leaderboard.evaluations.results import deliver
+from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.kinds import kind_of
-from leaderboard.planners.models import Planner
+from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.secret_headers import HeaderUnreadableError
 from leaderboard.workers import logs
 from leaderboard.workers.finishing import Finished, finish
@@ -90,6 +94,12 @@ class DigestsRequest(serializers.Serializer[Any]):
     """Digests of artefacts that a worker has."""
 
     digests = serializers.ListField(child=serializers.RegexField(r"\A[0-9a-f]{64}\Z"), max_length=_MOST_DIGESTS)
+
+
+class StartRequest(serializers.Serializer[Any]):
+    """Where a piece of a checkpoint begins."""
+
+    start = serializers.IntegerField(min_value=0, max_value=2**62, default=0)
 
 
 class CompleteRequest(serializers.Serializer[Any]):
@@ -258,6 +268,23 @@ class ObjectView(AttemptView):
             raise FieldValidationError({"digest": [f"The bytes have the SHA-256 {actual}."]})
         self.store().put(Artefact(data=data, media_type=media_type))
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class CheckpointView(AttemptView):
+    """Gives the checkpoint of the attempt's planner, piece by piece: no answer is larger than memory has room for."""
+
+    def get(self, request: Request, attempt_id: UUID, digest: str) -> HttpResponse:
+        leases.heartbeat(attempt_id)
+        of_attempt = Planner.objects.filter(
+            submissions__evaluations__shards__attempts=attempt_id, kind=PlannerKind.CHECKPOINT, checkpoint_digest=digest
+        )
+        if not of_attempt.exists():
+            raise NotFound("This attempt's planner has no such checkpoint.")
+        start = _validated(StartRequest, request.query_params)["start"]
+        piece = checkpoint_store().read(digest=digest, start=start, most=CHECKPOINT_PIECE_BYTES)
+        if piece is None:
+            raise NotFound("The store has lost this checkpoint.")
+        return HttpResponse(piece, content_type="application/octet-stream")
 
 
 class ResultsView(AttemptView):

@@ -13,12 +13,14 @@ _site = get_asgi_application()
 
 from django.conf import settings  # noqa: E402 - after Django is set up
 
+from leaderboard.config.bodies import BoundedBodies  # noqa: E402
 from leaderboard.config.worker_calls import PREFIX, Receive, Scope, Send, WorkerCalls  # noqa: E402
 
+_bounded_site = BoundedBodies(_site, most_bytes=settings.MAX_CHECKPOINT_BYTES + 1024 * 1024)
 _worker_calls = WorkerCalls(threads=settings.WORKER_CALLS_AT_ONCE)
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """The site; workers' calls have a handler of their own."""
-    handler = _worker_calls if scope["type"] == "http" and scope["path"].startswith(PREFIX) else _site
+    handler = _worker_calls if scope["type"] == "http" and scope["path"].startswith(PREFIX) else _bounded_site
     await handler(scope, receive, send)

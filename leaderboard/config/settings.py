@@ -295,6 +295,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": timedelta(hours=1),
         "options": {"expires": 3600},
     },
+    "remove-unused-checkpoints": {
+        "task": "leaderboard.planners.tasks.remove_unused_checkpoints",
+        "schedule": timedelta(hours=1),
+        "options": {"expires": 3600},
+    },
     "stop-orphans": {
         "task": "leaderboard.evaluations.tasks.stop_orphans",
         "schedule": timedelta(minutes=1),
@@ -354,6 +359,17 @@ HEARTBEAT_SECONDS = env.integer("PLANARENA_HEARTBEAT_SECONDS", default=10, least
 MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)
 MAX_LOG_CHARACTERS = env.integer("PLANARENA_MAX_LOG_CHARACTERS", default=256 * 1024, least=1000)
 """Of one attempt's log; what comes after it is dropped, and the log says so."""
+HUB_URL = env.text("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
+"""The model hub that language models are submitted from; workers read the same variable."""
+GPU_MEMORY_GB = env.integer("PLANARENA_GPU_MEMORY_GB", default=24, least=1)
+"""Memory of the GPU that a worker has. A submitted language model must fit into it."""
+MAX_CHECKPOINT_BYTES = env.size("PLANARENA_MAX_CHECKPOINT") or 4 * 1024**3
+"""Of an uploaded checkpoint's zip; what it unpacks to may be twice as large."""
+UNUSED_CHECKPOINTS = 5
+"""Checkpoints that a user may have uploaded without having submitted them."""
+UNUSED_CHECKPOINT_HOURS = 24
+"""So long after its upload one that was not submitted is removed."""
+FILE_UPLOAD_HANDLERS = ["leaderboard.planners.uploading.BoundedUpload"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 
 # --- Monitoring -------------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ BROKEN = frozenset(
         Reason.PLANNER_TIMEOUT,
         Reason.REFUSED_BY_ENDPOINT,
         Reason.ADDRESS_REFUSED,
+        Reason.MODEL_UNUSABLE,
     }
 )
 """Faults without an answer of the protocol. A plan that cannot be read, is invalid or too costly is an answer: a weak

@@ -40,6 +40,9 @@ NOT_READY = "This site cannot evaluate at present; its operator has been told. T
 class NotReadyError(Exception):
     """The installation cannot evaluate at present; the message is a sentence for the operator."""
 
+    for_people = NOT_READY
+    """What everybody else reads."""
+
 
 class EvaluatorLibrary(Protocol):
     """What the site needs of the `evaluator` package."""

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from leaderboard.compare.services import best_of_board, can_be_compared
 from leaderboard.evaluations import rerunning, services, transitions
 from leaderboard.evaluations.acting import may_act
-from leaderboard.evaluations.library import NOT_READY, NotReadyError
+from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.others import others_on
 from leaderboard.evaluations.presenters import evaluation_page, tasks_of
@@ -166,7 +166,7 @@ def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         messages.error(request, " ".join(text for texts in problems.errors.values() for text in texts))
     except NotReadyError as error:
         logger.error("%s", error)
-        messages.error(request, NOT_READY)
+        messages.error(request, error.for_people)
     else:
         messages.success(request, "Submitted again. This page follows the new evaluation.")
         evaluation = submission.evaluations.get()

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 
+Errors = dict[str, list[str]]
+"""What is wrong with what was entered: sentences by field; empty if nothing is."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannerData:

@@ -134,3 +134,25 @@ class FilePlan(models.Model):
 
     def __str__(self) -> str:
         return f"{self.file_id}: {self.task}"
+
+
+class CheckpointUpload(models.Model):
+    """A checkpoint that somebody uploaded. Its bytes are in a store of their own (`checkpoints.py`)."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="checkpoints")
+    digest = models.CharField(max_length=64)
+    """SHA-256 of the zip."""
+    bytes = models.BigIntegerField()
+    """Of the zip."""
+    architecture = models.CharField(max_length=60)
+    parameters = models.BigIntegerField()
+    weights_bytes = models.BigIntegerField()
+    created = models.DateTimeField(auto_now_add=True)
+    wanted_at = models.DateTimeField()
+    """When it was uploaded or submitted last. A day later it is removed, if no planner of its owner has it."""
+
+    class Meta:
+        constraints = [models.UniqueConstraint("owner", "digest", name="one_upload_per_owner_and_digest")]
+
+    def __str__(self) -> str:
+        return f"{self.architecture} {self.digest[:12]}"

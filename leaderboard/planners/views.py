@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from leaderboard.accounts.teams import teams_of
 from leaderboard.evaluations import services
 from leaderboard.evaluations.acting import acted_on_by
-from leaderboard.evaluations.library import NOT_READY, NotReadyError
+from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.evaluations.waiting import queue_now
 from leaderboard.field_errors import FieldErrors
@@ -42,7 +42,7 @@ def submit(request: HttpRequest) -> HttpResponse:
             form.show(problems)
         except NotReadyError as error:
             logger.error("%s", error)
-            form.add_error(None, NOT_READY)
+            form.add_error(None, error.for_people)
             status = 503
         except QuotaExceededError as error:
             form.add_error(None, str(error))

@@ -4,8 +4,6 @@ The hub's address, its access token, its cache and being offline are set as its 
 `HF_TOKEN`, `HF_HOME`, `HF_HUB_OFFLINE`.
 """
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,11 +11,10 @@ import httpx2  # what the hub's client speaks through, and whose errors it lets 
 from huggingface_hub import HfApi, constants, snapshot_download
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
-from evaluator.experts.hub import needed_files
-from evaluator.planners.language_models.local import ModelError
+from evaluator.planners.language_models.hub_lookup import language_model_files
+from evaluator.planners.language_models.local import ModelError, ModelUnusableError
 
 _HUB_ERRORS = (HfHubHTTPError, httpx2.HTTPError, OSError, RuntimeError, ValueError)
-_TEMPLATES = re.compile(r"chat_template\.(jinja|json)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +35,14 @@ def fetch_model(*, repo: str, revision: str, cache: Path | None = None, endpoint
         endpoint: instead of the hub's address.
 
     Raises:
-        ModelError: the hub does not give it, or it has no safetensors.
+        ModelUnusableError: the hub has no such model for us, or it has no safetensors.
+        ModelError: the hub does not give it now.
     """
     source = f"{repo}@{revision}"
     try:
         info = HfApi(endpoint=endpoint).model_info(repo, revision=revision)
     except (GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError) as error:
-        raise ModelError(_explained(source=source, error=error, endpoint=endpoint)) from None
+        raise ModelUnusableError(_explained(source=source, error=error, endpoint=endpoint)) from None
     except _HUB_ERRORS as error:
         found = _cached(repo=repo, revision=revision, cache=cache)
         if found is None:
@@ -52,7 +50,9 @@ def fetch_model(*, repo: str, revision: str, cache: Path | None = None, endpoint
         return found
     files = language_model_files([file.rfilename for file in info.siblings or ()])
     if not any(name.endswith(".safetensors") for name in files):
-        raise ModelError(f"{source} has no safetensors; other forms of weights may run code and are not loaded.")
+        raise ModelUnusableError(
+            f"{source} has no safetensors; other forms of weights may run code and are not loaded."
+        )
     try:
         folder = snapshot_download(
             repo, revision=str(info.sha), allow_patterns=list(files), cache_dir=cache, endpoint=endpoint
@@ -60,12 +60,6 @@ def fetch_model(*, repo: str, revision: str, cache: Path | None = None, endpoint
     except _HUB_ERRORS as error:
         raise ModelError(_explained(source=source, error=error, endpoint=endpoint)) from None
     return Fetched(folder=Path(folder), commit=str(info.sha))
-
-
-def language_model_files(names: Sequence[str]) -> tuple[str, ...]:
-    """Which files of a repository a language model needs; never pickled weights, never programs."""
-    needed = [name for name in needed_files(names=names, folders=()) if not name.endswith(".bin")]
-    return tuple(sorted({*needed, *(name for name in names if _TEMPLATES.fullmatch(name))}))
 
 
 def _cached(*, repo: str, revision: str, cache: Path | None) -> Fetched | None:

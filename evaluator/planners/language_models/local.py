@@ -3,6 +3,7 @@
 Safetensors only; code that comes with a checkpoint is never run.
 """
 
+import errno
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -46,6 +47,10 @@ MAX_BEAMS = 256
 
 class ModelError(Exception):
     """A language model cannot be had; the message is a sentence for who named it."""
+
+
+class ModelUnusableError(ModelError):
+    """It cannot be had by anybody, as it is: no other machine, and no later try, would do better."""
 
 
 class _Scored:
@@ -111,17 +116,22 @@ class LocalModel:
             source: where the folder comes from, for `identity`.
 
         Raises:
-            ModelError: the folder holds no such model, or one that needs code of its own.
+            ModelUnusableError: the folder holds no such model, or one that needs code of its own.
+            ModelError: this machine cannot load it, for want of memory or because its disk fails.
         """
         precision = precision or ("float32" if device == "cpu" else "bfloat16")
         try:
             digest = weights_digest(folder)
             module = load_pretrained(_class_of(folder), folder=folder, device=device, precision=precision)
             network = Network(module=module, tokenizer=_tokenizer(folder))
+        except ModelError:
+            raise
         except (WeightsError, PromptError) as error:
-            raise ModelError(f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}.") from None
-        except (OSError, ValueError, RuntimeError, LookupError) as error:
-            raise ModelError(f"The language model in {folder} cannot be loaded: {error}.") from error
+            raise ModelUnusableError(f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}.") from None
+        except Exception as error:  # the folder may be a stranger's, and what its settings lead to is anybody's guess
+            kind = ModelError if _is_of_this_machine(error) else ModelUnusableError
+            why = str(error) or type(error).__name__
+            raise kind(f"The language model in {folder} cannot be loaded: {why.rstrip('.')}.") from error
         identity = {**(source or {"folder": folder.name}), "weights_digest": digest, "precision": precision}
         return cls(network=network, name=name or f"dir:{folder}", identity=identity, rows=rows)
 
@@ -281,7 +291,15 @@ def _class_of(folder: Path) -> Any:
         return AutoModelForSeq2SeqLM
     if not config.is_encoder_decoder and type(config) in MODEL_FOR_CAUSAL_LM_MAPPING:
         return AutoModelForCausalLM
-    raise ModelError(f"The model in {folder} is a {config.model_type}, which is no model that continues texts.")
+    raise ModelUnusableError(f"The model in {folder} is a {config.model_type}, which is no model that continues texts.")
+
+
+def _is_of_this_machine(error: Exception) -> bool:
+    """Whether another machine may load what this one could not: memory is at an end, or the disk failed.
+
+    What `transformers` finds wrong with a folder is an OSError too, but one without a number.
+    """
+    return is_out_of_memory(error) or (isinstance(error, OSError) and error.errno not in {None, errno.ENOENT})
 
 
 def _tokenizer(folder: Path) -> Any:

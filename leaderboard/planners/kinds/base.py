@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from leaderboard.accounts.models import User
-from leaderboard.planners.data import PlannerData
+from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.models import Planner, PlannerKind
-
-Errors = dict[str, list[str]]
-"""What is wrong with what was entered: sentences by field; empty if nothing is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,15 @@
 """Planners that come with PlanArena: anchors, and strategies that need nothing that is not shipped."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
+from evaluator.planners.language_models.safetensors_headers import LENGTH_BYTES, header_length, read_header
+from evaluator.planners.language_models.shipped import shipped_folder
 from evaluator.planners.offline import offline_planners
-from leaderboard.planners.data import PlannerData
-from leaderboard.planners.kinds.base import Errors, Kind
+from leaderboard.accounts.models import User
+from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.models import Planner, PlannerKind
 
 BUNDLED_PLANNERS: Mapping[str, str] = {name: planner.description for name, planner in offline_planners().items()}
@@ -35,5 +39,20 @@ class BundledKind(Kind):
         made_for = ", ".join(planner.suites)
         return {"suites": [f"{planner.name} does not understand requests of {foreign[0]}; it is made for {made_for}."]}
 
+    def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - anybody may enter it
+        """What the weights say of a language model that is shipped."""
+        _, _, model = data.bundled_name.partition(":")
+        return _facts_of_shipped(model) if model else Facts()
+
     def lease(self, planner: Planner) -> dict[str, Any]:
         return {"name": planner.bundled_name}
+
+
+@cache
+def _facts_of_shipped(model: str) -> Facts:
+    weights = shipped_folder(model) / "model.safetensors"
+    size = weights.stat().st_size
+    with weights.open("rb") as file:
+        length = header_length(file.read(LENGTH_BYTES), file_bytes=size)
+        header = read_header(file.read(length), file_bytes=size)
+    return Facts(model_name=model, parameters=header.parameters, open_weights=True, weights_bytes=size)

@@ -8,8 +8,8 @@ from django.conf import settings
 from leaderboard.accounts.models import User
 from leaderboard.evaluations.library import AddressRefusedError, library
 from leaderboard.planners import secret_headers
-from leaderboard.planners.data import PlannerData
-from leaderboard.planners.kinds.base import Errors, Kind
+from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.models import Planner, PlannerKind
 
 

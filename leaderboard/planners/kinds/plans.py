@@ -10,8 +10,8 @@ from typing import Any
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite
 from leaderboard.planners import plans_files
-from leaderboard.planners.data import PlannerData
-from leaderboard.planners.kinds.base import Errors, Kind
+from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.models import Planner, PlannerKind
 
 

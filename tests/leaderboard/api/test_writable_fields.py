@@ -11,8 +11,10 @@ import leaderboard.api
 WRITABLE = {
     "PlannerInput": {
         "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "header_name", "header_value",
-        "remove_header", "plans", "description",
+        "remove_header", "plans", "description", "model_id", "revision", "checkpoint_digest", "strategy",
     },
+    "CheckpointInput": {"file"},
+    "StartRequest": {"start"},
     "SubmissionInput": {"planner", "suites", "team", "own_worker", "priority"},
     "EndpointTestInput": {"endpoint_url", "timeout_seconds", "suite", "header_name", "header_value", "name"},
     "TokenInput": {"days", "scopes"},

@@ -8,7 +8,8 @@ import pytest
 from evaluator.planners.language_models import shipped
 from evaluator.planners.language_models.chat import ChatModel
 from evaluator.planners.language_models.choosing import DeferredModel, ModelNameError, language_model
-from evaluator.planners.language_models.fetching import fetch_model, language_model_files
+from evaluator.planners.language_models.fetching import fetch_model
+from evaluator.planners.language_models.hub_lookup import language_model_files
 from evaluator.planners.language_models.local import LocalModel, ModelError
 from evaluator.planners.language_models.protocol import Ability, FailureKind
 from evaluator.planners.language_models.scripted import ScriptedModel

@@ -1,0 +1,108 @@
+"""What a stranger's language model must be like before anything loads it. No torch, no network.
+
+Only settings, vocabularies and safetensors; an architecture of the installed `transformers`; no code of its own.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator.planners.language_models.architectures import CAUSAL, SEQUENCE_TO_SEQUENCE
+
+CONFIG, TOKENIZER_CONFIG = "config.json", "tokenizer_config.json"
+MOST_SETTINGS_BYTES = 4 * 1024 * 1024
+"""Of one file of settings that is read here; vocabularies may be larger, and are not read."""
+_CODE_KEYS = ("auto_map", "custom_pipelines")
+_VOCABULARY = re.compile(r"tokenizer\.json|vocab\.json|vocab\.txt|[\w.-]+\.(model|tiktoken)")
+
+
+class ModelRefusedError(ValueError):
+    """A language model that is not loaded here; the message is a sentence for who submits it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """What a configuration says."""
+
+    architecture: str
+    """`model_type`."""
+
+
+def read_config(data: bytes) -> Config:
+    """The configuration in `config.json`.
+
+    Raises:
+        ModelRefusedError: it is none, needs code of its own, or names an architecture that cannot be loaded.
+    """
+    content = settings_of(data, name=CONFIG)
+    refuse_code(content, name=CONFIG)
+    architecture = content.get("model_type")
+    if not isinstance(architecture, str) or not architecture:
+        raise ModelRefusedError(f"{CONFIG} names no model_type, so that nobody knows which architecture it is for.")
+    if architecture not in CAUSAL | SEQUENCE_TO_SEQUENCE:
+        raise ModelRefusedError(
+            f"{CONFIG} is for the architecture {architecture[:60]!r}, which is no causal or sequence-to-sequence "
+            "language model that the transformers library here knows."
+        )
+    return Config(architecture=architecture)
+
+
+def settings_of(data: bytes, *, name: str) -> dict[str, Any]:
+    """A file of settings as an object.
+
+    Raises:
+        ModelRefusedError: it is none.
+    """
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise ModelRefusedError(f"{name} is no JSON object.")
+    return content
+
+
+def refuse_code(content: Mapping[str, Any], *, name: str) -> None:
+    """Refuse settings that want code which comes with the model.
+
+    Raises:
+        ModelRefusedError: they do.
+    """
+    for key in _CODE_KEYS:
+        if content.get(key):
+            raise ModelRefusedError(f"It needs code of its own ({key} in {name}), which is never run here.")
+    named = next((text for text in _texts(content) if text.endswith(".py")), None)
+    if named is not None:
+        raise ModelRefusedError(f"It needs code of its own ({named[:80]!r} in {name}), which is never run here.")
+
+
+def has_vocabulary(names: Iterable[str]) -> bool:
+    """Whether there is a tokenizer's vocabulary among these files."""
+    return any(_VOCABULARY.fullmatch(name) for name in names)
+
+
+def shards_named(data: bytes, *, name: str) -> frozenset[str]:
+    """The files that an index of weights names.
+
+    Raises:
+        ModelRefusedError: it is no index.
+    """
+    weight_map = settings_of(data, name=name).get("weight_map")
+    if not isinstance(weight_map, dict) or not all(isinstance(file, str) for file in weight_map.values()):
+        raise ModelRefusedError(f"{name} is no index of weights: it has no weight_map.")
+    return frozenset(weight_map.values())
+
+
+def _texts(value: object) -> Iterable[str]:
+    """All texts in settings; not recursive, since a stranger's settings may be nested as deep as JSON allows."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item

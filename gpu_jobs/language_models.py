@@ -1,0 +1,165 @@
+"""The language model of the planner that a worker works for. One is loaded at a time, and stays for further leases."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evaluator.records import PlannerCall, Reason
+from gpu_jobs.checkpoints import CheckpointError, Checkpoints
+from gpu_jobs.planners import LeaseRefusedError
+from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
+
+if TYPE_CHECKING:
+    from evaluator.planners.language_models.local import LocalModel
+    from evaluator.planners.protocol import Planner, PlannerError, PlannerReply, PlannerRequest
+    from evaluator.suites.model import Suite
+
+logger = logging.getLogger(__name__)
+
+ModelPlanner = HubPlanner | CheckpointPlanner
+_LONGEST_PROBLEM = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why there is no language model."""
+
+    reason: Reason
+    sentence: str
+
+
+class LanguageModels:
+    """Loads the language models that leases name."""
+
+    def __init__(self, *, device: str, checkpoints: Checkpoints | None, hub: str | None = None) -> None:
+        """Args:
+        device: torch device.
+        checkpoints: where uploaded ones come from; None: this worker takes none.
+        hub: address of the model hub; None: as its client is set.
+        """
+        self._device = device
+        self._checkpoints = checkpoints
+        self._hub = hub
+        self._name = ""
+        self._found: LocalModel | Problem | None = None
+
+    def planner(self, *, lease: Lease, wanted: ModelPlanner, suite: "Suite") -> "Planner":
+        """The planner of a lease: the strategy with its model, or, if there is none, one that says why for each task.
+
+        Raises:
+            LeaseRefusedError: this worker does not know the strategy.
+        """
+        from evaluator.planners.driving import StrategyPlanner
+        from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
+
+        name = f"{wanted.strategy}:{_name(wanted)}"
+        try:
+            entry = strategy_of(name=name, suite=suite)
+        except PlannerNameError as error:
+            raise LeaseRefusedError(f"{error}.") from error
+        found = self._model(lease=lease, wanted=wanted)
+        if isinstance(found, Problem):
+            return UnaskablePlanner(name=name, problem=found)
+        return StrategyPlanner(strategy=entry.strategy(with_model=True), model=found, name=name)
+
+    def _model(self, *, lease: Lease, wanted: ModelPlanner) -> "LocalModel | Problem":
+        """The model, loaded now or before. What could not be fetched is tried again for the next lease."""
+        if self._found is None or self._name != _name(wanted) or _may_pass(self._found):
+            self._release()
+            self._name = _name(wanted)
+            self._found = self._loaded(lease=lease, wanted=wanted)
+        return self._found
+
+    def _release(self) -> None:
+        """Give the memory of the model before back: two side by side might not fit."""
+        from evaluator.engine.devices import release_memory
+
+        self._found = None
+        release_memory(self._device)
+
+    def _loaded(self, *, lease: Lease, wanted: ModelPlanner) -> "LocalModel | Problem":
+        from evaluator.planners.language_models.admission import ModelRefusedError
+        from evaluator.planners.language_models.local import ModelError, ModelUnusableError
+
+        logger.info("loading the language model %s", _name(wanted))
+        place: Callable[[], Path] = (
+            (lambda: self._of_hub(wanted)) if isinstance(wanted, HubPlanner) else (lambda: self._of_site(lease, wanted))
+        )
+        folder: Path | None = None
+        try:
+            folder = place()
+            return self._of_folder(folder, wanted=wanted)
+        except (ModelUnusableError, ModelRefusedError) as error:
+            problem = Problem(Reason.MODEL_UNUSABLE, _sentence(error, folder=folder, name=_name(wanted)))
+        except (ModelError, CheckpointError, OSError) as error:
+            problem = Problem(Reason.MODEL_UNAVAILABLE, _sentence(error, folder=folder, name=_name(wanted)))
+        logger.warning("%s", problem.sentence)
+        return problem
+
+    def _of_hub(self, wanted: HubPlanner) -> Path:
+        from evaluator.planners.language_models.fetching import fetch_model
+        from evaluator.planners.language_models.local import ModelError
+
+        found = fetch_model(repo=wanted.model_id, revision=wanted.commit, endpoint=self._hub)
+        if found.commit != wanted.commit:
+            raise ModelError(f"the hub gave the commit {found.commit[:12]} of {wanted.model_id}, not {wanted.commit}.")
+        return found.folder
+
+    def _of_site(self, lease: Lease, wanted: CheckpointPlanner) -> Path:
+        if self._checkpoints is None:
+            raise LeaseRefusedError("this worker takes no uploaded checkpoints.")
+        return self._checkpoints.folder(lease, wanted)
+
+    def _of_folder(self, folder: Path, *, wanted: ModelPlanner) -> "LocalModel":
+        from evaluator.planners.language_models.admission import CONFIG, read_config
+        from evaluator.planners.language_models.local import LocalModel
+
+        # The hub's files were looked at before they were fetched, and not since.
+        read_config((folder / CONFIG).read_bytes())
+        source: dict[str, Any] = wanted.model_dump(mode="json", exclude={"strategy", "bytes"})
+        return LocalModel.from_folder(folder, name=_name(wanted), device=self._device, source=source)
+
+
+class UnaskablePlanner:
+    """Ends every task with the reason why there is no language model (`BatchPlanner`)."""
+
+    def __init__(self, *, name: str, problem: Problem) -> None:
+        self.name = name
+        self._problem = problem
+
+    def plan(self, request: "PlannerRequest") -> "PlannerReply":
+        """See `Planner.plan`."""
+        del request
+        raise self._error()
+
+    def plan_all(self, requests: "Iterable[PlannerRequest]") -> "Iterator[tuple[int, PlannerReply | PlannerError]]":
+        """See `BatchPlanner.plan_all`."""
+        for index, _ in enumerate(requests):
+            yield index, self._error()
+
+    def _error(self) -> "PlannerError":
+        from evaluator.planners.protocol import PlannerError
+
+        call = PlannerCall(seconds=0.0)
+        return PlannerError(reason=self._problem.reason, message=self._problem.sentence, received=None, call=call)
+
+
+def _name(wanted: ModelPlanner) -> str:
+    if isinstance(wanted, HubPlanner):
+        return f"hf:{wanted.model_id}@{wanted.commit}"
+    return f"checkpoint:{wanted.digest}"
+
+
+def _may_pass(found: "LocalModel | Problem") -> bool:
+    return isinstance(found, Problem) and found.reason is Reason.MODEL_UNAVAILABLE
+
+
+def _sentence(error: Exception, *, folder: Path | None, name: str) -> str:
+    """Why, for everybody to read: without where the worker keeps its files."""
+    text = str(error) or type(error).__name__
+    if folder is not None:
+        text = text.replace(f"in {folder}", name).replace(str(folder), name)
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_PROBLEM else f"{text[:_LONGEST_PROBLEM]}…"

@@ -1,0 +1,49 @@
+"""Bodies of requests, bounded before Django writes them to a temporary file: it takes them whole, however large."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+_TEXT = b"The body is larger than what this site takes.\n"
+
+
+class BoundedBodies:
+    """Answers 413 to bodies with more bytes than the largest upload that is taken; passes all others on."""
+
+    def __init__(self, application: Callable[[Scope, Receive, Send], Awaitable[None]], *, most_bytes: int) -> None:
+        self._application = application
+        self._most = most_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One connection."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        if _announced(scope) > self._most:
+            await _refuse(send)
+            return
+        received = 0
+
+        async def counted() -> dict[str, Any]:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            # As if the caller had gone: the application lets go of what came, and answers nothing.
+            return message if received <= self._most else {"type": "http.disconnect"}
+
+        await self._application(scope, counted, send)
+        if received > self._most:
+            await _refuse(send)
+
+
+def _announced(scope: Scope) -> int:
+    length = dict(scope["headers"]).get(b"content-length", b"")
+    return int(length) if length.isdigit() else 0
+
+
+async def _refuse(send: Send) -> None:
+    headers = [(b"content-type", b"text/plain"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": _TEXT})

@@ -1,0 +1,175 @@
+"""Uploaded checkpoints: taken, kept by the digest of their bytes, given to workers piece by piece, and removed.
+
+They are their owners' and are never served to browsers; the store is beside those of artefacts and apart from them.
+"""
+
+import secrets
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Now
+
+from evaluator.engine.store import is_digest
+from evaluator.planners.language_models.admission import ModelRefusedError
+from evaluator.planners.language_models.checkpoint_zip import CheckpointFacts, inspect
+from leaderboard.accounts.models import User
+from leaderboard.field_errors import FieldErrors
+from leaderboard.planners.local_models import too_large
+from leaderboard.planners.models import CheckpointUpload, Planner
+from leaderboard.planners.uploading import ReceivedFile
+
+FIELD = "file"
+"""What errors of an upload are about."""
+_LOCK = 0x706C616E_63686B70
+"""Of PostgreSQL, held while a checkpoint is added to the store or taken from it."""
+
+
+class TooLargeError(Exception):
+    """An upload has more bytes than are taken; the message is a sentence."""
+
+    def __init__(self) -> None:
+        super().__init__(f"A checkpoint's zip has at most {settings.MAX_CHECKPOINT_BYTES} bytes here.")
+
+
+class CheckpointStore:
+    """Files by the SHA-256 of their bytes, in a folder."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def take(self, *, path: Path, digest: str) -> None:
+        """Move a file in, whose bytes have this digest. What is there already stays."""
+        target = self._file(digest)
+        if target.exists():
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # It may come from another file system: whoever reads finds all of it or nothing.
+        partial = target.with_name(f".{secrets.token_hex(8)}")
+        try:
+            shutil.copyfile(path, partial)
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def size(self, digest: str) -> int:
+        """Bytes of a file; 0 if there is none."""
+        try:
+            return self._file(digest).stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def read(self, *, digest: str, start: int, most: int) -> bytes | None:
+        """Bytes of a file from `start` on, at most so many; None if there is none."""
+        try:
+            with self._file(digest).open("rb") as file:
+                file.seek(start)
+                return file.read(most)
+        except FileNotFoundError:
+            return None
+
+    def remove(self, digest: str) -> None:
+        """Delete a file, if it is there."""
+        self._file(digest).unlink(missing_ok=True)
+
+    def _file(self, digest: str) -> Path:
+        if not is_digest(digest):
+            raise ValueError(f"{digest[:80]!r} is no digest")
+        return self._path / digest[:2] / f"{digest[2:]}.zip"
+
+
+def checkpoint_store() -> CheckpointStore:
+    """Where uploaded checkpoints are kept. No address serves them but the workers' own."""
+    return CheckpointStore(settings.STORE_DIR / "checkpoints")
+
+
+def keep_upload(*, owner: User, file: ReceivedFile) -> CheckpointUpload:
+    """Check an uploaded zip and keep it for its owner's next submission.
+
+    Before: nothing.
+    After: the store has the file, and there is a row that says so; uploaded again, it is the same row.
+
+    Raises:
+        TooLargeError: it has too many bytes.
+        FieldErrors: it is no checkpoint that is evaluated here, or the owner has too many unused ones; nothing is kept.
+    """
+    if file.too_large:
+        raise TooLargeError
+    facts = _inspected(Path(file.temporary_file_path()))
+    with transaction.atomic():
+        _lock()
+        others = _unused(CheckpointUpload.objects.filter(owner=owner)).exclude(digest=file.digest)
+        if others.count() >= settings.UNUSED_CHECKPOINTS:
+            sentence = (
+                f"You have {settings.UNUSED_CHECKPOINTS} checkpoints that you did not submit: submit them, or wait "
+                f"until they are removed, {settings.UNUSED_CHECKPOINT_HOURS} hours after their upload."
+            )
+            raise FieldErrors({FIELD: [sentence]})
+        checkpoint_store().take(path=Path(file.temporary_file_path()), digest=file.digest)
+        upload, _ = CheckpointUpload.objects.update_or_create(
+            owner=owner,
+            digest=file.digest,
+            defaults={
+                "bytes": file.size,
+                "architecture": facts.architecture,
+                "parameters": facts.parameters,
+                "weights_bytes": facts.weights_bytes,
+                "wanted_at": Now(),
+            },
+        )
+    upload.refresh_from_db()
+    return upload
+
+
+def uploads_of(owner: User) -> "QuerySet[CheckpointUpload]":
+    """What they uploaded and is still there, the newest first."""
+    return CheckpointUpload.objects.filter(owner=owner).order_by("-created", "-pk")
+
+
+def wanted(*, owner: User, digest: str) -> CheckpointUpload | None:
+    """The owner's upload with this digest, which is about to be submitted; from now on it stays for another while."""
+    found = CheckpointUpload.objects.filter(owner=owner, digest=digest)
+    return found.first() if found.update(wanted_at=Now()) else None
+
+
+def remove_unused() -> int:
+    """Delete what was uploaded a day ago and belongs to no planner. Returns how many uploads there were.
+
+    Before: nothing; it may run twice at once.
+    After: none of these has a row, and the store has no file that no row names.
+    """
+    long_ago = Now() - timedelta(hours=settings.UNUSED_CHECKPOINT_HOURS)
+    with transaction.atomic():
+        _lock()
+        old = _unused(CheckpointUpload.objects.filter(wanted_at__lt=long_ago))
+        digests = list(old.values_list("digest", flat=True))
+        # The condition again: what was submitted meanwhile was noted as wanted just now.
+        count, _ = _unused(CheckpointUpload.objects.filter(digest__in=digests, wanted_at__lt=long_ago)).delete()
+        left = set(CheckpointUpload.objects.filter(digest__in=digests).values_list("digest", flat=True))
+        for digest in set(digests) - left:
+            checkpoint_store().remove(digest)
+    return count
+
+
+def _unused(uploads: "QuerySet[CheckpointUpload]") -> "QuerySet[CheckpointUpload]":
+    of_planner = Planner.objects.filter(owner=OuterRef("owner"), checkpoint_digest=OuterRef("digest"))
+    return uploads.filter(~Exists(of_planner))
+
+
+def _inspected(path: Path) -> CheckpointFacts:
+    try:
+        facts = inspect(path, most_unpacked_bytes=2 * settings.MAX_CHECKPOINT_BYTES)
+    except ModelRefusedError as error:
+        raise FieldErrors({FIELD: [str(error)]}) from None
+    if problem := too_large(what="The checkpoint", weights_bytes=facts.weights_bytes):
+        raise FieldErrors({FIELD: [problem]})
+    return facts
+
+
+def _lock() -> None:
+    """Wait for whoever changes the store, until the end of the transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])

@@ -1,0 +1,61 @@
+"""A strategy with a language model whose checkpoint its owner uploaded."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from leaderboard.accounts.models import User
+from leaderboard.field_errors import FieldErrors
+from leaderboard.planners.checkpoints import checkpoint_store, wanted
+from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.kinds.base import Facts, Kind
+from leaderboard.planners.local_models import check_strategy, check_understanding, too_large
+from leaderboard.planners.models import Planner, PlannerKind
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class CheckpointKind(Kind):
+    """The weights are their owner's: the operator's workers get them, the owner's, and nobody else."""
+
+    kind = PlannerKind.CHECKPOINT
+    noun = "An uploaded checkpoint"
+    choice = "A checkpoint of mine with a strategy"
+    fields = {"checkpoint_digest": "checkpoint", "strategy": "strategy"}
+    needs_gpu = True
+    has_secret = True
+
+    def check(self, data: PlannerData) -> Errors:
+        errors = check_strategy(data.strategy)
+        if not _DIGEST.fullmatch(data.checkpoint_digest):
+            errors["checkpoint_digest"] = ["Upload a checkpoint first, and give its digest: 64 hexadecimal digits."]
+        return errors
+
+    def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:
+        return check_understanding(strategy=data.strategy, suites=suites)
+
+    def find_facts(self, *, data: PlannerData, owner: User) -> Facts:
+        """What the upload's check found.
+
+        Raises:
+            FieldErrors: its owner uploaded no such checkpoint, or it is too large for the GPU.
+        """
+        upload = wanted(owner=owner, digest=data.checkpoint_digest)
+        if upload is None:
+            sentence = "You uploaded no checkpoint with this digest, or did not submit it within a day: upload it."
+            raise FieldErrors({"checkpoint_digest": [sentence]})
+        if problem := too_large(what="The checkpoint", weights_bytes=upload.weights_bytes):
+            raise FieldErrors({"checkpoint_digest": [problem]})
+        return Facts(
+            model_name=f"{upload.architecture} checkpoint {upload.digest[:8]}",
+            parameters=upload.parameters,
+            open_weights=False,
+            weights_bytes=upload.weights_bytes,
+        )
+
+    def lease(self, planner: Planner) -> dict[str, Any]:
+        return {
+            "digest": planner.checkpoint_digest,
+            "bytes": checkpoint_store().size(planner.checkpoint_digest),
+            "strategy": planner.strategy,
+        }

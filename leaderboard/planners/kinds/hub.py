@@ -1,0 +1,87 @@
+"""A strategy with a language model of a model hub, pinned to the commit that its revision names on submission."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+
+from evaluator.planners.language_models.admission import ModelRefusedError
+from leaderboard.accounts.models import User
+from leaderboard.evaluations.library import NotReadyError
+from leaderboard.field_errors import FieldErrors
+from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.kinds.base import Facts, Kind
+from leaderboard.planners.local_models import check_strategy, check_understanding, too_large
+from leaderboard.planners.models import Planner, PlannerKind
+
+DEFAULT_REVISION = "main"
+
+
+class HubUnreachableError(NotReadyError):
+    """The hub cannot be asked at present. Everybody may read why: it is no secret of the installation."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.for_people = message
+
+
+class HubKind(Kind):
+    """What the hub says of the model is checked before anything is saved; workers fetch it at the pinned commit."""
+
+    kind = PlannerKind.HUB
+    noun = "A Hugging Face model"
+    choice = "A Hugging Face model with a strategy"
+    fields = {"model_id": "model", "revision": "revision", "strategy": "strategy"}
+    needs_network = True
+    needs_gpu = True
+
+    def check(self, data: PlannerData) -> Errors:
+        # Its patterns only; nothing is asked here.
+        from evaluator.planners.language_models.hub_lookup import check_names
+
+        errors = check_strategy(data.strategy)
+        if not data.model_id:
+            return {**errors, "model_id": ["Give the model as ORG/NAME, as its page on the hub is called."]}
+        try:
+            check_names(model_id=data.model_id, revision=DEFAULT_REVISION)
+        except ModelRefusedError as error:
+            return {**errors, "model_id": [str(error)]}
+        try:
+            check_names(model_id=data.model_id, revision=data.revision or DEFAULT_REVISION)
+        except ModelRefusedError as error:
+            errors["revision"] = [str(error)]
+        return errors
+
+    def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:
+        return check_understanding(strategy=data.strategy, suites=suites)
+
+    def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - anybody may get it
+        """Ask the hub.
+
+        Raises:
+            FieldErrors: there is no such model, or it cannot be evaluated here.
+            HubUnreachableError: the hub does not say; it may later.
+        """
+        from evaluator.planners.language_models.hub_lookup import HubAwayError, look_up
+
+        revision = data.revision or DEFAULT_REVISION
+        try:
+            found = look_up(model_id=data.model_id, revision=revision, hub=settings.HUB_URL)
+        except ModelRefusedError as error:
+            raise FieldErrors({"model_id": [str(error)]}) from None
+        except HubAwayError as error:
+            raise HubUnreachableError(str(error)) from None
+        if problem := too_large(what=data.model_id, weights_bytes=found.weights_bytes):
+            raise FieldErrors({"model_id": [problem]})
+        return Facts(
+            model_name=data.model_id,
+            parameters=found.parameters,
+            open_weights=True,
+            weights_bytes=found.weights_bytes,
+            licence=found.licence,
+            revision=revision,
+            commit=found.commit,
+        )
+
+    def lease(self, planner: Planner) -> dict[str, Any]:
+        return {"model_id": planner.model_id, "commit": planner.commit, "strategy": planner.strategy}

@@ -1,0 +1,52 @@
+"""What planners have in common that are a strategy with a language model which runs on the worker."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+
+from django.conf import settings
+
+from evaluator.planners.strategies.registry import StrategyEntry, strategies
+from leaderboard.planners.data import Errors
+
+MEMORY_FACTOR = 1.3
+"""GPU memory that a model needs while it answers, as a multiple of its weights as they are stored: the weights, and the
+keys, values and activations of a batch of prompts. Models stored in 32 bits are loaded in 16 and need less."""
+_GIGABYTE = 1024**3
+
+
+@cache
+def model_strategies() -> Mapping[str, StrategyEntry]:
+    """The strategies that a language model can be submitted with, by name. One on the worker can do all that any of
+    them asks for."""
+    return MappingProxyType({name: entry for name, entry in strategies().items() if entry.needs or entry.optional})
+
+
+def check_strategy(name: str) -> Errors:
+    """What is wrong with the strategy's name."""
+    if name in model_strategies():
+        return {}
+    if name in strategies():
+        return {"strategy": [f"{name} works without a language model: submit it as a bundled planner."]}
+    return {"strategy": [f"Choose one of {', '.join(model_strategies())}."]}
+
+
+def check_understanding(*, strategy: str, suites: Sequence[str]) -> Errors:
+    """Whether the strategy understands the suites with these slugs."""
+    entry = model_strategies().get(strategy)
+    foreign = [slug for slug in suites if entry is not None and not entry.understands(slug)]
+    if entry is None or not foreign:
+        return {}
+    made_for = ", ".join(entry.suites)
+    return {"suites": [f"{strategy} does not understand requests of {foreign[0]}; it is made for {made_for}."]}
+
+
+def too_large(*, what: str, weights_bytes: int) -> str:
+    """Why a model does not fit into the workers' GPU, as a sentence; empty if it does."""
+    needed, there = weights_bytes * MEMORY_FACTOR / _GIGABYTE, settings.GPU_MEMORY_GB
+    if needed <= there:
+        return ""
+    return (
+        f"{what} is too large: its weights have {weights_bytes / _GIGABYTE:.1f} GB, so that it needs about "
+        f"{needed:.1f} GB of GPU memory, and the workers here have {there} GB."
+    )

@@ -1,0 +1,14 @@
+"""Celery tasks of planners."""
+
+from leaderboard.config.celery import task
+from leaderboard.planners import checkpoints
+
+
+@task
+def remove_unused_checkpoints() -> None:
+    """Remove checkpoints that were uploaded and never submitted.
+
+    Before: nothing; it may run twice at once.
+    After: none is left that nobody wanted for a day.
+    """
+    checkpoints.remove_unused()
