@@ -31,7 +31,8 @@ _EVALUATION = {
     "reason": "published", "reason_text": "Completed and published.", "state_since": _LATER, "tasks_total": 185,
     "tasks_not_run": 14, "done": 185, "summary": _SUMMARY, "provenance": {"suite_digest": _DIGEST, "workers": []},
     "created": _WHEN, "finished": _LATER, "own_worker": False,
-    "verified": None, "verifies": None, "team": "plan-lab", "rerun_of": None, "reruns": [],
+    "verified": None, "verifies": None, "team": "plan-lab", "visibility": "public", "embargo_until": None,
+    "hidden": "", "rerun_of": None, "reruns": [],
     "url": f"https://planarena.example.org/evaluations/{_EVALUATION_ID}/",
 }  # fmt: skip
 _RESULT = {
@@ -106,16 +107,19 @@ BY_COMPONENT: dict[str, Any] = {
     "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
     "NewWebhookOutput": {"id": _ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32},
     "NewWorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40},
+    "PatchedVisibilityInput": {"visibility": "embargo", "embargo_until": "2026-09-01T00:00:00Z"},
     "QuotaOutput": {"team": "", "suite": "openagi", "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"},
     "RecordOutput": {**_RESULT, "record": {"version": "result/1", "task": "14", "plan": _PLAN, "score": 0.71}},
     "ResultOutput": _RESULT,
     "SubmissionInput": {
         "planner": {**_PLANNER, "header_name": "Authorization", "header_value": "Bearer " + "x" * 24},
-        "suites": ["openagi"], "team": "plan-lab", "own_worker": False, "priority": "normal",
+        "suites": ["openagi"], "team": "plan-lab", "own_worker": False, "priority": "normal", "visibility": "public",
+        "embargo_until": None,
     },
     "SubmissionOutput": {
         "id": _SUBMISSION_ID, "planner": _PLANNER_OUTPUT, "submitted_by": "ada", "team": "plan-lab",
-        "created": _WHEN, "rerun_of": None, "evaluations": [_EVALUATION],
+        "created": _WHEN, "visibility": "public", "embargo_until": None, "rerun_of": None,
+        "evaluations": [_EVALUATION],
     },
     "SuiteOutput": {
         "slug": "openagi", "version": "1", "digest": _DIGEST, "kind": "execution", "title": "OpenAGI",

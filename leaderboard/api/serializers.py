@@ -11,7 +11,7 @@ from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope
 from leaderboard.accounts.services import DEFAULT_DAYS
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult, Visibility
 from leaderboard.evaluations.services import PRIORITIES
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.planners import secret_headers
@@ -101,6 +101,31 @@ class SubmissionInput(serializers.Serializer[Any]):
         default=False,
         help_text="Only workers with one of your own worker tokens evaluate it. It is then marked, and ranked when a "
         "worker of this site has run a sample of the tasks again and agrees.",
+    )
+    visibility = serializers.ChoiceField(
+        choices=Visibility.choices,
+        required=False,
+        default=Visibility.PUBLIC.value,
+        help_text="Who sees it: everybody, only you, your team and staff (`private`), or these until a date "
+        "(`embargo`). Only what is public is on boards.",
+    )
+    embargo_until = serializers.DateTimeField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="With `embargo`, when it ends: at most a year from now. It is public and ranked by itself then.",
+    )
+
+
+class VisibilityInput(serializers.Serializer[Any]):
+    """Who sees a submission from now on."""
+
+    visibility = serializers.ChoiceField(choices=Visibility.choices)
+    embargo_until = serializers.DateTimeField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="With `embargo`, when it ends: at most a year from now.",
     )
 
 
@@ -196,8 +221,15 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
     team = serializers.CharField(
         source="submission.team.slug", read_only=True, default=None, allow_null=True, help_text="Slug of its team."
     )
+    visibility = serializers.CharField(
+        source="submission.visibility",
+        read_only=True,
+        help_text="`public`, `embargo` or `private`; what is not public is seen by who may act on it and by staff.",
+    )
+    embargo_until = serializers.DateTimeField(source="submission.embargo_until", read_only=True, allow_null=True)
+    hidden = serializers.SerializerMethodField(help_text="Why an operator took it off the boards; empty if none did.")
     rerun_of = serializers.UUIDField(
-        source="submission.rerun_of_id",
+        source="shown_rerun_of",
         read_only=True,
         allow_null=True,
         help_text="The evaluation that this one runs again.",
@@ -214,9 +246,13 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
             "id", "submission", "suite", "suite_version", "suite_digest", "profile", "profile_digest", "split",
             "samples", "planner", "state", "state_label", "final", "reason", "reason_text", "state_since",
             "tasks_total", "tasks_not_run", "done", "summary", "provenance", "created", "finished",
-            "own_worker", "verified", "verifies", "team", "rerun_of", "reruns", "url",
+            "own_worker", "verified", "verifies", "team", "visibility", "embargo_until", "hidden", "rerun_of",
+            "reruns", "url",
         ]  # fmt: skip
         read_only_fields = fields
+
+    def get_hidden(self, evaluation: Evaluation) -> str:
+        return evaluation.hidden_reason
 
     def get_own_worker(self, evaluation: Evaluation) -> bool:
         return hasattr(evaluation, "own_worker_run")
@@ -340,11 +376,17 @@ class SubmissionOutput(serializers.ModelSerializer[Submission]):
     planner = PlannerOutput(read_only=True)
     submitted_by = serializers.CharField(source="submitted_by.username", read_only=True)
     team = serializers.SlugRelatedField[Team](slug_field="slug", read_only=True, allow_null=True)
+    rerun_of = serializers.UUIDField(
+        source="shown_rerun_of", read_only=True, allow_null=True, help_text="The evaluation that it runs again."
+    )
     evaluations = EvaluationOutput(many=True, read_only=True)
 
     class Meta:
         model = Submission
-        fields = ["id", "planner", "submitted_by", "team", "created", "rerun_of", "evaluations"]
+        fields = [
+            "id", "planner", "submitted_by", "team", "created", "visibility", "embargo_until", "rerun_of",
+            "evaluations",
+        ]  # fmt: skip
         read_only_fields = fields
 
 

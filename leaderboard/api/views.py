@@ -1,7 +1,7 @@
 """The API for people and pipelines. What happens is in the services; here it is only read and shown."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import generics, status
 from rest_framework.authentication import SessionAuthentication
-from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.exceptions import NotAuthenticated, NotFound, PermissionDenied
 from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -41,7 +41,9 @@ from leaderboard.evaluations.expecting import Expectation, expected, expected_of
 from leaderboard.evaluations.idempotency import submit_once
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.objects import server_store
+from leaderboard.evaluations.releasing import set_visibility
 from leaderboard.evaluations.rerunning import rerun
+from leaderboard.evaluations.visibility import OF_EVALUATION, Reader, visible_evaluations, visible_to
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners import plans_files
 from leaderboard.planners.endpoint_tests import try_endpoint
@@ -51,9 +53,6 @@ from leaderboard.quotas.services import quotas_of, quotas_of_teams
 from leaderboard.workers import verification
 from leaderboard.workers.models import Verification
 from leaderboard.workers.own import submit_for_own_worker
-
-_OUTSIDE = frozenset({"suites", "own_worker", "team", "priority"})
-"""Fields of a submission that are not its planner's."""
 
 _NEWEST_FIRST = ("-created", "-id")
 
@@ -65,6 +64,8 @@ _NOT_READY = OpenApiResponse(OpenApiTypes.OBJECT, description="The site cannot e
 
 _REUSED = OpenApiResponse(OpenApiTypes.OBJECT, description="The `Idempotency-Key` came before with another request.")
 
+_STAYS_PUBLIC = OpenApiResponse(OpenApiTypes.OBJECT, description="A published snapshot holds it: it stays public.")
+
 _KEY = OpenApiParameter(
     "Idempotency-Key",
     str,
@@ -74,8 +75,9 @@ _KEY = OpenApiParameter(
 )
 
 
-def _evaluations() -> QuerySet[Evaluation]:
-    related = Evaluation.objects.select_related(
+def _evaluations(reader: Reader) -> QuerySet[Evaluation]:
+    """The evaluations that the reader sees, with no word of those that they do not."""
+    related = visible_evaluations(reader).select_related(
         "suite",
         "submission__planner__owner",
         "submission__planner__secret",
@@ -83,7 +85,14 @@ def _evaluations() -> QuerySet[Evaluation]:
         "submission__team",
         "own_worker_run",
     )
-    return related.prefetch_related("reruns").annotate(done=_done()).order_by(*_NEWEST_FIRST)
+    reruns = Prefetch("reruns", Submission.objects.filter(visible_to(reader)))
+    shown = related.prefetch_related(reruns).annotate(done=_done(), shown_rerun_of=_rerun_of(reader, "submission__"))
+    return shown.order_by(*_NEWEST_FIRST)
+
+
+def _rerun_of(reader: Reader, prefix: str = "") -> Subquery:
+    """The evaluation that was run again, if the reader sees it."""
+    return Subquery(visible_evaluations(reader).filter(pk=OuterRef(f"{prefix}rerun_of")).values("pk"))
 
 
 def _done() -> Case:
@@ -105,7 +114,7 @@ class SubmissionsView(Selected, generics.ListCreateAPIView[Submission]):
     def get_queryset(self) -> QuerySet[Submission]:
         if getattr(self, "swagger_fake_view", False):
             return Submission.objects.none()
-        return _submissions().filter(acted_on_by(self.request.user))
+        return _submissions(self.request.user).filter(acted_on_by(self.request.user))
 
     @extend_schema(
         parameters=[_KEY],
@@ -122,10 +131,12 @@ class SubmissionsView(Selected, generics.ListCreateAPIView[Submission]):
                 suites=asked["suites"],
                 team=asked["team"],
                 priority=asked["priority"],
+                visibility=asked["visibility"],
+                embargo_until=asked["embargo_until"],
             )
             submit = submit_for_own_worker if asked["own_worker"] else services.submit
             return _submitted(
-                request=request, asked=_without_secret(asked), submit=lambda: submit(user=request.user, data=data)
+                request=request, asked=_as_json(asked), submit=lambda: submit(user=request.user, data=data)
             )
         except FieldErrors as error:
             raise FieldValidationError(_nested(error)) from error
@@ -149,34 +160,41 @@ def _planner_data(*, user: User, entered: dict[str, Any]) -> PlannerData:
     return PlannerData(**fields, plans_digest=plans_files.keep(owner=user, content=content).digest)
 
 
-def _without_secret(asked: dict[str, Any]) -> dict[str, Any]:
-    """What must be the same for an `Idempotency-Key`; its digest is kept, from which no secret must be guessed."""
-    planner = asked["planner"]
-    sealed = salted_hmac("planarena.api.submissions", planner["header_value"], algorithm="sha256").hexdigest()
-    return {**asked, "planner": {**planner, "header_value": sealed if planner["header_value"] else ""}}
-
-
 def _submitted(*, request: Request, asked: Any, submit: Callable[[], Submission]) -> Response:
     """Submit once for each `Idempotency-Key`, and answer with the submission."""
     once = submit_once(
         user=request.user, key=request.headers.get("Idempotency-Key"), request=[request.path, asked], submit=submit
     )
-    shown = shapes.SubmissionOutput(_submissions().get(pk=once.submission.pk), context={"request": request})
+    found = _submissions(request.user).get(pk=once.submission.pk)
+    shown = shapes.SubmissionOutput(found, context={"request": request})
     headers = {"Idempotent-Replayed": "true"} if once.repeated else {}
     return Response(shown.data, status=status.HTTP_201_CREATED, headers=headers)
 
 
+def _as_json(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked for, so that it can be known again: its digest is kept, from which no secret must be guessed."""
+    planner, until = asked["planner"], asked["embargo_until"]
+    secret = planner["header_value"]
+    sealed = secret and salted_hmac("planarena.api.submissions", secret, algorithm="sha256").hexdigest()
+    return {**asked, "embargo_until": until and until.isoformat(), "planner": {**planner, "header_value": sealed}}
+
+
+_BESIDE_THE_PLANNER = frozenset({"suites", "own_worker", "team", "priority", "visibility", "embargo_until"})
+
+
 def _nested(error: FieldErrors) -> dict[str, Any]:
     """The errors under the names that the fields have in the body: most are the planner's."""
-    outside = {field: texts for field, texts in error.errors.items() if field in _OUTSIDE}
+    outside = {field: texts for field, texts in error.errors.items() if field in _BESIDE_THE_PLANNER}
     planner = {field: texts for field, texts in error.errors.items() if field not in outside}
     return {**({"planner": planner} if planner else {}), **outside}
 
 
-def _submissions() -> QuerySet[Submission]:
-    return Submission.objects.select_related(
-        "planner__owner", "planner__secret", "submitted_by", "team"
-    ).prefetch_related(Prefetch("evaluations", queryset=_evaluations().filter(verifies=None)))
+def _submissions(reader: Reader) -> QuerySet[Submission]:
+    """The submissions that the reader sees."""
+    shown = Submission.objects.filter(visible_to(reader)).annotate(shown_rerun_of=_rerun_of(reader))
+    return shown.select_related("planner__owner", "planner__secret", "submitted_by", "team").prefetch_related(
+        Prefetch("evaluations", queryset=_evaluations(reader).filter(verifies=None))
+    )
 
 
 class EndpointTestsView(APIView):
@@ -204,8 +222,8 @@ class WaitView(APIView):
     owner, and where its owner's own worker runs it."""
 
     @extend_schema(responses=shapes.WaitOutput)
-    def get(self, request: Request, evaluation_id: UUID) -> Response:  # noqa: ARG002 - the base class's
-        evaluation = get_object_or_404(_evaluations(), pk=evaluation_id)
+    def get(self, request: Request, evaluation_id: UUID) -> Response:
+        evaluation = get_object_or_404(_evaluations(request.user), pk=evaluation_id)
         return Response(shapes.WaitOutput(_wait_json(expected(evaluation))).data)
 
 
@@ -242,13 +260,32 @@ def _wait_json(found: Expectation | None) -> dict[str, Any]:
 
 
 class SubmissionView(Selected, generics.RetrieveAPIView[Submission]):
-    """One submission. Public, but for the planner's address."""
+    """One submission, but for the planner's address. What is not public is seen by who may act on it and by staff."""
 
     serializer_class = shapes.SubmissionOutput
     lookup_url_kwarg = "submission_id"
+    scope = Scope.SUBMIT
 
     def get_queryset(self) -> QuerySet[Submission]:
-        return _submissions()
+        return _submissions(self.request.user)
+
+    @extend_schema(request=shapes.VisibilityInput, responses={200: shapes.SubmissionOutput, 409: _STAYS_PUBLIC})
+    def patch(self, request: Request, submission_id: UUID) -> Response:
+        """Say who sees it from now on. Everything may be made public at any time; what a published snapshot of a board
+        holds stays public."""
+        if not request.user.is_authenticated:
+            raise NotAuthenticated
+        submission = get_object_or_404(_submissions(request.user), pk=submission_id)
+        if not may_act(user=request.user, submission=submission):
+            raise PermissionDenied("Only who may act on a submission may do this.")
+        body = shapes.VisibilityInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        try:
+            set_visibility(submission, **body.validated_data, by=request.user)
+        except FieldErrors as error:
+            raise FieldValidationError(error.errors) from error
+        after = _submissions(request.user).get(pk=submission_id)
+        return Response(shapes.SubmissionOutput(after, context={"request": request}).data)
 
 
 @extend_schema(
@@ -259,13 +296,13 @@ class SubmissionView(Selected, generics.RetrieveAPIView[Submission]):
     ]
 )
 class EvaluationsView(Selected, generics.ListAPIView[Evaluation]):
-    """All evaluations, newest first. Verifications are listed with what they verify."""
+    """All evaluations that the caller sees, newest first. Verifications are listed with what they verify."""
 
     serializer_class = shapes.EvaluationOutput
     ordering = _NEWEST_FIRST
 
     def get_queryset(self) -> QuerySet[Evaluation]:
-        found = _evaluations().filter(verifies=None)
+        found = _evaluations(self.request.user).filter(verifies=None)
         if suite := self.request.query_params.get("suite"):
             found = found.filter(suite__slug=_choice("suite", suite, list(_suite_slugs())))
         if state := self.request.query_params.get("state"):
@@ -283,7 +320,7 @@ class EvaluationView(Selected, generics.RetrieveAPIView[Evaluation]):
     lookup_url_kwarg = "evaluation_id"
 
     def get_queryset(self) -> QuerySet[Evaluation]:
-        return _evaluations()
+        return _evaluations(self.request.user)
 
 
 @extend_schema(
@@ -301,7 +338,7 @@ class ResultsView(Selected, generics.ListAPIView[TaskResult]):
     ordering = ("position",)
 
     def get_queryset(self) -> QuerySet[TaskResult]:
-        evaluation = get_object_or_404(Evaluation, pk=self.kwargs["evaluation_id"])
+        evaluation = get_object_or_404(visible_evaluations(self.request.user), pk=self.kwargs["evaluation_id"])
         found = TaskResult.objects.filter(evaluation=evaluation).select_related("task", "evaluation")
         found = found.annotate(position=F("task__position"))
         if outcome := self.request.query_params.get("outcome"):
@@ -321,8 +358,9 @@ class RecordView(APIView):
 
     @extend_schema(responses=shapes.RecordOutput)
     def get(self, request: Request, evaluation_id: UUID, task_key: str) -> Response:
+        visible = TaskResult.objects.filter(visible_to(request.user, prefix=f"evaluation__{OF_EVALUATION}"))
         result = get_object_or_404(
-            TaskResult.objects.select_related("task", "evaluation"), evaluation=evaluation_id, task__key=task_key
+            visible.select_related("task", "evaluation"), evaluation=evaluation_id, task__key=task_key
         )
         shown = dict(shapes.ResultOutput(result, context={"request": request}).data)
         withheld = result.evaluation.split == HIDDEN_SPLIT and not request.user.is_staff
@@ -360,10 +398,10 @@ class _ActionView(APIView):
 
     @extend_schema(request=None, responses={200: shapes.EvaluationOutput, 409: _CONFLICT})
     def post(self, request: Request, evaluation_id: UUID) -> Response:
-        evaluation = get_object_or_404(_evaluations(), pk=evaluation_id)
+        evaluation = get_object_or_404(_evaluations(request.user), pk=evaluation_id)
         self.check_object_permissions(request, evaluation)
         self.act(evaluation)
-        after = _evaluations().get(pk=evaluation_id)
+        after = _evaluations(request.user).get(pk=evaluation_id)
         return Response(shapes.EvaluationOutput(after, context={"request": request}).data)
 
 
@@ -402,7 +440,7 @@ class RerunView(APIView):
     )
     def post(self, request: Request, evaluation_id: UUID) -> Response:
         """Its evaluation names this one in `rerun_of`; it is charged to the quota like any other."""
-        evaluation = get_object_or_404(_evaluations(), pk=evaluation_id)
+        evaluation = get_object_or_404(_evaluations(request.user), pk=evaluation_id)
         self.check_object_permissions(request, evaluation)
         return _submitted(request=request, asked=None, submit=lambda: rerun(evaluation, by=request.user))
 
@@ -431,7 +469,7 @@ class VerificationsView(Selected, generics.ListAPIView[Verification]):
     ordering = ("-created", "-pk")
 
     def get_queryset(self) -> QuerySet[Verification]:
-        evaluation = get_object_or_404(Evaluation, pk=self.kwargs["evaluation_id"])
+        evaluation = get_object_or_404(visible_evaluations(self.request.user), pk=self.kwargs["evaluation_id"])
         found = Verification.objects.filter(evaluation__verifies=evaluation)
         return found.select_related("evaluation", "ordered_by")
 

@@ -13,7 +13,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from leaderboard.api.permissions import LOGGED_IN
-from leaderboard.evaluations.models import Attempt, Evaluation
+from leaderboard.evaluations.models import Attempt
+from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.workers import logs
 from leaderboard.workers.presenters import shown_attempt
 from leaderboard.workers.tokens import create_worker_token, revoke_worker_token, worker_tokens_of
@@ -109,7 +110,7 @@ class LogView(generics.ListAPIView[Attempt]):
     def get_queryset(self) -> QuerySet[Attempt]:
         if getattr(self, "swagger_fake_view", False):
             return Attempt.objects.none()
-        related = Evaluation.objects.select_related("submission")
+        related = visible_evaluations(self.request.user).select_related("submission")
         evaluation = get_object_or_404(related, pk=self.kwargs["evaluation_id"])
         if not logs.may_read(user=self.request.user, evaluation=evaluation):
             raise PermissionDenied("Only the owner of an evaluation and staff may read its log.")

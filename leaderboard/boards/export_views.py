@@ -122,7 +122,7 @@ def _exported(*, request: HttpRequest, snapshot: Snapshot) -> Exported:
 
 
 def _feed(*, request: HttpRequest, title: str, address: str, evaluations: list[Evaluation]) -> HttpResponse:
-    tag = page_tag(request=request, parts=[title, [[str(one.pk), str(one.finished)] for one in evaluations]])
+    tag = page_tag(request=request, parts=[title, [[str(one.pk), str(one.published)] for one in evaluations]])
     if answer := not_modified(request=request, tag=tag):
         return answer
     found = Atom1Feed(
@@ -151,6 +151,6 @@ def _entry(*, request: HttpRequest, evaluation: Evaluation) -> dict[str, Any]:
         "description": f"{metric['label']} {score}{interval}. Submitted by {planner.owner.username}.",
         "author_name": planner.owner.username,
         "unique_id": f"urn:uuid:{evaluation.pk}",
-        "pubdate": evaluation.finished,
-        "updateddate": evaluation.finished,
+        "pubdate": evaluation.published,
+        "updateddate": evaluation.published,
     }

@@ -25,7 +25,7 @@ def plots(request: HttpRequest, suite: str) -> HttpResponse:
     version = None if snapshot is None else all_version(suite=found, conditions=conditions_of(snapshot))
     shown = [found.digest, found.title, found.description]
     if snapshot is not None and version is not None:
-        shown += [snapshot.pk, snapshot.digest, version.count, str(version.newest)]
+        shown += [snapshot.pk, snapshot.digest, version.count, str(version.newest), version.members]
     tag = page_tag(request=request, parts=shown)
     if answer := not_modified(request=request, tag=tag):
         return answer

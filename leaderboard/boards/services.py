@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Case, F, FloatField, Max, Q, QuerySet, Subquery, When
 from django.db.models.fields.json import KT
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Greatest, Now
 
 from evaluator import canonical_json
 from evaluator.suites.model import SuiteKind
@@ -16,6 +16,7 @@ from leaderboard.boards.ranking import Entry, best_per_planner, rank_entries, re
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.conditions import ALL_TASKS, NO_PROFILE
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.visibility import Reader, on_boards, visible_evaluations
 
 
 class Conditions(NamedTuple):
@@ -26,15 +27,22 @@ class Conditions(NamedTuple):
     samples: int
 
 
-def publish(evaluation: Evaluation) -> Snapshot:
+def publish(evaluation: Evaluation) -> Snapshot | None:
     """Publish the board that a completed evaluation belongs to.
 
-    Post-condition: the newest snapshot of the board holds the best completed evaluation of every planner. If that
-    is what it held before, nothing was written. Concurrent calls for one suite wait for each other.
+    Post-condition: the newest snapshot of the board holds the best evaluation of every planner that is completed and
+    may stand there; None if there never was any. If that is what it held before, nothing was written. Concurrent calls
+    for one suite wait for each other.
     """
     with transaction.atomic():
-        _first_version(evaluation.suite.slug).select_for_update(no_key=True).get()
+        lock_board(evaluation.suite.slug)
         return publish_locked(evaluation)
+
+
+def lock_board(slug: str) -> None:
+    """Lock a suite as `publish` does until the end of the transaction, and wait for that. Who locks several takes them
+    in the order of their slugs."""
+    _first_version(slug).select_for_update(no_key=True).get()
 
 
 def lock_for_publishing(slug: str) -> bool:
@@ -51,7 +59,7 @@ def _first_version(slug: str) -> QuerySet[Suite]:
     return Suite.objects.filter(pk=Subquery(Suite.objects.filter(slug=slug).order_by("pk").values("pk")[:1]))
 
 
-def publish_locked(evaluation: Evaluation) -> Snapshot:
+def publish_locked(evaluation: Evaluation) -> Snapshot | None:
     """`publish` where the suite is locked."""
     suite = evaluation.suite
     conditions = conditions_of_board(evaluation)
@@ -61,8 +69,11 @@ def publish_locked(evaluation: Evaluation) -> Snapshot:
     newest = of_board.order_by("-number").first()
     if newest is not None and newest.digest == digest:
         return newest
+    if newest is None and not content["rows"]:
+        # A board that says no more than that something was run here would tell of what is private.
+        return None
     last = Snapshot.objects.filter(suite__slug=suite.slug).aggregate(last=Max("number"))["last"]
-    return Snapshot.objects.create(
+    made = Snapshot.objects.create(
         suite=suite,
         profile=evaluation.profile,
         number=(last or 0) + 1,
@@ -70,6 +81,9 @@ def publish_locked(evaluation: Evaluation) -> Snapshot:
         digest=digest,
         **conditions._asdict(),
     )
+    ranked = [row["evaluation"] for row in content["rows"]]
+    Evaluation.objects.filter(pk__in=ranked, first_ranked=None).update(first_ranked=Now())
+    return made
 
 
 def conditions_of_board(evaluation: Evaluation) -> Conditions:
@@ -112,11 +126,13 @@ def conditions_of(snapshot: Snapshot) -> Conditions:
     return Conditions(snapshot.profile_digest, snapshot.split, snapshot.samples)
 
 
-def unranked(*, suite: Suite) -> QuerySet[Evaluation]:
-    """Evaluations that are under way or wait for their owner, oldest first. They have no rank yet."""
+def unranked(*, suite: Suite, reader: Reader) -> QuerySet[Evaluation]:
+    """Evaluations that are under way or wait for their owner, oldest first, of those that the reader sees. They have
+    no rank yet."""
     final = [EvaluationState.COMPLETED, EvaluationState.FAILED, EvaluationState.CANCELLED]
     return (
-        Evaluation.objects.filter(suite=suite, verifies=None)
+        visible_evaluations(reader)
+        .filter(suite=suite, verifies=None)
         .exclude(state__in=final)
         .select_related("submission__planner__owner")
         .order_by("created")
@@ -130,23 +146,26 @@ def primary_metric(suite: Suite) -> dict[str, Any]:
 
 def ranked_evaluations(*, suite: Suite, conditions: Conditions) -> QuerySet[Evaluation]:
     """Every evaluation that may stand on a board."""
-    return _published().filter(suite=suite, **conditions._asdict())
+    return published().filter(suite=suite, **conditions._asdict())
 
 
 def newest_evaluations(*, suites: Iterable[Suite]) -> QuerySet[Evaluation]:
-    """What was published on the boards of these suites under any conditions, the newest first."""
+    """What was published on the boards of these suites under any conditions, the newest first: `published` says when
+    it was, which is after its end if it was not public then."""
     return (
-        _published()
+        published()
         .filter(suite__in=list(suites), finished__isnull=False)
+        .annotate(published=Greatest("finished", "submission__public_since"))
         .select_related("suite", "submission__planner__owner")
-        .order_by("-finished", "pk")
+        .order_by("-published", "pk")
     )
 
 
-def _published() -> QuerySet[Evaluation]:
+def published() -> QuerySet[Evaluation]:
+    """Every evaluation that may stand on some board: completed, public now, and not hidden by an operator."""
     # What its owner's own worker measured is ranked when a worker of this site has verified it.
     verified = Q(own_worker_run__isnull=True) | Q(own_worker_run__verified_by__isnull=False)
-    return Evaluation.objects.filter(verified, state=EvaluationState.COMPLETED, verifies=None)
+    return Evaluation.objects.filter(verified, on_boards(), state=EvaluationState.COMPLETED, verifies=None)
 
 
 def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:

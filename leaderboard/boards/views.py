@@ -62,7 +62,7 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
     found = get_object_or_404(Suite, slug=suite, current=True)
     snapshot = latest_snapshot(suite=found, conditions=_conditions(request))
     selection = read_selection(request.GET)
-    waiting = progress_rows(unranked(suite=found)[: MOST_WAITING + 1])
+    waiting = progress_rows(unranked(suite=found, reader=request.user)[: MOST_WAITING + 1])
     version = _version(suite=found, snapshot=snapshot, selection=selection)
     shown = [_name(snapshot), _texts(found), waiting, reference_digest(suite), _words(version)]
     tag = page_tag(request=request, parts=shown)
@@ -180,7 +180,7 @@ def _content(*, suite: Suite, snapshot: Snapshot, version: AllVersion | None) ->
 
 
 def _words(version: AllVersion | None) -> list[Any]:
-    return [] if version is None else [version.count, str(version.newest)]
+    return [] if version is None else [version.count, str(version.newest), version.members]
 
 
 def _name(snapshot: Snapshot | None) -> list[Any]:

@@ -108,7 +108,7 @@ class ComparisonView(APIView):
     )
     def get(self, request: Request) -> Response:
         try:
-            evaluations = read_evaluations(read_ids(request.query_params.getlist("e")))
+            evaluations = read_evaluations(read_ids(request.query_params.getlist("e")), reader=request.user)
         except NotComparableError as error:
             raise ValidationError({"e": error.problems}) from error
         if len(evaluations) < 2:

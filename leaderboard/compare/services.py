@@ -18,6 +18,7 @@ from leaderboard.compare.comparing import ComparedTask, Metric, Pair, Scores, co
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.presenters import SEVERAL_DOMAINS
 from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.visibility import Reader, visible_evaluations
 
 MOST = 6
 """Evaluations that stand side by side."""
@@ -64,15 +65,15 @@ def read_ids(texts: Sequence[str]) -> list[UUID]:
     return list(found)
 
 
-def read_evaluations(ids: Sequence[UUID]) -> list[Evaluation]:
+def read_evaluations(ids: Sequence[UUID], *, reader: Reader) -> list[Evaluation]:
     """The evaluations in the order of their ids.
 
     Raises:
-        NotComparableError: one does not exist, has not ended or is a verification, or they were not made under the
-            same conditions; the sentences name what differs.
+        NotComparableError: one does not exist for this reader, has not ended or is a verification, or they were not
+            made under the same conditions; the sentences name what differs.
     """
     related = "suite", "submission__planner__owner", "submission__team", "own_worker_run"
-    rows = Evaluation.objects.select_related(*related).filter(pk__in=ids)
+    rows = visible_evaluations(reader).select_related(*related).filter(pk__in=ids)
     found = {evaluation.pk: evaluation for evaluation in rows}
     problems = [f"There is no evaluation {pk}." for pk in ids if pk not in found]
     evaluations = [found[pk] for pk in ids if pk in found]

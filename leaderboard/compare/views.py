@@ -20,7 +20,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     """Two to six evaluations side by side; with one, what to compare it with; with none, where to begin."""
     try:
         ids = read_ids([text for text in request.GET.getlist("e") if text])
-        evaluations = read_evaluations(ids)
+        evaluations = read_evaluations(ids, reader=request.user)
     except NotComparableError as error:
         return render(request, "compare/refused.html", {"problems": error.problems}, status=400)
     if len(evaluations) < 2:

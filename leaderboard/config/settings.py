@@ -285,6 +285,11 @@ CELERY_BEAT_SCHEDULE = {
         # A sweep that waited for longer than the next one takes is superseded by it.
         "options": {"expires": SWEEP_SECONDS * 5},
     },
+    "release-embargoes": {
+        "task": "leaderboard.evaluations.tasks.release_embargoes",
+        "schedule": timedelta(seconds=SWEEP_SECONDS),
+        "options": {"expires": SWEEP_SECONDS * 5},
+    },
     "send-messages": {
         "task": "leaderboard.outbox.tasks.dispatch",
         "schedule": timedelta(seconds=SWEEP_SECONDS),

@@ -15,9 +15,10 @@ def may_act(*, user: User | AnonymousUser, submission: Submission) -> bool:
     return user.pk == submission.submitted_by_id or is_member(user_id=user.pk, team_id=submission.team_id)
 
 
-def acted_on_by(user: User) -> Q:
-    """The same as a condition on submissions."""
-    return Q(submitted_by=user) | Q(team__in=Membership.objects.filter(user=user).values("team"))
+def acted_on_by(user: User, *, prefix: str = "") -> Q:
+    """The same as a condition on submissions, or on what leads to them by `prefix`, such as `submission__`."""
+    teams = Membership.objects.filter(user=user.pk).values("team")
+    return Q(**{f"{prefix}submitted_by": user.pk}) | Q(**{f"{prefix}team__in": teams})
 
 
 def in_words(*, by: User | None, submission: Submission) -> str:

@@ -72,7 +72,15 @@ def announce(*, evaluation_id: UUID, results: Sequence[NewResult] = ()) -> None:
     """Tell all listeners where the evaluation stands now. Nothing is told if the transaction is rolled back."""
     state = describe(evaluation_id)
     for start in range(0, max(len(results), 1), _RESULTS_PER_EVENT):
-        event = {**state, "results": list(results[start : start + _RESULTS_PER_EVENT])}
-        payload = json.dumps({"evaluation": str(evaluation_id), "event": event}, separators=(",", ":"))
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])
+        _notify(evaluation_id, event={**state, "results": list(results[start : start + _RESULTS_PER_EVENT])})
+
+
+def ask_anew(evaluation_id: UUID) -> None:
+    """Have every listener ask for the whole state again, and thereby whether it still may: who sees it has changed."""
+    _notify(evaluation_id, event={})
+
+
+def _notify(evaluation_id: UUID, *, event: dict[str, Any]) -> None:
+    payload = json.dumps({"evaluation": str(evaluation_id), "event": event}, separators=(",", ":"))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, payload])

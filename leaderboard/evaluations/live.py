@@ -21,8 +21,9 @@ from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
 from leaderboard.evaluations import events as event_source
-from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.models import EvaluationState
 from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.visibility import Reader, visible_evaluations
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +33,8 @@ _QUEUE_SIZE = 200
 
 Event = dict[str, Any]
 _RESYNC: Event = {}
-"""Put into a queue when events may have been missed: the client gets the whole state again."""
+"""Put into a queue when events may have been missed: the client gets the whole state again. So it is where
+`events.ask_anew` sends it."""
 
 
 class Hub:
@@ -122,25 +124,29 @@ def _hub() -> Hub:
 
 
 @require_GET
-async def events(request: HttpRequest, evaluation_id: UUID) -> StreamingHttpResponse:  # noqa: ARG001 - public for everyone
-    """Stream the events of an evaluation until it has ended."""
-    if not await sync_to_async(_exists)(evaluation_id):
+async def events(request: HttpRequest, evaluation_id: UUID) -> StreamingHttpResponse:
+    """Stream the events of an evaluation until it has ended, or is not for this reader any more."""
+    reader = await request.auser()
+    if not await sync_to_async(_sees)(evaluation_id, reader=reader):
         raise Http404("There is no such evaluation.")
-    response = StreamingHttpResponse(_stream(evaluation_id), content_type="text/event-stream")
+    stream = _stream(evaluation_id, reader=reader)
+    response = StreamingHttpResponse(stream, content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
     # nginx would otherwise collect the events before it passes them on.
     response["X-Accel-Buffering"] = "no"
     return response
 
 
-async def _stream(evaluation_id: UUID) -> AsyncIterator[bytes]:
+async def _stream(evaluation_id: UUID, *, reader: Reader) -> AsyncIterator[bytes]:
     hub = _hub()
     queue = await hub.subscribe(str(evaluation_id))
     try:
         event = _RESYNC
         while True:
-            if event is _RESYNC:
-                event = await sync_to_async(_snapshot)(evaluation_id)
+            if event == _RESYNC:
+                event = await sync_to_async(_snapshot)(evaluation_id, reader=reader)
+                if event == _RESYNC:
+                    return
             yield f"data: {json.dumps(event, separators=(',', ':'))}\n\n".encode()
             if EvaluationState(event["state"]) in FINAL:
                 yield b"event: end\ndata: {}\n\n"
@@ -155,16 +161,18 @@ async def _stream(evaluation_id: UUID) -> AsyncIterator[bytes]:
         hub.unsubscribe(evaluation_id=str(evaluation_id), queue=queue)
 
 
-def _exists(evaluation_id: UUID) -> bool:
+def _sees(evaluation_id: UUID, *, reader: Reader) -> bool:
     try:
-        return Evaluation.objects.filter(pk=evaluation_id).exists()
+        return visible_evaluations(reader).filter(pk=evaluation_id).exists()
     finally:
         # The stream may last for hours, and must not hold a connection of the pool meanwhile.
         connection.close()
 
 
-def _snapshot(evaluation_id: UUID) -> Event:
+def _snapshot(evaluation_id: UUID, *, reader: Reader) -> Event:
+    """The whole state; `_RESYNC` if the reader does not see it any more."""
     try:
-        return event_source.snapshot(evaluation_id)
+        sees = visible_evaluations(reader).filter(pk=evaluation_id).exists()
+        return event_source.snapshot(evaluation_id) if sees else _RESYNC
     finally:
         connection.close()

@@ -25,6 +25,16 @@ class SubmitterPriority(models.IntegerChoices):
     HIGH = 1, "High"
 
 
+class Visibility(models.TextChoices):
+    """Who sees a submission and everything that came of it (`visibility.py`)."""
+
+    PUBLIC = "public", "Public"
+    EMBARGO = "embargo", "Embargo"
+    """Private until a date, then public by itself."""
+    PRIVATE = "private", "Private"
+    """Only who may act on it, and staff."""
+
+
 class Submission(models.Model):
     """A planner entered for one or more suites at one moment."""
 
@@ -38,6 +48,26 @@ class Submission(models.Model):
     """Among the submitter's own; the operator's is `Evaluation.priority`."""
     rerun_of = models.ForeignKey("Evaluation", on_delete=models.PROTECT, null=True, related_name="reruns")
     """The evaluation that was run again: final states are final, so that a re-run is a submission of its own."""
+    visibility = models.CharField(max_length=10, choices=Visibility, default=Visibility.PUBLIC)
+    embargo_until = models.DateTimeField(null=True)
+    """When the embargo ends; null without one."""
+    public_since = models.DateTimeField(null=True)
+    """When it turned public; null if it was from the start, or is not yet."""
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(visibility__in=Visibility.values), name="a_submission_has_a_known_visibility"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(visibility="embargo", embargo_until__isnull=False)
+                | ~models.Q(visibility="embargo") & models.Q(embargo_until=None),
+                name="an_embargo_and_nothing_else_has_an_end",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["embargo_until"], condition=models.Q(visibility="embargo"), name="embargoes_by_end")
+        ]
 
     def __str__(self) -> str:
         return str(self.id)
@@ -117,9 +147,20 @@ class Evaluation(models.Model):
     {outcome: count}}`; under `usage` what the planner took, as `usage.py` documents it."""
     created = models.DateTimeField(auto_now_add=True)
     finished = models.DateTimeField(null=True)
+    first_ranked = models.DateTimeField(null=True)
+    """When a snapshot first held it. Snapshots are never rewritten, so that it can be made private no more."""
+    hidden_at = models.DateTimeField(null=True)
+    """When an operator took it off the boards; null: none did."""
+    hidden_reason = models.CharField(max_length=400, blank=True)
+    """Why, as a sentence that everybody reads on its page."""
 
     class Meta:
         constraints = [
+            models.CheckConstraint(
+                condition=models.Q(hidden_at=None, hidden_reason="")
+                | models.Q(hidden_at__isnull=False) & ~models.Q(hidden_reason=""),
+                name="what_is_hidden_has_a_reason",
+            ),
             models.UniqueConstraint(
                 fields=["submission", "suite"],
                 condition=models.Q(verifies=None),

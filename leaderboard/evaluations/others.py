@@ -8,9 +8,9 @@ from uuid import UUID
 from django.db.models import F, FilteredRelation, Q
 
 from evaluator.records import Outcome
-from leaderboard.boards.services import primary_metric
+from leaderboard.boards.services import primary_metric, published
 from leaderboard.catalog.models import Task
-from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.models import Evaluation
 
 MOST_SHOWN = 10
 BINS = 10
@@ -59,15 +59,13 @@ def others_on(*, evaluation: Evaluation, task: Task, score: float | None) -> Oth
     mean = F(f"summary__metrics__{metric['key']}__mean")
     best_first = mean.desc(nulls_last=True) if metric.get("higher_is_better", True) else mean.asc(nulls_last=True)
     rows = (
-        Evaluation.objects.filter(
+        published()
+        .filter(
             suite=evaluation.suite_id,
             profile_digest=evaluation.profile_digest,
             split=evaluation.split,
             samples=evaluation.samples,
-            state=EvaluationState.COMPLETED,
-            verifies=None,
         )
-        .filter(Q(own_worker_run__isnull=True) | Q(own_worker_run__verified_by__isnull=False))
         .exclude(submission__planner=evaluation.submission.planner_id)
         .annotate(result=FilteredRelation("results", condition=Q(results__task=task.pk)))
         .exclude(result=None)

@@ -16,9 +16,10 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 
 from leaderboard.boards.services import conditions_of_board, lock_for_publishing, publish_locked
-from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
+from leaderboard.evaluations.visibility import is_public
 
 logger = logging.getLogger(__name__)
 
@@ -32,11 +33,16 @@ def make_ready(*, evaluation: Evaluation, summary: dict[str, Any]) -> bool:
     return bool(still.update(summary=summary))
 
 
+def published_or_not(submission: Submission) -> EvaluationReason:
+    """What a completed evaluation says of itself; whoever asks has locked its suite, so that it stays true."""
+    return EvaluationReason.PUBLISHED if is_public(submission) else EvaluationReason.NOT_PUBLIC
+
+
 def publish_ready(evaluation: Evaluation) -> None:
     """Complete and publish what is ready of an evaluation's suite, this one at least.
 
     Before: the evaluation is ready.
-    After: it is `completed` and on its board, or another process is about to do that.
+    After: it is `completed` and on its board if it is public, or another process is about to do that.
 
     Raises:
         Exception: whatever keeps this evaluation from being published; then nothing changed.
@@ -83,7 +89,7 @@ def _complete(evaluations: Sequence[Evaluation]) -> bool:
             source=EvaluationState.AGGREGATING,
             attempt=evaluation.attempt,
             target=EvaluationState.COMPLETED,
-            reason=EvaluationReason.PUBLISHED,
+            reason=published_or_not(evaluation.submission),
         )
         if done:
             boards[evaluation.suite_id, conditions_of_board(evaluation)] = evaluation

@@ -41,6 +41,7 @@ class EvaluationReason(models.TextChoices):
     RESUMED = "resumed", "{count} tasks are run again, as {who} wanted."
     ACCEPTED = "accepted", "{count} tasks were accepted as faults of the planner by {who}."
     PUBLISHED = "published", "Completed and published."
+    NOT_PUBLIC = "not_public", "Completed. It is not public, so that no board shows it."
     NOT_VERIFIED = (
         "not_verified",
         "Completed on its owner's own worker. It is not ranked, since no worker of this site has verified the results.",
@@ -50,7 +51,7 @@ class EvaluationReason(models.TextChoices):
         "Completed on its owner's own worker. A worker of this site runs {count} of its tasks again; the evaluation is "
         "ranked if the results agree.",
     )
-    VERIFIED = ("verified", "Completed on its owner's own worker, verified and published: {detail}")
+    VERIFIED = ("verified", "Completed on its owner's own worker, and verified: {detail}")
     VERIFICATION_FAILED = (
         "verification_failed",
         "Completed on its owner's own worker and not ranked, since the verification did not confirm it: {detail}",

@@ -8,8 +8,9 @@ from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations import services, transitions
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
 from leaderboard.evaluations.services import NotPossibleError
+from leaderboard.evaluations.visibility import is_public
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.services import check_planner, data_of
 from leaderboard.workers.own import mark, runs_on_own_worker
@@ -20,8 +21,9 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
 
     Before: the evaluation has ended, whichever way.
     After: a submission that names it in `rerun_of` has one queued evaluation under today's conditions, run on its
-    submitter's own worker if this one was. It is charged to `by`, who submits it, and to the team that the first
-    one was for; with `for_owner` the first submitter submits it again, at nobody's charge.
+    submitter's own worker if this one was, and seen by whom this one is seen by. It is charged to `by`, who submits
+    it, and to the team that the first one was for; with `for_owner` the first submitter submits it again, at nobody's
+    charge.
 
     Raises:
         NotPossibleError: it has not ended, or suite or planner could not be submitted today; nothing was changed.
@@ -48,6 +50,7 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
             team=_team_of(first, submitter=submitter),
             rerun_of=before,
             priority=first.priority,
+            **_visibility_of(first),
         )
         services.enter(submission=submission, entrances=entrances, charged=not for_owner)
         if own_worker:
@@ -65,6 +68,13 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
 def _team_of(first: Submission, *, submitter: User) -> Team | None:
     """The team that a re-run is for: the first one's, if its submitter still is in it."""
     return first.team if is_member(user_id=submitter.pk, team_id=first.team_id) else None
+
+
+def _visibility_of(first: Submission) -> dict[str, object]:
+    """A re-run is seen by whom the first one is seen by now: an embargo that is over is none."""
+    if is_public(first):
+        return {"visibility": Visibility.PUBLIC, "embargo_until": None}
+    return {"visibility": first.visibility, "embargo_until": first.embargo_until}
 
 
 def _todays_suite(evaluation: Evaluation) -> Suite:

@@ -6,6 +6,7 @@ the owner reads; None stands for a command on the operator's own machine.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 from django.db import transaction
@@ -23,10 +24,19 @@ from leaderboard.evaluations.acting import in_words
 from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
 from leaderboard.evaluations.leases import cancel_attempts
 from leaderboard.evaluations.library import library
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, Submission, SubmitterPriority, TaskResult
+from leaderboard.evaluations.models import (
+    Evaluation,
+    EvaluationState,
+    Shard,
+    Submission,
+    SubmitterPriority,
+    TaskResult,
+    Visibility,
+)
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import advance, deadline_of
+from leaderboard.evaluations.visibility import check as check_visibility
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.services import (
     PlannerData,
@@ -61,6 +71,9 @@ class SubmissionData:
     """Slug of the team that it is for; empty: for the user alone."""
     priority: str = "normal"
     """Among the user's own evaluations: `low`, `normal` or `high`."""
+    visibility: str = Visibility.PUBLIC
+    embargo_until: datetime | None = None
+    """With an embargo, when it ends."""
 
 
 def submit(*, user: User, data: SubmissionData) -> Submission:
@@ -83,7 +96,12 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
     with transaction.atomic():
         planner = enter_planner(owner=user, data=data.planner, facts=facts)
         submission = Submission.objects.create(
-            planner=planner, submitted_by=user, team=team, priority=PRIORITIES[data.priority]
+            planner=planner,
+            submitted_by=user,
+            team=team,
+            priority=PRIORITIES[data.priority],
+            visibility=data.visibility,
+            embargo_until=data.embargo_until,
         )
         enter(submission=submission, entrances=entrances)
         record(
@@ -91,7 +109,11 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
             action=Action.SUBMITTED,
             target=submission,
             label=planner.name,
-            details={"suites": [entrance.suite.slug for entrance in entrances], "team": data.team},
+            details={
+                "suites": [entrance.suite.slug for entrance in entrances],
+                "team": data.team,
+                "visibility": data.visibility,
+            },
         )
     return submission
 
@@ -102,7 +124,8 @@ def problems(*, user: User, data: SubmissionData) -> dict[str, list[str]]:
     _, wrong_team = _find_team(user=user, slug=data.team)
     wrong_suites = errors or check_suites(data=data.planner, suites=data.suites)
     wrong_priority = {} if data.priority in PRIORITIES else {"priority": [f"Choose one of {', '.join(PRIORITIES)}."]}
-    found = {**check_planner(data.planner), **wrong_suites, **wrong_team, **wrong_priority}
+    wrong_visibility = check_visibility(visibility=data.visibility, embargo_until=data.embargo_until)
+    found = {**check_planner(data.planner), **wrong_suites, **wrong_team, **wrong_priority, **wrong_visibility}
     if found:
         return found
     return check_owned(data=data.planner, suites=data.suites, owner=user) or check_name(data=data.planner, owner=user)

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from leaderboard.config.celery import task
-from leaderboard.evaluations import orphans, reconcile, stopping
+from leaderboard.evaluations import orphans, reconcile, releasing, stopping
 from leaderboard.evaluations.launching import launcher
 
 
@@ -27,6 +27,16 @@ def sweep() -> None:
     left behind has moved on.
     """
     reconcile.sweep()
+
+
+@task
+def release_embargoes() -> None:
+    """Publish what was under embargo until now.
+
+    Before: nothing; it may run twice at once.
+    After: every submission whose embargo ended before this task began is public, on its boards and in the audit log.
+    """
+    releasing.release_due()
 
 
 @task

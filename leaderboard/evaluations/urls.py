@@ -14,5 +14,6 @@ urlpatterns = [
     path("evaluations/<uuid:evaluation_id>/accept/", views.accept, name="accept"),
     path("evaluations/<uuid:evaluation_id>/cancel/", views.cancel, name="cancel"),
     path("evaluations/<uuid:evaluation_id>/rerun/", views.rerun, name="rerun"),
+    path("evaluations/<uuid:evaluation_id>/visibility/", views.visibility, name="visibility"),
     path("evaluations/<uuid:evaluation_id>/verify/", views.verify, name="verify"),
 ]

@@ -19,9 +19,13 @@ from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.others import others_on
 from leaderboard.evaluations.presenters import evaluation_page, tasks_of
+from leaderboard.evaluations.releasing import set_visibility
 from leaderboard.evaluations.task_filters import PENDING
 from leaderboard.evaluations.task_presenters import task_page
+from leaderboard.evaluations.visibility import visible_evaluations
+from leaderboard.evaluations.visibility_presenters import for_readers_of, visibility_panel
 from leaderboard.field_errors import FieldErrors
+from leaderboard.planners.visibility_form import ChangeVisibilityForm
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.workers import verification
 from leaderboard.workers.logs import may_read, tail
@@ -87,8 +91,10 @@ VERIFY = Action(
 @require_safe
 def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """One evaluation: progress, scores, failures, tasks."""
-    evaluation = _evaluation(evaluation_id)
+    evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
     acts = may_act(user=request.user, submission=evaluation.submission)
+    seen = visible_evaluations(request.user)
+    before = evaluation.submission.rerun_of_id
     context = {
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
@@ -97,18 +103,20 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
             *(allowed_actions(evaluation) if acts else ()),
             *_verifying(request=request, evaluation=evaluation),
         ),
-        "reruns": Evaluation.objects.filter(submission__rerun_of=evaluation, verifies=None).order_by("created"),
+        "reruns": seen.filter(submission__rerun_of=evaluation, verifies=None).order_by("created"),
+        "rerun_of": before and seen.filter(pk=before).first(),
+        "visibility": visibility_panel(evaluation=evaluation, reader=request.user),
         "verification": verification_panel(evaluation),
         "offered": best_of_board(evaluation) if can_be_compared(evaluation) else [],
         "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
     }
-    return render(request, "evaluations/detail.html", context)
+    return for_readers_of(evaluation.submission, response=render(request, "evaluations/detail.html", context))
 
 
 @require_safe
 def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
     """One task of an evaluation: plan, problems, samples."""
-    evaluation = _evaluation(evaluation_id)
+    evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
     found = get_object_or_404(tasks_of(evaluation).select_related("suite"), key=key)
     result = TaskResult.objects.filter(evaluation=evaluation, task=found).first()
     neighbours: dict[int, str] = dict(
@@ -127,7 +135,7 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "next": neighbours.get(found.position + 1),
         "page": task_page(task=found, result=result, split=evaluation.split, sees_hidden=request.user.is_staff),
     }
-    return render(request, "evaluations/task.html", context)
+    return for_readers_of(evaluation.submission, response=render(request, "evaluations/task.html", context))
 
 
 @require_POST
@@ -186,6 +194,25 @@ def verify(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     )
 
 
+@require_POST
+@login_required
+def visibility(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """Say who sees an evaluation and what was submitted with it."""
+    evaluation = _actable(request=request, evaluation_id=evaluation_id)
+    form = ChangeVisibilityForm(request.POST)
+    problems = form.errors
+    try:
+        if form.is_valid() and set_visibility(evaluation.submission, **form.visibility_entered(), by=request.user):
+            messages.success(request, "Who sees this is changed.")
+    except services.NotPossibleError as error:
+        messages.error(request, str(error))
+    except FieldErrors as error:
+        problems = error.errors
+    for texts in problems.values():
+        messages.error(request, f"Nothing was changed. {' '.join(texts)}")
+    return redirect("evaluations:detail", evaluation_id=evaluation.pk)
+
+
 def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[Action, ...]:
     """The action of asking for a verification, if this reader may."""
     concerned = request.user.is_staff or may_act(user=request.user, submission=evaluation.submission)
@@ -221,15 +248,16 @@ def _act(
     return redirect("evaluations:detail", evaluation_id=evaluation.pk)
 
 
-def _evaluation(evaluation_id: UUID) -> Evaluation:
-    related = Evaluation.objects.select_related(
-        "suite", "submission__planner__owner", "submission__rerun_of", "submission__team", "own_worker_run"
+def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
+    """The evaluation, if the reader sees it; to others there is none."""
+    related = visible_evaluations(request.user).select_related(
+        "suite", "submission__planner__owner", "submission__submitted_by", "submission__team", "own_worker_run"
     )
     return get_object_or_404(related, pk=evaluation_id)
 
 
 def _actable(*, request: HttpRequest, evaluation_id: UUID, staff_may: bool = False) -> Evaluation:
-    evaluation = _evaluation(evaluation_id)
+    evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
     if not may_act(user=request.user, submission=evaluation.submission) and not (staff_may and request.user.is_staff):
         raise PermissionDenied
     return evaluation

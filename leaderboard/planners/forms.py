@@ -15,6 +15,7 @@ from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import BUNDLED_PLANNERS, KINDS
 from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.services import LONGEST_TIMEOUT, SHORTEST_TIMEOUT
+from leaderboard.planners.visibility_form import VisibilityFields
 
 DEFAULT_TIMEOUT = 30
 
@@ -23,7 +24,7 @@ def _bundled_label(planner: OfflinePlanner) -> str:
     return f"{planner.name}: {planner.description}" + (f" For {', '.join(planner.suites)}." if planner.suites else "")
 
 
-class SubmitForm(ServiceForm):
+class SubmitForm(VisibilityFields, ServiceForm):
     """A planner and the suites it is entered for."""
 
     kind = forms.ChoiceField(
@@ -103,7 +104,9 @@ class SubmitForm(ServiceForm):
             description=entered.get("description", ""),
             **{field: entered.get(field, "").strip() for field in kind.fields},
         )
-        return SubmissionData(planner=planner, suites=entered["suites"], team=entered.get("team", ""))
+        return SubmissionData(
+            planner=planner, suites=entered["suites"], team=entered.get("team", ""), **self.visibility_entered()
+        )
 
 
 def _label(suite: Suite) -> str:

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.visibility import is_public
 from leaderboard.workers.comparing import LEVEL, SAMPLE_TOLERANCE, WORDS, Finding
 from leaderboard.workers.models import Verification, VerificationVerdict
 
@@ -62,7 +63,7 @@ def verification_panel(evaluation: Evaluation) -> VerificationPanel | None:
         return None
     found = Verification.objects.filter(evaluation__verifies=evaluation).select_related("evaluation")
     return VerificationPanel(
-        is_ranked=run.verified_by_id is not None,
+        is_ranked=run.verified_by_id is not None and evaluation.hidden_at is None and is_public(evaluation.submission),
         shown=tuple(_shown(one) for one in found.order_by("-created", "-pk")),
         tolerance=SAMPLE_TOLERANCE,
         level=LEVEL,

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.presenters import MOVING
+from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.workers import logs
 from leaderboard.workers.presenters import shown_attempt
 
@@ -45,7 +46,7 @@ def log_tail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 
 
 def _readable(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
-    related = Evaluation.objects.select_related("suite", "submission__planner")
+    related = visible_evaluations(request.user).select_related("suite", "submission__planner")
     evaluation = get_object_or_404(related, pk=evaluation_id)
     if not logs.may_read(user=request.user, evaluation=evaluation):
         raise Http404("There is no such page for you.")

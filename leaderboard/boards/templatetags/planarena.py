@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 from django import template
 from django.utils.html import format_html
 
+from leaderboard.evaluations.models import Submission
+from leaderboard.evaluations.visibility import words_of
+
 register = template.Library()
 
 OUTCOMES = {
@@ -40,6 +43,12 @@ class Segment(NamedTuple):
     outcome: str
     x: str
     width: str
+
+
+@register.filter
+def visibility_words(submission: Submission) -> str:
+    """How a submission that is not public is marked for those who see it."""
+    return words_of(submission)
 
 
 @register.filter

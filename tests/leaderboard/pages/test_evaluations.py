@@ -130,7 +130,7 @@ def test_only_the_owner_is_offered_what_the_state_allows(client: Client, state: 
     client.force_login(make_user("eve"))
     assert actions() == set()
     client.force_login(evaluation.submission.submitted_by)
-    assert actions() == offered
+    assert actions() == offered | {"visibility"}
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,9 @@ def test_the_number_of_queries_is_constant(client: Client, evaluation: Evaluatio
     with django_assert_max_num_queries(4):
         client.get(address(evaluation))
     client.force_login(evaluation.submission.submitted_by)
-    # Session, user, evaluation, re-runs, tasks, the board, and the log, which only its owner and staff see.
-    with django_assert_max_num_queries(7):
+    # Session, user, evaluation, what was submitted with it, re-runs, tasks, the board, and the log, which only its
+    # owner and staff see.
+    with django_assert_max_num_queries(8):
         client.get(address(evaluation), {"outcome": "scored"})
 
 

@@ -407,7 +407,7 @@ def test_a_verification_is_in_no_list_costs_no_quota_and_is_nobody_s_to_end(suit
     again = rerun_of(own)
     sweep()
     assert QuotaEntry.objects.count() == charged + 1
-    assert list(unranked(suite=suite)) == []
+    assert list(unranked(suite=suite, reader=ada)) == []
     client = client_of(ada)
     assert [row["id"] for row in client.get("evaluations/").json()["results"]] == [str(own.pk)]
     (submission,) = client.get("submissions/").json()["results"]

@@ -1,0 +1,48 @@
+"""The fields that say who sees a submission, for every form with them; `evaluations/visibility.py` has the rules."""
+
+from datetime import datetime
+from typing import TypedDict
+
+from django import forms
+
+from leaderboard.accounts.forms import ServiceForm
+from leaderboard.evaluations.models import Visibility
+
+
+class VisibilityEntered(TypedDict):
+    """What was chosen, for the services."""
+
+    visibility: str
+    embargo_until: datetime | None
+
+
+class VisibilityFields(forms.Form):
+    """Who sees it, and until when an embargo lasts."""
+
+    visibility = forms.ChoiceField(
+        label="Who sees it?",
+        choices=[
+            (Visibility.PUBLIC, "Everybody: it is ranked as soon as it is completed"),
+            (Visibility.EMBARGO, "Only you, your team and the operators until a date, then everybody"),
+            (Visibility.PRIVATE, "Only you, your team and the operators: no board shows it"),
+        ],
+        initial=Visibility.PUBLIC,
+        required=False,
+        widget=forms.RadioSelect,
+    )
+    embargo_until = forms.DateTimeField(
+        label="End of the embargo (UTC)",
+        help_text="At most a year from now. It is then public and ranked by itself; you can end it earlier.",
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "class": "short"}, format="%Y-%m-%dT%H:%M"),
+    )
+
+    def visibility_entered(self) -> VisibilityEntered:
+        """What was entered; the date counts only for an embargo."""
+        chosen = self.cleaned_data.get("visibility") or Visibility.PUBLIC
+        until = self.cleaned_data.get("embargo_until") if chosen == Visibility.EMBARGO else None
+        return VisibilityEntered(visibility=chosen, embargo_until=until)
+
+
+class ChangeVisibilityForm(VisibilityFields, ServiceForm):
+    """Who sees what was submitted before, from now on."""
