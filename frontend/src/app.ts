@@ -1,5 +1,6 @@
 import htmx from "htmx.org";
 import { enableCopyButtons } from "./copy";
+import { checkAsOneTypes } from "./checking";
 import { followEvaluation } from "./live";
 import { enableThemeToggle } from "./toggle";
 import "./styles/app.css";
@@ -16,3 +17,4 @@ htmx.config.scrollIntoViewOnBoost = false;
 enableThemeToggle();
 enableCopyButtons();
 followEvaluation();
+checkAsOneTypes();

@@ -44,6 +44,9 @@ class FakeEvaluator:
         if "private" in url and not allow_private:
             raise AddressRefusedError("The address is private; give one on the public internet.")
 
+    def unreadable_plans(self, *, suite: str, plans: Mapping[str, Any]) -> Mapping[str, str]:
+        return {task: "the fake cannot read it" for task, plan in plans.items() if plan == "garbage"}
+
     def try_endpoint(self, *, suite: str, profile: str, settings: EndpointSettings) -> Trial:
         """Really sends a request, of openagi whatever the suite."""
         return try_endpoint(suite=suite_of("openagi"), settings=settings)
