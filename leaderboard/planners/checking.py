@@ -11,6 +11,7 @@ from leaderboard.accounts.models import User
 from leaderboard.accounts.teams import teams_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations import services
+from leaderboard.evaluations.library import library
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.data import PlannerData
@@ -31,6 +32,8 @@ class Found(NamedTuple):
     field: str
     errors: Sequence[str] = ()
     good: str = ""
+    caution: str = ""
+    """What may be submitted, and is probably not meant."""
 
 
 def check(*, user: User, form: SubmitForm, changed: str, content: PlansContent | None = None) -> list[Found]:
@@ -54,6 +57,9 @@ def check(*, user: User, form: SubmitForm, changed: str, content: PlansContent |
             field=name,
             errors=[str(text) for text in errors.get(name, ())] if name == changed or _entered(form, name) else [],
             good="" if name in errors else good.get(name, ""),
+            caution=""
+            if name in errors or content is None or name != "plans_file"
+            else _unreadable(content, data=data),
         )
         for name in shown
     ]
@@ -140,20 +146,18 @@ def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:
         return f"{count} plan{'' if count == 1 else 's'}."
     slug = suites[0]
     total = plans_files.tasks_of(slug).count()
-    missing = total - count
-    left_out = f" The other {missing} count as unanswered." if missing else ""
-    return f"{count} of {total} tasks of {slug} have a plan.{left_out}{_unreadable(content, suite=slug)}"
+    left_out = f"; {total - count} are left out and count as unanswered" if total > count else ""
+    return f"{count} of {total} tasks of {slug} have a plan{left_out}."
 
 
-def _unreadable(content: PlansContent, *, suite: str) -> str:
+def _unreadable(content: PlansContent, *, data: services.SubmissionData) -> str:
     """How many of the first plans no parser reads. That is no error: they count as what they are."""
-    from leaderboard.evaluations.library import library
-
+    suite = Suite.objects.filter(slug__in=data.suites, current=True, kind="planning").first()
     tried = dict(list(content.plans.items())[:_READ_AT_MOST])
-    wrong = library().unreadable_plans(suite=suite, plans={task: given.plan for task, given in tried.items()})
+    plans = {task: given.plan for task, given in tried.items()}
+    wrong = library().unreadable_plans(suite=suite.slug, plans=plans) if suite else {}
     if not wrong:
         return ""
     task, why = next(iter(wrong.items()))
     of = f" of the first {len(tried)}" if len(tried) < len(content.plans) else ""
-    verb = "1 cannot" if len(wrong) == 1 else f"{len(wrong)} cannot"
-    return f" {verb} be read{of} and will score 0: {task}: {why}."
+    return f"{len(wrong)}{of} cannot be read and will score 0. {task}: {why}."

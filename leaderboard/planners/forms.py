@@ -81,7 +81,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
     )
     header_value = forms.CharField(
         label="Its value",
-        help_text="Kept encrypted, sent to this address only, and never shown again.",
+        help_text="Kept encrypted, and never shown again.",
         required=False,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
@@ -158,6 +158,8 @@ class SubmitForm(VisibilityFields, ServiceForm):
 
     def __init__(self, *args: Any, user: User, teams: Sequence[Team] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.teams = teams
+        self.suites = list(Suite.objects.filter(current=True).order_by("slug"))
         assert {name for name, _ in self.fields["priority"].choices} == set(PRIORITIES)
         if teams:
             self.fields["team"].choices = [("", "For me alone"), *((team.slug, team.name) for team in teams)]
@@ -168,10 +170,9 @@ class SubmitForm(VisibilityFields, ServiceForm):
             ("", "The file that I upload here"),
             *((upload.digest, _upload_label(upload)) for upload in uploads),
         ]
-        suites = list(Suite.objects.filter(current=True).order_by("slug"))
         field = self.fields["suites"]
-        field.choices = [(suite.slug, _label(suite)) for suite in suites]
-        field.initial = [suite.slug for suite in suites[:1]]
+        field.choices = [(suite.slug, _label(suite)) for suite in self.suites]
+        field.initial = [suite.slug for suite in self.suites[:1]]
         for name, of_form in self.fields.items():
             _check_as_one_types(name=name, field=of_form)
 

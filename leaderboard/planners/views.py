@@ -1,6 +1,7 @@
 """Pages on which planners are entered and found again."""
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -17,7 +18,6 @@ from evaluator.plans_file import MAX_BYTES
 from leaderboard.accounts.models import Team
 from leaderboard.accounts.teams import teams_of
 from leaderboard.api.throttling import seconds_to_wait
-from leaderboard.catalog.models import Suite
 from leaderboard.evaluations import services
 from leaderboard.evaluations.acting import acted_on_by
 from leaderboard.evaluations.expecting import expected_of_new
@@ -53,7 +53,9 @@ def submit(request: HttpRequest) -> HttpResponse:
         return _page(request, form=form)
     form.is_valid()
     status = _take_files(request, form=form)
-    if form.is_valid():
+    if form.errors:
+        _show_the_rest(request, form=form)
+    else:
         status, submission = _entered(request, form=form)
         if submission is not None:
             messages.success(request, "Submitted. This page follows the evaluation.")
@@ -147,6 +149,12 @@ def _take_files(request: HttpRequest, *, form: SubmitForm) -> int:
     return 400
 
 
+def _show_the_rest(request: HttpRequest, *, form: SubmitForm) -> None:
+    """What the services would find wrong besides, so that all is said at once."""
+    found = _renamed(FieldErrors(services.problems(user=request.user, data=form.data_entered()))).errors
+    form.show(FieldErrors({field: texts for field, texts in found.items() if field not in form.errors}))
+
+
 def _entered(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Submission | None]:
     """Submit what was entered, or put into the form why not."""
     enter = submit_for_own_worker if form.cleaned_data["own_worker"] else services.submit
@@ -170,11 +178,10 @@ def _renamed(problems: FieldErrors) -> FieldErrors:
 
 def _page(request: HttpRequest, *, form: SubmitForm, status: int = 200, **more: Any) -> HttpResponse:
     suites = [slug for slug, _ in form.fields["suites"].choices]
-    teams = list(teams_of(request.user)) if "team" in form.fields else []
     context = {
         "form": form,
         "quotas": quotas_of(user=request.user, suites=suites),
-        "team_quotas": _team_quotas(teams=teams, suites=suites),
+        "team_quotas": _team_quotas(teams=form.teams, suites=suites),
         "queue": queue_now(),
         "expected": _expected(request, form=form),
         "kept_plans": _kept_plans(request, form=form),
@@ -183,7 +190,7 @@ def _page(request: HttpRequest, *, form: SubmitForm, status: int = 200, **more: 
     return render(request, "planners/submit.html", context, status=status)
 
 
-def _team_quotas(*, teams: list[Team], suites: list[str]) -> list[tuple[Team, list[Quota]]]:
+def _team_quotas(*, teams: Sequence[Team], suites: list[str]) -> list[tuple[Team, list[Quota]]]:
     """The quotas of each team, in one query for all."""
     found = quotas_of_teams(teams=teams, suites=suites) if teams else []
     return [(team, [quota for quota in found if quota.team == team.slug]) for team in teams]
@@ -195,7 +202,7 @@ def _expected(request: HttpRequest, *, form: SubmitForm) -> str:
         slugs, own, priority = form.data.getlist("suites"), form.data.get("own_worker"), form.data.get("priority", "")
     else:
         slugs, own, priority = form.fields["suites"].initial or [], False, "normal"
-    suite = Suite.objects.filter(slug__in=slugs, current=True).order_by("slug").first()
+    suite = next((suite for suite in form.suites if suite.slug in slugs), None)
     if suite is None or own:
         return ""
     return expected_of_new(user=request.user, suite=suite, priority=priority).in_words()
