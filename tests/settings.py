@@ -33,6 +33,8 @@ CELERY_TASK_ALWAYS_EAGER = False
 CELERY_BROKER_URL = "memory://nowhere/"
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {}
 EVALUATOR = "tests.fakes.evaluator.FakeEvaluator"
+# Nothing listens there: a test that needs a model hub serves one.
+HUB_URL = "http://127.0.0.1:9"
 LAUNCHER = "tests.fakes.launcher.fake_launcher"
 # A test changes rows and reads the page at once.
 KEEP_PAGES_SECONDS = 0

@@ -4,6 +4,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
@@ -18,6 +19,8 @@ URL_VARIABLE = "PLANARENA_URL"
 _TRANSIENT = frozenset({500, 502, 503, 504})
 _LONGEST_WAIT_SECONDS = 15.0
 _ROWS_PER_PAGE = 500
+_UPLOAD_TIMEOUT = httpx.Timeout(600.0, connect=10.0)
+"""The site answers when it has read and checked all of it."""
 
 
 class Client:
@@ -76,6 +79,22 @@ class Client:
         answer = self._call("POST", "submissions/", json=new.model_dump(), headers={"Idempotency-Key": key})
         replayed = answer.headers.get("Idempotent-Replayed") == "true"
         return Submission.model_validate({**_json(answer), "replayed": replayed})
+
+    def upload_checkpoint(self, file: Path) -> str:
+        """Upload a zip of config.json, the tokenizer's files and safetensors; the answer is what submits it.
+
+        Raises:
+            UsageError: the file cannot be read.
+            RefusedError: it is no checkpoint that the site evaluates; the message says why.
+        """
+        try:
+            with file.open("rb") as opened:
+                # The client begins at the start of the file again when the call is tried again.
+                content = {"file": (file.name, opened, "application/zip")}
+                answer = self._call("POST", "checkpoints/", files=content, timeout=_UPLOAD_TIMEOUT)
+        except OSError as error:
+            raise UsageError(f"{file} cannot be read: {error}") from None
+        return str(_json(answer)["digest"])
 
     def submission(self, submission_id: str) -> Submission:
         """One submission with its evaluations."""

@@ -1,5 +1,6 @@
 """The commands `planarena submit|status|cancel|results`: a site from a pipeline. Exit codes: `verdict.ExitCode`."""
 
+import hashlib
 import json
 import os
 import sys
@@ -42,7 +43,15 @@ class _Ask:
 def submit(
     name: Annotated[str, typer.Option(help="What the planner is called on the boards.")],
     suites: Annotated[list[str], typer.Option("--suite", help="Slug of a suite; may be given several times.")],
-    planner: Annotated[str, typer.Option(help="A bundled planner's name, or the URL of a planner/1 endpoint.")],
+    planner: Annotated[str, typer.Option(help="A bundled planner's name, or the URL of a planner/1 endpoint.")] = "",
+    model: Annotated[
+        str, typer.Option(metavar="ORG/NAME[@REVISION]", help="A Hugging Face model, for a --strategy.")
+    ] = "",
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.zip", help="A zip of safetensors, config and tokenizer, for a --strategy."),
+    ] = None,
+    strategy: Annotated[str, typer.Option(help="What asks the language model of --model or --checkpoint.")] = "",
     url: UrlOption = "",
     team: Annotated[str, typer.Option(help="Slug of a team of yours that it is for.")] = "",
     own_worker: Annotated[
@@ -79,11 +88,16 @@ def submit(
         )  # fmt: skip
         _check_usage(ask)
         new = NewSubmission(
-            planner=_entry(planner=planner, name=name, timeout=timeout, description=description),
+            planner=PlannerEntry.model_validate(
+                {"name": name, "timeout_seconds": timeout, "description": description}
+                | _chosen(planner=planner, model=model, checkpoint=checkpoint, strategy=strategy)
+            ),
             suites=suites, team=team, own_worker=own_worker,
         )  # fmt: skip
         with _client(url=url, patience=patience, needs_token=True) as client:
             remembered = Remembered(file=state_file(), url=url, new=new, key=idempotency_key)
+            if checkpoint is not None and not remembered.submission:
+                _upload(client=client, file=checkpoint)
             code = _submitted(client=client, new=new, remembered=remembered, ask=ask)
     raise typer.Exit(code)
 
@@ -233,13 +247,41 @@ def _check_usage(ask: _Ask) -> None:
         raise UsageError(f"{' and '.join(needing)} need --wait: without it there is no result yet")
 
 
-def _entry(*, planner: str, name: str, timeout: int, description: str) -> PlannerEntry:
-    where = (
-        {"kind": "endpoint", "endpoint_url": planner}
-        if planner.startswith(("http://", "https://"))
-        else {"kind": "bundled", "bundled_name": planner}
-    )
-    return PlannerEntry.model_validate({"name": name, "timeout_seconds": timeout, "description": description, **where})
+def _chosen(*, planner: str, model: str, checkpoint: Path | None, strategy: str) -> dict[str, str]:
+    """The fields of the one kind of planner that was asked for.
+
+    Raises:
+        UsageError: none was, or several, or a strategy is missing or too much.
+    """
+    options = {"--planner": planner, "--model": model, "--checkpoint": checkpoint}
+    given = [option for option, value in options.items() if value]
+    if len(given) != 1:
+        raise UsageError(f"give one of --planner, --model and --checkpoint, not {' and '.join(given) or 'none'}")
+    if bool(strategy) != bool(model or checkpoint):
+        wrong = "goes with --model or --checkpoint only" if strategy else f"is missing beside {given[0]}"
+        raise UsageError(f"--strategy {wrong}")
+    if checkpoint is not None:
+        return {"kind": "checkpoint", "checkpoint_digest": _digest(checkpoint), "strategy": strategy}
+    if model:
+        model_id, _, revision = model.partition("@")
+        return {"kind": "hub", "model_id": model_id, "revision": revision, "strategy": strategy}
+    if planner.startswith(("http://", "https://")):
+        return {"kind": "endpoint", "endpoint_url": planner}
+    return {"kind": "bundled", "bundled_name": planner}
+
+
+def _digest(file: Path) -> str:
+    """What the site will call the file: computed here, so that what was submitted is found again without sending it."""
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error}") from None
+
+
+def _upload(*, client: Client, file: Path) -> None:
+    _say(f"uploading {file}")
+    client.upload_checkpoint(file)
 
 
 def _suites(*, client: Client, new: NewSubmission, thresholds: Sequence[Threshold]) -> list[SuiteInfo]:

@@ -19,11 +19,19 @@ class PlannerEntry(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     name: str
-    kind: Literal["bundled", "endpoint"]
+    kind: Literal["bundled", "endpoint", "hub", "checkpoint"]
     bundled_name: str = ""
     endpoint_url: str = ""
     timeout_seconds: int = 30
     """For the whole of one answer, in [1, 300]."""
+    model_id: str = ""
+    """For `hub`: `ORG/NAME`."""
+    revision: str = ""
+    """For `hub`: a branch, a tag or a commit; empty: `main`."""
+    checkpoint_digest: str = ""
+    """For `checkpoint`: as `Client.upload_checkpoint` gives it."""
+    strategy: str = ""
+    """For `hub` and `checkpoint`: what asks the language model."""
     description: str = ""
 
     @classmethod
@@ -35,6 +43,16 @@ class PlannerEntry(BaseModel):
     def endpoint(cls, url: str, *, name: str, timeout_seconds: int = 30) -> Self:
         """A planner behind HTTP, which speaks `planner/1`."""
         return cls(name=name, kind="endpoint", endpoint_url=url, timeout_seconds=timeout_seconds)
+
+    @classmethod
+    def hub(cls, model_id: str, *, name: str, strategy: str, revision: str = "") -> Self:
+        """A strategy with a language model of Hugging Face."""
+        return cls(name=name, kind="hub", model_id=model_id, revision=revision, strategy=strategy)
+
+    @classmethod
+    def checkpoint(cls, digest: str, *, name: str, strategy: str) -> Self:
+        """A strategy with a language model that was uploaded."""
+        return cls(name=name, kind="checkpoint", checkpoint_digest=digest, strategy=strategy)
 
 
 class NewSubmission(BaseModel):

@@ -364,8 +364,10 @@ HEARTBEAT_SECONDS = env.integer("PLANARENA_HEARTBEAT_SECONDS", default=10, least
 MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)
 MAX_LOG_CHARACTERS = env.integer("PLANARENA_MAX_LOG_CHARACTERS", default=256 * 1024, least=1000)
 """Of one attempt's log; what comes after it is dropped, and the log says so."""
-HUB_URL = env.text("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
-"""The model hub that language models are submitted from; workers read the same variable."""
+HUB_URL = (env.text("HF_ENDPOINT") or env.text("PLANARENA_KUBERNETES_MODEL_MIRROR") or "https://huggingface.co").rstrip(
+    "/"
+)
+"""The model hub that language models are submitted from. Workers get them from there too: they read `HF_ENDPOINT`."""
 GPU_MEMORY_GB = env.integer("PLANARENA_GPU_MEMORY_GB", default=24, least=1)
 """Memory of the GPU that a worker has. A submitted language model must fit into it."""
 MAX_CHECKPOINT_BYTES = env.size("PLANARENA_MAX_CHECKPOINT") or 4 * 1024**3

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django import forms
-from django.conf import settings
 from django.forms.boundfield import BoundField, BoundWidget
 from django.urls import reverse_lazy
 
@@ -14,11 +13,10 @@ from leaderboard.accounts.forms import ServiceForm
 from leaderboard.accounts.models import Team, User
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.services import PRIORITIES, SubmissionData
-from leaderboard.planners.checkpoints import uploads_of
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import BUNDLED_PLANNERS, KINDS
-from leaderboard.planners.local_models import model_strategies
-from leaderboard.planners.models import CheckpointUpload, PlannerKind
+from leaderboard.planners.kinds.fields import ModelFields
+from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.services import LONGEST_TIMEOUT, SHORTEST_TIMEOUT
 from leaderboard.planners.visibility_form import VisibilityFields
 
@@ -50,7 +48,7 @@ def _bundled_label(planner: OfflinePlanner) -> str:
     return f"{planner.name}: {planner.description}" + (f" For {', '.join(planner.suites)}." if planner.suites else "")
 
 
-class SubmitForm(VisibilityFields, ServiceForm):
+class SubmitForm(VisibilityFields, ModelFields, ServiceForm):
     """A planner and the suites it is entered for."""
 
     kind = forms.ChoiceField(
@@ -87,32 +85,6 @@ class SubmitForm(VisibilityFields, ServiceForm):
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     remove_header = forms.BooleanField(label="Remove the header that is kept for this planner", required=False)
-    model_id = forms.CharField(
-        label="Model",
-        help_text="As its page on the hub is called. It needs safetensors and no code of its own.",
-        required=False,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": "ORG/NAME"}),
-    )
-    revision = forms.CharField(
-        label="Revision",
-        help_text="A branch, a tag or a commit; main if you leave it empty.",
-        required=False,
-        widget=forms.TextInput(attrs={"class": "medium", "autocomplete": "off", "placeholder": "main"}),
-    )
-    checkpoint_digest = forms.ChoiceField(label="Checkpoint", required=False)
-    checkpoint_file = forms.FileField(
-        label="Upload a checkpoint",
-        help_text="A zip of config.json, the tokenizer's files and model*.safetensors, at its top or in one folder.",
-        required=False,
-        allow_empty_file=True,
-        widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
-    )
-    strategy = forms.ChoiceField(
-        label="Strategy",
-        help_text="What asks the language model, and makes a plan of its answers.",
-        choices=[(name, name) for name in model_strategies()],
-        required=False,
-    )
     bundled_name = forms.ChoiceField(
         label="Planner",
         choices=[(name, _bundled_label(planner)) for name, planner in offline_planners().items()],
@@ -165,11 +137,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
             self.fields["team"].choices = [("", "For me alone"), *((team.slug, team.name) for team in teams)]
         else:
             del self.fields["team"]
-        uploads = list(uploads_of(user)[: settings.UNUSED_CHECKPOINTS * 4])
-        self.fields["checkpoint_digest"].choices = [
-            ("", "The file that I upload here"),
-            *((upload.digest, _upload_label(upload)) for upload in uploads),
-        ]
+        self.offer_checkpoints(user)
         field = self.fields["suites"]
         field.choices = [(suite.slug, _label(suite)) for suite in self.suites]
         field.initial = [suite.slug for suite in self.suites[:1]]
@@ -225,24 +193,15 @@ class SubmitForm(VisibilityFields, ServiceForm):
             **self.visibility_entered(),
         )
 
-    def remember(self, **values: str) -> None:
-        """Let hidden fields and choices come back with these values."""
+    def remember_plans(self, digest: str) -> None:
+        """Let the hidden field come back with the file that was kept."""
         self.data = self.data.copy()
-        for name, value in values.items():
-            self.data[name] = value
-            if name == "checkpoint_digest" and value not in dict(self.fields[name].choices):
-                self.fields[name].choices = [*self.fields[name].choices, (value, f"The file just sent ({value[:8]})")]
-            if hasattr(self, "cleaned_data"):
-                self.cleaned_data[name] = value
+        self.data["plans_digest"] = digest
+        self.cleaned_data["plans_digest"] = digest
 
 
 def _label(suite: Suite) -> str:
     return f"{suite.title}: plans are {'judged, nothing is executed' if suite.judges_plans else 'executed'}"
-
-
-def _upload_label(upload: CheckpointUpload) -> str:
-    millions = upload.parameters / 1e6
-    return f"{upload.architecture}, {millions:,.1f} million parameters, uploaded {upload.created:%Y-%m-%d %H:%M} UTC"
 
 
 def _check_as_one_types(*, name: str, field: forms.Field) -> None:

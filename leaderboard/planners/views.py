@@ -26,7 +26,6 @@ from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.evaluations.waiting import queue_now
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners import checking, plans_files
-from leaderboard.planners.checkpoints import TooLargeError, keep_upload
 from leaderboard.planners.endpoint_tests import BusyError, try_endpoint
 from leaderboard.planners.forms import SubmitForm
 from leaderboard.planners.kinds import KINDS
@@ -51,8 +50,15 @@ def submit(request: HttpRequest) -> HttpResponse:
     form = _form(request)
     if request.method != "POST":
         return _page(request, form=form)
+    too_large = _too_large(request)
+    form.keep_checkpoint(request.user)
+    form.offer_checkpoints(request.user)
     form.is_valid()
-    status = _take_files(request, form=form)
+    if not too_large:
+        _take_plans(request, form=form)
+    status = 413 if too_large else 400
+    if too_large == "plans_file":
+        form.add_error("plans_file", f"The file is too large: at most {MAX_BYTES // 1024**2} MiB are read.")
     if form.errors:
         _show_the_rest(request, form=form)
     else:
@@ -128,25 +134,26 @@ def _form(request: HttpRequest) -> SubmitForm:
     return SubmitForm(user=request.user, teams=teams, initial=initial)
 
 
-def _take_files(request: HttpRequest, *, form: SubmitForm) -> int:
-    """Keep the file of the chosen kind, also if something else is wrong: a browser does not send it again. Returns the
-    status of what is wrong."""
-    kind, files = form.cleaned_data.get("kind"), request.FILES
+def _too_large(request: HttpRequest) -> str:
+    """Name of the field of the chosen kind whose file is too large to be read; empty if none is."""
+    kind, files = request.POST.get("kind"), request.FILES
+    if kind == PlannerKind.PLANS and "plans_file" in files and files["plans_file"].size > MAX_BYTES:
+        return "plans_file"
+    if kind == PlannerKind.CHECKPOINT and "checkpoint_file" in files and files["checkpoint_file"].too_large:
+        return "checkpoint_file"
+    return ""
+
+
+def _take_plans(request: HttpRequest, *, form: SubmitForm) -> None:
+    """Keep a plans file, also if something else is wrong: a browser does not send it again by itself."""
+    if form.cleaned_data.get("kind") != PlannerKind.PLANS or "plans_file" not in request.FILES:
+        return
     try:
-        if kind == PlannerKind.PLANS and "plans_file" in files:
-            if files["plans_file"].size > MAX_BYTES:
-                form.add_error("plans_file", f"The file is too large: at most {MAX_BYTES // 1024**2} MiB are read.")
-                return 413
-            content = plans_files.read(files["plans_file"].read())
-            form.remember(plans_digest=plans_files.keep(owner=request.user, content=content).digest)
-        if kind == PlannerKind.CHECKPOINT and "checkpoint_file" in files:
-            form.remember(checkpoint_digest=keep_upload(owner=request.user, file=files["checkpoint_file"]).digest)
-    except TooLargeError as error:
-        form.add_error("checkpoint_file", str(error))
-        return 413
+        content = plans_files.read(request.FILES["plans_file"].read())
     except FieldErrors as problems:
-        form.show(_renamed(problems))
-    return 400
+        form.show(problems)
+    else:
+        form.remember_plans(plans_files.keep(owner=request.user, content=content).digest)
 
 
 def _show_the_rest(request: HttpRequest, *, form: SubmitForm) -> None:

@@ -1,7 +1,7 @@
 """A checkpoint as a zip: what may be in it, the check before it is kept, and unpacking it. No torch.
 
-Nothing in the archive is trusted: names, declared sizes, headers and settings are checked before a byte is unpacked,
-and unpacking stops where a file is longer than it said.
+Nothing in the archive is trusted: names, declared and real sizes, checksums, headers and settings are checked before a
+byte is unpacked.
 """
 
 import re
@@ -91,6 +91,8 @@ def inspect(path: Path, *, most_unpacked_bytes: int) -> CheckpointFacts:
             refuse_code(settings_of(data, name=TOKENIZER_CONFIG), name=TOKENIZER_CONFIG)
         if not has_vocabulary(members):
             raise ModelRefusedError("The zip has no tokenizer: put tokenizer.json, or its vocabulary, in.")
+        for member in members.values():
+            _read_to_the_end(archive, member=member)
         return CheckpointFacts(
             architecture=config.architecture,
             files=len(members),
@@ -269,9 +271,19 @@ def _settings(archive: zipfile.ZipFile, *, member: zipfile.ZipInfo, name: str) -
         return _exactly(file, member.file_size)
 
 
+def _read_to_the_end(archive: zipfile.ZipFile, *, member: zipfile.ZipInfo) -> None:
+    """Refuse a file that is not as long as it says, or damaged.
+
+    ZipExtFile never gives more than the declared size, and raises BadZipFile there if the checksum is another one.
+    """
+    received = 0
+    with archive.open(member) as source:
+        while piece := source.read(_PIECE):
+            received += len(piece)
+    if received != member.file_size:
+        raise ModelRefusedError(f"{member.filename[:80]!r} in the zip is shorter than the zip says.")
+
+
 def _write(archive: zipfile.ZipFile, *, member: zipfile.ZipInfo, target: Path) -> None:
-    # ZipExtFile ends at the declared size, and raises BadZipFile at the end if the bytes are not those of the checksum.
     with archive.open(member) as source, target.open("xb") as file:
         shutil.copyfileobj(source, file, _PIECE)
-    if target.stat().st_size != member.file_size:
-        raise ModelRefusedError(f"{target.name} in the zip is shorter than the zip says.")

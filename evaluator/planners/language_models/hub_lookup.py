@@ -33,7 +33,7 @@ _MOST_DESCRIPTION_BYTES = 16 * 1024 * 1024
 """Repositories with ten thousands of files have descriptions of a few megabytes."""
 _MOST_REDIRECTS = 3
 _LONGEST_LICENCE = 100
-_TIMEOUT = httpx.Timeout(5.0, connect=5.0)
+_LONGEST_SILENCE_SECONDS = 5.0
 DEADLINE_SECONDS = 20.0
 _TEMPLATES = re.compile(r"chat_template\.(jinja|json)")
 
@@ -82,7 +82,8 @@ def look_up(
     """
     check_names(model_id=model_id, revision=revision)
     source = f"{model_id}@{revision}"
-    with httpx.Client(timeout=_TIMEOUT, transport=transport) as client:
+    silence = min(_LONGEST_SILENCE_SECONDS, deadline_seconds)
+    with httpx.Client(timeout=silence, transport=transport) as client:
         asking = _Asking(client=client, hub=hub.rstrip("/"), until=clock() + deadline_seconds, clock=clock)
         description = _description(asking=asking, model_id=model_id, revision=revision)
         commit = _commit(description, hub=asking.hub)

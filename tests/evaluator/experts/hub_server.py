@@ -9,7 +9,7 @@ from threading import Thread
 from urllib.parse import unquote, urlsplit
 
 
-def _handler(folder: Path, commits: dict[str, str]):
+def _handler(folder: Path, commits: dict[str, str], said: dict[str, object], answers: dict[str, object]):
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *arguments):
             pass
@@ -21,25 +21,39 @@ def _handler(folder: Path, commits: dict[str, str]):
             self.answer(body=True)
 
         def answer(self, *, body):
-            parts = unquote(urlsplit(self.path).path).strip("/").split("/")
+            path = unquote(urlsplit(self.path).path)
+            for beginning, answer in answers.items():
+                if path.startswith(beginning):
+                    answer(self)
+                    return
+            parts = path.strip("/").split("/")
             if parts[:2] == ["api", "models"]:
-                self.describe(repo="/".join(parts[2:4]), what=parts[4], body=body)
+                self.describe(repo="/".join(parts[2:4]), what=parts[4], revision="/".join(parts[5:]), body=body)
             elif parts[2:3] == ["resolve"]:
                 self.give(repo="/".join(parts[:2]), name="/".join(parts[4:]), body=body)
             else:
                 self.send({}, status=404, body=body)
 
-        def describe(self, *, repo, what, body):
+        def describe(self, *, repo, what, revision, body):
             if repo not in commits:
                 self.send({"error": "Repository not found"}, status=404, error="RepoNotFound", body=body)
+                return
+            if revision not in {"main", "v1", "release/2", commits[repo]}:
+                self.send({"error": "Invalid rev id"}, status=404, error="RevisionNotFound", body=body)
                 return
             names = [path.relative_to(folder / repo) for path in sorted((folder / repo).rglob("*")) if path.is_file()]
             if what == "tree":
                 self.send([self.entry(repo, name) for name in names], body=body)
             else:
-                siblings = [{"rfilename": name.as_posix()} for name in names]
+                siblings = [{"rfilename": name.as_posix(), **self.blob(repo, name)} for name in names]
                 card = {"license": "mit"}
-                self.send({"id": repo, "sha": commits[repo], "siblings": siblings, "cardData": card}, body=body)
+                known = {"id": repo, "sha": commits[repo], "siblings": siblings, "cardData": card}
+                self.send({**known, **said}, body=body)
+
+        def blob(self, repo, name):
+            if "blobs=" not in self.path:
+                return {}
+            return {"size": (folder / repo / name).stat().st_size, "blobId": "0" * 40}
 
         def entry(self, repo, name):
             data = (folder / repo / name).read_bytes()
@@ -74,10 +88,15 @@ def _handler(folder: Path, commits: dict[str, str]):
 
 
 @contextmanager
-def serving(folder: Path, *, commits: dict[str, str]):
-    """A hub with the repositories `owner/name` in a folder, each at one commit; gives its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(folder, commits))
-    thread = Thread(target=server.serve_forever, daemon=True)
+def serving(folder: Path, *, commits: dict[str, str], said=None, answers=None):
+    """A hub with the repositories `owner/name` in a folder, each at one commit; gives its address.
+
+    Args:
+        said: what it says about its models beside or instead of the truth.
+        answers: functions that answer requests for paths with these beginnings, given the handler.
+    """
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(folder, commits, said or {}, answers or {}))
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

@@ -1,0 +1,82 @@
+"""The fields of the submit form for planners with a language model on the worker: of a hub, or uploaded."""
+
+from typing import Any
+
+from django import forms
+
+from leaderboard.accounts.models import User
+from leaderboard.field_errors import FieldErrors
+from leaderboard.planners import checkpoints
+from leaderboard.planners.kinds.hub import DEFAULT_REVISION
+from leaderboard.planners.local_models import model_strategies
+from leaderboard.planners.models import CheckpointUpload, PlannerKind
+
+
+def _strategy_label(name: str) -> str:
+    suites = model_strategies()[name].suites
+    return f"{name} ({', '.join(suites)})" if suites else name
+
+
+class ModelFields(forms.Form):
+    """A mixin of the submit form. Its view calls `offer_checkpoints`, and `keep_checkpoint` when something was sent."""
+
+    model_id = forms.CharField(
+        label="Model",
+        help_text="ORG/NAME, as its page on Hugging Face is called. It must be open to everybody and have safetensors.",
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "org/name", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+    revision = forms.CharField(
+        label="Revision",
+        help_text="A branch, a tag or a commit. The commit that it names now is evaluated, also when it moves on.",
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": DEFAULT_REVISION, "autocapitalize": "none"}),
+    )
+    checkpoint_file = forms.FileField(
+        label="Checkpoint",
+        help_text="A zip of config.json, the tokenizer's files and model*.safetensors. Only workers get it.",
+        required=False,
+        widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
+    )
+    checkpoint_digest = forms.CharField(label="Or one that you uploaded before", required=False, widget=forms.Select)
+    strategy = forms.ChoiceField(
+        label="Strategy",
+        help_text="What asks the language model, and makes a plan of its answers.",
+        choices=[(name, _strategy_label(name)) for name in model_strategies()],
+        required=False,
+    )
+
+    def offer_checkpoints(self, owner: User) -> None:
+        """Let the owner choose among what they uploaded."""
+        uploads = [(upload.digest, _upload_label(upload)) for upload in checkpoints.uploads_of(owner)]
+        self.fields["checkpoint_digest"].widget.choices = [("", "None of these"), *uploads]
+
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether there is one to choose."""
+        return len(self.fields["checkpoint_digest"].widget.choices) > 1
+
+    def keep_checkpoint(self, owner: User) -> None:
+        """Keep a checkpoint that was sent with the form, whatever else is wrong with it: it need not be sent again."""
+        file = self.files.get("checkpoint_file")
+        if file is None or self.data.get("kind") != PlannerKind.CHECKPOINT:
+            return
+        problems: dict[str, list[str]] = {}
+        try:
+            digest = checkpoints.keep_upload(owner=owner, file=file).digest
+        except checkpoints.TooLargeError as error:
+            problems = {checkpoints.FIELD: [str(error)]}
+        except FieldErrors as error:
+            problems = error.errors
+        else:
+            self.data: Any = self.data.copy()
+            self.data["checkpoint_digest"] = digest
+        for text in (text for texts in problems.values() for text in texts):
+            # Asking for the errors makes Django look for its own first, which would take this one away.
+            assert self.errors is not None
+            self.add_error("checkpoint_file", text)
+
+
+def _upload_label(upload: CheckpointUpload) -> str:
+    size = upload.bytes / 1024**2
+    return f"{upload.architecture}, {size:,.1f} MB, uploaded {upload.created:%Y-%m-%d %H:%M}, {upload.digest[:12]}"
