@@ -103,6 +103,7 @@ BY_COMPONENT: dict[str, Any] = {
         "problem": "", "plan": _PLAN, "tolerated": [], "problems": [], "alternatives": 0,
     },
     "EvaluationOutput": _EVALUATION,
+    "HeaderInput": {"name": "Authorization", "value": "Bearer " + "x" * 24},
     "HeaderOutput": {"name": "Authorization", "ends_in": "ab12"},
     "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
     "NewWebhookOutput": {"id": _ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32},

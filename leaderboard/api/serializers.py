@@ -159,6 +159,15 @@ class NewTokenOutput(serializers.Serializer[Any]):
     scopes = serializers.ListField(child=serializers.CharField(), read_only=True)
 
 
+class HeaderInput(serializers.Serializer[Any]):
+    """A secret header to keep in the place of the one before."""
+
+    name = serializers.CharField(help_text="Such as `Authorization`.")
+    value = serializers.CharField(
+        write_only=True, trim_whitespace=False, help_text="Kept encrypted, sent to the endpoint only, not shown again."
+    )
+
+
 class HeaderOutput(serializers.Serializer[Any]):
     """A secret header that is kept."""
 

@@ -16,6 +16,7 @@ urlpatterns = [
     path("checkpoints/", checkpoints.CheckpointsView.as_view(), name="checkpoints"),
     path("submissions/", views.SubmissionsView.as_view(), name="submissions"),
     path("submissions/<uuid:submission_id>/", views.SubmissionView.as_view(), name="submission"),
+    path("submissions/<uuid:submission_id>/header/", views.HeaderView.as_view(), name="header"),
     path("evaluations/", views.EvaluationsView.as_view(), name="evaluations"),
     path(_EVALUATION, views.EvaluationView.as_view(), name="evaluation"),
     path(f"{_EVALUATION}results/", views.ResultsView.as_view(), name="results"),

@@ -45,9 +45,9 @@ from leaderboard.evaluations.releasing import set_visibility
 from leaderboard.evaluations.rerunning import rerun
 from leaderboard.evaluations.visibility import OF_EVALUATION, Reader, visible_evaluations, visible_to
 from leaderboard.field_errors import FieldErrors
-from leaderboard.planners import plans_files
+from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.endpoint_tests import try_endpoint
-from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.services import PlannerData
 from leaderboard.quotas.services import quotas_of, quotas_of_teams
 from leaderboard.workers import verification
@@ -215,6 +215,39 @@ class EndpointTestsView(APIView):
         trial = try_endpoint(user=request.user, data=PlannerData(kind=PlannerKind.ENDPOINT, **fields), suite=suite)
         shown = {name: getattr(trial, name) for name in shapes.EndpointTestOutput().fields if name != "request"}
         return Response(shapes.EndpointTestOutput({**shown, "request": trial.request.model_dump(mode="json")}).data)
+
+
+class HeaderView(APIView):
+    """The secret header of a submission's planner, for its owner. It holds for all submissions of the planner, also for
+    what runs already."""
+
+    permission_classes = LOGGED_IN
+    scope = Scope.SUBMIT
+
+    @extend_schema(request=shapes.HeaderInput, responses={200: shapes.HeaderOutput})
+    def put(self, request: Request, submission_id: UUID) -> Response:
+        """Replace it."""
+        planner = self._planner(request, submission_id)
+        body = shapes.HeaderInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        try:
+            secret_headers.replace(planner=planner, **body.validated_data, by=request.user)
+        except FieldErrors as error:
+            named = {field.removeprefix("header_"): texts for field, texts in error.errors.items()}
+            raise FieldValidationError(named) from error
+        kept = secret_headers.kept_header(Planner.objects.get(pk=planner.pk))
+        assert kept is not None
+        return Response(shapes.HeaderOutput({"name": kept.name, "ends_in": kept.ending}).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, submission_id: UUID) -> Response:
+        """Forget it."""
+        if not secret_headers.take_away(planner=self._planner(request, submission_id), by=request.user):
+            raise NotFound("No secret header is kept for this planner.")
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    def _planner(self, request: Request, submission_id: UUID) -> Planner:
+        return get_object_or_404(Planner, submissions=submission_id, owner=request.user)
 
 
 class WaitView(APIView):

@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from django.conf import settings
+from django.db import transaction
 
 from evaluator.planners.secret_header import SecretHeader, problem_of_name, problem_of_value
 from leaderboard.accounts.models import User
+from leaderboard.audit.models import Action
+from leaderboard.audit.services import record
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.models import EndpointSecret, Planner, PlannerKind
@@ -86,6 +89,34 @@ def keep(*, planner: Planner, data: PlannerData) -> None:
 def remove(planner: Planner) -> bool:
     """Forget the header. False if there was none."""
     return bool(EndpointSecret.objects.filter(planner=planner).delete()[0])
+
+
+def replace(*, planner: Planner, name: str, value: str, by: User) -> None:
+    """Keep another header for a planner that was entered before. What runs already goes on with the new one.
+
+    Raises:
+        FieldErrors: it cannot be one; nothing was changed.
+    """
+    data = PlannerData(
+        name=planner.name, kind=planner.kind, endpoint_url=planner.endpoint_url, header_name=name, header_value=value
+    )
+    if planner.kind != PlannerKind.ENDPOINT:
+        raise FieldErrors({"header_name": ["Only an HTTP endpoint has a secret header."]})
+    missing = {} if name and value else {"header_value": ["Give the header's name and its value."]}
+    if errors := {**missing, **check(data)}:
+        raise FieldErrors(errors)
+    with transaction.atomic():
+        keep(planner=planner, data=data)
+        record(by=by, action=Action.HEADER_SET, target=planner, label=planner.name, details={"header": name})
+
+
+def take_away(*, planner: Planner, by: User) -> bool:
+    """Forget the header of a planner. False if it had none."""
+    with transaction.atomic():
+        gone = remove(planner)
+        if gone:
+            record(by=by, action=Action.HEADER_REMOVED, target=planner, label=planner.name)
+    return gone
 
 
 def kept_header(planner: Planner) -> KeptHeader | None:

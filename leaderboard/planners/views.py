@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -10,7 +11,7 @@ from django.core.paginator import Paginator
 from django.db.models import Prefetch
 from django.forms.utils import ErrorDict
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -25,11 +26,11 @@ from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.evaluations.waiting import queue_now
 from leaderboard.field_errors import FieldErrors
-from leaderboard.planners import checking, plans_files
+from leaderboard.planners import checking, plans_files, secret_headers
 from leaderboard.planners.endpoint_tests import BusyError, try_endpoint
 from leaderboard.planners.forms import SubmitForm
 from leaderboard.planners.kinds import KINDS
-from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.presenters import ShownTrial, shown_trial
 from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams
 from leaderboard.workers.own import submit_for_own_worker
@@ -225,6 +226,16 @@ def _kept_plans(request: HttpRequest, *, form: SubmitForm) -> str:
     return f"Your file with {plans} is kept: you need not choose it again."
 
 
+@require_POST
+@login_required
+def remove_header(request: HttpRequest, submission_id: UUID) -> HttpResponse:
+    """Forget the secret header of a planner of one's own."""
+    planner = get_object_or_404(Planner, submissions=submission_id, owner=request.user)
+    if secret_headers.take_away(planner=planner, by=request.user):
+        messages.success(request, f"The secret header of {planner.name} is forgotten.")
+    return redirect("planners:submissions")
+
+
 @require_safe
 @login_required
 def submissions(request: HttpRequest) -> HttpResponse:
@@ -232,7 +243,7 @@ def submissions(request: HttpRequest) -> HttpResponse:
     submitted = Evaluation.objects.filter(verifies=None)
     own = (
         Submission.objects.filter(acted_on_by(request.user))
-        .select_related("planner", "submitted_by", "team")
+        .select_related("planner__secret", "submitted_by", "team")
         .prefetch_related(Prefetch("evaluations", submitted.select_related("suite").order_by("created")))
         .order_by("-created")
     )

@@ -16,6 +16,7 @@ WRITABLE = {
     "CheckpointInput": {"file"},
     "StartRequest": {"start"},
     "SubmissionInput": {"planner", "suites", "team", "own_worker", "priority", "visibility", "embargo_until"},
+    "HeaderInput": {"name", "value"},
     "VisibilityInput": {"visibility", "embargo_until"},
     "EndpointTestInput": {"endpoint_url", "timeout_seconds", "suite", "header_name", "header_value", "name"},
     "TokenInput": {"days", "scopes"},

@@ -1,6 +1,7 @@
 """The secret header of an endpoint: kept encrypted, told within a lease only, and found nowhere else."""
 
 import io
+import json
 import logging
 
 import pytest
@@ -13,6 +14,7 @@ from gpu_jobs.client import ApiClient as WorkerApi
 from gpu_jobs.exits import Exit
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker
+from leaderboard.audit.models import AuditEntry
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import EndpointSecret, Planner
@@ -196,3 +198,52 @@ def test_a_real_worker_sends_it_and_no_record_log_or_row_tells_it(settings, tmp_
     stored = "\n".join(path.read_bytes().decode(errors="replace") for path in files)
     assert CREDENTIAL not in stored + everything_in_the_database() + caplog.text
     assert ("use ***" in stored) == echo, "records hold what was answered"
+
+
+class TestChangingItLater:
+    @pytest.fixture
+    def made(self):
+        make_suite(slug="openagi")
+        owner = make_user("ada")
+        submission = client_of(owner).post("submissions/", body(**HEADER)).json()
+        return owner, submission["id"]
+
+    def test_its_owner_replaces_it_and_the_log_tells_who_but_not_what(self, made):
+        owner, submission = made
+        wanted = {"name": "X-Key", "value": "another-secret-value"}
+        answer = client_of(owner).put(f"submissions/{submission}/header/", json.dumps(wanted), "application/json")
+        assert (answer.status_code, answer.json()) == (200, {"name": "X-Key", "ends_in": "alue"})
+        assert secret_headers.header_of(Planner.objects.get()).value == "another-secret-value"
+        entry = AuditEntry.objects.get(action="header_set")
+        assert (entry.actor, entry.details) == ("ada", {"header": "X-Key"})
+        assert "another-secret" not in everything_in_the_database()
+
+    @pytest.mark.parametrize("wanted", [{"name": "Host", "value": TOKEN}, {"name": "X-Key", "value": "short"}, {}])
+    def test_what_cannot_be_changes_nothing(self, made, wanted):
+        owner, submission = made
+        answer = client_of(owner).put(f"submissions/{submission}/header/", json.dumps(wanted), "application/json")
+        assert answer.status_code == 400
+        assert secret_headers.header_of(Planner.objects.get()).value == TOKEN
+
+    def test_its_owner_removes_it(self, made):
+        owner, submission = made
+        assert client_of(owner).delete(f"submissions/{submission}/header/").status_code == 204
+        assert client_of(owner).delete(f"submissions/{submission}/header/").status_code == 404
+        assert not EndpointSecret.objects.exists()
+
+    def test_nobody_else_changes_it(self, made):
+        _, submission = made
+        stranger = client_of(make_user())
+        assert stranger.delete(f"submissions/{submission}/header/").status_code == 404
+        wanted = json.dumps({"name": "X-Key", "value": TOKEN})
+        assert stranger.put(f"submissions/{submission}/header/", wanted, "application/json").status_code == 404
+        assert EndpointSecret.objects.exists()
+
+    def test_the_page_of_submissions_shows_and_removes_it(self, made, client, django_assert_max_num_queries):
+        owner, submission = made
+        client.force_login(owner)
+        with django_assert_max_num_queries(6):
+            html = client.get("/submissions/").content.decode()
+        assert "Authorization is set, ends in …ab12" in html
+        client.post(f"/submissions/{submission}/remove-header/")
+        assert "is set" not in client.get("/submissions/").content.decode()
