@@ -4,6 +4,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,6 +21,7 @@ from evaluator.client.shapes import (
     Submission,
     SuiteInfo,
     TaskRow,
+    Visibility,
     Wait,
 )
 
@@ -85,7 +87,7 @@ class Client:
             UnreachableError: the site did not answer; whether it took the submission is not known, and asking again
                 with the same key finds out.
         """
-        answer = self._call("POST", "submissions/", json=new.model_dump(), headers={"Idempotency-Key": key})
+        answer = self._call("POST", "submissions/", json=new.model_dump(mode="json"), headers={"Idempotency-Key": key})
         replayed = answer.headers.get("Idempotent-Replayed") == "true"
         return Submission.model_validate({**_json(answer), "replayed": replayed})
 
@@ -108,6 +110,20 @@ class Client:
     def submission(self, submission_id: str) -> Submission:
         """One submission with its evaluations."""
         return Submission.model_validate(_json(self._call("GET", f"submissions/{_segment(submission_id)}/")))
+
+    def set_visibility(
+        self, submission_id: str, *, visibility: Visibility, embargo_until: datetime | None = None
+    ) -> Submission:
+        """Say who sees a submission from now on.
+
+        Raises:
+            RefusedError: the date is not possible, or it stays public, since a published snapshot of a board holds it.
+        """
+        until = None if embargo_until is None else embargo_until.isoformat()
+        body = {"visibility": visibility, "embargo_until": until}
+        return Submission.model_validate(
+            _json(self._call("PATCH", f"submissions/{_segment(submission_id)}/", json=body))
+        )
 
     def evaluation(self, evaluation_id: str) -> Evaluation:
         """One evaluation."""

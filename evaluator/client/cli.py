@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, TypedDict, cast, get_args
 
 import typer
 
@@ -17,11 +18,12 @@ from evaluator.client.entering import header_of_options, plans_of_file
 from evaluator.client.errors import RefusedError, UnreachableError, UsageError
 from evaluator.client.remembered import Remembered, state_file
 from evaluator.client.reports import document, junit
-from evaluator.client.shapes import Evaluation, NewSubmission, PlannerEntry, Submission, SuiteInfo, TaskRow
+from evaluator.client.shapes import Evaluation, NewSubmission, PlannerEntry, Submission, SuiteInfo, TaskRow, Visibility
 from evaluator.client.verdict import ExitCode, Threshold, Verdict, unknown_thresholds, verdict_of
 from evaluator.client.waiting import progress, wait
 
 _NOT_FOUND, _TOO_MANY_REQUESTS = 404, 429
+_MOMENTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 
 UrlOption = Annotated[str, typer.Option("--url", envvar=URL_VARIABLE, help="The site's address.")]
 PatienceOption = Annotated[
@@ -34,6 +36,12 @@ HeaderVariableOption = Annotated[
     str, typer.Option(metavar="VAR", help="The variable that has its value; the site keeps it encrypted.")
 ]
 _Priority = Literal["low", "normal", "high"]
+VisibilityOption = Annotated[
+    str, typer.Option(metavar="public|embargo|private", help="Who sees it; default: public, or embargo with a date.")
+]
+EmbargoOption = Annotated[
+    datetime | None, typer.Option(formats=_MOMENTS, help="When the embargo ends, in UTC: it is then public and ranked.")
+]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Of a submission or of one evaluation.")]
 
 
@@ -74,6 +82,8 @@ def submit(
     own_worker: Annotated[
         bool, typer.Option("--own-worker", help="Only your own workers evaluate it; it is not ranked.")
     ] = False,
+    visibility: VisibilityOption = "",
+    embargo_until: EmbargoOption = None,
     timeout: Annotated[int, typer.Option(min=1, max=300, help="Seconds an endpoint has for one answer.")] = 30,
     description: Annotated[str, typer.Option(help="Stands on the planner's pages.")] = "",
     wait_for_end: Annotated[bool, typer.Option("--wait", help="Wait until all evaluations have ended.")] = False,
@@ -111,6 +121,7 @@ def submit(
                 | header_of_options(name=header, variable=header_value_env, remove=remove_header)
             ),
             suites=suites, team=team, own_worker=own_worker, priority=_priority(priority),
+            **_seen(visibility=visibility, embargo_until=embargo_until, unless="public"),
         )  # fmt: skip
         with _client(url=url, patience=patience, needs_token=True) as client:
             remembered = Remembered(file=state_file(), url=url, new=new, key=idempotency_key)
@@ -240,7 +251,37 @@ def try_endpoint(
     raise typer.Exit(ExitCode.PASSED if found.passed else ExitCode.PLANNER_FAULT)
 
 
-COMMANDS: Sequence[Callable[..., None]] = (submit, status, cancel, results, try_endpoint)
+def visibility(
+    submission_id: Annotated[str, typer.Argument(metavar="ID", help="Of a submission.")],
+    visibility: Annotated[str, typer.Argument(metavar="public|embargo|private", help="Who sees it from now on.")] = "",
+    embargo_until: EmbargoOption = None,
+    url: UrlOption = "",
+    patience: PatienceOption = 30.0,
+) -> None:
+    """Say who sees a submission from now on. What a published snapshot of a board holds stays public."""
+    with _exit_codes(), _client(url=url, patience=patience, needs_token=True) as client:
+        chosen = _seen(visibility=visibility, embargo_until=embargo_until, unless="")
+        after = client.set_visibility(submission_id, **chosen)
+        until = "" if after.embargo_until is None else f" until {after.embargo_until:%Y-%m-%d %H:%M} UTC"
+        sys.stdout.write(f"{after.id}\t{after.visibility}{until}\n")
+
+
+COMMANDS: Sequence[Callable[..., None]] = (submit, status, cancel, results, visibility, try_endpoint)
+
+
+class _Seen(TypedDict):
+    visibility: Visibility
+    embargo_until: datetime | None
+
+
+def _seen(*, visibility: str, embargo_until: datetime | None, unless: str) -> _Seen:
+    """Who is to see a submission; `unless` another choice or a date is given."""
+    chosen = visibility or ("embargo" if embargo_until else unless)
+    known = get_args(Visibility)
+    if chosen not in known:
+        raise UsageError(f"who sees it is one of {', '.join(known)}, not {chosen!r}")
+    until = None if embargo_until is None else embargo_until.replace(tzinfo=UTC)
+    return _Seen(visibility=cast("Visibility", chosen), embargo_until=until)
 
 
 @contextmanager

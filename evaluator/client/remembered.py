@@ -39,7 +39,7 @@ class Remembered:
         """
         self._file = file
         # Without the secret: of a weak one the digest would tell enough to guess it.
-        told = new.model_dump(exclude={"planner": {"header_value"}})
+        told = new.model_dump(mode="json", exclude={"planner": {"header_value"}})
         request = json.dumps([url.rstrip("/"), told, key], sort_keys=True)
         self._name = hashlib.sha256(request.encode()).hexdigest()
         found = self._read().get(self._name, {})

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 FINAL_STATES = frozenset({"completed", "failed", "cancelled"})
 WAITS_FOR_OWNER = "on_hold"
@@ -68,6 +68,10 @@ class PlannerEntry(BaseModel):
         return cls(name=name, kind="checkpoint", checkpoint_digest=digest, strategy=strategy)
 
 
+Visibility = Literal["public", "embargo", "private"]
+"""Who sees a submission: everybody, its submitter, team and the operators until a date, or only these."""
+
+
 class NewSubmission(BaseModel):
     """A planner and the suites that it is entered for."""
 
@@ -81,6 +85,9 @@ class NewSubmission(BaseModel):
     """Among the submitter's own evaluations."""
     own_worker: bool = False
     """Whether only the submitter's own workers evaluate it; it is not ranked then."""
+    visibility: Visibility = "public"
+    embargo_until: AwareDatetime | None = None
+    """With an embargo, when it ends."""
 
 
 class Wait(_Answer):
@@ -141,6 +148,9 @@ class Evaluation(_Answer):
     summary: Summary | None = None
     created: datetime
     finished: datetime | None = None
+    visibility: str = ""
+    """Empty: the site does not say."""
+    embargo_until: datetime | None = None
     url: str = ""
 
     @property
@@ -158,6 +168,8 @@ class Submission(_Answer):
     """A submission with its evaluations."""
 
     id: str
+    visibility: str = ""
+    embargo_until: datetime | None = None
     evaluations: list[Evaluation]
     replayed: bool = False
     """Whether an earlier call with the same key made it."""

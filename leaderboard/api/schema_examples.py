@@ -53,6 +53,16 @@ _DELIVERY = {
     "available_at": _LATER, "sent_at": _LATER, "given_up_at": None, "last_error": "",
 }  # fmt: skip
 
+_BOARD_RESULT = {
+    "suite": "openagi", "planner": "my-planner", "evaluation": _EVALUATION_ID, "rank": 2, "planners": 14,
+    "metric": "Overall", "value": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171},
+}  # fmt: skip
+_PROFILE = {
+    "display_name": "Ada L.", "affiliation": "University of Somewhere", "link": "https://example.org/ada",
+    "bio": "Plans with small models.",
+}  # fmt: skip
+_LISTED_PLANNER = {"id": 7, **_PLANNER, "owner": "ada", "created": _WHEN, "evaluations": 3}
+
 BY_COMPONENT: dict[str, Any] = {
     "AttemptOutput": {
         "id": _ATTEMPT_ID, "shard": 0, "number": 1, "worker": "worker-1", "state": "completed", "reason": "",
@@ -108,6 +118,13 @@ BY_COMPONENT: dict[str, Any] = {
     "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
     "NewWebhookOutput": {"id": _ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32},
     "NewWorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40},
+    "ListedPlannerOutput": _LISTED_PLANNER,
+    "PatchedProfileInput": _PROFILE,
+    "PlannerDetailOutput": {**_LISTED_PLANNER, "results": [_BOARD_RESULT]},
+    "UserOutput": {
+        "username": "ada", **_PROFILE, "joined": _WHEN, "evaluations": 3,
+        "teams": [{"slug": "plan-lab", "name": "Plan Lab"}], "results": [_BOARD_RESULT],
+    },
     "PatchedVisibilityInput": {"visibility": "embargo", "embargo_until": "2026-09-01T00:00:00Z"},
     "QuotaOutput": {"team": "", "suite": "openagi", "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"},
     "RecordOutput": {**_RESULT, "record": {"version": "result/1", "task": "14", "plan": _PLAN, "score": 0.71}},

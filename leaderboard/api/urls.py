@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.api import checkpoints, teams, views, webhooks, worker, workers
+from leaderboard.api import checkpoints, profiles, teams, views, webhooks, worker, workers
 from leaderboard.api.schema_view import SchemaView
 from leaderboard.compare.api import ComparisonView
 
@@ -29,6 +29,9 @@ urlpatterns = [
     path(f"{_EVALUATION}wait/", views.WaitView.as_view(), name="wait"),
     path(f"{_EVALUATION}verify/", views.VerifyView.as_view(), name="verify"),
     path(f"{_EVALUATION}verifications/", views.VerificationsView.as_view(), name="verifications"),
+    path("users/<str:username>/", profiles.UserView.as_view(), name="user"),
+    path("planners/", profiles.PlannersView.as_view(), name="planners"),
+    path("planners/<int:planner_id>/", profiles.PlannerView.as_view(), name="planner"),
     path("endpoint-tests/", views.EndpointTestsView.as_view(), name="endpoint-tests"),
     path("wait/", views.NewWaitView.as_view(), name="new-wait"),
     path("quota/", views.QuotaView.as_view(), name="quota"),

@@ -17,6 +17,7 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("accounts/", include("allauth.urls")),
     path("", include("leaderboard.accounts.urls")),
+    path("", include("leaderboard.profiles.urls")),
     path("", include("leaderboard.planners.urls")),
     path("", include("leaderboard.evaluations.urls")),
     path("", include("leaderboard.boards.urls")),

@@ -12,6 +12,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Submissi
 from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
 from leaderboard.quotas.models import QuotaEntry
 from leaderboard.workers.tokens import create_worker_token
+from tests.leaderboard.api.test_reading import finish
 from tests.leaderboard.factories import make_evaluation, make_lease, make_user
 
 pytestmark = pytest.mark.django_db
@@ -204,3 +205,24 @@ def test_lists_of_evaluations_do_not_ask_more_the_more_there_are(client, operato
     with django_assert_max_num_queries(14):
         client.get(EVALUATIONS)
     assert Evaluation.objects.count() == 5
+
+
+class TestHiding:
+    def test_a_reason_is_asked_for_and_told(self, client, operator, launcher, settings, tmp_path):
+        settings.STORE_DIR = tmp_path / "store"
+        evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+        finish(evaluation)
+        asked = client.post(EVALUATIONS, {"action": "hide", "_selected_action": [str(evaluation.pk)]})
+        assert 'name="reason"' in asked.content.decode()
+        assert "Give a reason" in act(client, "hide", evaluation)[0]
+        assert "hidden." in act(client, "hide", evaluation, reason="It copied the gold plans.")[0]
+        evaluation.refresh_from_db()
+        assert evaluation.hidden_reason == "It copied the gold plans."
+        assert AuditEntry.objects.get(action=Action.HIDDEN).actor == "operator"
+        assert "shown again." in act(client, "show_again", evaluation)[0]
+        evaluation.refresh_from_db()
+        assert (evaluation.hidden_at, evaluation.hidden_reason) == (None, "")
+
+    def test_what_cannot_be_verified_is_told(self, client, operator, launcher):
+        evaluation = make_evaluation()
+        assert "nothing was changed" in act(client, "verify", evaluation)[0]

@@ -223,7 +223,7 @@ def test_an_embargo_ends_by_itself(private):
 def test_what_an_operator_hid_is_on_no_board_and_its_page_says_why(private):
     before = Snapshot.objects.get()
     hide(private.public, reason="Its endpoint copied the gold plans.", by=User.objects.get(username="stranger"))
-    for address in ("/", "/boards/openagi/", "/boards/openagi/?rows=all", "/boards/openagi/newest.csv", "/feed.atom"):
+    for address in ("/", "/boards/openagi/", "/boards/openagi/?rows=all", "/boards/openagi/plots/", "/feed.atom"):
         forget_pages()
         assert "well-known" not in answer(Client(), address)[1], address
     page = answer(Client(), reverse("evaluations:detail", args=[private.public.pk]))[1]

@@ -76,6 +76,7 @@ def world(settings, tmp_path, launcher):
         "slug": "lab", "suite": "openagi", "number": Snapshot.objects.get().number, "attempt_id": lease.attempt.pk,
         "digest": done.results.first().record_digest, "username": "member",
         "token_id": create_worker_token(owner=owner, name="desktop").id,
+        "planner_id": waiting.submission.planner_id,
         "webhook_id": add_webhook(owner=owner, url="https://example.org/hook").pk,
         "done": done.pk, "evaluation": done.pk, "extension": "csv",
         "checkpoint": checkpoint, "personal": create_token(user=owner).id, "uidb36": "a",

@@ -19,7 +19,7 @@ from evaluator.engine.store import LocalStore
 from evaluator.records import Outcome, Reason, ResultRecord
 from evaluator.values import Artefact, MediaType
 from leaderboard.accounts.models import User
-from leaderboard.boards.services import publish
+from leaderboard.boards.services import publish, published
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.conditions import conditions_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
@@ -107,7 +107,8 @@ def _evaluations(*, share: Share, people: Sequence[User], rng: random.Random) ->
         for number in range((share.evaluations + 3) // 4)
     )  # fmt: skip
     submissions = Submission.objects.bulk_create(
-        Submission(planner=planner, submitted_by=planner.owner)
+        # One in twenty is private, so that every condition on who sees it has something to leave out.
+        Submission(planner=planner, submitted_by=planner.owner, visibility="private" if number % 20 == 11 else "public")
         for number in range(share.evaluations)
         for planner in [planners[number % len(planners)]]
     )
@@ -191,9 +192,9 @@ def _records(*, suite: Suite, tasks: Sequence[Task]) -> dict[int, str]:
 
 
 def examples() -> dict[str, uuid.UUID]:
-    """A completed evaluation of each suite, the middle one."""
+    """A published evaluation of each suite, the middle one."""
     found = {}
     for suite in Suite.objects.filter(current=True):
-        completed = Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED).order_by("created", "pk")
+        completed = published().filter(suite=suite).order_by("created", "pk")
         found[suite.slug] = completed[completed.count() // 2].pk
     return found

@@ -14,8 +14,10 @@ from django.test.utils import CaptureQueriesContext
 from leaderboard.accounts.models import User
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.page_cache import forget_pages
+from leaderboard.boards.services import published
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.planners.models import Planner
 from tests.scale.data import examples
 
 
@@ -36,6 +38,10 @@ class Timing:
 def addresses() -> Iterator[str]:
     """Every page and list endpoint, on the suite with most evaluations and on that with most tasks."""
     yield from ("/", "/docs/", "/submit/", "/submissions/", "/tokens/")
+    planner = Planner.objects.order_by("pk")[0]
+    yield from (f"{root}/users/{planner.owner.username}/" for root in ("", "/api/v1"))
+    yield from (f"{root}/planners/{planner.pk}/" for root in ("", "/api/v1"))
+    yield from ("/api/v1/planners/", f"/api/v1/planners/?owner={planner.owner.username}")
     yield from ("/api/v1/evaluations/", "/api/v1/submissions/", "/api/v1/suites/", "/api/v1/quota/", "/api/v1/schema/")
     for slug, evaluation in sorted(examples().items()):
         task = Task.objects.filter(suite__slug=slug, suite__current=True).order_by("position")[3].key
@@ -70,7 +76,7 @@ def boards() -> Iterator[str]:
 def _another(evaluation: UUID) -> UUID:
     """Another completed evaluation of the same suite, to compare with."""
     suite = Evaluation.objects.get(pk=evaluation).suite_id
-    others = Evaluation.objects.filter(suite=suite, state=EvaluationState.COMPLETED).exclude(pk=evaluation)
+    others = published().filter(suite=suite).exclude(pk=evaluation)
     return others.order_by("created", "pk").values_list("pk", flat=True)[0]
 
 

@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
 from evaluator.client import Client, NewSubmission, PlannerEntry, RefusedError, UnreachableError
 from evaluator.client.errors import UsageError
@@ -278,3 +280,18 @@ def test_the_expected_wait_is_told(site, token):
         assert not client.expected_wait("openagi").known
         made = client.submit(NewSubmission(planner=PlannerEntry.bundled("gold", name="m"), suites=["openagi"]), key="k")
         assert client.wait_of(made.evaluations[0].id).in_words.startswith("Not known yet")
+
+
+def test_who_sees_it_is_said_when_submitting_and_changed_later(commands):
+    until = f"{timezone.now() + timedelta(days=60):%Y-%m-%d}"
+    submitted = commands.run(*entry(make_suite(), "--embargo-until", until))
+    assert submitted.returncode == 0, submitted.stderr
+    submission = Submission.objects.get()
+    assert (submission.visibility, f"{submission.embargo_until:%Y-%m-%d %H:%M}") == ("embargo", f"{until} 00:00")
+    changed = commands.run("visibility", str(submission.pk), "private")
+    assert changed.returncode == 0, changed.stderr
+    assert changed.stdout == f"{submission.pk}\tprivate\n"
+    assert Submission.objects.get().visibility == "private"
+    wrong = commands.run("visibility", str(submission.pk), "secret")
+    assert wrong.returncode == 2
+    assert "one of public, embargo, private" in wrong.stderr

@@ -19,6 +19,7 @@ WRITABLE = {
     "HeaderInput": {"name", "value"},
     "VisibilityInput": {"visibility", "embargo_until"},
     "EndpointTestInput": {"endpoint_url", "timeout_seconds", "suite", "header_name", "header_value", "name"},
+    "ProfileInput": {"display_name", "affiliation", "link", "bio"},
     "TokenInput": {"days", "scopes"},
     "TeamInput": {"slug", "name"},
     "UserNameInput": {"username"},
