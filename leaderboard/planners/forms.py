@@ -23,7 +23,7 @@ from leaderboard.planners.visibility_form import VisibilityFields
 DEFAULT_TIMEOUT = 30
 CHECK_ADDRESS = reverse_lazy("planners:check")
 _TOLD: Mapping[str, str] = {
-    PlannerKind.ENDPOINT: "PlanArena sends one JSON POST per task to an address of yours. You can test it here first.",
+    PlannerKind.ENDPOINT: "PlanArena sends one JSON POST per task to your server. You can test it here first.",
     PlannerKind.HUB: "By its id and revision. The commit that it names now is fetched and run by our workers.",
     PlannerKind.CHECKPOINT: "A zip with safetensors, which our workers run with a strategy that you choose.",
     PlannerKind.BUNDLED: "An anchor of every board, or a strategy with the language model that is shipped.",
@@ -32,6 +32,8 @@ _TOLD: Mapping[str, str] = {
 """What stands on the card of each kind."""
 _OTHER_UPLOADS = ("plans_file", "checkpoint_file")
 _SECRET = "header_value"  # noqa: S105 - a field's name
+_TYPED = frozenset({"text", "url", "number", "password"})
+"""Kinds of fields that change letter by letter; an area for text has none of its own."""
 _UNCHECKED = frozenset({"checkpoint_file"})
 """Fields that are not checked as one types: a checkpoint is too large to be sent twice."""
 
@@ -209,7 +211,7 @@ def _check_as_one_types(*, name: str, field: forms.Field) -> None:
     described = f"id_{name}_status" + (f" id_{name}_helptext" if field.help_text else "")
     attributes = {"aria-describedby": described}
     if name not in _UNCHECKED and not isinstance(field.widget, forms.HiddenInput):
-        typed = isinstance(field.widget, forms.TextInput | forms.Textarea | forms.NumberInput)
+        typed = getattr(field.widget, "input_type", "text") in _TYPED
         left_out = [other for other in (*_OTHER_UPLOADS, _SECRET) if other != name]
         attributes |= {
             "hx-post": str(CHECK_ADDRESS),
