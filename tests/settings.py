@@ -30,7 +30,7 @@ from leaderboard.config.settings import DATABASES, REST_FRAMEWORK, STORAGES  # n
 DATABASES["default"]["OPTIONS"].pop("pool")
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = {"tokens": None, "submissions": None, "changes": None}
+REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = dict.fromkeys(REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"])
 API_READS_PER_MINUTE = {"reads": 0, "anonymous-reads": 0}
 ACCOUNT_RATE_LIMITS = False
 CELERY_TASK_ALWAYS_EAGER = False

@@ -14,7 +14,17 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from evaluator.client.errors import Problem, RefusedError, UnreachableError, UsageError, problem_of
-from evaluator.client.shapes import Evaluation, NewSubmission, Submission, SuiteInfo, TaskRow, Visibility
+from evaluator.client.shapes import (
+    EndpointTrial,
+    Evaluation,
+    NewSubmission,
+    PlannerEntry,
+    Submission,
+    SuiteInfo,
+    TaskRow,
+    Visibility,
+    Wait,
+)
 
 TOKEN_VARIABLE = "PLANARENA_TOKEN"  # noqa: S105 - a name
 URL_VARIABLE = "PLANARENA_URL"
@@ -149,6 +159,24 @@ class Client:
         """How its tasks ended, in the suite's order; page by page."""
         for row in self._rows(f"evaluations/{_segment(evaluation_id)}/results/"):
             yield _shaped(TaskRow, row)
+
+    def try_endpoint(self, planner: PlannerEntry, *, suite: str = "") -> EndpointTrial:
+        """Have the site call an endpoint once, as its workers would. Nothing is submitted.
+
+        Raises:
+            RefusedError: the address or the header cannot be taken, or the site was asked too often.
+        """
+        names = ("endpoint_url", "timeout_seconds", "header_name", "header_value", "name")
+        body = {name: getattr(planner, name) for name in names} | {"suite": suite}
+        return EndpointTrial.model_validate(_json(self._call("POST", "endpoint-tests/", json=body)))
+
+    def expected_wait(self, suite: str, *, priority: str = "normal") -> Wait:
+        """How long an evaluation would probably wait and run if it was submitted now."""
+        return Wait.model_validate(_json(self._call("GET", "wait/", params={"suite": suite, "priority": priority})))
+
+    def wait_of(self, evaluation_id: str) -> Wait:
+        """How long an evaluation will probably wait and run."""
+        return Wait.model_validate(_json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/wait/")))
 
     def suites(self) -> list[SuiteInfo]:
         """The current suites."""

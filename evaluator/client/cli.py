@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, TypedDict, cast, get_args
+from typing import Annotated, Any, Literal, TypedDict, cast, get_args
 
 import typer
 
 from evaluator.client.api import TOKEN_VARIABLE, URL_VARIABLE, Client
+from evaluator.client.entering import header_of_options, plans_of_file
 from evaluator.client.errors import RefusedError, UnreachableError, UsageError
 from evaluator.client.remembered import Remembered, state_file
 from evaluator.client.reports import document, junit
@@ -28,6 +29,13 @@ UrlOption = Annotated[str, typer.Option("--url", envvar=URL_VARIABLE, help="The 
 PatienceOption = Annotated[
     float, typer.Option(min=0, help="Seconds for which a site that cannot be reached is tried again.")
 ]
+HeaderOption = Annotated[
+    str, typer.Option(metavar="NAME", help="A header that the endpoint asks for, such as Authorization.")
+]
+HeaderVariableOption = Annotated[
+    str, typer.Option(metavar="VAR", help="The variable that has its value; the site keeps it encrypted.")
+]
+_Priority = Literal["low", "normal", "high"]
 VisibilityOption = Annotated[
     str, typer.Option(metavar="public|embargo|private", help="Who sees it; default: public, or embargo with a date.")
 ]
@@ -60,6 +68,15 @@ def submit(
         typer.Option(metavar="FILE.zip", help="A zip of safetensors, config and tokenizer, for a --strategy."),
     ] = None,
     strategy: Annotated[str, typer.Option(help="What asks the language model of --model or --checkpoint.")] = "",
+    plans: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Plans of a suite that judges plans, as JSON or JSON lines.")
+    ] = None,
+    header: HeaderOption = "",
+    header_value_env: HeaderVariableOption = "",
+    remove_header: Annotated[
+        bool, typer.Option("--remove-header", help="Forget the secret header that the site keeps for this planner.")
+    ] = False,
+    priority: Annotated[str, typer.Option(help="Among your own evaluations: low, normal or high.")] = "normal",
     url: UrlOption = "",
     team: Annotated[str, typer.Option(help="Slug of a team of yours that it is for.")] = "",
     own_worker: Annotated[
@@ -100,9 +117,10 @@ def submit(
         new = NewSubmission(
             planner=PlannerEntry.model_validate(
                 {"name": name, "timeout_seconds": timeout, "description": description}
-                | _chosen(planner=planner, model=model, checkpoint=checkpoint, strategy=strategy)
+                | _chosen(planner=planner, model=model, checkpoint=checkpoint, strategy=strategy, plans=plans)
+                | header_of_options(name=header, variable=header_value_env, remove=remove_header)
             ),
-            suites=suites, team=team, own_worker=own_worker,
+            suites=suites, team=team, own_worker=own_worker, priority=_priority(priority),
             **_seen(visibility=visibility, embargo_until=embargo_until, unless="public"),
         )  # fmt: skip
         with _client(url=url, patience=patience, needs_token=True) as client:
@@ -205,6 +223,34 @@ def results(
             _write(junit_out, junit(evaluations=found, results=rows, checks=[]))
 
 
+def try_endpoint(
+    endpoint: Annotated[str, typer.Argument(metavar="URL", help="Of a planner/1 endpoint.")],
+    url: UrlOption = "",
+    suite: Annotated[str, typer.Option(help="Slug of the suite whose request is sent.")] = "",
+    timeout: Annotated[int, typer.Option(min=1, max=300, help="Seconds that it has; at most 15 are waited.")] = 30,
+    header: HeaderOption = "",
+    header_value_env: HeaderVariableOption = "",
+    patience: PatienceOption = 30.0,
+) -> None:
+    """Have the site call an endpoint once, as its workers would, and print what came of it. Nothing is submitted.
+
+    Exit code 0 if its answer would be executed or judged, 3 if not.
+    """
+    with _exit_codes(), _client(url=url, patience=patience, needs_token=True) as client:
+        entry = PlannerEntry.model_validate(
+            {"name": "test", "kind": "endpoint", "endpoint_url": endpoint, "timeout_seconds": timeout}
+            | header_of_options(name=header, variable=header_value_env)
+        )
+        found = client.try_endpoint(entry, suite=suite)
+        status_told = "no answer" if found.status is None else f"HTTP {found.status}"
+        sys.stdout.write(f"{found.suite} {found.task}\t{status_told}\t{found.seconds:.2f} s\n{found.answer}\n")
+        for sentence in (found.problem, *found.problems):
+            if sentence:
+                _say(sentence)
+        _say("the answer is good" if found.passed else "the answer would not count as a good plan")
+    raise typer.Exit(ExitCode.PASSED if found.passed else ExitCode.PLANNER_FAULT)
+
+
 def visibility(
     submission_id: Annotated[str, typer.Argument(metavar="ID", help="Of a submission.")],
     visibility: Annotated[str, typer.Argument(metavar="public|embargo|private", help="Who sees it from now on.")] = "",
@@ -220,7 +266,7 @@ def visibility(
         sys.stdout.write(f"{after.id}\t{after.visibility}{until}\n")
 
 
-COMMANDS: Sequence[Callable[..., None]] = (submit, status, cancel, results, visibility)
+COMMANDS: Sequence[Callable[..., None]] = (submit, status, cancel, results, visibility, try_endpoint)
 
 
 class _Seen(TypedDict):
@@ -288,16 +334,25 @@ def _check_usage(ask: _Ask) -> None:
         raise UsageError(f"{' and '.join(needing)} need --wait: without it there is no result yet")
 
 
-def _chosen(*, planner: str, model: str, checkpoint: Path | None, strategy: str) -> dict[str, str]:
+def _priority(text: str) -> _Priority:
+    if text not in get_args(_Priority):
+        raise UsageError(f"--priority is low, normal or high, not {text!r}")
+    return cast(_Priority, text)
+
+
+def _chosen(*, planner: str, model: str, checkpoint: Path | None, strategy: str, plans: Path | None) -> dict[str, Any]:
     """The fields of the one kind of planner that was asked for.
 
     Raises:
         UsageError: none was, or several, or a strategy is missing or too much.
     """
-    options = {"--planner": planner, "--model": model, "--checkpoint": checkpoint}
+    options = {"--planner": planner, "--model": model, "--checkpoint": checkpoint, "--plans": plans}
     given = [option for option, value in options.items() if value]
     if len(given) != 1:
-        raise UsageError(f"give one of --planner, --model and --checkpoint, not {' and '.join(given) or 'none'}")
+        chosen = " and ".join(given) or "none"
+        raise UsageError(f"give one of --planner, --model, --checkpoint and --plans, not {chosen}")
+    if plans is not None:
+        return {"kind": "plans", "plans": plans_of_file(plans)}
     if bool(strategy) != bool(model or checkpoint):
         wrong = "goes with --model or --checkpoint only" if strategy else f"is missing beside {given[0]}"
         raise UsageError(f"--strategy {wrong}")

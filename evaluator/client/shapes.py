@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 FINAL_STATES = frozenset({"completed", "failed", "cancelled"})
 WAITS_FOR_OWNER = "on_hold"
@@ -19,11 +19,19 @@ class PlannerEntry(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     name: str
-    kind: Literal["bundled", "endpoint", "hub", "checkpoint"]
+    kind: Literal["bundled", "endpoint", "hub", "checkpoint", "plans"]
     bundled_name: str = ""
     endpoint_url: str = ""
     timeout_seconds: int = 30
     """For the whole of one answer, in [1, 300]."""
+    header_name: str = ""
+    """For `endpoint`: a header that it asks for, such as `Authorization`; empty: none, or the one that is kept."""
+    header_value: str = Field(default="", repr=False)
+    """The site keeps it encrypted and never shows it again. Empty: the one that is kept."""
+    remove_header: bool = False
+    """Forget the one that is kept."""
+    plans: dict[str, Any] | None = Field(default=None, repr=False)
+    """For `plans`: a plan for each task key, as a plans file has it."""
     model_id: str = ""
     """For `hub`: `ORG/NAME`."""
     revision: str = ""
@@ -43,6 +51,11 @@ class PlannerEntry(BaseModel):
     def endpoint(cls, url: str, *, name: str, timeout_seconds: int = 30) -> Self:
         """A planner behind HTTP, which speaks `planner/1`."""
         return cls(name=name, kind="endpoint", endpoint_url=url, timeout_seconds=timeout_seconds)
+
+    @classmethod
+    def from_plans(cls, plans: dict[str, Any], *, name: str) -> Self:
+        """Plans that were written down beforehand, for a suite that judges plans."""
+        return cls(name=name, kind="plans", plans=plans)
 
     @classmethod
     def hub(cls, model_id: str, *, name: str, strategy: str, revision: str = "") -> Self:
@@ -68,11 +81,41 @@ class NewSubmission(BaseModel):
     suites: list[str]
     team: str = ""
     """Slug of a team that it is for."""
+    priority: Literal["low", "normal", "high"] = "normal"
+    """Among the submitter's own evaluations."""
     own_worker: bool = False
     """Whether only the submitter's own workers evaluate it; it is not ranked then."""
     visibility: Visibility = "public"
     embargo_until: AwareDatetime | None = None
     """With an embargo, when it ends."""
+
+
+class Wait(_Answer):
+    """How long an evaluation will probably wait and run."""
+
+    known: bool
+    """Whether enough ran in the last hour to tell."""
+    begins_in_minutes: tuple[float, float] | None = None
+    """At least and at most."""
+    ends_in_minutes: tuple[float, float] | None = None
+    in_words: str = ""
+
+
+class EndpointTrial(_Answer):
+    """What came of a test call."""
+
+    passed: bool
+    """Whether the answer would be executed or judged."""
+    suite: str
+    task: str
+    status: int | None = None
+    seconds: float = 0.0
+    answer: str = ""
+    """Its beginning, without the secret header."""
+    reason: str | None = None
+    problem: str = ""
+    problems: list[str] = []
+    plan: Any = None
 
 
 class Measured(_Answer):

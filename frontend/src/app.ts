@@ -1,5 +1,6 @@
 import htmx from "htmx.org";
 import { enableCopyButtons } from "./copy";
+import { checkAsOneTypes } from "./checking";
 import { followEvaluation } from "./live";
 import { showCurrentTabs } from "./tabs";
 import { enableThemeToggle } from "./toggle";
@@ -18,3 +19,4 @@ enableThemeToggle();
 enableCopyButtons();
 followEvaluation();
 showCurrentTabs();
+checkAsOneTypes();

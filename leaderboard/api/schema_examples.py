@@ -17,7 +17,10 @@ _PLANNER = {
     "checkpoint_digest": "", "strategy": "", "model_name": "Qwen3-8B", "parameters": 8190735360, "open_weights": True,
     "prompt_price": 0.05, "completion_price": 0.2,
 }  # fmt: skip
-_PLANNER_OUTPUT = {**_PLANNER, "owner": "ada", "commit": "", "weights_bytes": None, "licence": ""}
+_PLANNER_OUTPUT = {
+    **_PLANNER, "owner": "ada", "commit": "", "weights_bytes": None, "licence": "",
+    "header": {"name": "Authorization", "ends_in": "ab12"}, "plans_digest": "",
+}  # fmt: skip
 _SUMMARY = {
     "metrics": {"overall": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171}},
     "outcomes": {"scored": 165, "planner_fault": 6, "not_run": 14},
@@ -138,6 +141,17 @@ BY_COMPONENT: dict[str, Any] = {
             {"key": "9b27625e46", "count": 6, "sentence": "The plan calls an unknown tool.", "examples": ["14"]}
         ],
     },
+    "EndpointTestInput": {
+        "endpoint_url": "https://example.org/plan", "timeout_seconds": 30, "suite": "openagi",
+        "header_name": "Authorization", "header_value": "Bearer " + "x" * 24,
+    },
+    "EndpointTestOutput": {
+        "passed": True, "suite": "openagi", "task": "14", "request": {"version": "planner/1", "suite": "openagi"},
+        "status": 200, "seconds": 0.42, "answer": '{"plan": "Image Denoising"}', "answer_bytes": 27, "reason": None,
+        "problem": "", "plan": _PLAN, "tolerated": [], "problems": [], "alternatives": 0,
+    },
+    "HeaderInput": {"name": "Authorization", "value": "Bearer " + "x" * 24},
+    "HeaderOutput": {"name": "Authorization", "ends_in": "ab12"},
     "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
     "NewWebhookOutput": {"id": _ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32},
     "NewWorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40},
@@ -185,7 +199,8 @@ BY_COMPONENT: dict[str, Any] = {
     "ResultOutput": _RESULT,
     "SnapshotOutput": _SNAPSHOT,
     "SubmissionInput": {
-        "planner": _PLANNER, "suites": ["openagi"], "team": "plan-lab", "own_worker": False, "visibility": "public",
+        "planner": {**_PLANNER, "header_name": "Authorization", "header_value": "Bearer " + "x" * 24},
+        "suites": ["openagi"], "team": "plan-lab", "own_worker": False, "priority": "normal", "visibility": "public",
         "embargo_until": None,
     },
     "SubmissionOutput": {
@@ -211,6 +226,10 @@ BY_COMPONENT: dict[str, Any] = {
         "evaluation": _ROW_ID, "state": "completed", "tasks": ["14"], "verdict": "agrees",
         "detail": "1 of 1 tasks agree.", "ordered_by": None, "created": _WHEN, "settled_at": _LATER, "p_value": 1.0,
         "compared": [],
+    },
+    "WaitOutput": {
+        "known": True, "begins_in_minutes": [2.1, 4.8], "ends_in_minutes": [9.5, 21.7], "measured_shards": 40,
+        "in_words": "Begins in 2 to 5 minutes, ends in 9 to 22 minutes",
     },
     "WebhookInput": {"url": "https://example.org/hook"},
     "WebhookOutput": {

@@ -40,7 +40,7 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from rest_framework import serializers, status
-from rest_framework.exceptions import NotFound
+from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -61,6 +61,7 @@ from leaderboard.evaluations.results import deliver
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.secret_headers import HeaderUnreadableError
 from leaderboard.workers import logs
 from leaderboard.workers.finishing import Finished, finish
 from leaderboard.workers.own import TooMuchUploadedError, count_upload
@@ -149,10 +150,14 @@ def _lease(*, holder: Holder, body: dict[str, Any]) -> dict[str, Any] | None:
     )
     if lease is None or not note_lease(attempt_id=lease.attempt.pk, holder=holder):
         return None
-    return _lease_json(lease)
+    try:
+        return _lease_json(lease, holder=holder)
+    except HeaderUnreadableError as error:
+        leases.give_up(attempt_id=lease.attempt.pk, how=leases.GivenUp.FAILED, detail=str(error))
+        return None
 
 
-def _lease_json(lease: leases.Lease) -> dict[str, Any]:
+def _lease_json(lease: leases.Lease, *, holder: Holder) -> dict[str, Any]:
     evaluation = lease.evaluation
     return {
         "attempt": str(lease.attempt.pk),
@@ -166,14 +171,17 @@ def _lease_json(lease: leases.Lease) -> dict[str, Any]:
         "profile_digest": evaluation.profile_digest,
         "split": evaluation.split,
         "samples": evaluation.samples,
-        "planner": _planner_json(evaluation.submission.planner),
+        "planner": _planner_json(evaluation.submission.planner, tasks=lease.tasks, holder=holder),
         "tasks": lease.tasks,
         "finish": True,
     }
 
 
-def _planner_json(planner: Planner) -> dict[str, Any]:
-    return {"kind": planner.kind, **kind_of(planner).lease(planner)}
+def _planner_json(planner: Planner, *, tasks: Sequence[str], holder: Holder) -> dict[str, Any]:
+    kind = kind_of(planner)
+    if kind.has_secret and holder.owner_id not in {None, planner.owner_id}:
+        raise PermissionDenied("Only its owner's worker may know how this planner is called.")
+    return {"kind": planner.kind, **kind.lease(planner), **kind.lease_of_tasks(planner=planner, tasks=tasks)}
 
 
 @extend_schema(exclude=True)
@@ -410,7 +418,9 @@ class FailView(AttemptView):
 
     def post(self, request: Request, attempt_id: UUID) -> Response:
         body = _validated(FailRequest, request.data)
-        leases.give_up(attempt_id=attempt_id, how=leases.GivenUp(body["how"]), detail=body["reason"])
+        # The reason stands on the evaluation's page.
+        detail = logs.redactor_of_attempt(attempt_id)(body["reason"])
+        leases.give_up(attempt_id=attempt_id, how=leases.GivenUp(body["how"]), detail=detail)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

@@ -18,6 +18,8 @@ class Action(models.TextChoices):
     EMBARGO_ENDED = "embargo_ended", "Published what was under embargo, on its date"
     HIDDEN = "hidden", "Took an evaluation off the boards"
     SHOWN_AGAIN = "shown_again", "Put a hidden evaluation back on the boards"
+    HEADER_SET = "header_set", "Set the secret header of a planner"
+    HEADER_REMOVED = "header_removed", "Removed the secret header of a planner"
     WEIGHT_SET = "weight_set", "Set the weight of a user"
     TOKEN_MADE = "token_made", "Made an API token"
     TOKEN_REVOKED = "token_revoked", "Revoked an API token"

@@ -37,6 +37,9 @@ else:
 
 SECRET_KEY_FALLBACKS = [key] if (key := env.text("PLANARENA_SECRET_KEY_BEFORE")) else []
 """The key before this one, while sessions and secrets that were made with it are still to be read."""
+SECRETS_KEYS = [*env.names("PLANARENA_SECRETS_KEY"), SECRET_KEY, *SECRET_KEY_FALLBACKS]
+"""What users' secrets are encrypted with: the first one seals, all of them open, so that keys can be changed
+(`manage.py seal_again`). Without PLANARENA_SECRETS_KEY it is PLANARENA_SECRET_KEY."""
 
 HTTPS = env.flag("PLANARENA_HTTPS", default=not DEMO)
 SESSION_COOKIE_SECURE = HTTPS
@@ -226,7 +229,13 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "leaderboard.api.errors.handle",
     "DEFAULT_PAGINATION_CLASS": "leaderboard.api.pagination.Pages",
     "DEFAULT_SCHEMA_CLASS": "leaderboard.api.schema.ApiSchema",
-    "DEFAULT_THROTTLE_RATES": {"tokens": "20/min", "submissions": "60/min", "changes": "120/min"},
+    "DEFAULT_THROTTLE_RATES": {
+        "tokens": "20/min",
+        "submissions": "60/min",
+        "changes": "120/min",
+        "endpoint-tests": "12/min",
+        "checks": "240/min",
+    },
 }
 API_READS_PER_MINUTE = {
     "reads": env.integer("PLANARENA_API_READS_PER_MINUTE", default=1200, least=0),
@@ -402,8 +411,10 @@ MAX_OWN_WORKER_BYTES = env.size("PLANARENA_MAX_OWN_WORKER_UPLOAD") or 4 * 1024**
 """Of the artefacts of one evaluation that a researcher's own worker sends."""
 MAX_LOG_CHARACTERS = env.integer("PLANARENA_MAX_LOG_CHARACTERS", default=256 * 1024, least=1000)
 """Of one attempt's log; what comes after it is dropped, and the log says so."""
-HUB_URL = env.text("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
-"""The model hub that language models are submitted from; workers read the same variable."""
+HUB_URL = (env.text("HF_ENDPOINT") or env.text("PLANARENA_KUBERNETES_MODEL_MIRROR") or "https://huggingface.co").rstrip(
+    "/"
+)
+"""The model hub that language models are submitted from. Workers get them from there too: they read `HF_ENDPOINT`."""
 GPU_MEMORY_GB = env.integer("PLANARENA_GPU_MEMORY_GB", default=24, least=1)
 """Memory of the GPU that a worker has. A submitted language model must fit into it."""
 MAX_CHECKPOINT_BYTES = env.size("PLANARENA_MAX_CHECKPOINT") or 4 * 1024**3

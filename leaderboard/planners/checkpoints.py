@@ -41,9 +41,19 @@ class CheckpointStore:
     def __init__(self, path: Path) -> None:
         self._path = path
 
+    def digests(self) -> list[str]:
+        """Of all files, in order."""
+        return sorted(filter(is_digest, (path.parent.name + path.stem for path in self._path.glob("??/*.zip"))))
+
+    def path(self, digest: str) -> Path:
+        """Where the file with this digest is, or would be."""
+        if not is_digest(digest):
+            raise ValueError(f"{digest[:80]!r} is no digest")
+        return self._path / digest[:2] / f"{digest[2:]}.zip"
+
     def take(self, *, path: Path, digest: str) -> None:
         """Move a file in, whose bytes have this digest. What is there already stays."""
-        target = self._file(digest)
+        target = self.path(digest)
         if target.exists():
             return
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -58,14 +68,14 @@ class CheckpointStore:
     def size(self, digest: str) -> int:
         """Bytes of a file; 0 if there is none."""
         try:
-            return self._file(digest).stat().st_size
+            return self.path(digest).stat().st_size
         except FileNotFoundError:
             return 0
 
     def read(self, *, digest: str, start: int, most: int) -> bytes | None:
         """Bytes of a file from `start` on, at most so many; None if there is none."""
         try:
-            with self._file(digest).open("rb") as file:
+            with self.path(digest).open("rb") as file:
                 file.seek(start)
                 return file.read(most)
         except FileNotFoundError:
@@ -73,12 +83,7 @@ class CheckpointStore:
 
     def remove(self, digest: str) -> None:
         """Delete a file, if it is there."""
-        self._file(digest).unlink(missing_ok=True)
-
-    def _file(self, digest: str) -> Path:
-        if not is_digest(digest):
-            raise ValueError(f"{digest[:80]!r} is no digest")
-        return self._path / digest[:2] / f"{digest[2:]}.zip"
+        self.path(digest).unlink(missing_ok=True)
 
 
 def checkpoint_store() -> CheckpointStore:

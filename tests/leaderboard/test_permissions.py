@@ -5,6 +5,7 @@ must be refused to all, and a route without a row fails the test, but those that
 owner's: the evaluation that they submitted for the team that `member` is in and `stranger` is invited to.
 """
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.objects import server_store
 from leaderboard.outbox.webhooks import add_webhook
+from leaderboard.planners.checkpoints import checkpoint_store
+from leaderboard.planners.models import Planner
 from leaderboard.workers.tokens import create_worker_token
 from tests.leaderboard.api.test_reading import finish
 from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user
@@ -61,6 +64,12 @@ def world(settings, tmp_path, launcher):
     waiting = make_submission(user=owner, suite=suite, team=lab).evaluations.get()
     Evaluation.objects.filter(pk=waiting.pk).update(state="launching")
     lease = leases.lease(worker="w", evaluation_id=waiting.pk)
+    checkpoint = hashlib.sha256(b"weights").hexdigest()
+    (tmp_path / "weights").write_bytes(b"weights")
+    checkpoint_store().take(path=tmp_path / "weights", digest=checkpoint)
+    Planner.objects.filter(pk=waiting.submission.planner_id).update(
+        kind="checkpoint", bundled_name="", checkpoint_digest=checkpoint, strategy="hugginggpt"
+    )
     make_evaluation(user=owner, suite=suite, state="launching")
     teams.invite(team=lab, username="stranger", by=owner)
     arguments = {
@@ -71,7 +80,7 @@ def world(settings, tmp_path, launcher):
         "planner_id": waiting.submission.planner_id,
         "webhook_id": add_webhook(owner=owner, url="https://example.org/hook").pk,
         "done": done.pk, "evaluation": done.pk, "extension": "csv",
-        "personal": create_token(user=owner).id, "uidb36": "a", "name": "planner_server.py",
+        "checkpoint": checkpoint, "personal": create_token(user=owner).id, "uidb36": "a", "name": "planner_server.py",
         "hidden": server_store(split=HIDDEN_SPLIT).put(Artefact(data=b"secret", media_type=MediaType.TEXT)),
     }  # fmt: skip
     users = {"stranger": stranger, "member": member, "owner": owner, "staff": User.objects.get(pk=staff.pk)}
@@ -99,6 +108,8 @@ def address(name: str, names, world: World) -> str:
     values = {each: world.arguments[each] for each in names}
     if name == "hidden-object":
         values["digest"] = world.arguments["hidden"]
+    if name == "api:attempt-checkpoint":
+        values["digest"] = world.arguments["checkpoint"]
     if name in {"api:token", "accounts:revoke"}:
         values["token_id"] = world.arguments["personal"]
     if name in {"api:results", "api:record", "evaluations:task", "api:rerun", "evaluations:rerun"}:

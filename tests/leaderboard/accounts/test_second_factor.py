@@ -13,7 +13,6 @@ from django.test import Client, override_settings
 
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action, AuditEntry
-from leaderboard.config.encryption import UnreadableSecretError, decrypt, encrypt
 from tests.leaderboard.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -97,18 +96,29 @@ def test_staff_are_operators_only_with_a_second_factor(client, ada):
     assert client.get("/admin/").status_code == 200
 
 
-def test_a_secret_is_read_with_the_key_before_and_with_no_other():
-    kept = encrypt("open sesame", purpose="test")
-    assert "sesame" not in kept
-    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=["for tests only, not a secret at all"]):
-        assert decrypt(kept, purpose="test") == "open sesame"
-    with (
-        override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[]),
-        pytest.raises(UnreadableSecretError, match="PLANARENA_SECRET_KEY_BEFORE"),
-    ):
-        decrypt(kept, purpose="test")
-    with pytest.raises(UnreadableSecretError):
-        decrypt(kept, purpose="another")
+def test_secrets_are_sealed_again_under_a_new_key(client, ada, settings):
+    sign_in(client)
+    secret = turn_on(client)
+    settings.SECRETS_KEYS = ["new", *settings.SECRETS_KEYS]
+    call_command("seal_again")
+    settings.SECRETS_KEYS = ["new"]
+    other = Client()
+    sign_in(other)
+    other.post("/accounts/2fa/authenticate/", {"code": code_of(secret, ahead=1)})
+    assert other.get("/tokens/").status_code == 200
+
+
+def test_who_has_a_secret_that_no_key_opens_is_told_and_not_let_in(client, ada, settings):
+    sign_in(client)
+    turn_on(client)
+    settings.SECRETS_KEYS = ["another"]
+    with pytest.raises(CommandError, match="second factor of ada"):
+        call_command("seal_again")
+    other = Client()
+    sign_in(other)
+    answer = other.post("/accounts/2fa/authenticate/", {"code": "000000"})
+    assert answer.status_code == 403
+    assert other.get("/tokens/").status_code == 302
 
 
 def test_an_operator_lets_somebody_in_who_lost_everything(client, ada):
