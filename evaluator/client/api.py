@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from evaluator.client.errors import Problem, RefusedError, UnreachableError, UsageError, problem_of
 from evaluator.client.shapes import (
+    Checkpoint,
     EndpointTrial,
     Evaluation,
     NewSubmission,
@@ -110,7 +111,7 @@ class Client:
                 answer = self._call("POST", "checkpoints/", files=content, timeout=_UPLOAD_TIMEOUT)
         except OSError as error:
             raise UsageError(f"{file} cannot be read: {error}") from None
-        return str(_json(answer)["digest"])
+        return _shaped(Checkpoint, _json(answer)).digest
 
     def submission(self, submission_id: str) -> Submission:
         """One submission with its evaluations."""

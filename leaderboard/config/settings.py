@@ -8,7 +8,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from leaderboard.config.environment import BASE_DIR, Environment, kept_secret, parse_database_url
+from leaderboard.config.environment import BASE_DIR, Environment, kept_secret, parse_database_url, upload_folder
 
 env = Environment(os.environ)
 
@@ -423,6 +423,7 @@ UNUSED_CHECKPOINTS = 5
 """Checkpoints that a user may have uploaded without having submitted them."""
 UNUSED_CHECKPOINT_HOURS = 24
 """So long after its upload one that was not submitted is removed."""
+FILE_UPLOAD_TEMP_DIR = upload_folder(STORE_DIR)
 FILE_UPLOAD_HANDLERS = ["leaderboard.planners.uploading.BoundedUpload"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 

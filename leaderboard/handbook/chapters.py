@@ -48,7 +48,14 @@ class Page(NamedTuple):
 
 
 GROUPS: Sequence[Group] = (
-    Group("Submit", (Chapter("ci", "From a pipeline"), Chapter("api", "The API"))),
+    Group(
+        "Submit",
+        (
+            Chapter("submitting", "Kinds of planners"),
+            Chapter("ci", "From a pipeline"),
+            Chapter("api", "The API"),
+        ),
+    ),
     Group(
         "What is measured",
         (
