@@ -68,7 +68,8 @@ def things():
         "submission_id": [str(done.submission_id)],
         "task_key": ["0", "x0"],
         "slug": ["lab", "openagi"],
-        "username": ["member"],
+        "username": ["member", "owner"],
+        "planner_id": [done.submission.planner_id],
         "token_id": [create_token(user=owner).id, str(create_worker_token(owner=owner, name="a").id)],
         "webhook_id": [str(add_webhook(owner=owner, url="https://example.org/hook").pk)],
     }
