@@ -68,6 +68,11 @@ class TestPeople:
         client.force_login(ada)
         assert "You have not submitted a planner yet." in read(client, "/users/ada/")
 
+    @pytest.mark.parametrize("address", ["users/a%00b/", f"planners/{10**30}/"])
+    def test_what_can_be_nobody_s_is_404(self, client, address):
+        assert client.get(f"/{address}").status_code == 404
+        assert client.get(f"/api/v1/{address}").status_code == 404
+
     def test_what_is_private_stands_there_for_its_owner_alone(self, client, ada):
         complete(make_submission(user=ada, name="secret plan", seen=PRIVATE))
         assert "secret plan" not in read(client, "/users/ada/")
