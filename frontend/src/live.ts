@@ -179,8 +179,16 @@ function refreshResultsSoon(): void {
     pending = undefined;
     // Never swap the filters away under somebody's fingers.
     const results = document.getElementById("results");
-    if (results !== null && !results.contains(document.activeElement)) void replace("#results");
+    if (results !== null && !results.contains(document.activeElement)) void replaceResults(results);
   }, RESULTS_EVERY_MS);
+}
+
+/** What was folded open stays open. */
+async function replaceResults(results: HTMLElement): Promise<void> {
+  const open = results.querySelector<HTMLDetailsElement>(".further-filters")?.open ?? false;
+  await replace("#results");
+  const folded = document.querySelector<HTMLDetailsElement>("#results .further-filters");
+  if (folded !== null && open) folded.open = true;
 }
 
 function replace(selector: string): Promise<void> {

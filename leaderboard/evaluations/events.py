@@ -74,8 +74,8 @@ def _cut(text: str) -> str:
 
 
 def snapshot(evaluation_id: UUID) -> dict[str, Any]:
-    """Where an evaluation stands, with all results so far: what a listener receives first."""
-    results = TaskResult.objects.filter(evaluation=evaluation_id).order_by("task__position")
+    """Where an evaluation stands, with all results so far, as they came in: what a listener receives first."""
+    results = TaskResult.objects.filter(evaluation=evaluation_id).order_by("updated", "task__position")
     return {
         **describe(evaluation_id),
         "results": [

@@ -97,9 +97,9 @@ def place_of(evaluation: Evaluation) -> Place | None:
         before=before,
         workers=_busy_workers(evaluation),
     )
-    waiting = before.evaluations
+    counted = {"pending": _wait(shards.pending, "more shard"), "waiting": _wait(before.evaluations, "evaluation")}
     at = f"{shards.next_at:%H:%M} UTC" if shards.next_at else "once"
-    why = _WHY[waits_for].format(at=at, minutes=_minutes(), pending=shards.pending, waiting=waiting)
+    why = _WHY[waits_for].format(at=at, minutes=_minutes(), **counted)
     return Place(number=before.evaluations + 1, before=before, shards=shards, waits_for=waits_for, why=why)
 
 
@@ -132,8 +132,8 @@ def what_it_waits_for(
 
 
 _WHY: Mapping[WaitsFor, str] = {
-    WaitsFor.LAUNCH: "It is about to be handed to the workers, for whom {waiting} evaluations wait already.",
-    WaitsFor.CANARY: "{pending} more shards wait for what comes of it.",
+    WaitsFor.LAUNCH: "It is about to be handed to the workers, for whom {waiting} already.",
+    WaitsFor.CANARY: "{pending} for what comes of it.",
     WaitsFor.RETRY: "A worker gave its tasks back; they rest and are tried again at {at}.",
     WaitsFor.OWN_WORKER: "It waits for its owner's own worker, and none is at work now.",
     WaitsFor.WORKER: "It waits for a worker, and none is at work now.",
@@ -156,6 +156,10 @@ def _place(before: Before) -> str:
         f"Place {before.evaluations + 1} in the queue: {before.evaluations} evaluation{'s' if several else ''} with "
         f"{before.shards} waiting shard{'s' if before.shards != 1 else ''} {'are' if several else 'is'} before it."
     )
+
+
+def _wait(count: int, noun: str) -> str:
+    return f"1 {noun} waits" if count == 1 else f"{count or 'no'} {noun}s wait"
 
 
 def _minutes() -> str:

@@ -27,6 +27,7 @@ from leaderboard.evaluations.task_presenters import task_page
 from leaderboard.evaluations.task_rows import tasks_of
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.evaluations.visibility_presenters import for_readers_of, visibility_panel
+from leaderboard.evaluations.walking import kept_query, walk
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.visibility_form import ChangeVisibilityForm
 from leaderboard.quotas.services import QuotaExceededError
@@ -101,6 +102,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     context = {
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
+        "kept_query": kept_query(request.GET.dict()),
         "is_owner": request.user.pk == evaluation.submission.planner.owner_id,
         "actions": (
             *(allowed_actions(evaluation) if acts else ()),
@@ -130,11 +132,6 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
     evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
     found = get_object_or_404(tasks_of(evaluation).select_related("suite"), key=key)
     result = TaskResult.objects.filter(evaluation=evaluation, task=found).first()
-    neighbours: dict[int, str] = dict(
-        tasks_of(evaluation)
-        .filter(position__in=[found.position - 1, found.position + 1])
-        .values_list("position", "key")
-    )
     context = {
         **_names(evaluation),
         "task": found,
@@ -142,8 +139,7 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "outcome": result.outcome if result else PENDING,
         "score": result.score if result else None,
         "others": others_on(evaluation=evaluation, task=found, score=result.score if result else None),
-        "previous": neighbours.get(found.position - 1),
-        "next": neighbours.get(found.position + 1),
+        "walk": walk(evaluation=evaluation, key=found.key, parameters=request.GET.dict()),
         "page": task_page(
             task=found,
             result=result,

@@ -135,6 +135,15 @@ def test_while_the_canary_runs_the_others_wait_for_it():
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(("waiting", "words"), [(0, "no evaluations wait"), (1, "1 evaluation waits")])
+def test_few_that_wait_are_said_in_right_english(waiting: int, words: str):
+    suite = make_suite(runnable=1)
+    for _ in range(waiting):
+        make_evaluation(state=LAUNCHING, suite=suite)
+    assert f"for whom {words} already" in place_of(fresh(make_evaluation(suite=suite))).sentence
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("state", ["aggregating", "on_hold", "failed", "cancelled"])
 def test_what_does_not_wait_has_no_place(state):
     mine = make_evaluation(suite=make_suite(runnable=1))

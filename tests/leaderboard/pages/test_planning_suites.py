@@ -42,7 +42,7 @@ def task_page(client: Client, evaluation: Evaluation, key: str) -> str:
 
 
 def shown_tasks(html: str) -> list[str]:
-    return re.findall(r"/tasks/([\w/]+)/\" tabindex", html)
+    return re.findall(r"/tasks/([\w/]+)/(?:\?[^\"]*)?\" tabindex", html)
 
 
 def planners(html: str) -> list[str]:

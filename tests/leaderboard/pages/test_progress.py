@@ -5,7 +5,7 @@ from django.test import Client
 from django.utils import timezone
 
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.events import LATEST
+from leaderboard.evaluations.events import LATEST, snapshot
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from tests.leaderboard.pages.factories import (
     make_evaluation,
@@ -67,6 +67,13 @@ def test_what_ended_last_comes_first_and_tasks_that_cannot_run_are_left_out(clie
     assert part.count("<li") == LATEST
     assert f'href="/evaluations/{running.pk}/tasks/7/"' in part
     assert "0.850" in part
+
+
+def test_who_comes_late_hears_the_results_in_the_order_in_which_they_came(suite: Suite):
+    running = under_way(suite, state="running")
+    for key in ("7", "2", "4"):
+        make_result(evaluation=running, task=Task.objects.get(key=key), samples=0)
+    assert [one["task"] for one in snapshot(running.pk)["results"]] == ["7", "2", "4"]
 
 
 def test_what_has_ended_has_no_place_and_asks_for_nothing(client: Client, suite: Suite):

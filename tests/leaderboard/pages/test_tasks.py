@@ -253,6 +253,37 @@ def test_first_and_last_task_have_one_neighbour(client: Client, evaluation: Eval
     assert "tasks/183/" in last
 
 
+def test_going_on_keeps_to_what_was_filtered_and_sorted(client: Client, evaluation: Evaluation):
+    for key in ("0", "1", "2", "3"):
+        fault = Reason.INVALID_PLAN if key in "13" else None
+        make_result(evaluation=evaluation, task=task(key), fault=fault, samples=0)
+    chosen = {"outcome": "planner_fault", "sort": "-task"}
+    listed = client.get(f"/evaluations/{evaluation.pk}/", chosen).content.decode()
+    assert f'href="/evaluations/{evaluation.pk}/tasks/3/?outcome=planner_fault&amp;sort=-task"' in listed
+    html = page(client, evaluation, "3", **chosen)
+    assert "1 of 2 in your selection" in html
+    assert f'rel="next" href="/evaluations/{evaluation.pk}/tasks/1/?outcome=planner_fault&amp;sort=-task"' in html
+    assert 'rel="prev"' not in html
+    assert f'href="/evaluations/{evaluation.pk}/?outcome=planner_fault&amp;sort=-task#results"' in html
+
+
+def test_a_task_that_the_filters_leave_out_has_the_neighbours_of_the_suite(client: Client, evaluation: Evaluation):
+    html = page(client, evaluation, "2", outcome="planner_fault", page="7")
+    assert "in your selection" not in html
+    assert f'rel="next" href="/evaluations/{evaluation.pk}/tasks/3/"' in html
+
+
+def test_tasks_of_a_verification_follow_each_other_in_its_sample(client: Client, evaluation: Evaluation):
+    again = make_evaluation(
+        planner=evaluation.submission.planner, suite=evaluation.suite, state="running", verifies=evaluation
+    )
+    again.shards.create(number=0, task_keys=["3", "14", "90"], available_at=again.created)
+    html = page(client, again, "14")
+    assert "tasks/3/" in html
+    assert "tasks/90/" in html
+    assert client.get(f"/evaluations/{again.pk}/tasks/15/").status_code == 404
+
+
 def test_a_task_that_the_suite_does_not_have_is_404(client: Client, evaluation: Evaluation):
     assert client.get(f"/evaluations/{evaluation.pk}/tasks/185/").status_code == 404
 
