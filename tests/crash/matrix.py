@@ -15,7 +15,7 @@ ONLY = os.environ.get("CRASH_POINTS", "")
 those whose description it finds, as in `CRASH_POINTS=CompleteView ./planarena test tests/crash`."""
 ALL = ONLY == "all"
 _INNERMOST = 2
-AT_ONCE = 4
+AT_ONCE = 2
 """Runs side by side: they mostly wait."""
 
 
