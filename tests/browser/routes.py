@@ -31,6 +31,8 @@ class Visit:
     status: int = 200
     address: str = ""
     """In the place of the route's, for what is no route."""
+    leads_to: str = ""
+    """The end of the address that one is sent on to; nothing: to none."""
 
 
 def _both(**options: object) -> list[Visit]:
@@ -99,7 +101,7 @@ PAGES: dict[str, list[Visit]] = {
     "account_reset_password": [Visit()],
     "account_reset_password_done": [Visit()],
     "account_reset_password_from_key": [
-        Visit(fill={"uidb36": "uidb36", "key": "key"}),
+        Visit(fill={"uidb36": "uidb36", "key": "key"}, leads_to="-set-password/"),
         Visit(name="outdated", fill={"uidb36": "uidb36", "key": "=nothing"}),
     ],
     "account_reset_password_from_key_done": [Visit()],
@@ -118,7 +120,7 @@ PAGES: dict[str, list[Visit]] = {
     "status": [Visit()],
     "handbook:chapter": [Visit(name=slug, fill={"slug": f"={slug}"}) for slug in BY_SLUG],
     "handbook:reference": [Visit()],
-    "admin:index": [Visit(role=STAFF), Visit(role=RESEARCHER, name="refused", status=403)],
+    "admin:index": [Visit(role=STAFF), Visit(role=RESEARCHER, name="refused", status=403, leads_to="/admin/login/")],
     "admin:app_list": [Visit(role=STAFF, fill={"app_label": "=evaluations"})],
 }
 """By the route's name."""

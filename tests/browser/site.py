@@ -109,6 +109,8 @@ def looked_at(folder: Path) -> Iterator[Site]:
         reset_launcher()
         arguments, people = _fill()
         sessions = {role: _session(user) for role, user in people.items()}
+        # After signing in, which makes it worth nothing.
+        arguments["key"] = default_token_generator.make_token(User.objects.get(pk=people["researcher"].pk))
         sessions["halfway"] = _session_before_the_code(people["careful"])
         # The middleware reads its settings when the application is made.
         url = stack.enter_context(server(get_asgi_application()))
@@ -156,7 +158,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
     completed = states["completed"]
     arguments = {
         "suite": "openagi", "number": "1", "slug": "planning-lab",
-        "uidb36": user_pk_to_url_str(ada), "key": default_token_generator.make_token(ada),
+        "uidb36": user_pk_to_url_str(ada),
         "webhook": str(webhook.pk), "clumsy": str(clumsy.pk),
         "digest": TaskResult.objects.filter(evaluation=completed).exclude(record_digest="")[0].record_digest,
         **{state: str(evaluation.pk) for state, evaluation in states.items()},

@@ -11,15 +11,15 @@ import httpx
 import pytest
 from django.urls import URLResolver, get_resolver, reverse
 
-from tests.browser.looking import COLOURS, EVERY_RULE, NARROW, WIDE, Looker
+from tests.browser.looking import EVERY_RULE, NARROW, SIZES, WIDE, Looker
 from tests.browser.routes import ERRORS, NO_PAGES, PAGES, SAME, Visit
 from tests.browser.site import Site
 
 pytestmark = pytest.mark.browser
 
-OURS = ({WIDE: EVERY_RULE, NARROW: EVERY_RULE}, {NARROW: COLOURS, WIDE: None})
+OURS = ({WIDE: EVERY_RULE, NARROW: SIZES}, {NARROW: EVERY_RULE, WIDE: None})
 """How a page is looked at in light and in dark: it is loaded at the first width and then made the other one, with what
-axe looks for at each. All but the colours is the same in both schemes."""
+axe looks for at each."""
 DJANGOS = ({WIDE: EVERY_RULE}, {NARROW: EVERY_RULE})
 """The same for the pages of the admin, of which there are many, made of few templates."""
 
@@ -50,7 +50,9 @@ def test_page(lookers: tuple[Looker, Looker], site: Site, route: str, visit: Vis
     session = site.sessions.get(visit.role)
     problems = []
     for each, looks in zip(lookers, DJANGOS if route.startswith("admin:") else OURS, strict=True):
-        problems += each.open(address, session=session, width=next(iter(looks)), status=visit.status)
+        problems += each.open(
+            address, session=session, width=next(iter(looks)), status=visit.status, leads_to=visit.leads_to
+        )
         for width, rules in looks.items():
             problems += each.examine(width=width, rules=rules)
             each.picture(name)
