@@ -124,6 +124,7 @@ READ: Mapping[str, Asked] = {
     "boards:board": Asked(queries=(*_BOARD_QUERIES, "?rows=all", "?rows=all&sort=planner&q=planner&page=1000")),
     "boards:plots": Asked(),
     "boards:feed": Asked(),
+    "boards:snapshots": Asked(queries=("?page=1000",)),
     "boards:snapshot": Asked(queries=_BOARD_QUERIES),
     "boards:row-file": Asked(parameters=(("evaluation", "compared"),)),
     "boards:snapshot-file": Asked(),

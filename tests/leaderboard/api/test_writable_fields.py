@@ -19,6 +19,8 @@ WRITABLE = {
     "SubmissionInput": {"planner", "suites", "team", "own_worker", "priority", "visibility", "embargo_until"},
     "HeaderInput": {"name", "value"},
     "VisibilityInput": {"visibility", "embargo_until"},
+    "MailsShape": {"mails"},
+    "MailsShape": {"mails"},
     "EndpointTestInput": {"endpoint_url", "timeout_seconds", "suite", "header_name", "header_value", "name"},
     "ProfileInput": {"display_name", "affiliation", "link", "bio"},
     "TokenInput": {"days", "scopes"},
