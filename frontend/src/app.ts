@@ -1,6 +1,7 @@
 import htmx from "htmx.org";
 import { enableCopyButtons } from "./copy";
 import { followEvaluation } from "./live";
+import { showCurrentTabs } from "./tabs";
 import { enableThemeToggle } from "./toggle";
 import "./styles/app.css";
 
@@ -16,3 +17,4 @@ htmx.config.scrollIntoViewOnBoost = false;
 enableThemeToggle();
 enableCopyButtons();
 followEvaluation();
+showCurrentTabs();

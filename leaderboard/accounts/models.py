@@ -10,14 +10,28 @@ from knox.models import AuthToken
 from leaderboard.accounts.scopes import Scope
 
 
+class Mails(models.TextChoices):
+    """Of what a user gets mails."""
+
+    NONE = "none", "Of nothing"
+    NEEDED = "needed", "When an evaluation waits for me, failed, or was not verified"
+    ENDED = "ended", "When an evaluation ends, too"
+
+
 class User(AbstractUser):
     """A person with an account. Its own class from the start, so that it can grow without a painful migration."""
 
     queue_weight = models.PositiveSmallIntegerField(default=1)
     """Set by the operator: a user with weight 2 gets twice the workers that one with weight 1 gets."""
 
+    mails = models.CharField(max_length=10, choices=Mails, default=Mails.NEEDED)
+    """Of which of their evaluations' ways to end or wait they get a mail."""
+
     class Meta(AbstractUser.Meta):
-        constraints = [models.CheckConstraint(condition=models.Q(queue_weight__gte=1), name="a_weight_is_at_least_one")]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(queue_weight__gte=1), name="a_weight_is_at_least_one"),
+            models.CheckConstraint(condition=models.Q(mails__in=Mails.values), name="a_known_choice_of_mails"),
+        ]
 
 
 class TokenScopes(models.Model):

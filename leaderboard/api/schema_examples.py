@@ -86,7 +86,13 @@ BY_COMPONENT: dict[str, Any] = {
     "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
     "NewWebhookOutput": {"id": _ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32},
     "NewWorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40},
+    "MailsShape": {"mails": "ended"},
     "QuotaOutput": {"team": "", "suite": "openagi", "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"},
+    "StatusOutput": {
+        "at": _LATER, "code": "running", "sentence": "Everything runs. Workers are at the tasks that wait.",
+        "shards": 12, "leased": 4, "standing": [{"state": "running", "evaluations": 2, "longest_seconds": 95.0}],
+        "workers": 4, "last_lease": _LATER, "published": _WHEN,
+    },
     "RecordOutput": {**_RESULT, "record": {"version": "result/1", "task": "14", "plan": _PLAN, "score": 0.71}},
     "ResultOutput": _RESULT,
     "SubmissionInput": {

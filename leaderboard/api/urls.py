@@ -4,6 +4,7 @@ from django.urls import path, re_path
 
 from leaderboard.api import teams, views, webhooks, worker, workers
 from leaderboard.api.schema_view import SchemaView
+from leaderboard.api.status import StatusView
 from leaderboard.compare.api import ComparisonView
 
 app_name = "api"
@@ -26,6 +27,7 @@ urlpatterns = [
     path(f"{_EVALUATION}rerun/", views.RerunView.as_view(), name="rerun"),
     path(f"{_EVALUATION}verify/", views.VerifyView.as_view(), name="verify"),
     path(f"{_EVALUATION}verifications/", views.VerificationsView.as_view(), name="verifications"),
+    path("status/", StatusView.as_view(), name="status"),
     path("quota/", views.QuotaView.as_view(), name="quota"),
     path("suites/", views.SuitesView.as_view(), name="suites"),
     path("suites/<slug:slug>/tasks/", views.TasksView.as_view(), name="tasks"),
@@ -41,6 +43,7 @@ urlpatterns = [
     path("teams/<slug:slug>/members/<str:username>/", teams.MemberView.as_view(), name="member"),
     path("teams/<slug:slug>/accept/", teams.AcceptView.as_view(), name="accept-invitation"),
     path("teams/<slug:slug>/owner/", teams.OwnerView.as_view(), name="owner"),
+    path("mails/", webhooks.MailsView.as_view(), name="mails"),
     path("webhooks/", webhooks.WebhooksView.as_view(), name="webhooks"),
     path("webhooks/<uuid:webhook_id>/", webhooks.WebhookView.as_view(), name="webhook"),
     path("webhooks/<uuid:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),

@@ -35,6 +35,9 @@ else:
     env.required("PLANARENA_ALLOWED_HOSTS", purpose="the host names of the site, separated by commas")
     ALLOWED_HOSTS = env.names("PLANARENA_ALLOWED_HOSTS")
 
+SECRET_KEY_FALLBACKS = [key] if (key := env.text("PLANARENA_SECRET_KEY_BEFORE")) else []
+"""The key before this one, while sessions and secrets that were made with it are still to be read."""
+
 HTTPS = env.flag("PLANARENA_HTTPS", default=not DEMO)
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
@@ -77,6 +80,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
     "rest_framework",
     "knox",
     "drf_spectacular",
@@ -165,6 +170,25 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email" if DEMO else "email*", "password1*
 ACCOUNT_EMAIL_VERIFICATION = env.text("PLANARENA_EMAIL_VERIFICATION", "none" if DEMO else "mandatory")
 if ACCOUNT_EMAIL_VERIFICATION not in {"none", "optional", "mandatory"}:
     raise ImproperlyConfigured("PLANARENA_EMAIL_VERIFICATION must be none, optional or mandatory.")
+MFA_ADAPTER = "leaderboard.accounts.second_factor.Adapter"
+MFA_TOTP_ISSUER = "PlanArena"
+MFA_TOTP_TOLERANCE = 1
+MFA_ALLOW_UNVERIFIED_EMAIL = ACCOUNT_EMAIL_VERIFICATION != "mandatory"
+OPERATORS_NEED_SECOND_FACTOR = env.flag("PLANARENA_OPERATORS_NEED_2FA", default=not DEMO)
+"""Whether staff without two-factor authentication are users like any other."""
+GITHUB_URL = env.text("PLANARENA_GITHUB_URL", "https://github.com").rstrip("/")
+SOCIALACCOUNT_QUERY_EMAIL = True
+SOCIALACCOUNT_PROVIDERS: dict[str, Any] = {}
+if GITHUB_CLIENT_ID := env.text("PLANARENA_GITHUB_CLIENT_ID"):
+    _secret = env.required("PLANARENA_GITHUB_SECRET", purpose="the secret of the GitHub app that signs people in")
+    SOCIALACCOUNT_PROVIDERS["github"] = {
+        "APPS": [{"client_id": GITHUB_CLIENT_ID, "secret": _secret}],
+        "SCOPE": ["read:user", "user:email"],
+        **({} if GITHUB_URL == "https://github.com" else {"GITHUB_URL": GITHUB_URL}),
+    }
+    INSTALLED_APPS.append("allauth.socialaccount.providers.github")
+    # The form that leads to GitHub is answered with a redirect there, which browsers count as its action.
+    CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"].append(GITHUB_URL)
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
