@@ -5,6 +5,7 @@ from typing import Any
 
 from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
+from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -59,6 +60,9 @@ class PasswordAuthentication(BasicAuthentication):
         mandatory = settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory"
         if mandatory and not EmailAddress.objects.filter(user=user, verified=True).exists():
             raise AuthenticationFailed("Confirm your e-mail address first.")
+        if is_mfa_enabled(user):
+            # Or the password alone would make a token that may do everything.
+            raise AuthenticationFailed("This account has a second factor: sign in, and make the token on its page.")
         return user, None
 
 

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, Now
 
+from leaderboard.accounts.models import Mails
 from leaderboard.outbox.models import Kind, Webhook
 from leaderboard.outbox.waits import wait_after
 
@@ -47,7 +48,8 @@ def switch_off(webhook: Webhook, *, why: str) -> None:
         if not Webhook.objects.filter(pk=webhook.pk, active=True).update(active=False):
             return
         logger.warning("webhook %s is switched off: %s", webhook.pk, why)
-        if webhook.owner.email and settings.MAIL_OWNERS:
+        owner = webhook.owner
+        if owner.email and settings.MAIL_OWNERS and owner.mails != Mails.NONE:
             _tell_owner(webhook, why=why)
 
 

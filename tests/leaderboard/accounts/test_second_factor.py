@@ -64,6 +64,18 @@ def test_who_has_it_is_asked_for_a_code_and_gets_in_with_none_but_the_right_one(
     assert other.get("/tokens/").status_code == 200
 
 
+def test_the_password_alone_makes_no_api_token_either(client, ada):
+    basic = {"Authorization": "Basic " + base64.b64encode(f"ada:{PASSWORD}".encode()).decode()}
+    post = {"path": "/api/v1/tokens/", "data": {}, "content_type": "application/json", "headers": basic}
+    assert Client().post(**post).status_code == 201
+    sign_in(client)
+    turn_on(client)
+    refused = Client().post(**post)
+    assert refused.status_code == 401
+    assert "second factor" in refused.json()["detail"]
+    assert Client().get("/api/v1/tokens/", headers=basic).status_code == 401
+
+
 def test_a_recovery_code_lets_in_once(client, ada):
     sign_in(client)
     turn_on(client)

@@ -128,3 +128,11 @@ def test_nobody_else_on_the_machine_can_read_the_hidden_store(settings, tmp_path
     digest = server_store(split="hidden").put(Artefact(data=b"hidden", media_type=MediaType.TEXT))
     assert server_store(split="hidden").has(digest)
     assert stat.S_IMODE(server_store(split="hidden").path.stat().st_mode) == 0o700
+
+
+def test_local_workers_get_none_of_the_site_s_secrets(monkeypatch):
+    ours = {"PLANARENA_SECRET_KEY", "PLANARENA_SECRET_KEY_BEFORE", "PLANARENA_GITHUB_SECRET", "PLANARENA_METRICS_TOKEN"}
+    ours |= {"DATABASE_URL", "BROKER_URL", "EMAIL_HOST_PASSWORD"}
+    for name in ours:
+        monkeypatch.setenv(name, "a secret")
+    assert not ours & set(local_launcher()._environment)

@@ -1,9 +1,6 @@
 """A sweep looks at a hundred evaluations and then acts on one after the other: what it saw may be over by then."""
 
-from datetime import timedelta
-
 import pytest
-from django.utils import timezone
 
 from evaluator.engine.store import MemoryStore
 from evaluator.records import Outcome
@@ -11,7 +8,7 @@ from leaderboard.evaluations import leases, reconcile, services
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.evaluations.reconcile import Do, Step
 from leaderboard.evaluations.results import deliver
-from tests.leaderboard.factories import expire, make_evaluation, make_lease, make_record
+from tests.leaderboard.factories import expire, let_time_pass, make_evaluation, make_lease, make_record
 
 pytestmark = pytest.mark.django_db
 
@@ -25,10 +22,6 @@ def looked_at(evaluation: Evaluation, *, launcher) -> tuple[Evaluation, Step]:
 def acted(found: tuple[Evaluation, Step], *, launcher) -> bool:
     evaluation, step = found
     return reconcile._act(step=step, evaluation=evaluation, launching=launcher)
-
-
-def overdue(evaluation: Evaluation) -> None:
-    Evaluation.objects.filter(pk=evaluation.pk).update(state_deadline=timezone.now() - timedelta(seconds=1))
 
 
 def test_a_worker_that_was_heard_of_again_keeps_its_tasks(launcher):
@@ -56,14 +49,14 @@ def looked_at_with_dead_worker(lease, *, launcher):
 
 def test_an_evaluation_of_which_a_task_has_just_ended_does_not_fail(launcher):
     lease = make_lease(make_evaluation(state=EvaluationState.LAUNCHING))
-    overdue(lease.evaluation)
+    let_time_pass(lease.evaluation)
     found = looked_at(lease.evaluation, launcher=launcher)
     assert found[1].do is Do.FAIL
     record = make_record(lease.tasks[0], suite=lease.evaluation.suite.slug)
     deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
     assert not acted(found, launcher=launcher)
     assert Evaluation.objects.get().state == EvaluationState.RUNNING
-    overdue(lease.evaluation)
+    let_time_pass(lease.evaluation)
     assert acted(found, launcher=launcher)
     assert Evaluation.objects.get().reason == "stalled"
 
@@ -90,7 +83,7 @@ def test_shards_of_what_has_ended_meanwhile_are_not_given_up(launcher):
     Shard.objects.update(tries=99)
     found = looked_at(evaluation, launcher=launcher)
     assert found[1].do is Do.GIVE_UP_SHARDS
-    overdue(evaluation)
+    let_time_pass(evaluation)
     assert reconcile._act(
         step=Step(do=Do.FAIL), evaluation=reconcile._evaluations().get(pk=evaluation.pk), launching=launcher
     )
