@@ -114,10 +114,11 @@ class LanguageModels:
 
     def _of_folder(self, folder: Path, *, wanted: ModelPlanner) -> "LocalModel":
         from evaluator.planners.language_models.admission import CONFIG, read_config
-        from evaluator.planners.language_models.local import LocalModel
+        from evaluator.planners.language_models.local import LocalModel, refuse_oversized
 
         # The hub's files were looked at before they were fetched, and not since.
         read_config((folder / CONFIG).read_bytes())
+        refuse_oversized(folder)
         source: dict[str, Any] = wanted.model_dump(mode="json", exclude={"strategy", "bytes"})
         return LocalModel.from_folder(folder, name=_name(wanted), device=self._device, source=source)
 

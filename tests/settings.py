@@ -17,6 +17,9 @@ os.environ.update(
     PLANARENA_ALLOWED_HOSTS="testserver,127.0.0.1,localhost",
     PLANARENA_EMAIL_VERIFICATION="none",
     PLANARENA_HTTPS="0",
+    PLANARENA_OPERATORS_NEED_2FA="0",
+    PLANARENA_GITHUB_CLIENT_ID="client-of-the-tests",
+    PLANARENA_GITHUB_SECRET="secret-of-the-tests",
     # Replaced by conftest.py when the first test needs a database: most tests need none.
     DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing",
 )

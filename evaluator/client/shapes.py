@@ -188,6 +188,13 @@ class TaskRow(_Answer):
     plan_summary: str = ""
 
 
+class Checkpoint(_Answer):
+    """A checkpoint that was uploaded."""
+
+    digest: str
+    """What submits it."""
+
+
 class SuiteInfo(_Answer):
     """A suite of the site."""
 

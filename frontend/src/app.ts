@@ -2,6 +2,7 @@ import htmx from "htmx.org";
 import { enableCopyButtons } from "./copy";
 import { checkAsOneTypes } from "./checking";
 import { followEvaluation } from "./live";
+import { showCurrentTabs } from "./tabs";
 import { enableThemeToggle } from "./toggle";
 import "./styles/app.css";
 
@@ -18,3 +19,4 @@ enableThemeToggle();
 enableCopyButtons();
 followEvaluation();
 checkAsOneTypes();
+showCurrentTabs();

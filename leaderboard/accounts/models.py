@@ -10,6 +10,14 @@ from knox.models import AuthToken
 from leaderboard.accounts.scopes import Scope
 
 
+class Mails(models.TextChoices):
+    """Of what a user gets mails."""
+
+    NONE = "none", "Of nothing"
+    NEEDED = "needed", "When an evaluation waits for me, failed, or was not verified"
+    ENDED = "ended", "When an evaluation ends, too"
+
+
 class User(AbstractUser):
     """A person with an account. Its own class from the start, so that it can grow without a painful migration."""
 
@@ -22,8 +30,14 @@ class User(AbstractUser):
     bio = models.TextField(blank=True)
     """Plain text."""
 
+    mails = models.CharField(max_length=10, choices=Mails, default=Mails.NEEDED)
+    """Of which of their evaluations' ways to end or wait they get a mail."""
+
     class Meta(AbstractUser.Meta):
-        constraints = [models.CheckConstraint(condition=models.Q(queue_weight__gte=1), name="a_weight_is_at_least_one")]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(queue_weight__gte=1), name="a_weight_is_at_least_one"),
+            models.CheckConstraint(condition=models.Q(mails__in=Mails.values), name="a_known_choice_of_mails"),
+        ]
 
 
 class TokenScopes(models.Model):

@@ -126,7 +126,13 @@ BY_COMPONENT: dict[str, Any] = {
         "teams": [{"slug": "plan-lab", "name": "Plan Lab"}], "results": [_BOARD_RESULT],
     },
     "PatchedVisibilityInput": {"visibility": "embargo", "embargo_until": "2026-09-01T00:00:00Z"},
+    "MailsShape": {"mails": "ended"},
     "QuotaOutput": {"team": "", "suite": "openagi", "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"},
+    "StatusOutput": {
+        "at": _LATER, "code": "running", "sentence": "Everything runs. Workers are at the tasks that wait.",
+        "shards": 12, "leased": 4, "standing": [{"state": "running", "evaluations": 2, "longest_seconds": 95.0}],
+        "workers": 4, "last_lease": _LATER, "published": _WHEN,
+    },
     "RecordOutput": {**_RESULT, "record": {"version": "result/1", "task": "14", "plan": _PLAN, "score": 0.71}},
     "ResultOutput": _RESULT,
     "SubmissionInput": {

@@ -4,6 +4,7 @@ from django.urls import path, re_path
 
 from leaderboard.api import checkpoints, profiles, teams, views, webhooks, worker, workers
 from leaderboard.api.schema_view import SchemaView
+from leaderboard.api.status import StatusView
 from leaderboard.compare.api import ComparisonView
 
 app_name = "api"
@@ -34,6 +35,7 @@ urlpatterns = [
     path("planners/<int:planner_id>/", profiles.PlannerView.as_view(), name="planner"),
     path("endpoint-tests/", views.EndpointTestsView.as_view(), name="endpoint-tests"),
     path("wait/", views.NewWaitView.as_view(), name="new-wait"),
+    path("status/", StatusView.as_view(), name="status"),
     path("quota/", views.QuotaView.as_view(), name="quota"),
     path("suites/", views.SuitesView.as_view(), name="suites"),
     path("suites/<slug:slug>/tasks/", views.TasksView.as_view(), name="tasks"),
@@ -49,6 +51,7 @@ urlpatterns = [
     path("teams/<slug:slug>/members/<str:username>/", teams.MemberView.as_view(), name="member"),
     path("teams/<slug:slug>/accept/", teams.AcceptView.as_view(), name="accept-invitation"),
     path("teams/<slug:slug>/owner/", teams.OwnerView.as_view(), name="owner"),
+    path("mails/", webhooks.MailsView.as_view(), name="mails"),
     path("webhooks/", webhooks.WebhooksView.as_view(), name="webhooks"),
     path("webhooks/<uuid:webhook_id>/", webhooks.WebhookView.as_view(), name="webhook"),
     path("webhooks/<uuid:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),

@@ -35,6 +35,7 @@ class Action(models.TextChoices):
     TEAM_LEFT = "team_left", "Left a team"
     TEAM_REMOVED = "team_removed", "Removed somebody from a team"
     TEAM_DESCRIBED = "team_described", "Changed whether everybody sees who is in a team"
+    SECOND_FACTOR_REMOVED = "second_factor_removed", "Took somebody's second factor off"
     TEAM_HANDED_OVER = "team_handed_over", "Handed a team over"
 
 

@@ -51,7 +51,7 @@ def copy_checkpoints(*, source: CheckpointStore, target: CheckpointStore) -> Cop
             if file_digest(source.path(digest)) != digest:
                 copied.damaged.append(digest)
                 continue
-            target.take(path=source.path(digest), digest=digest)
+            target.copy(path=source.path(digest), digest=digest)
         except FileNotFoundError:
             # Removed since the list was made, because nobody submitted it.
             continue

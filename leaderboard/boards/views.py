@@ -18,6 +18,7 @@ from leaderboard.boards.selecting import PAGE_SIZES, PER_PAGE, Selection, read_s
 from leaderboard.boards.services import Conditions, conditions_of, latest_snapshot, latest_snapshots, unranked
 from leaderboard.boards.standing import unpublished, unpublished_rows
 from leaderboard.catalog.models import Suite
+from leaderboard.handbook.chapters import GROUPS
 
 FIRST_ROWS = 5
 """Of each board, on the start page."""
@@ -120,7 +121,7 @@ def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
     """How to write an endpoint and how to submit it."""
-    return render(request, "docs.html", {"site": request.build_absolute_uri("/").rstrip("/")})
+    return render(request, "docs.html", {"site": request.build_absolute_uri("/").rstrip("/"), "groups": GROUPS})
 
 
 def find_snapshot(*, suite: str, number: int) -> Snapshot:

@@ -5,6 +5,9 @@ They are their owners' and are never served to browsers; the store is beside tho
 
 import secrets
 import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -52,15 +55,22 @@ class CheckpointStore:
         return self._path / digest[:2] / f"{digest[2:]}.zip"
 
     def take(self, *, path: Path, digest: str) -> None:
-        """Move a file in, whose bytes have this digest. What is there already stays."""
+        """Keep a file whose bytes have this digest, and which nobody changes any more. What is there already stays."""
+        self._put(path=path, digest=digest, bring=_link_or_copy)
+
+    def copy(self, *, path: Path, digest: str) -> None:
+        """The same with bytes of its own, as in a backup."""
+        self._put(path=path, digest=digest, bring=shutil.copyfile)
+
+    def _put(self, *, path: Path, digest: str, bring: Callable[[Path, Path], object]) -> None:
         target = self.path(digest)
         if target.exists():
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        # It may come from another file system: whoever reads finds all of it or nothing.
+        # Whoever reads finds all of it or nothing.
         partial = target.with_name(f".{secrets.token_hex(8)}")
         try:
-            shutil.copyfile(path, partial)
+            bring(path, partial)
             partial.replace(target)
         finally:
             partial.unlink(missing_ok=True)
@@ -156,12 +166,31 @@ def remove_unused() -> int:
         left = set(CheckpointUpload.objects.filter(digest__in=digests).values_list("digest", flat=True))
         for digest in set(digests) - left:
             checkpoint_store().remove(digest)
+    _forget_broken_uploads()
     return count
 
 
 def _unused(uploads: "QuerySet[CheckpointUpload]") -> "QuerySet[CheckpointUpload]":
     of_planner = Planner.objects.filter(owner=OuterRef("owner"), checkpoint_digest=OuterRef("digest"))
     return uploads.filter(~Exists(of_planner))
+
+
+def _link_or_copy(path: Path, target: Path) -> None:
+    """An upload lies beside the store and is given up afterwards, so that another name for it will do."""
+    try:
+        target.hardlink_to(path)
+    except OSError:
+        shutil.copyfile(path, target)
+
+
+def _forget_broken_uploads() -> None:
+    """Delete what processes that were killed left behind half-way."""
+    folder = settings.FILE_UPLOAD_TEMP_DIR
+    long_ago = time.time() - 3600 * settings.UNUSED_CHECKPOINT_HOURS
+    for path in Path(folder).iterdir() if folder else ():
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < long_ago:
+                path.unlink()
 
 
 def _inspected(path: Path) -> CheckpointFacts:

@@ -13,7 +13,7 @@ from leaderboard.audit.services import record
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.models import EndpointSecret, Planner, PlannerKind
-from leaderboard.planners.sealing import UnsealError, seal, unseal
+from leaderboard.planners.sealing import UnreadableSecretError, seal, unseal
 
 _ENDING = 4
 _LONG_ENOUGH = 20
@@ -136,7 +136,7 @@ def header_of(planner: Planner) -> SecretHeader | None:
         return None
     try:
         return SecretHeader(found.name, unseal(found.sealed))
-    except UnsealError as error:
+    except UnreadableSecretError as error:
         raise HeaderUnreadableError from error
 
 

@@ -160,6 +160,9 @@ def change(path: Path, **values: object) -> None:
         (lambda folder: change(folder / "config.json", n_embd=64), "lack the right shapes"),
         (lambda folder: change(folder / "config.json", n_layer=3), "lack transformer.h.2"),
         (lambda folder: change(folder / "config.json", n_head=0), "cannot be loaded"),
+        (lambda folder: change(folder / "config.json", n_embd=40_000), "describe a model of"),
+        (lambda folder: change(folder / "config.json", n_positions=1_000_000), "describe a model of"),
+        (lambda folder: change(folder / "config.json", n_layer=10**9), "n_layer 1e+09; at most 2000"),
         (lambda folder: change(folder / "config.json", model_type="vit"), "no causal or sequence-to-sequence"),
         (lambda folder: change(folder / "config.json", auto_map={"AutoConfig": "a.B"}), "code of its own"),
         (lambda folder: change(folder / "config.json", vocab_size="many"), "cannot be loaded"),
@@ -168,7 +171,7 @@ def change(path: Path, **values: object) -> None:
         (lambda folder: (folder / "tokenizer.json").write_text("{"), "cannot be loaded"),
         (lambda folder: (folder / "tokenizer.json").write_text('{"model": 7}'), "cannot be loaded"),
         (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
-        (lambda folder: (folder / "model.safetensors").write_bytes(b"garbage " * 99), "cannot be loaded"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b"garbage " * 99), "model.safetensors is no"),
     ],
 )  # fmt: skip
 def test_what_nobody_can_load_is_the_planner_s_fault_and_says_why(tmp_path, spoil, complaint):

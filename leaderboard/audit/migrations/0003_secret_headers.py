@@ -6,6 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
+        ('audit', '0002_more_actions'),
         ('audit', '0002_visibility_and_hiding'),
     ]
 

@@ -24,6 +24,7 @@ WRITABLE = {
     "TeamInput": {"slug", "name"},
     "UserNameInput": {"username"},
     "WebhookInput": {"url"},
+    "MailsShape": {"mails"},
     "WorkerTokenInput": {"name"},
     "LeaseRequest": {"worker", "suites", "evaluation", "token"},
     "FailRequest": {"how", "reason"},

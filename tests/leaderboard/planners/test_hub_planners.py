@@ -108,7 +108,7 @@ def test_a_rerun_uses_the_pinned_commit_and_does_not_ask_the_hub(hub, user, suit
         ({"model_id": "own/nothing"}, "model_id", "has no model own/nothing"),
         ({"revision": "nightly"}, "model_id", "has no revision 'nightly'"),
         ({"revision": "a b"}, "revision", "is no branch"),
-        ({"strategy": ""}, "strategy", "Choose one of controlllm/adaptive"),
+        ({"strategy": ""}, "strategy", "Choose one of gpt4tools"),
         ({"strategy": "unheard-of"}, "strategy", "Choose one of"),
         ({"strategy": "gold"}, "strategy", "Choose one of"),
         ({"strategy": "openagi/zero-shot:chat:http://10.0.0.1/v1#m"}, "strategy", "Choose one of"),

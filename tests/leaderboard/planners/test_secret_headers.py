@@ -18,7 +18,7 @@ from leaderboard.audit.models import AuditEntry
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import EndpointSecret, Planner
-from leaderboard.planners.sealing import UnsealError, seal, seal_again, unseal
+from leaderboard.planners.sealing import UnreadableSecretError, seal, seal_again, unseal
 from leaderboard.workers.tokens import create_worker_token
 from tests.leaderboard.api.helpers import ApiClient, client_of, worker_client
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
@@ -62,7 +62,7 @@ def test_what_is_sealed_is_opened_by_any_of_the_keys_and_by_no_other(settings):
     assert unseal(sealed) == unseal(again) == "a secret"
     settings.SECRETS_KEYS = ["new"]
     assert unseal(again) == "a secret"
-    with pytest.raises(UnsealError):
+    with pytest.raises(UnreadableSecretError):
         unseal(sealed)
 
 

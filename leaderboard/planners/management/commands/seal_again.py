@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from leaderboard.planners.models import EndpointSecret
-from leaderboard.planners.sealing import UnsealError, seal_again
+from leaderboard.planners.sealing import UnreadableSecretError, seal_again
 
 
 class Command(BaseCommand):
@@ -23,7 +23,7 @@ class Command(BaseCommand):
                     continue
                 try:
                     secret.sealed = seal_again(secret.sealed)
-                except UnsealError:
+                except UnreadableSecretError:
                     lost.append(str(secret))
                 else:
                     secret.save(update_fields=["sealed"])
