@@ -1,6 +1,6 @@
 """Encrypting what users entrust to the site for others to be sent, under keys of its own (`config/encryption.py`).
 
-Not under SECRET_KEY alone, so that the key that signs sessions can be changed without that anybody enters a secret again.
+Not under SECRET_KEY alone: the key that signs sessions can then be changed, and nobody enters a secret again.
 """
 
 from django.conf import settings
