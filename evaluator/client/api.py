@@ -169,15 +169,15 @@ class Client:
         """
         names = ("endpoint_url", "timeout_seconds", "header_name", "header_value", "name")
         body = {name: getattr(planner, name) for name in names} | {"suite": suite}
-        return EndpointTrial.model_validate(_json(self._call("POST", "endpoint-tests/", json=body)))
+        return _shaped(EndpointTrial, _json(self._call("POST", "endpoint-tests/", json=body)))
 
     def expected_wait(self, suite: str, *, priority: str = "normal") -> Wait:
         """How long an evaluation would probably wait and run if it was submitted now."""
-        return Wait.model_validate(_json(self._call("GET", "wait/", params={"suite": suite, "priority": priority})))
+        return _shaped(Wait, _json(self._call("GET", "wait/", params={"suite": suite, "priority": priority})))
 
     def wait_of(self, evaluation_id: str) -> Wait:
         """How long an evaluation will probably wait and run."""
-        return Wait.model_validate(_json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/wait/")))
+        return _shaped(Wait, _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/wait/")))
 
     def suites(self) -> list[SuiteInfo]:
         """The current suites."""

@@ -8,8 +8,9 @@ from django.db import transaction
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.config.sealing import UnsealError, seal, seal_again, unseal
+from leaderboard.config.encryption import UnreadableSecretError, decrypt, encrypt, encrypt_again
 
+_PURPOSE = "secret of two-factor authentication"
 _SEALED = frozenset({"secret", "seed"})
 """What allauth has encrypted within an authenticator's data: an app's secret, and what recovery codes are made from."""
 
@@ -18,12 +19,12 @@ class Adapter(DefaultMFAAdapter):
     """What allauth asks the site about second factors."""
 
     def encrypt(self, text: str) -> str:
-        return seal(text)
+        return encrypt(text, purpose=_PURPOSE)
 
     def decrypt(self, encrypted_text: str) -> str:
         try:
-            return unseal(encrypted_text)
-        except UnsealError:
+            return decrypt(encrypted_text, purpose=_PURPOSE)
+        except UnreadableSecretError:
             # Never an empty secret in its place: anybody could work out its codes.
             raise PermissionDenied(
                 "Your second factor cannot be read any more, since this site's key was changed. Ask its operator."
@@ -48,8 +49,11 @@ def seal_secrets_again() -> tuple[int, list[str]]:
             if kept is None:
                 continue
             try:
-                kept.data = {name: seal_again(value) if name in _SEALED else value for name, value in kept.data.items()}
-            except UnsealError:
+                kept.data = {
+                    name: encrypt_again(value, purpose=_PURPOSE) if name in _SEALED else value
+                    for name, value in kept.data.items()
+                }
+            except UnreadableSecretError:
                 lost.append(kept.user.username)
             else:
                 kept.save(update_fields=["data"])

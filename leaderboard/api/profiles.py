@@ -138,7 +138,7 @@ class PlannersView(Selected, generics.ListAPIView[Planner]):
     ordering = ("-created", "-id")
 
     def get_queryset(self) -> QuerySet[Planner]:
-        found = services.planners_seen_by(self.request.user)
+        found = services.planners_seen_by(self.request.user).select_related("secret")
         owner = self.request.query_params.get("owner")
         if owner is None:
             return found

@@ -6,8 +6,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from leaderboard.accounts.second_factor import seal_secrets_again
-from leaderboard.config.sealing import UnsealError, seal_again
+from leaderboard.config.encryption import UnreadableSecretError, encrypt_again
 from leaderboard.planners.models import EndpointSecret
+from leaderboard.planners.secret_headers import PURPOSE
 
 
 class Command(BaseCommand):
@@ -23,8 +24,8 @@ class Command(BaseCommand):
                 if secret is None:
                     continue
                 try:
-                    secret.sealed = seal_again(secret.sealed)
-                except UnsealError:
+                    secret.sealed = encrypt_again(secret.sealed, purpose=PURPOSE)
+                except UnreadableSecretError:
                     lost.append(str(secret))
                 else:
                     secret.save(update_fields=["sealed"])
