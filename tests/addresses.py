@@ -77,6 +77,8 @@ READ: Mapping[str, Asked] = {
     "api:log": Asked(parameters=_EVALUATION),
     "api:verifications": Asked(parameters=_EVALUATION),
     "api:quota": Asked(),
+    "api:wait": Asked(parameters=_EVALUATION),
+    "api:new-wait": Asked(plain=False, queries=("?suite={suite}",)),
     "api:status": Asked(),
     "api:mails": Asked(),
     "api:user": Asked(),
@@ -144,6 +146,8 @@ READ: Mapping[str, Asked] = {
 }
 WRITTEN_ONLY = frozenset(
     [
+        "api:endpoint-tests",
+        "api:header",
         "api:resume",
         "api:accept",
         "api:cancel",
@@ -175,6 +179,9 @@ WRITTEN_ONLY = frozenset(
         "accounts:remove-member",
         "accounts:describe-team",
         "accounts:hand-over",
+        "planners:check",
+        "planners:test",
+        "planners:remove-header",
         "evaluations:resume",
         "evaluations:accept",
         "evaluations:cancel",

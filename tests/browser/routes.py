@@ -82,7 +82,18 @@ PAGES: dict[str, list[Visit]] = {
         Visit(name="judged", fill={"evaluation_id": "clumsy", "key": "=image_detection/0"}),
     ],
     "workers:log": [Visit(role=RESEARCHER, fill={"evaluation_id": "running"})],
-    "planners:submit": [Visit(role=RESEARCHER), Visit(role=NEWCOMER)],
+    "planners:submit": [
+        Visit(role=RESEARCHER),
+        Visit(role=NEWCOMER),
+        *(
+            Visit(role=RESEARCHER, name=kind, query=f"kind={kind}")
+            for kind in ("bundled", "hub", "checkpoint", "plans")
+        ),
+    ],
+    "profiles:user": [Visit(fill={"username": "=ada"}), Visit(role=RESEARCHER, fill={"username": "=ada"})],
+    "profiles:planner": [Visit(fill={"planner_id": "planners_planner"})],
+    "profiles:edit": [Visit(role=RESEARCHER), Visit(role=NEWCOMER, name="empty")],
+    "boards:snapshots": [Visit(fill=_suite("openagi"))],
     "planners:submissions": [Visit(role=RESEARCHER), Visit(role=NEWCOMER, name="empty")],
     "accounts:tokens": [Visit(role=RESEARCHER), Visit(role=NEWCOMER, name="empty")],
     "accounts:teams": [Visit(role=RESEARCHER), Visit(role=NEWCOMER, name="empty")],
@@ -165,6 +176,7 @@ NO_PAGES: dict[str, str] = {
     "mfa_download_recovery_codes": "a file",
     "socialaccount_signup": "leads elsewhere: it asks only for what GitHub left open",
     "workers:tail": "a piece of a page",
+    "evaluations:progress": "a piece of a page",
     "account_set_password": "leads elsewhere: everybody has a password",
     "account_confirm_login_code": "leads elsewhere: nobody signs in by a code",
     "admin:login": "leads to the site's own",
@@ -180,7 +192,8 @@ NO_PAGES: dict[str, str] = {
         (
             "accounts:revoke", "accounts:accept-invitation", "accounts:decline-invitation", "accounts:hand-over",
             "accounts:withdraw-invitation", "accounts:remove-member", "evaluations:resume", "evaluations:accept",
-            "evaluations:cancel", "evaluations:rerun", "evaluations:verify", "workers:revoke", "outbox:test",
+            "accounts:describe-team", "evaluations:visibility", "planners:check", "planners:test",
+            "planners:remove-header", "evaluations:cancel", "evaluations:rerun", "evaluations:verify", "workers:revoke", "outbox:test",
             "outbox:remove", "outbox:mails",
         ),
         "takes POST",

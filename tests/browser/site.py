@@ -173,7 +173,8 @@ def _examples(arguments: dict[str, str]) -> dict[str, str]:
         "suite": "openagi", "number": "1", "extension": "csv", "slug": "planning-lab", "username": "bea",
         "token_id": arguments["workers_workertoken"], "webhook_id": arguments["webhook"], "object_id": "1",
         "content_type_id": "1", "app_label": "evaluations", "key": "0",
-        "name": "planner_server.py",
+        "name": "planner_server.py", "planner_id": arguments["planners_planner"],
+        "submission_id": arguments["evaluations_submission"],
     }  # fmt: skip
 
 

@@ -243,6 +243,14 @@ class TestApi:
             public.pk, private.pk,
         }  # fmt: skip
 
+    def test_evaluations_can_be_listed_by_planner(self, ada):
+        wanted = make_submission(user=ada)
+        make_submission(user=ada)
+        listed = ApiClient().get("evaluations/", planner=wanted.planner_id).json()["results"]
+        assert [row["submission"] for row in listed] == [str(wanted.pk)]
+        assert ApiClient().get("evaluations/", planner=10**30).json()["results"] == []
+        assert ApiClient().get("evaluations/", planner="odd").status_code == 400
+
     def test_the_list_costs_the_same_queries_whatever_its_length(self, django_assert_max_num_queries):
         for _ in range(5):
             make_submission()
