@@ -12,6 +12,7 @@ from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.objects import server_store
+from leaderboard.evaluations.task_presenters import MAX_RECEIVED
 from tests.leaderboard.pages.factories import (
     make_evaluation,
     make_planner,
@@ -225,6 +226,23 @@ def test_what_the_planner_sent_can_be_copied_and_reached_by_keyboard(client: Cli
     assert 'data-copy="received" hidden' in html, "the button needs JavaScript"
     assert '<pre class="wrap" id="received" tabindex="0" role="region"' in html
     assert "&lt;b&gt;" in html
+
+
+def test_of_a_very_long_reply_the_beginning_is_shown(client: Client, evaluation: Evaluation):
+    changed(evaluation, "0", plan_received={"steps": ["x" * MAX_RECEIVED], "last": "the very end"})
+    html = page(client, evaluation, "0")
+    assert "the very end" not in html
+    assert "more characters are in the record" in html
+
+
+def test_the_page_of_a_task_takes_few_queries_also_on_the_way_through_a_selection(
+    client: Client, evaluation: Evaluation, django_assert_max_num_queries
+):
+    for key in ("0", "1", "2"):
+        make_result(evaluation=evaluation, task=task(key), samples=2)
+    for most in (8, 6):
+        with django_assert_max_num_queries(most):
+            page(client, evaluation, "1", outcome="scored")
 
 
 def test_sound_and_films_have_players_that_wait_to_be_started(client: Client, evaluation: Evaluation):
