@@ -10,9 +10,9 @@ from leaderboard.quotas.models import QuotaBalance, QuotaEntry
 class QuotaEntryAdmin(ReadOnlyAdmin):
     """Charges and refunds."""
 
-    list_display = ("created", "user", "team", "suite", "day", "amount", "reason", "evaluation")
+    list_display = ("created", "user", "team", "suite", "day", "amount", "reason", "evaluation_id")
     list_filter = ("reason", "suite", "day")
-    list_select_related = ("user", "team", "evaluation")
+    list_select_related = ("user", "team")
     search_fields = ("user__username", "team__slug", "=evaluation__id")
     ordering = ("-created",)
 
