@@ -46,9 +46,9 @@ class EvaluationInline(ReadOnlyInline):
 class SubmissionAdmin(ReadOnlyAdmin):
     """Who entered which planner when."""
 
-    list_display = ("id", "planner", "submitted_by", "team", "visibility", "embargo_until", "rerun_of", "created")
+    list_display = ("id", "planner", "submitted_by", "team", "visibility", "embargo_until", "rerun_of_id", "created")
     list_filter = ("visibility",)
-    list_select_related = ("planner", "submitted_by", "team", "rerun_of")
+    list_select_related = ("planner", "submitted_by", "team")
     search_fields = ("=id", "planner__name", "submitted_by__username", "team__slug")
     ordering = ("-created",)
     inlines = (EvaluationInline,)
@@ -228,9 +228,8 @@ class AttemptInline(ReadOnlyInline):
 class ShardAdmin(ReadOnlyAdmin):
     """Shards; search by the id of an evaluation."""
 
-    list_display = ("evaluation", "number", "state", "tries", "attempt_count", "available_at")
+    list_display = ("evaluation_id", "number", "state", "tries", "attempt_count", "available_at")
     list_filter = ("state",)
-    list_select_related = ("evaluation",)
     search_fields = ("=evaluation__id",)
     ordering = ("-pk",)
     inlines = (AttemptInline,)

@@ -22,9 +22,9 @@ class SuiteFilter(admin.AllValuesFieldListFilter):
 class QuotaEntryAdmin(ReadOnlyAdmin):
     """Charges and refunds."""
 
-    list_display = ("created", "user", "team", "suite", "day", "amount", "reason", "evaluation")
+    list_display = ("created", "user", "team", "suite", "day", "amount", "reason", "evaluation_id")
     list_filter = ("reason", ("suite", SuiteFilter), "day")
-    list_select_related = ("user", "team", "evaluation")
+    list_select_related = ("user", "team")
     search_fields = ("user__username", "team__slug", "=evaluation__id")
     ordering = ("-created",)
 
