@@ -4,7 +4,6 @@ import uuid
 
 from django.conf import settings
 from django.db import models
-from django.db.models.fields.json import KT
 from django.utils import timezone
 
 
@@ -55,12 +54,6 @@ class OutboxMessage(models.Model):
                 name="messages_that_wait",
             ),
             models.Index(fields=["sent_at"], name="messages_that_were_sent"),
-            models.Index(
-                KT("payload__webhook"),
-                models.F("created").desc(),
-                condition=models.Q(kind="webhook"),
-                name="messages_to_a_webhook",
-            ),
         ]
 
     def __str__(self) -> str:

@@ -9,7 +9,6 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
-from django.db.models.fields.json import KT
 
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
@@ -46,8 +45,7 @@ def with_deliveries(owner: User) -> list[Told]:
 
 def deliveries_of(webhook: Webhook) -> QuerySet[OutboxMessage]:
     """What was sent to a webhook lately, waits, or was given up; the newest first."""
-    told = OutboxMessage.objects.alias(webhook=KT("payload__webhook"))
-    mine = told.filter(kind=Kind.WEBHOOK, webhook=str(webhook.pk))
+    mine = OutboxMessage.objects.filter(kind=Kind.WEBHOOK, payload__webhook=str(webhook.pk))
     return mine.order_by("-created", "pk")
 
 

@@ -9,7 +9,6 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from django.core import mail
-from django.db import connection
 from django.utils import timezone
 
 from leaderboard.evaluations import services as evaluations
@@ -191,13 +190,3 @@ class TestReceiversThatDoNotAnswer:
         assert not webhooks.send_test(owner=make_user(), webhook_id=webhook.pk)
         webhook.refresh_from_db()
         assert not webhook.active
-
-
-def test_the_last_messages_are_found_by_an_index(webhook, django_assert_num_queries):
-    waiting = message(webhook)
-    OutboxMessage.objects.create(kind=Kind.WEBHOOK, payload={"webhook": "another", "event": {}})
-    with django_assert_num_queries(1):
-        assert list(webhooks.deliveries_of(webhook)) == [waiting]
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-    assert "messages_to_a_webhook" in webhooks.deliveries_of(webhook).explain()
