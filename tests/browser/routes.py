@@ -137,7 +137,7 @@ PAGES: dict[str, list[Visit]] = {
 """By the route's name."""
 
 LISTED = (
-    "accounts_user", "accounts_team", "audit_auditentry", "catalog_suite", "catalog_task", "planners_planner",
+    "accounts_user", "accounts_team", "audit_auditentry", "catalog_suite", "catalog_task", "planners_planner", "planners_checkpointupload",
     "evaluations_submission", "evaluations_evaluation", "evaluations_shard", "evaluations_attempt",
     "outbox_outboxmessage", "outbox_webhook", "quotas_quotaentry", "quotas_quotabalance", "workers_workertoken",
 )  # fmt: skip
@@ -193,8 +193,8 @@ NO_PAGES: dict[str, str] = {
             "accounts:revoke", "accounts:accept-invitation", "accounts:decline-invitation", "accounts:hand-over",
             "accounts:withdraw-invitation", "accounts:remove-member", "evaluations:resume", "evaluations:accept",
             "accounts:describe-team", "evaluations:visibility", "planners:check", "planners:test",
-            "planners:remove-header", "evaluations:cancel", "evaluations:rerun", "evaluations:verify", "workers:revoke", "outbox:test",
-            "outbox:remove", "outbox:mails",
+            "planners:remove-header", "evaluations:cancel", "evaluations:rerun", "evaluations:verify",
+            "workers:revoke", "outbox:test", "outbox:remove", "outbox:mails",
         ),
         "takes POST",
     ),

@@ -37,6 +37,7 @@ from leaderboard.config import admin as operators
 from leaderboard.evaluations import leases
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.outbox.models import Webhook
+from leaderboard.planners.models import CheckpointUpload
 from leaderboard.workers import logs
 from leaderboard.workers.tokens import create_worker_token
 from tests.fakes.launcher import reset_launcher
@@ -154,6 +155,10 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
     teams.invite(team=other, username="ada", by=bea)
     create_token(user=ada, scopes=Scope.values)
     create_worker_token(owner=ada, name="desktop below the stairs")
+    CheckpointUpload.objects.create(
+        owner=ada, digest="c" * 64, bytes=1_500_000, architecture="T5ForConditionalGeneration", parameters=374_896,
+        weights_bytes=749_792, wanted_at=timezone.now(),
+    )  # fmt: skip
     webhook = Webhook.objects.create(owner=ada, url="https://example.org/planarena/hook", secret="s" * 40)
     completed = states["completed"]
     arguments = {

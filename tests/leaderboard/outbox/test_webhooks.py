@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from django.core import mail
+from django.db import connection
 from django.utils import timezone
 
 from leaderboard.evaluations import services as evaluations
