@@ -31,8 +31,8 @@ class UserAdmin(ReadOnlyAdmin):
 
     form = WeightForm
     fields = (
-        "username", "email", "is_active", "is_staff", "date_joined", "last_login", "display_name", "affiliation", "link",
-        "bio", "queue_weight",
+        "username", "email", "is_active", "is_staff", "date_joined", "last_login", "display_name", "affiliation",
+        "link", "bio", "queue_weight",
     )  # fmt: skip
     readonly_fields = fields[:-1]
     list_display = ("username", "email", "is_active", "is_staff", "queue_weight", "date_joined")
