@@ -92,7 +92,7 @@ class UserView(APIView):
 
 
 def _active(username: str) -> User:
-    return get_object_or_404(User, username=username, is_active=True)
+    return get_object_or_404(services.people(username), is_active=True)
 
 
 def _shown(*, request: Request, username: str) -> Response:
@@ -142,7 +142,7 @@ class PlannersView(Selected, generics.ListAPIView[Planner]):
         owner = self.request.query_params.get("owner")
         if owner is None:
             return found
-        return found.none() if "\x00" in owner else found.filter(owner__username=owner)
+        return found.filter(owner__in=services.people(owner))
 
 
 class PlannerView(Selected, generics.RetrieveAPIView[Planner]):

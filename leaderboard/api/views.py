@@ -325,6 +325,7 @@ class SubmissionView(Selected, generics.RetrieveAPIView[Submission]):
     parameters=[
         OpenApiParameter("suite", str, description="Slug of a suite."),
         OpenApiParameter("state", str, enum=EvaluationState.values),
+        OpenApiParameter("planner", int, description="Id of a planner."),
         OpenApiParameter("mine", bool, description="Only the caller's own and their teams'."),
     ]
 )
@@ -340,6 +341,8 @@ class EvaluationsView(Selected, generics.ListAPIView[Evaluation]):
             found = found.filter(suite__slug=_choice("suite", suite, list(_suite_slugs())))
         if state := self.request.query_params.get("state"):
             found = found.filter(state=_choice("state", state, EvaluationState.values))
+        if planner := self.request.query_params.get("planner"):
+            found = found.filter(submission__planner=_whole_number("planner", planner))
         if self.request.query_params.get("mine", "").lower() in {"1", "true"}:
             mine = Submission.objects.filter(acted_on_by(self.request.user)) if self.request.user.pk else ()
             found = found.filter(submission__in=mine)
@@ -617,6 +620,12 @@ def _task_choice(evaluation: Evaluation, field: str, value: str) -> str:
     """The value, if a task of the evaluation's suite has it."""
     known = Task.objects.filter(suite=evaluation.suite_id).order_by(field).values_list(field, flat=True).distinct()
     return _choice(field.removeprefix("attributes__"), value, [text for text in known if text])
+
+
+def _whole_number(field: str, text: str) -> int:
+    if not text.isascii() or not text.isdecimal():
+        raise FieldValidationError({field: [f"{text!r} is no whole number."]})
+    return int(text)
 
 
 def _choice(field: str, value: str, known: list[str]) -> str:

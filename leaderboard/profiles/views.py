@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from leaderboard.accounts.models import User
 from leaderboard.accounts.profile import ProfileData, set_profile
 from leaderboard.boards.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
@@ -24,7 +23,7 @@ PER_PAGE = 25
 @require_safe
 def user(request: HttpRequest, username: str) -> HttpResponse:
     """What a person tells of themselves, and their planners with the best published results."""
-    found = get_object_or_404(User, username=username)
+    found = get_object_or_404(services.people(username))
     if not found.is_active:
         # Boards name them for ever, and link here: better a sentence than an address that leads nowhere.
         return render(request, "profiles/closed.html", {"person": found})

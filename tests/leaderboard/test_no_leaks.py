@@ -184,6 +184,16 @@ def neutral(found: tuple[int, str], values: dict[str, Any]) -> tuple[int, str]:
     return status, re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", body)
 
 
+def test_what_is_kept_for_strangers_was_never_its_owner_s_page(private, settings):
+    settings.KEEP_PAGES_SECONDS = 60
+    forget_pages()
+    owner = Client()
+    owner.force_login(User.objects.get(username="owner"))
+    for address in ("/", "/boards/openagi/", "/boards/openagi/?rows=all", "/users/owner/"):
+        for client in (owner, Client(), owner, Client()):
+            assert (NAME in answer(client, address)[1]) <= (client is owner), address
+
+
 def test_comparisons_name_nothing_that_is_not_public(private):
     ids = [private.public.pk, private.evaluations[0].pk]
     for found in clients().values():

@@ -68,6 +68,11 @@ class TestPeople:
         client.force_login(ada)
         assert "You have not submitted a planner yet." in read(client, "/users/ada/")
 
+    @pytest.mark.parametrize("address", ["users/a%00b/", f"planners/{10**30}/"])
+    def test_what_can_be_nobody_s_is_404(self, client, address):
+        assert client.get(f"/{address}").status_code == 404
+        assert client.get(f"/api/v1/{address}").status_code == 404
+
     def test_what_is_private_stands_there_for_its_owner_alone(self, client, ada):
         complete(make_submission(user=ada, name="secret plan", seen=PRIVATE))
         assert "secret plan" not in read(client, "/users/ada/")
@@ -237,6 +242,14 @@ class TestApi:
         assert {row["id"] for row in client_of(ada).get("planners/", owner="ada").json()["results"]} == {
             public.pk, private.pk,
         }  # fmt: skip
+
+    def test_evaluations_can_be_listed_by_planner(self, ada):
+        wanted = make_submission(user=ada)
+        make_submission(user=ada)
+        listed = ApiClient().get("evaluations/", planner=wanted.planner_id).json()["results"]
+        assert [row["submission"] for row in listed] == [str(wanted.pk)]
+        assert ApiClient().get("evaluations/", planner=10**30).json()["results"] == []
+        assert ApiClient().get("evaluations/", planner="odd").status_code == 400
 
     def test_the_list_costs_the_same_queries_whatever_its_length(self, django_assert_max_num_queries):
         for _ in range(5):
