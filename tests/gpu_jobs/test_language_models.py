@@ -12,6 +12,7 @@ from evaluator.planners.language_models.local import LocalModel
 from evaluator.planning_evaluation import judge_digest
 from evaluator.suites import suite_of
 from gpu_jobs.checkpoints import CheckpointError
+from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import Lease
 from gpu_jobs.runner import EvaluatorRunner
@@ -97,10 +98,12 @@ def ends(runner: EvaluatorRunner, lease: Lease) -> list[tuple[str, str]]:
     return [(record.outcome.value, record.reason.value) for record in runner.run(lease)]
 
 
-def test_a_hub_s_model_plans_at_its_pinned_commit(repository, spacious):
+def test_a_hub_s_model_plans_at_its_pinned_commit(repository, spacious, tmp_path):
     fill(repository, spacious)
+    cache = HubCache(folder=tmp_path / "models", most_bytes=1)
     with serving(repository.parents[1], commits={"own/planner": COMMIT}) as hub:
-        (record,) = runner_of(hub=hub).run(make_lease())
+        (record,) = runner_of(hub=hub, hub_cache=cache).run(make_lease())
+    assert (tmp_path / "models" / "models--own--planner" / "snapshots" / COMMIT).is_dir()
     # A random model writes no plan; that it was asked and wrote something is what this is about.
     assert (record.outcome, record.reason) == ("planner_fault", "unparsable_plan")
     assert record.planner.completion_tokens > 0

@@ -10,6 +10,7 @@ from leaderboard.config.admin import site
 from leaderboard.evaluations import services
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
 from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
+from leaderboard.planners.models import CheckpointUpload
 from leaderboard.quotas.models import QuotaEntry
 from leaderboard.workers.tokens import create_worker_token
 from tests.leaderboard.api.test_reading import finish
@@ -59,6 +60,10 @@ class TestReading:
         create_worker_token(owner=make_user(), name="desktop")
         Webhook.objects.create(owner=make_user(), url="https://example.org", secret="very secret indeed")
         OutboxMessage.objects.create(kind=Kind.MAIL, payload={})
+        CheckpointUpload.objects.create(
+            owner=make_user(), digest="d" * 64, bytes=9, architecture="t5", parameters=1, weights_bytes=4,
+            wanted_at=timezone.now(),
+        )  # fmt: skip
 
     @pytest.mark.parametrize("model", list(site._registry), ids=lambda model: model.__name__)
     def test_every_list_and_every_row_opens_and_tells_no_secret(self, client, operator, launcher, model):
