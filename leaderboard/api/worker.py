@@ -40,7 +40,7 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from rest_framework import serializers, status
-from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.exceptions import NotFound
 from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -139,6 +139,13 @@ class LeaseView(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT) if lease is None else Response(lease)
 
 
+class _NotToldError(Exception):
+    """A planner's secrets are its owner's and the operator's; who leased may work on what needs none."""
+
+    def __init__(self) -> None:
+        super().__init__("only a worker of its planner's owner may run this, since it is told the planner's secrets")
+
+
 def _lease(*, holder: Holder, body: dict[str, Any]) -> dict[str, Any] | None:
     """The next lease as it is told to the worker."""
     lease = leases.lease(
@@ -152,7 +159,7 @@ def _lease(*, holder: Holder, body: dict[str, Any]) -> dict[str, Any] | None:
         return None
     try:
         return _lease_json(lease, holder=holder)
-    except HeaderUnreadableError as error:
+    except (HeaderUnreadableError, _NotToldError) as error:
         leases.give_up(attempt_id=lease.attempt.pk, how=leases.GivenUp.FAILED, detail=str(error))
         return None
 
@@ -180,7 +187,7 @@ def _lease_json(lease: leases.Lease, *, holder: Holder) -> dict[str, Any]:
 def _planner_json(planner: Planner, *, tasks: Sequence[str], holder: Holder) -> dict[str, Any]:
     kind = kind_of(planner)
     if kind.has_secret and holder.owner_id not in {None, planner.owner_id}:
-        raise PermissionDenied("Only its owner's worker may know how this planner is called.")
+        raise _NotToldError
     return {"kind": planner.kind, **kind.lease(planner), **kind.lease_of_tasks(planner=planner, tasks=tasks)}
 
 

@@ -52,6 +52,7 @@ GROUPS: Sequence[Group] = (
         "Submit",
         (
             Chapter("submitting", "Kinds of planners"),
+            Chapter("visibility", "Who sees what"),
             Chapter("ci", "From a pipeline"),
             Chapter("api", "The API"),
         ),

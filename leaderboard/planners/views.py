@@ -31,7 +31,7 @@ from leaderboard.planners.endpoint_tests import BusyError, try_endpoint
 from leaderboard.planners.forms import SubmitForm
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.models import Planner, PlannerKind
-from leaderboard.planners.presenters import ShownTrial, shown_trial
+from leaderboard.planners.presenters import shown_trial
 from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams
 from leaderboard.workers.own import submit_for_own_worker
 
@@ -100,30 +100,30 @@ def test_call(request: HttpRequest) -> HttpResponse:
     """Call the endpoint that was entered once, and show what came of it: beside the form for htmx, else as the page."""
     form = _form(request)
     form.is_valid()
-    data = form.planner_entered()
-    suites = form.cleaned_data.get("suites") or [""]
-    problems: list[str] = []
-    trial: ShownTrial | None = None
-    status = 200
-    if wait := seconds_to_wait(request, scope="endpoint-tests"):
-        problems, status = [f"You tested often in the last minute: try again in {wait} seconds."], 429
-    else:
-        try:
-            trial = shown_trial(try_endpoint(user=request.user, data=data, suite=suites[0]))
-        except FieldErrors as error:
-            problems, status = [text for texts in error.errors.values() for text in texts], 400
-        except BusyError as error:
-            problems, status = [str(error)], 503
-        except NotReadyError as error:
-            logger.error("%s", error)
-            problems, status = [error.for_people], 503
-    tested = {"trial": trial, "test_problems": problems}
+    status, tested = _tested(request, form=form)
     if "HX-Request" in request.headers:
         # With its own status htmx would not show it.
         return render(request, "planners/endpoint_test.html", tested)
     # What is wrong with other fields is said when it is submitted.
     form._errors = ErrorDict()
     return _page(request, form=form, status=status, **tested)
+
+
+def _tested(request: HttpRequest, *, form: SubmitForm) -> tuple[int, dict[str, Any]]:
+    """Status and what the page shows of a test call: `trial`, or why there was none."""
+    if wait := seconds_to_wait(request, scope="endpoint-tests"):
+        return 429, {"test_problems": [f"You tested often in the last minute: try again in {wait} seconds."]}
+    suites = form.cleaned_data.get("suites") or [""]
+    try:
+        trial = try_endpoint(user=request.user, data=form.planner_entered(), suite=suites[0])
+    except FieldErrors as error:
+        return 400, {"test_problems": [text for texts in error.errors.values() for text in texts]}
+    except BusyError as error:
+        return 503, {"test_problems": [str(error)]}
+    except NotReadyError as error:
+        logger.error("%s", error)
+        return 503, {"test_problems": [error.for_people]}
+    return 200, {"trial": shown_trial(trial)}
 
 
 def _form(request: HttpRequest) -> SubmitForm:

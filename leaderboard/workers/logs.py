@@ -98,7 +98,7 @@ def redactor_of_attempt(attempt_id: UUID) -> Redactor:
 
 
 def _evaluation_of(attempt_id: UUID) -> Evaluation:
-    return Evaluation.objects.select_related("submission__planner").get(shards__attempts=attempt_id)
+    return Evaluation.objects.select_related("submission__planner__secret").get(shards__attempts=attempt_id)
 
 
 def may_read(*, user: User | AnonymousUser, evaluation: Evaluation) -> bool:

@@ -71,7 +71,6 @@ def things():
         "slug": ["lab", "openagi"],
         "username": ["member", "owner"],
         "token_id": [create_token(user=owner).id, str(create_worker_token(owner=owner, name="a").id)],
-        "planner_id": [str(done.submission.planner_id)],
         "webhook_id": [str(add_webhook(owner=owner, url="https://example.org/hook").pk)],
     }
 

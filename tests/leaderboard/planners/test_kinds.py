@@ -20,7 +20,10 @@ FIELDS = {
     PlannerKind.ENDPOINT: {"endpoint_url": "https://example.org/plan"},
     PlannerKind.HUB: {"model_id": "a/b", "revision": "main", "commit": "c" * 40, "strategy": "hugginggpt"},
     PlannerKind.CHECKPOINT: {"checkpoint_digest": "d" * 64, "strategy": "hugginggpt"},
+    PlannerKind.PLANS: {"plans_digest": "e" * 64},
 }
+ENTERED_AS = {"plans_digest": "plans"}
+"""Fields that programs enter in another form."""
 
 
 def test_a_kind_is_known_everywhere():
@@ -37,8 +40,8 @@ def test_a_kind_is_known_everywhere():
 def test_its_fields_can_be_entered_and_are_kept(kind):
     for field in kind.fields:
         assert field in PlannerData.__dataclass_fields__
-        assert field in PlannerInput().fields
-        assert field in PlannerEntry.model_fields
+        assert ENTERED_AS.get(field, field) in PlannerInput().fields
+        assert ENTERED_AS.get(field, field) in PlannerEntry.model_fields
         assert Planner._meta.get_field(field)
     assert set(NEEDED[kind.kind]) >= set(kind.fields)
 
@@ -61,7 +64,8 @@ def test_the_database_takes_what_a_kind_needs_and_nothing_else(kind):
                 enter(**{**FIELDS[kind], field: value})
     planner = enter(**FIELDS[kind])
     assert model_to_dict(planner, fields=list(FIELDS[kind])) == FIELDS[kind]
-    told = {"kind": kind, **kind_of(planner).lease(planner)}
+    rules = kind_of(planner)
+    told = {"kind": kind, **rules.lease(planner), **rules.lease_of_tasks(planner=planner, tasks=[])}
     message = next(
         shape
         for shape in get_args(Lease.model_fields["planner"].annotation)
@@ -74,7 +78,13 @@ def test_the_database_takes_what_a_kind_needs_and_nothing_else(kind):
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("kind", "network", "gpu"),
-    [("bundled", False, False), ("endpoint", True, False), ("hub", True, True), ("checkpoint", False, True)],
+    [
+        ("bundled", False, False),
+        ("endpoint", True, False),
+        ("hub", True, True),
+        ("checkpoint", False, True),
+        ("plans", False, False),
+    ],
 )
 def test_the_cluster_gives_a_network_or_a_gpu_to_those_that_need_one(launcher, kind, network, gpu):
     evaluation = make_submission().evaluations.get()

@@ -15,10 +15,18 @@ from gpu_jobs.exits import Exit
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker
 from leaderboard.audit.models import AuditEntry
+<<<<<<< HEAD
 from leaderboard.config.encryption import UnreadableSecretError, decrypt, encrypt, encrypt_again
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import EndpointSecret, Planner
+=======
+from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Submission
+from leaderboard.planners import secret_headers
+from leaderboard.planners.models import EndpointSecret, Planner
+from leaderboard.planners.sealing import UnreadableSecretError, seal, seal_again, unseal
+from leaderboard.workers import own
+>>>>>>> form
 from leaderboard.workers.tokens import create_worker_token
 from tests.leaderboard.api.helpers import ApiClient, client_of, worker_client
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
@@ -169,8 +177,21 @@ def test_an_own_worker_is_told_it_if_it_is_its_owners_and_else_leases_nothing():
     strange = ApiClient(create_worker_token(owner=member, name="w").token)
     assert strange.post("worker/lease/", {"worker": "w"}).status_code == 204
     assert worker_client().post("worker/lease/", {"worker": "w"}).status_code == 204
-    own = ApiClient(create_worker_token(owner=owner, name="w").token)
-    assert own.post("worker/lease/", {"worker": "w"}).json()["planner"]["header"]["value"] == TOKEN
+    theirs = ApiClient(create_worker_token(owner=owner, name="w").token)
+    assert theirs.post("worker/lease/", {"worker": "w"}).json()["planner"]["header"]["value"] == TOKEN
+
+
+def test_a_members_own_worker_is_not_told_the_secrets_of_anothers_planner():
+    owner, member = make_user(), make_user()
+    planner = make_submission(user=owner, suite=make_suite(slug="openagi"), **ENDPOINT, **HEADER).planner
+    # No way leads here; were there one, the worker must not be told.
+    theirs = make_submission(user=member, suite=make_suite(), kind="bundled")
+    Submission.objects.filter(pk=theirs.pk).update(planner=planner)
+    own.mark(theirs)
+    launching(theirs)
+    worker = ApiClient(create_worker_token(owner=member, name="w").token)
+    assert worker.post("worker/lease/", {"worker": "w"}).status_code == 204
+    assert Attempt.objects.get().state == "failed"
 
 
 def test_a_header_that_cannot_be_read_any_more_gives_no_lease_and_says_so(settings):
