@@ -347,7 +347,7 @@ class TestPages:
             "visibility": "embargo", "embargo_until": until,
         }  # fmt: skip
         page = client.post("/submit/", entered, follow=True)
-        assert "embargo until" in page.content.decode()
+        assert '<span class="tag">embargo</span>' in page.content.decode()
         submission = Submission.objects.get()
         assert submission.embargo_until.strftime("%Y-%m-%dT%H:%M") == until
         address = page.redirect_chain[-1][0]
