@@ -83,7 +83,7 @@ class LanguageModels:
         from evaluator.planners.language_models.admission import ModelRefusedError
         from evaluator.planners.language_models.local import ModelError, ModelUnusableError
 
-        logger.info("loading the language model %s", _name(wanted))
+        logger.info("loading the language model %s", _shown(wanted))
         place: Callable[[], Path] = (
             (lambda: self._of_hub(wanted)) if isinstance(wanted, HubPlanner) else (lambda: self._of_site(lease, wanted))
         )
@@ -92,9 +92,9 @@ class LanguageModels:
             folder = place()
             return self._of_folder(folder, wanted=wanted)
         except (ModelUnusableError, ModelRefusedError) as error:
-            problem = Problem(Reason.MODEL_UNUSABLE, _sentence(error, folder=folder, name=_name(wanted)))
-        except (ModelError, CheckpointError, OSError) as error:
-            problem = Problem(Reason.MODEL_UNAVAILABLE, _sentence(error, folder=folder, name=_name(wanted)))
+            problem = Problem(Reason.MODEL_UNUSABLE, _sentence(error, folder=folder, name=_shown(wanted)))
+        except (ModelError, CheckpointError, OSError, MemoryError) as error:
+            problem = Problem(Reason.MODEL_UNAVAILABLE, _sentence(error, folder=folder, name=_shown(wanted)))
         logger.warning("%s", problem.sentence)
         return problem
 
@@ -114,10 +114,11 @@ class LanguageModels:
 
     def _of_folder(self, folder: Path, *, wanted: ModelPlanner) -> "LocalModel":
         from evaluator.planners.language_models.admission import CONFIG, read_config
-        from evaluator.planners.language_models.local import LocalModel
+        from evaluator.planners.language_models.local import LocalModel, refuse_oversized
 
         # The hub's files were looked at before they were fetched, and not since.
         read_config((folder / CONFIG).read_bytes())
+        refuse_oversized(folder)
         source: dict[str, Any] = wanted.model_dump(mode="json", exclude={"strategy", "bytes"})
         return LocalModel.from_folder(folder, name=_name(wanted), device=self._device, source=source)
 
@@ -150,6 +151,13 @@ def _name(wanted: ModelPlanner) -> str:
     if isinstance(wanted, HubPlanner):
         return f"hf:{wanted.model_id}@{wanted.commit}"
     return f"checkpoint:{wanted.digest}"
+
+
+def _shown(wanted: ModelPlanner) -> str:
+    """For people."""
+    if isinstance(wanted, HubPlanner):
+        return f"{wanted.model_id}@{wanted.commit[:12]}"
+    return f"checkpoint {wanted.digest[:12]}"
 
 
 def _may_pass(found: "LocalModel | Problem") -> bool:

@@ -202,13 +202,15 @@ class Worker:
         last = Last(records=records, first_line=first, lines=lines, provenance=self._runner.provenance())
         try:
             return self._finish_in_one_call(lease=lease, last=last, delivery=delivery)
-        except RefusedError:
+        except RefusedError as error:
             # What is refused together may be good alone.
             with suppress(AttemptOverError, UnreachableError, RefusedError):
                 self._client.log(lease=lease, first=first, lines=lines, patience=_LAST_WORDS_SECONDS)
-            if records:
-                self._client.results(lease=lease, records=records)
-            raise
+            delivery.send_each(records)
+            if not error.is_about_content:
+                raise
+            rest = Last(records=(), first_line=first + len(lines), lines=(), provenance=last.provenance)
+            return self._finish_in_one_call(lease=lease, last=rest, delivery=delivery)
         except Terminated as stopped:
             # Whether it has come nobody knows; a second time it changes nothing.
             with suppress(AttemptOverError, UnreachableError, RefusedError):
@@ -237,7 +239,7 @@ class Worker:
     def _give_back(self, *, lease: Lease, log: AttemptLog, how: str, reason: str) -> None:
         log.finish()
         try:
-            self._client.fail(lease=lease, how=how, reason=reason)
+            self._client.fail(lease=lease, how=how, reason=log.redact(reason))
         except (AttemptOverError, UnreachableError, RefusedError) as error:
             logger.warning("attempt %s could not be given back: %s", lease.attempt, error)
 

@@ -17,8 +17,8 @@ from leaderboard.config.admin import site as operators_site
 
 Things = Mapping[str, Any]
 """What there is, by the names of parameters: `suite`, `number`, `evaluation`, `compared` and `other` (ended, of one
-board), `task`, `metric`, `submission`, `team`, `digest` and `hidden_digest` of objects, and a `cursor` far down the
-list of evaluations."""
+board), `task`, `metric`, `submission`, `team`, `username`, `planner`, `digest` and `hidden_digest` of objects, and a
+`cursor` far down the list of evaluations."""
 EXTENSIONS = ("csv", "json", "bib")
 _BOARD_QUERIES = (
     "?sort=-finished",
@@ -71,15 +71,36 @@ READ: Mapping[str, Asked] = {
     ),
     "api:evaluation": Asked(parameters=_EVALUATION),
     "api:results": Asked(
-        parameters=_EVALUATION, queries=("?outcome=planner_fault", "?metric={metric}", "?fields=task,score")
+        parameters=_EVALUATION, queries=("?outcome=planner_fault", "?metric={metric}", "?fields=task,score", "?q=image")
     ),
     "api:record": Asked(parameters=(*_EVALUATION, ("task_key", "task"))),
     "api:log": Asked(parameters=_EVALUATION),
     "api:verifications": Asked(parameters=_EVALUATION),
     "api:quota": Asked(),
+    "api:wait": Asked(parameters=_EVALUATION),
+    "api:new-wait": Asked(plain=False, queries=("?suite={suite}",)),
+    "api:status": Asked(),
+    "api:mails": Asked(),
+    "api:user": Asked(),
+    "api:planners": Asked(queries=("?owner={username}",)),
+    "api:planner": Asked(parameters=(("planner_id", "planner"),)),
     "api:suites": Asked(),
     "api:tasks": Asked(parameters=(("slug", "suite"),), queries=("?fields=key,text",)),
     "api:board": Asked(parameters=(("slug", "suite"),)),
+    "api:board-rows": Asked(
+        parameters=(("slug", "suite"),),
+        queries=("?kind=bundled&sort=-finished", "?rows=all&q=planner&page=2", "?size=none&fields=rank,planner"),
+    ),
+    "api:board-plots": Asked(parameters=(("slug", "suite"),)),
+    "api:snapshots": Asked(parameters=(("slug", "suite"),), queries=("?fields=number,url",)),
+    "api:snapshot": Asked(parameters=(("slug", "suite"),)),
+    "api:suite": Asked(parameters=(("slug", "suite"),)),
+    "api:breakdowns": Asked(parameters=_EVALUATION),
+    "api:failures": Asked(parameters=_EVALUATION),
+    "api:others": Asked(parameters=(*_EVALUATION, ("task_key", "task"))),
+    "api:place": Asked(parameters=_EVALUATION),
+    "api:queue": Asked(),
+    "api:bundled-planners": Asked(),
     "api:compare": Asked(plain=False, queries=("?e={compared}&e={other}",)),
     "api:tokens": Asked(),
     "api:worker-tokens": Asked(),
@@ -105,6 +126,7 @@ READ: Mapping[str, Asked] = {
     "boards:board": Asked(queries=(*_BOARD_QUERIES, "?rows=all", "?rows=all&sort=planner&q=planner&page=1000")),
     "boards:plots": Asked(),
     "boards:feed": Asked(),
+    "boards:snapshots": Asked(queries=("?page=1000",)),
     "boards:snapshot": Asked(queries=_BOARD_QUERIES),
     "boards:row-file": Asked(parameters=(("evaluation", "compared"),)),
     "boards:snapshot-file": Asked(),
@@ -116,9 +138,16 @@ READ: Mapping[str, Asked] = {
     "workers:log": Asked(parameters=_EVALUATION, queries=("?page=2",)),
     "workers:tail": Asked(parameters=_EVALUATION),
     "outbox:webhooks": Asked(),
+    "profiles:edit": Asked(),
+    "profiles:user": Asked(),
+    "profiles:planner": Asked(parameters=(("planner_id", "planner"),)),
+    "status": Asked(),
+    "handbook:reference": Asked(),
 }
 WRITTEN_ONLY = frozenset(
     [
+        "api:endpoint-tests",
+        "api:header",
         "api:resume",
         "api:accept",
         "api:cancel",
@@ -148,7 +177,11 @@ WRITTEN_ONLY = frozenset(
         "accounts:decline-invitation",
         "accounts:withdraw-invitation",
         "accounts:remove-member",
+        "accounts:describe-team",
         "accounts:hand-over",
+        "planners:check",
+        "planners:test",
+        "planners:remove-header",
         "evaluations:resume",
         "evaluations:accept",
         "evaluations:cancel",
@@ -156,6 +189,7 @@ WRITTEN_ONLY = frozenset(
         "evaluations:verify",
         "evaluations:visibility",
         "workers:revoke",
+        "outbox:mails",
         "outbox:test",
         "outbox:remove",
     ]
@@ -164,9 +198,12 @@ WRITTEN_ONLY = frozenset(
 NO_PAGES: Mapping[str, str] = {
     "api:nowhere": "answers 404",
     "evaluations:events": "a stream that stays open; test_live.py",
+    "icon": "leads to the drawing",
     "live": "for probes",
     "ready": "for probes",
     "metrics": "for Prometheus; test_metrics.py",
+    "handbook:chapter": "a file of docs/, kept in memory; test_chapters.py",
+    "handbook:example": "a file of examples/; test_chapters.py",
     **dict.fromkeys(
         [
             "account_login",
@@ -184,6 +221,20 @@ NO_PAGES: Mapping[str, str] = {
             "account_reset_password_from_key_done",
             "account_reset_password_from_key",
             "account_reset_password_done",
+            "mfa_index",
+            "mfa_authenticate",
+            "mfa_reauthenticate",
+            "mfa_activate_totp",
+            "mfa_deactivate_totp",
+            "mfa_view_recovery_codes",
+            "mfa_generate_recovery_codes",
+            "mfa_download_recovery_codes",
+            "socialaccount_login_cancelled",
+            "socialaccount_login_error",
+            "socialaccount_signup",
+            "socialaccount_connections",
+            "github_login",
+            "github_callback",
         ],
         "a form of django-allauth about one account",
     ),
@@ -197,7 +248,7 @@ def routes() -> Iterator[tuple[str, Sequence[str]]]:
         for part in resolver.url_patterns:
             if isinstance(part, URLResolver):
                 yield from walk(part, f"{prefix}{part.namespace}:" if part.namespace else prefix)
-            elif isinstance(part, URLPattern):
+            elif isinstance(part, URLPattern) and part.name:  # without: where things of allauth were before
                 names = part.pattern.converters.keys() or part.pattern.regex.groupindex
                 yield f"{prefix}{part.name}", list(names)
 

@@ -27,6 +27,7 @@ from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.results import ObjectsMissingError, RecordsRefusedError
 from leaderboard.evaluations.services import NotPossibleError
 from leaderboard.field_errors import FieldErrors
+from leaderboard.planners.endpoint_tests import BusyError
 from leaderboard.quotas.services import QuotaExceededError
 
 _TYPES = "/docs/#problems"
@@ -69,6 +70,9 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
         case QuotaExceededError():
             found = _quota_exceeded(error)
             headers = {"Retry-After": str(error.seconds_left())}
+        case BusyError():
+            found = _Found(503, "busy", str(error))
+            headers = {"Retry-After": "5"}
         case NotReadyError():
             logger.error("%s", error)
             found = _Found(503, "not_ready", error.for_people)
@@ -139,6 +143,7 @@ def _of_framework(answer: Response) -> _Found:
 def _unexpected(*, error: Exception, request: Request) -> _Found:
     """A defect: told to the log and to Django's listeners, and answered in JSON, which is all that pipelines read."""
     plain = request._request
-    logger.error("%s %s failed", plain.method, plain.path, exc_info=error)
+    # As Python writes it: an address may hold line feeds, and must not write lines of its own into the log.
+    logger.error("%s %r failed", plain.method, plain.path, exc_info=error)
     got_request_exception.send(sender=None, request=plain)
     return _Found(500, "internal_error", _BROKEN)

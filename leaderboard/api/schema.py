@@ -57,7 +57,9 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     schemas["Problem"] = _PROBLEM
     # Shown to the planner's owner only.
     schemas["PlannerOutput"]["required"] = [
-        name for name in schemas["PlannerOutput"]["required"] if name not in {"endpoint_url", "timeout_seconds"}
+        name
+        for name in schemas["PlannerOutput"]["required"]
+        if name not in {"endpoint_url", "timeout_seconds", "header"}
     ]
     _mend_nulls(schemas)
     for path, method, operation in _operations(result):
@@ -131,7 +133,7 @@ def _add_problems(*, path: str, method: str, operation: dict[str, Any]) -> None:
 
 def _possible(*, path: str, method: str, operation: dict[str, Any]) -> set[int]:
     """Statuses of refusals that follow from how an operation is called."""
-    found = {401, 403}
+    found = {401, 403} | ({429} if method in {"get", "head"} else set())
     if "{" in path:
         found |= {400, 404}
     if any(parameter["in"] in {"query", "header"} for parameter in operation.get("parameters", [])):

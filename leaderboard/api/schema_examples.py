@@ -17,7 +17,10 @@ _PLANNER = {
     "checkpoint_digest": "", "strategy": "", "model_name": "Qwen3-8B", "parameters": 8190735360, "open_weights": True,
     "prompt_price": 0.05, "completion_price": 0.2,
 }  # fmt: skip
-_PLANNER_OUTPUT = {**_PLANNER, "owner": "ada", "commit": "", "weights_bytes": None, "licence": ""}
+_PLANNER_OUTPUT = {
+    **_PLANNER, "owner": "ada", "commit": "", "weights_bytes": None, "licence": "",
+    "header": {"name": "Authorization", "ends_in": "ab12"}, "plans_digest": "",
+}  # fmt: skip
 _SUMMARY = {
     "metrics": {"overall": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171}},
     "outcomes": {"scored": 165, "planner_fault": 6, "not_run": 14},
@@ -50,6 +53,30 @@ _DELIVERY = {
     "id": _ATTEMPT_ID, "event": "evaluation.completed", "state": "sent", "tries": 1, "created": _LATER,
     "available_at": _LATER, "sent_at": _LATER, "given_up_at": None, "last_error": "",
 }  # fmt: skip
+_ROW = {
+    "rank": 1, "rank_low": 1, "rank_high": 2, "planner": "my-planner", "kind": "endpoint", "owner": "ada",
+    "evaluation": _EVALUATION_ID, "finished": "2026-03-01T12:09:30+00:00", "samples": 8,
+    "metrics": _SUMMARY["metrics"], "outcomes": _SUMMARY["outcomes"],
+    "usage": {"seconds": 1.4, "prompt_tokens": 812.0, "completion_tokens": 64.0}, "model_name": "Qwen3-8B",
+    "parameters": 8190735360, "open_weights": True,
+    "cost": {"usd": 0.0000534, "prompt_price": 0.05, "completion_price": 0.2}, "declared": True,
+}  # fmt: skip
+_POINT = {"evaluation": _EVALUATION_ID, "planner": "my-planner", "owner": "ada", "score": 0.43}
+_SNAPSHOT = {
+    "suite": "openagi", "suite_version": "1", "number": 12, "digest": _DIGEST, "created": _LATER,
+    "profile": "lilliput", "profile_digest": _DIGEST, "split": "public", "samples": 8,
+    "url": "https://planarena.example.org/boards/openagi/snapshots/12/",
+}  # fmt: skip
+
+_BOARD_RESULT = {
+    "suite": "openagi", "planner": "my-planner", "evaluation": _EVALUATION_ID, "rank": 2, "planners": 14,
+    "metric": "Overall", "value": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171},
+}  # fmt: skip
+_PROFILE = {
+    "display_name": "Ada L.", "affiliation": "University of Somewhere", "link": "https://example.org/ada",
+    "bio": "Plans with small models.",
+}  # fmt: skip
+_LISTED_PLANNER = {"id": 7, **_PLANNER, "owner": "ada", "created": _WHEN, "evaluations": 3}
 
 BY_COMPONENT: dict[str, Any] = {
     "AttemptOutput": {
@@ -91,16 +118,89 @@ BY_COMPONENT: dict[str, Any] = {
         ],
         "tasks": [{"task": "14", "values": [0.0, 0.93], "spread": 0.93}], "differing": 65,
     },
+    "BoardRowsOutput": {
+        "snapshot": 12, "coverage": {"run": 171, "total": 185}, "total": 34, "matching": 1, "next": None,
+        "previous": None, "rows": [_ROW],
+    },
+    "BreakdownsOutput": {
+        "scores": [
+            {
+                "facet": "degradation", "value": "noise", "tasks": 80, "mean": 0.41, "low": 0.33, "high": 0.49,
+                "faults": 4,
+            }
+        ],
+        "indicators": [],
+    },
+    "BundledPlannerOutput": {
+        "name": "gold", "group": "Anchors", "description": "Answers with the gold plan.", "suites": [],
+    },
     "EvaluationOutput": _EVALUATION,
+    "FailureOutput": {
+        "outcome": "planner_fault", "reason": "invalid_plan", "count": 6, "further": 0,
+        "causes": [
+            {"key": "9b27625e46", "count": 6, "sentence": "The plan calls an unknown tool.", "examples": ["14"]}
+        ],
+    },
+    "EndpointTestInput": {
+        "endpoint_url": "https://example.org/plan", "timeout_seconds": 30, "suite": "openagi",
+        "header_name": "Authorization", "header_value": "Bearer " + "x" * 24,
+    },
+    "EndpointTestOutput": {
+        "passed": True, "suite": "openagi", "task": "14", "request": {"version": "planner/1", "suite": "openagi"},
+        "status": 200, "seconds": 0.42, "answer": '{"plan": "Image Denoising"}', "answer_bytes": 27, "reason": None,
+        "problem": "", "plan": _PLAN, "tolerated": [], "problems": [], "alternatives": 0,
+    },
+    "HeaderInput": {"name": "Authorization", "value": "Bearer " + "x" * 24},
+    "HeaderOutput": {"name": "Authorization", "ends_in": "ab12"},
     "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
     "NewWebhookOutput": {"id": _ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32},
     "NewWorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40},
+    "MailsShape": {"mails": "ended"},
+    "ListedPlannerOutput": _LISTED_PLANNER,
+    "PatchedProfileInput": _PROFILE,
+    "PlannerDetailOutput": {**_LISTED_PLANNER, "results": [_BOARD_RESULT]},
+    "UserOutput": {
+        "username": "ada", **_PROFILE, "joined": _WHEN, "evaluations": 3,
+        "teams": [{"slug": "plan-lab", "name": "Plan Lab"}], "results": [_BOARD_RESULT],
+    },
     "PatchedVisibilityInput": {"visibility": "embargo", "embargo_until": "2026-09-01T00:00:00Z"},
+    "OthersOutput": {
+        "count": 33, "better": 4, "equal": 1, "worse": 28, "unscored": 0,
+        "best": [
+            {
+                "evaluation": _ATTEMPT_ID, "planner": "other-planner", "owner": "bea", "outcome": "scored",
+                "score": 0.93, "plan": "Image Denoising, Image Classification",
+            }
+        ],
+    },
+    "PlaceOutput": {
+        "place": 2, "evaluations_before": 1, "shards_before": 12, "waits_for": "turn",
+        "why": "One evaluation is before it.",
+    },
+    "PlotsOutput": {
+        "suite": "openagi", "metric": "overall", "higher_is_better": True,
+        "over_time": [{**_POINT, "finished": _LATER, "is_best": True}],
+        "cost": [{**_POINT, "per_task": 0.00012, "on_front": True}], "seconds": [], "tokens": [],
+        "groups": [
+            {
+                "facet": "degradations", "value": "Noise", "evaluation": _EVALUATION_ID, "planner": "my-planner",
+                "mean": 0.41,
+            }
+        ],
+    },
+    "QueueOutput": {"evaluations": 3, "shards": 40, "leased": 2},
     "QuotaOutput": {"team": "", "suite": "openagi", "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"},
+    "StatusOutput": {
+        "at": _LATER, "code": "running", "sentence": "Everything runs. Workers are at the tasks that wait.",
+        "shards": 12, "leased": 4, "standing": [{"state": "running", "evaluations": 2, "longest_seconds": 95.0}],
+        "workers": 4, "last_lease": _LATER, "published": _WHEN,
+    },
     "RecordOutput": {**_RESULT, "record": {"version": "result/1", "task": "14", "plan": _PLAN, "score": 0.71}},
     "ResultOutput": _RESULT,
+    "SnapshotOutput": _SNAPSHOT,
     "SubmissionInput": {
-        "planner": _PLANNER, "suites": ["openagi"], "team": "plan-lab", "own_worker": False, "visibility": "public",
+        "planner": {**_PLANNER, "header_name": "Authorization", "header_value": "Bearer " + "x" * 24},
+        "suites": ["openagi"], "team": "plan-lab", "own_worker": False, "priority": "normal", "visibility": "public",
         "embargo_until": None,
     },
     "SubmissionOutput": {
@@ -127,10 +227,15 @@ BY_COMPONENT: dict[str, Any] = {
         "detail": "1 of 1 tasks agree.", "ordered_by": None, "created": _WHEN, "settled_at": _LATER, "p_value": 1.0,
         "compared": [],
     },
+    "WaitOutput": {
+        "known": True, "begins_in_minutes": [2.1, 4.8], "ends_in_minutes": [9.5, 21.7], "measured_shards": 40,
+        "in_words": "Begins in 2 to 5 minutes, ends in 9 to 22 minutes",
+    },
     "WebhookInput": {"url": "https://example.org/hook"},
     "WebhookOutput": {
         "id": _ROW_ID, "url": "https://example.org/hook", "active": True, "created": _WHEN, "deliveries": [_DELIVERY],
     },
+    "WholeSnapshotOutput": {**_SNAPSHOT, "content": {"rows": [_ROW], "coverage": {"run": 171, "total": 185}}},
     "WorkerTokenInput": {"name": "desktop"},
     "WorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "created": _WHEN, "last_used": None},
 }  # fmt: skip

@@ -30,6 +30,7 @@ others by its digest. Objects are named by their bytes, so that keeping some of 
 not send them again. A bundle that is malformed, cut or too large is 400 or 413, and nothing of it is kept.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -39,7 +40,7 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from rest_framework import serializers, status
-from rest_framework.exceptions import NotFound
+from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -60,8 +61,10 @@ from leaderboard.evaluations.results import deliver
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.secret_headers import HeaderUnreadableError
 from leaderboard.workers import logs
 from leaderboard.workers.finishing import Finished, finish
+from leaderboard.workers.own import TooMuchUploadedError, count_upload
 from leaderboard.workers.tokens import Holder, holder_of, note_lease
 
 _RECORDS = TypeAdapter(list[ResultRecord])
@@ -145,13 +148,16 @@ def _lease(*, holder: Holder, body: dict[str, Any]) -> dict[str, Any] | None:
         scope=holder.scope,
         token=body.get("token", ""),
     )
-    if lease is None:
+    if lease is None or not note_lease(attempt_id=lease.attempt.pk, holder=holder):
         return None
-    note_lease(attempt_id=lease.attempt.pk, holder=holder)
-    return _lease_json(lease)
+    try:
+        return _lease_json(lease, holder=holder)
+    except HeaderUnreadableError as error:
+        leases.give_up(attempt_id=lease.attempt.pk, how=leases.GivenUp.FAILED, detail=str(error))
+        return None
 
 
-def _lease_json(lease: leases.Lease) -> dict[str, Any]:
+def _lease_json(lease: leases.Lease, *, holder: Holder) -> dict[str, Any]:
     evaluation = lease.evaluation
     return {
         "attempt": str(lease.attempt.pk),
@@ -165,14 +171,17 @@ def _lease_json(lease: leases.Lease) -> dict[str, Any]:
         "profile_digest": evaluation.profile_digest,
         "split": evaluation.split,
         "samples": evaluation.samples,
-        "planner": _planner_json(evaluation.submission.planner),
+        "planner": _planner_json(evaluation.submission.planner, tasks=lease.tasks, holder=holder),
         "tasks": lease.tasks,
         "finish": True,
     }
 
 
-def _planner_json(planner: Planner) -> dict[str, Any]:
-    return {"kind": planner.kind, **kind_of(planner).lease(planner)}
+def _planner_json(planner: Planner, *, tasks: Sequence[str], holder: Holder) -> dict[str, Any]:
+    kind = kind_of(planner)
+    if kind.has_secret and holder.owner_id not in {None, planner.owner_id}:
+        raise PermissionDenied("Only its owner's worker may know how this planner is called.")
+    return {"kind": planner.kind, **kind.lease(planner), **kind.lease_of_tasks(planner=planner, tasks=tasks)}
 
 
 @extend_schema(exclude=True)
@@ -184,11 +193,28 @@ class AttemptView(APIView):
     throttle_scope = None
 
     split: str
-    """Set by the permission."""
+    is_own: bool
+    """Set by the permission, both."""
 
     def store(self) -> Store:
         """Where the artefacts and records of the attempt's evaluation are kept: hidden data have their own store."""
         return server_store(split=self.split)
+
+    def keep(self, *, attempt_id: UUID, artefacts: Sequence[Artefact]) -> None:
+        """Keep artefacts, as far as an own worker may send so many.
+
+        Raises:
+            TooLargeError: it may not; none was kept.
+        """
+        store = self.store()
+        if self.is_own:
+            new = sum(len(artefact.data) for artefact in artefacts if not store.has(artefact.digest))
+            try:
+                count_upload(attempt_id=attempt_id, size=new)
+            except TooMuchUploadedError as error:
+                raise TooLargeError(str(error)) from error
+        for artefact in artefacts:
+            store.put(artefact)
 
 
 class HeartbeatView(AttemptView):
@@ -223,11 +249,10 @@ class BundleView(AttemptView):
             frames = bundles.unpack(data)
         except bundles.BundleError as error:
             raise FieldValidationError({"bundle": [f"{error}."]}) from error
-        store = self.store()
         problems = {frame.digest: problem for frame in frames if (problem := _problem(frame))}
         good = [frame for frame in frames if frame.digest not in problems]
-        for frame in good:
-            store.put(Artefact(data=frame.data, media_type=MediaType(frame.media_type)))
+        artefacts = [Artefact(data=frame.data, media_type=MediaType(frame.media_type)) for frame in good]
+        self.keep(attempt_id=attempt_id, artefacts=artefacts)
         return Response({"kept": len(good), "refused": problems})
 
 
@@ -257,7 +282,7 @@ class ObjectView(AttemptView):
             raise TooLargeError(f"An artefact has at most {settings.MAX_OBJECT_BYTES} bytes.")
         if (actual := digest_of(data)) != digest:
             raise FieldValidationError({"digest": [f"The bytes have the SHA-256 {actual}."]})
-        self.store().put(Artefact(data=data, media_type=media_type))
+        self.keep(attempt_id=attempt_id, artefacts=[Artefact(data=data, media_type=media_type)])
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -393,7 +418,9 @@ class FailView(AttemptView):
 
     def post(self, request: Request, attempt_id: UUID) -> Response:
         body = _validated(FailRequest, request.data)
-        leases.give_up(attempt_id=attempt_id, how=leases.GivenUp(body["how"]), detail=body["reason"])
+        # The reason stands on the evaluation's page.
+        detail = logs.redactor_of_attempt(attempt_id)(body["reason"])
+        leases.give_up(attempt_id=attempt_id, how=leases.GivenUp(body["how"]), detail=detail)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

@@ -61,6 +61,8 @@ class GroupRow(NamedTuple):
     marks: tuple[Mark, ...]
     values: tuple[str, ...]
     """The means of all planners, for the table; a dash where no task of the group was scored."""
+    means: tuple[float | None, ...] = ()
+    """The same as numbers."""
 
 
 class GroupPlot(NamedTuple):
@@ -161,6 +163,7 @@ def _rows(
                     if mean is not None
                 ),
                 values=tuple("—" if mean is None else f"{mean:.3f}" for mean in means),
+                means=tuple(means),
             )
         )
     return tuple(rows)

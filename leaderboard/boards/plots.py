@@ -18,7 +18,7 @@ _LOG_FROM = 30.0
 """If the largest x is so many times the smallest, the axis is logarithmic."""
 
 _CROWDED = 300
-_COSTS: Mapping[str, tuple[str, str, Callable[[float], str]]] = {
+COSTS: Mapping[str, tuple[str, str, Callable[[float], str]]] = {
     "cost": ("cost", "US dollars at declared prices", dollars_in_words),
     "seconds": ("latency", "Seconds until the answer", seconds_in_words),
     "tokens": ("tokens", "Tokens", lambda value: f"{value:,.0f}"),
@@ -74,23 +74,41 @@ class Sample(NamedTuple):
     row: Mapping[str, Any]
 
 
+def time_samples(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any]) -> list[Sample]:
+    """Score by the time at which the evaluation ended, in seconds since 1970, the first first."""
+    found = (
+        Sample(datetime.fromisoformat(row["finished"]).timestamp(), value, row)
+        for row in rows
+        if (value := value_of(row, metric["key"])) is not None
+    )
+    return sorted(found, key=lambda sample: sample.x)
+
+
+def cost_samples(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any], cost: str) -> list[Sample]:
+    """Score by `cost`, `seconds` or `tokens` per task, the cheapest first, without rows whose cost is not known."""
+    found = (
+        Sample(float(spent), value, row)
+        for row in rows
+        if (value := value_of(row, metric["key"])) is not None and (spent := value_of(row, cost)) is not None
+    )
+    return sorted(found, key=lambda sample: sample.x)
+
+
+def bests(*, samples: Sequence[Sample], better: int) -> list[Sample]:
+    """Samples that are better than all before them. `better` is 1 if more score is better, else -1."""
+    found: list[Sample] = []
+    for sample in samples:
+        if not found or better * sample.y > better * found[-1].y:
+            found.append(sample)
+    return found
+
+
 def over_time(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any]) -> Plot | None:
     """Every evaluation by the time it ended, with the best until then as a line; None without any."""
-    samples = sorted(
-        (
-            Sample(datetime.fromisoformat(row["finished"]).timestamp(), value, row)
-            for row in rows
-            if (value := value_of(row, metric["key"])) is not None
-        ),
-        key=lambda sample: sample.x,
-    )
+    samples = time_samples(rows=rows, metric=metric)
     if not samples:
         return None
-    better = _sign(metric)
-    best: list[Sample] = []
-    for sample in samples:
-        if not best or better * sample.y > better * best[-1].y:
-            best.append(sample)
+    best = bests(samples=samples, better=sign_of(metric))
     x = _Axis.of([sample.x for sample in samples], low=LEFT, high=WIDTH - RIGHT, may_be_log=False)
     return _plot(
         key="time",
@@ -111,18 +129,11 @@ def over_time(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any]) -
 def against_cost(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any], cost: str) -> Plot | None:
     """Score against `cost`, `seconds` or `tokens` per task, with the Pareto front: the rows that no other row beats in
     the score without being dearer. None if nothing is known of the cost of at least one row."""
-    samples = sorted(
-        (
-            Sample(float(spent), value, row)
-            for row in rows
-            if (value := value_of(row, metric["key"])) is not None and (spent := value_of(row, cost)) is not None
-        ),
-        key=lambda sample: sample.x,
-    )
+    samples = cost_samples(rows=rows, metric=metric, cost=cost)
     if not samples:
         return None
-    front = pareto_front(samples=samples, better=_sign(metric))
-    name, axis, words = _COSTS[cost]
+    front = pareto_front(samples=samples, better=sign_of(metric))
+    name, axis, words = COSTS[cost]
     x = _Axis.of([sample.x for sample in samples], low=LEFT, high=WIDTH - RIGHT, may_be_log=True)
     return _plot(
         key=cost,
@@ -144,11 +155,7 @@ def against_cost(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any]
 def pareto_front(*, samples: Sequence[Sample], better: int) -> list[Sample]:
     """Samples that no other one beats: by growing cost, each better than all cheaper ones. `better` is 1 if more score
     is better, else -1."""
-    front: list[Sample] = []
-    for sample in sorted(samples, key=lambda sample: (sample.x, -better * sample.y)):
-        if not front or better * sample.y > better * front[-1].y:
-            front.append(sample)
-    return front
+    return bests(samples=sorted(samples, key=lambda sample: (sample.x, -better * sample.y)), better=better)
 
 
 class _Axis(NamedTuple):
@@ -253,7 +260,8 @@ def _id(sample: Sample) -> str:
     return str(sample.row["evaluation"])
 
 
-def _sign(metric: Mapping[str, Any]) -> int:
+def sign_of(metric: Mapping[str, Any]) -> int:
+    """1 if more of a metric is better, else -1."""
     return 1 if metric.get("higher_is_better", True) else -1
 
 

@@ -23,6 +23,7 @@ from leaderboard.boards.selecting import (
 from leaderboard.boards.services import primary_metric
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.visibility import words_of
 
 MOST_NARROW = 5
 """Metrics that fit beside each other on a common screen."""
@@ -39,7 +40,10 @@ FACT_LABELS = {
     "parameters": ("Model size", "Parameters of the language model: read from its weights, or as the owner declares"),
     "weights": ("Weights", "Whether anybody can get the language model's weights"),
     "tokens": ("Tokens", "Mean per task, of prompts and answers together, as the planner told them"),
-    "cost": ("Cost", "US dollars per task: the tokens that the planner told, at the prices that its owner declares"),
+    "cost": (
+        "Cost",
+        "US dollars per task: the tokens that the planner told, at the prices that its owner declares for a million",
+    ),
     "seconds": ("Latency", "Mean time per task until the planner answered"),
     "tasks": ("Tasks", "How the tasks ended that can run"),
     "finished": ("Finished", ""),
@@ -194,6 +198,7 @@ def progress_rows(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
             "state": evaluation.state,
             "label": evaluation.get_state_display(),
             "reason": evaluation.reason_text,
+            "seen": words_of(evaluation.submission),
             "created": evaluation.created.isoformat(timespec="seconds"),
         }
         for evaluation in evaluations
@@ -212,7 +217,7 @@ def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
         Fact("model_name", str(row.get("model_name") or ""), declared),
         Fact("parameters", size_in_words(row.get("parameters")), declared),
         Fact("weights", "" if is_open is None else "open" if is_open else "closed", declared),
-        Fact("cost", dollars_in_words(cost.get("usd")), f"at {prices_in_words(cost)}" if cost else ""),
+        Fact("cost", dollars_in_words(cost.get("usd")), f"declared {prices_in_words(cost)}" if cost else ""),
         Fact(
             "tokens",
             "" if tokens is None else f"{tokens:,.0f}",
@@ -234,19 +239,20 @@ def size_in_words(parameters: int | None) -> str:
 
 
 def dollars_in_words(usd: float | None) -> str:
-    """A cost with three digits, however small; empty if it is not known."""
+    """A cost with up to three digits, however small; empty if it is not known."""
     if usd is None:
         return ""
     if usd == 0:
         return "$0"
     # As many places as three digits need, so that a tenth of a cent is told apart from a hundredth.
     places = max(2, 2 - math.floor(math.log10(abs(usd))))
-    return f"${usd:,.{places}f}"
+    whole, _, part = f"{usd:,.{places}f}".partition(".")
+    return f"${whole}.{part.rstrip('0').ljust(2, '0')}"
 
 
 def prices_in_words(cost: Mapping[str, float]) -> str:
-    """The declared prices that a cost was worked out from."""
-    return f"${cost['prompt_price']:g} / ${cost['completion_price']:g} per M, declared"
+    """The declared prices that a cost was worked out from: of a million tokens of prompts and of answers."""
+    return f"${cost['prompt_price']:g} / ${cost['completion_price']:g}"
 
 
 def seconds_in_words(seconds: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.boards import export_views, plot_views, views
+from leaderboard.boards import export_views, plot_views, snapshot_views, views
 
 app_name = "boards"
 
@@ -16,6 +16,7 @@ urlpatterns = [
     path("boards/<slug:suite>/", views.board, name="board"),
     path("boards/<slug:suite>/plots/", plot_views.plots, name="plots"),
     path("boards/<slug:suite>/feed.atom", export_views.feed, name="feed"),
+    path("boards/<slug:suite>/snapshots/", snapshot_views.snapshots, name="snapshots"),
     path("boards/<slug:suite>/snapshots/<int:number>/", views.snapshot, name="snapshot"),
     path(
         "boards/<slug:suite>/snapshots/<int:number>/rows/<uuid:evaluation>.bib", export_views.row_file, name="row-file"

@@ -5,13 +5,15 @@ Nothing is edited here as a row: a state that is written past its transition tab
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+
+from leaderboard.accounts.operators import is_operator
 
 ROWS_PER_PAGE = 50
 
@@ -25,8 +27,17 @@ class OperatorsSite(admin.AdminSite):
     site_url = "/"
     enable_nav_sidebar = False
 
+    def has_permission(self, request: HttpRequest) -> bool:
+        return is_operator(request.user)
+
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
-        """Send to the site's own sign-in, which slows down who guesses passwords; who is no operator gets 403."""
+        """Send to the site's own sign-in, which slows down who guesses passwords; who is no operator gets 403.
+
+        Staff without the second factor that the site asks of them are sent where they set one up.
+        """
+        if request.user.is_authenticated and request.user.is_staff:
+            messages.warning(request, "Operators of this site need two-factor authentication: set it up first.")
+            return redirect("mfa_activate_totp")
         if request.user.is_authenticated:
             raise PermissionDenied
         return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
@@ -34,6 +45,10 @@ class OperatorsSite(admin.AdminSite):
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
         """The site's own page, for the same reason."""
         return redirect("account_change_password")
+
+    def password_change_done(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
+        """Nobody is led here."""
+        return redirect("admin:index")
 
 
 site = OperatorsSite()
@@ -71,9 +86,21 @@ class ReadOnlyAdmin(_ForOperators, admin.ModelAdmin):
             return list(self.fields)
         return [field.name for field in self.model._meta.fields if field.name not in (self.exclude or ())]
 
+    def get_inline_instances(self, request: HttpRequest, obj: Any = None) -> list[admin.options.InlineModelAdmin]:
+        """Only those with rows: of the others there would be headings to scroll sideways, and nothing to do it with."""
+        return [
+            inline
+            for inline in super().get_inline_instances(request, obj)
+            if obj is not None
+            and inline.get_queryset(request).filter(**{inline.get_formset(request, obj).fk.name: obj}).exists()
+        ]
+
 
 class ReadOnlyInline(_ForOperators, admin.TabularInline):
-    """Rows that belong to another one."""
+    """Rows that belong to another one, each with a way to its own page where it has one: so the table, which scrolls on
+    small screens, is reached by keyboard, too."""
+
+    show_change_link = True
 
     extra = 0
     max_num = 0
@@ -88,4 +115,4 @@ class ReadOnlyInline(_ForOperators, admin.TabularInline):
 
 
 def _is_operator(request: HttpRequest) -> bool:
-    return bool(request.user.is_active and request.user.is_staff)
+    return is_operator(request.user)

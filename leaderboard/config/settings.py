@@ -8,7 +8,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from leaderboard.config.environment import BASE_DIR, Environment, kept_secret, parse_database_url
+from leaderboard.config.environment import BASE_DIR, Environment, kept_secret, parse_database_url, upload_folder
 
 env = Environment(os.environ)
 
@@ -27,17 +27,33 @@ if DEMO:
     ALLOWED_HOSTS = env.names("PLANARENA_ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
 else:
     SECRET_KEY = env.required("PLANARENA_SECRET_KEY", purpose="the key that signs sessions (50 random characters)")
+    if len(SECRET_KEY) < 30:
+        raise ImproperlyConfigured("PLANARENA_SECRET_KEY is too short: use 50 random characters.")
     WORKER_TOKEN = env.required("PLANARENA_WORKER_TOKEN", purpose="the secret that workers lease tasks with")
     if len(WORKER_TOKEN) < 20:
         raise ImproperlyConfigured("PLANARENA_WORKER_TOKEN is too short: use at least 20 random characters.")
     env.required("PLANARENA_ALLOWED_HOSTS", purpose="the host names of the site, separated by commas")
     ALLOWED_HOSTS = env.names("PLANARENA_ALLOWED_HOSTS")
 
+SECRET_KEY_FALLBACKS = [key] if (key := env.text("PLANARENA_SECRET_KEY_BEFORE")) else []
+"""The key before this one, while sessions and secrets that were made with it are still to be read."""
+SECRETS_KEYS = [*env.names("PLANARENA_SECRETS_KEY"), SECRET_KEY, *SECRET_KEY_FALLBACKS]
+"""What users' secrets are encrypted with: the first one seals, all of them open, so that keys can be changed
+(`manage.py seal_again`). Without PLANARENA_SECRETS_KEY it is PLANARENA_SECRET_KEY."""
+
 HTTPS = env.flag("PLANARENA_HTTPS", default=not DEMO)
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = 86_400 * 30 if HTTPS else 0
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("PLANARENA_TRUST_PROXY") else None
+TRUST_PROXY = env.flag("PLANARENA_TRUST_PROXY")
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None
+# Only the proxy's word tells that somebody came without TLS. Workers, probes and Prometheus come past it.
+SECURE_SSL_REDIRECT = HTTPS and TRUST_PROXY
+SECURE_REDIRECT_EXEMPT = [r"^api/v1/worker/", r"^health/", r"^metrics$"]
+PROXIES = 1 if TRUST_PROXY else 0
+"""How many of the last addresses in `X-Forwarded-For` proxies of ours have written. What stands before them is the
+caller's own invention, and with none nothing in it counts: limits on guessing passwords go by address."""
+ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY: dict[str, Any] = {
@@ -67,6 +83,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
     "rest_framework",
     "knox",
     "drf_spectacular",
@@ -93,6 +111,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "leaderboard.config.requests.refuse_nul",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -100,6 +119,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "leaderboard.config.refusals.explain_refused_methods",
 ]
 
 ROOT_URLCONF = "leaderboard.config.urls"
@@ -154,6 +174,25 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email" if DEMO else "email*", "password1*
 ACCOUNT_EMAIL_VERIFICATION = env.text("PLANARENA_EMAIL_VERIFICATION", "none" if DEMO else "mandatory")
 if ACCOUNT_EMAIL_VERIFICATION not in {"none", "optional", "mandatory"}:
     raise ImproperlyConfigured("PLANARENA_EMAIL_VERIFICATION must be none, optional or mandatory.")
+MFA_ADAPTER = "leaderboard.accounts.second_factor.Adapter"
+MFA_TOTP_ISSUER = "PlanArena"
+MFA_TOTP_TOLERANCE = 1
+MFA_ALLOW_UNVERIFIED_EMAIL = ACCOUNT_EMAIL_VERIFICATION != "mandatory"
+OPERATORS_NEED_SECOND_FACTOR = env.flag("PLANARENA_OPERATORS_NEED_2FA", default=not DEMO)
+"""Whether staff without two-factor authentication are users like any other."""
+GITHUB_URL = env.text("PLANARENA_GITHUB_URL", "https://github.com").rstrip("/")
+SOCIALACCOUNT_QUERY_EMAIL = True
+SOCIALACCOUNT_PROVIDERS: dict[str, Any] = {}
+if GITHUB_CLIENT_ID := env.text("PLANARENA_GITHUB_CLIENT_ID"):
+    _secret = env.required("PLANARENA_GITHUB_SECRET", purpose="the secret of the GitHub app that signs people in")
+    SOCIALACCOUNT_PROVIDERS["github"] = {
+        "APPS": [{"client_id": GITHUB_CLIENT_ID, "secret": _secret}],
+        "SCOPE": ["read:user", "user:email"],
+        **({} if GITHUB_URL == "https://github.com" else {"GITHUB_URL": GITHUB_URL}),
+    }
+    INSTALLED_APPS.append("allauth.socialaccount.providers.github")
+    # The form that leads to GitHub is answered with a redirect there, which browsers count as its action.
+    CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"].append(GITHUB_URL)
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
@@ -166,6 +205,8 @@ EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if env.text('EMAIL_HOST') el
 EMAIL_PORT = env.integer("EMAIL_PORT", default=587, least=1)
 EMAIL_HOST_USER = env.text("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD")
+EMAIL_TIMEOUT = 20
+"""Seconds; Django's own default is to wait for ever for a mail server that says nothing."""
 EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS", default=True)
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "PlanArena <planarena@localhost>")
 
@@ -180,14 +221,28 @@ REST_FRAMEWORK = {
         "rest_framework.permissions.IsAuthenticatedOrReadOnly",
         "leaderboard.api.permissions.HasScope",
     ],
-    "DEFAULT_THROTTLE_CLASSES": ["leaderboard.api.throttling.Throttle"],
+    # Who calls is told by the nearest proxy or by the connection; what callers say of themselves counts nothing.
+    "NUM_PROXIES": PROXIES,
+    "DEFAULT_THROTTLE_CLASSES": ["leaderboard.api.throttling.Throttle", "leaderboard.api.throttling.ReadThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["leaderboard.api.parsers.BoundedJSONParser"],
     "EXCEPTION_HANDLER": "leaderboard.api.errors.handle",
     "DEFAULT_PAGINATION_CLASS": "leaderboard.api.pagination.Pages",
     "DEFAULT_SCHEMA_CLASS": "leaderboard.api.schema.ApiSchema",
-    "DEFAULT_THROTTLE_RATES": {"tokens": "20/min", "submissions": "60/min", "changes": "120/min"},
+    "DEFAULT_THROTTLE_RATES": {
+        "tokens": "20/min",
+        "submissions": "60/min",
+        "changes": "120/min",
+        "endpoint-tests": "12/min",
+        "checks": "240/min",
+    },
 }
+API_READS_PER_MINUTE = {
+    "reads": env.integer("PLANARENA_API_READS_PER_MINUTE", default=1200, least=0),
+    "anonymous-reads": env.integer("PLANARENA_API_ANONYMOUS_READS_PER_MINUTE", default=300, least=0),
+}
+"""How many calls that change nothing a user, or an address without one, may make; 0: any number. Each process of the
+site counts its own."""
 REST_KNOX = {
     "TOKEN_TTL": timedelta(days=90),
     "TOKEN_LIMIT_PER_USER": None,  # counted in accounts.services, so that page and API give the same error
@@ -352,10 +407,14 @@ TEAM_QUOTA_PER_DAY = env.integer("PLANARENA_TEAM_QUOTA_PER_DAY", default=0 if DE
 HEARTBEAT_SECONDS = env.integer("PLANARENA_HEARTBEAT_SECONDS", default=10, least=1)
 """How often workers say that they live; never less often than four times in a lease."""
 MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)
+MAX_OWN_WORKER_BYTES = env.size("PLANARENA_MAX_OWN_WORKER_UPLOAD") or 4 * 1024**3
+"""Of the artefacts of one evaluation that a researcher's own worker sends."""
 MAX_LOG_CHARACTERS = env.integer("PLANARENA_MAX_LOG_CHARACTERS", default=256 * 1024, least=1000)
 """Of one attempt's log; what comes after it is dropped, and the log says so."""
-HUB_URL = env.text("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
-"""The model hub that language models are submitted from; workers read the same variable."""
+HUB_URL = (env.text("HF_ENDPOINT") or env.text("PLANARENA_KUBERNETES_MODEL_MIRROR") or "https://huggingface.co").rstrip(
+    "/"
+)
+"""The model hub that language models are submitted from. Workers get them from there too: they read `HF_ENDPOINT`."""
 GPU_MEMORY_GB = env.integer("PLANARENA_GPU_MEMORY_GB", default=24, least=1)
 """Memory of the GPU that a worker has. A submitted language model must fit into it."""
 MAX_CHECKPOINT_BYTES = env.size("PLANARENA_MAX_CHECKPOINT") or 4 * 1024**3
@@ -364,6 +423,7 @@ UNUSED_CHECKPOINTS = 5
 """Checkpoints that a user may have uploaded without having submitted them."""
 UNUSED_CHECKPOINT_HOURS = 24
 """So long after its upload one that was not submitted is removed."""
+FILE_UPLOAD_TEMP_DIR = upload_folder(STORE_DIR)
 FILE_UPLOAD_HANDLERS = ["leaderboard.planners.uploading.BoundedUpload"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 

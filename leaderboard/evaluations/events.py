@@ -25,6 +25,8 @@ _RESULTS_PER_EVENT = 40
 """PostgreSQL refuses payloads of 8,000 bytes; a result takes up to 125."""
 LATEST = 5
 """How many of the tasks that ended last a page shows while it waits for more."""
+_LONGEST_TEXT = 1600
+"""Bytes of the reason as JSON, where a character takes up to twelve: a worker's or planner's words may be in it."""
 
 
 _STANDS = """
@@ -56,11 +58,19 @@ def describe(evaluation_id: UUID) -> dict[str, Any]:
     return {
         "state": state,
         "state_label": str(EvaluationState(state).label),
-        "reason_text": reason_text[:400],
+        "reason_text": _cut(reason_text),
         "done": sum(outcomes.values()),
         "total": total,
         "outcomes": outcomes,
     }
+
+
+def _cut(text: str) -> str:
+    """As much of the text as an event has room for."""
+    kept = text[:400]
+    while len(json.dumps(kept)) > _LONGEST_TEXT:
+        kept = kept[: len(kept) * 3 // 4]
+    return kept
 
 
 def snapshot(evaluation_id: UUID) -> dict[str, Any]:

@@ -17,6 +17,14 @@ from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.planners.models import Planner
 
 
+class SubmitterPriority(models.IntegerChoices):
+    """In which order a submitter's own evaluations are worked on. It changes nothing for others."""
+
+    LOW = -1, "Low"
+    NORMAL = 0, "Normal"
+    HIGH = 1, "High"
+
+
 class Visibility(models.TextChoices):
     """Who sees a submission and everything that came of it (`visibility.py`)."""
 
@@ -36,6 +44,8 @@ class Submission(models.Model):
     created = models.DateTimeField(auto_now_add=True)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="submissions")
     """Charged for it too; its members may act on it like who submitted it."""
+    priority = models.SmallIntegerField(choices=SubmitterPriority, default=SubmitterPriority.NORMAL)
+    """Among the submitter's own; the operator's is `Evaluation.priority`."""
     rerun_of = models.ForeignKey("Evaluation", on_delete=models.PROTECT, null=True, related_name="reruns")
     """The evaluation that was run again: final states are final, so that a re-run is a submission of its own."""
     visibility = models.CharField(max_length=10, choices=Visibility, default=Visibility.PUBLIC)
@@ -113,7 +123,8 @@ class Evaluation(models.Model):
 
     state = models.CharField(max_length=20, choices=EvaluationState, default=EvaluationState.QUEUED)
     attempt = models.PositiveIntegerField(default=1)
-    """The fence: raised by every launch and resume; a transition names the value it read."""
+    """The fence: raised when the owner resumes or accepts, which leads back to states it was in; a transition names
+    the value it read."""
     state_since = models.DateTimeField()
     state_deadline = models.DateTimeField(null=True)
     """When the reconciler must act on this state; null for final states."""
@@ -225,6 +236,10 @@ class AttemptState(models.TextChoices):
     CANCELLED = "cancelled", "Cancelled"
 
 
+OWN_WORKER = "own:"
+"""Begins the names of researchers' workers, so that none can pass for one that a launcher here has started."""
+
+
 class Attempt(models.Model):
     """One try at a shard: the lease. Its token is good for this shard only and dies with the attempt."""
 
@@ -263,6 +278,11 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.shard}#{self.number}"
+
+    @property
+    def is_by_own_worker(self) -> bool:
+        """Whether a researcher's own worker has it, which may send anything."""
+        return self.worker.startswith(OWN_WORKER)
 
 
 class TaskResult(models.Model):

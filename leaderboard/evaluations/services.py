@@ -7,7 +7,7 @@ the owner reads; None stands for a command on the operator's own machine.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -24,17 +24,37 @@ from leaderboard.evaluations.acting import in_words
 from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
 from leaderboard.evaluations.leases import cancel_attempts
 from leaderboard.evaluations.library import library
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, Submission, TaskResult, Visibility
+from leaderboard.evaluations.models import (
+    Evaluation,
+    EvaluationState,
+    Shard,
+    Submission,
+    SubmitterPriority,
+    TaskResult,
+    Visibility,
+)
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import advance, deadline_of
 from leaderboard.evaluations.visibility import check as check_visibility
 from leaderboard.field_errors import FieldErrors
-from leaderboard.planners.services import PlannerData, check_planner, check_suites, enter_planner, facts_of
+from leaderboard.planners.services import (
+    PlannerData,
+    check_name,
+    check_owned,
+    check_planner,
+    check_suites,
+    enter_planner,
+    facts_of,
+)
 from leaderboard.quotas.services import charge
 
 FAULT_SCORE = 0.0
 """What a `planner_fault` scores in the suites there are (OpenAGI, section 5)."""
+
+
+PRIORITIES = {choice.name.lower(): choice for choice in SubmitterPriority}
+"""What users write for their own order."""
 
 
 class NotPossibleError(Exception):
@@ -49,6 +69,8 @@ class SubmissionData:
     suites: Sequence[str]
     team: str = ""
     """Slug of the team that it is for; empty: for the user alone."""
+    priority: str = "normal"
+    """Among the user's own evaluations: `low`, `normal` or `high`."""
     visibility: str = Visibility.PUBLIC
     embargo_until: datetime | None = None
     """With an embargo, when it ends."""
@@ -65,13 +87,10 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
         FieldErrors: something entered is wrong; nothing was changed.
         QuotaExceededError: user or team has none left today; nothing was changed.
     """
-    suites, errors = _find_suites(data.suites)
-    team, wrong_team = _find_team(user=user, slug=data.team)
-    wrong_suites = errors or check_suites(data=data.planner, suites=data.suites)
-    wrong_visibility = check_visibility(visibility=data.visibility, embargo_until=data.embargo_until)
-    errors = {**check_planner(data.planner), **wrong_suites, **wrong_team, **wrong_visibility}
-    if errors:
+    if errors := problems(user=user, data=data):
         raise FieldErrors(errors)
+    suites, _ = _find_suites(data.suites)
+    team, _ = _find_team(user=user, slug=data.team)
     entrances = look_up(suites)
     facts = facts_of(owner=user, data=data.planner)
     with transaction.atomic():
@@ -80,6 +99,7 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
             planner=planner,
             submitted_by=user,
             team=team,
+            priority=PRIORITIES[data.priority],
             visibility=data.visibility,
             embargo_until=data.embargo_until,
         )
@@ -96,6 +116,19 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
             },
         )
     return submission
+
+
+def problems(*, user: User, data: SubmissionData) -> dict[str, list[str]]:
+    """What is wrong with a submission, by field, as far as this site can tell alone. Changes nothing."""
+    _, errors = _find_suites(data.suites)
+    _, wrong_team = _find_team(user=user, slug=data.team)
+    wrong_suites = errors or check_suites(data=data.planner, suites=data.suites)
+    wrong_priority = {} if data.priority in PRIORITIES else {"priority": [f"Choose one of {', '.join(PRIORITIES)}."]}
+    wrong_visibility = check_visibility(visibility=data.visibility, embargo_until=data.embargo_until)
+    found = {**check_planner(data.planner), **wrong_suites, **wrong_team, **wrong_priority, **wrong_visibility}
+    if found:
+        return found
+    return check_owned(data=data.planner, suites=data.suites, owner=user) or check_name(data=data.planner, owner=user)
 
 
 class Entrance(NamedTuple):
@@ -161,25 +194,14 @@ def _find_team(*, user: User, slug: str) -> tuple[Team | None, dict[str, list[st
 
 def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
     suite, conditions, not_run = entrance
-    now = database_now()
     tasks = list(Task.objects.filter(suite=suite).order_by("position"))
-    shards, leasable = canary.split(
-        planner=submission.planner,
-        keys=[task.key for task in tasks if task.key not in not_run],
-        size=tasks_per_shard(suite),
-    )
-    evaluation = Evaluation.objects.create(
+    evaluation = queue_tasks(
         submission=submission,
         suite=suite,
-        **conditions._asdict(),
-        state_since=now,
-        state_deadline=deadline_of(EvaluationState.QUEUED, now=now),
-        reason=EvaluationReason.WAITING,
-        reason_text=sentence(EvaluationReason.WAITING),
-        leasable_shards=leasable,
+        conditions=conditions,
+        keys=[task.key for task in tasks if task.key not in not_run],
         tasks_total=len(tasks),
         tasks_not_run=sum(task.key in not_run for task in tasks),
-        provenance={"suite_digest": suite.digest, "profile_digest": conditions.profile_digest, "workers": []},
     )
     TaskResult.objects.bulk_create(
         TaskResult(
@@ -191,6 +213,37 @@ def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
         )
         for task in tasks
         if task.key in not_run
+    )
+    return evaluation
+
+
+def queue_tasks(
+    *, submission: Submission, suite: Suite, conditions: RunConditions, keys: Sequence[str], **fields: Any
+) -> Evaluation:
+    """Queue an evaluation of these tasks, within the present transaction.
+
+    After: it is `queued` with its shards, and the reconciler is told after the commit.
+
+    Args:
+        submission: what is evaluated.
+        suite: on what.
+        conditions: under which.
+        keys: of the tasks that workers run, in order.
+        fields: what else is known of it.
+    """
+    now = database_now()
+    shards, leasable = canary.split(planner=submission.planner, keys=keys, size=tasks_per_shard(suite))
+    evaluation = Evaluation.objects.create(
+        submission=submission,
+        suite=suite,
+        **conditions._asdict(),
+        state_since=now,
+        state_deadline=deadline_of(EvaluationState.QUEUED, now=now),
+        reason=EvaluationReason.WAITING,
+        reason_text=sentence(EvaluationReason.WAITING),
+        leasable_shards=leasable,
+        provenance={"suite_digest": suite.digest, "profile_digest": conditions.profile_digest, "workers": []},
+        **fields,
     )
     _add_shards(evaluation=evaluation, shards=shards)
     enqueue_reconcile(evaluation.pk)
@@ -262,6 +315,8 @@ def accept(evaluation: Evaluation, *, by: User | None = None) -> int:
             target=EvaluationState.AGGREGATING,
             reason=EvaluationReason.ACCEPTED,
             facts={"count": count, "who": in_words(by=by, submission=current.submission)},
+            # Who read the results before must not put it back on hold.
+            raise_fence=True,
         )
         _note(by=by, action=Action.ACCEPTED, evaluation=current, after=EvaluationState.AGGREGATING, tasks=count)
         enqueue_reconcile(current.pk)

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from leaderboard.accounts.operators import is_operator
 from leaderboard.compare.services import best_of_board, can_be_compared
 from leaderboard.evaluations import events, rerunning, services, transitions
 from leaderboard.evaluations.acting import may_act
@@ -143,7 +144,7 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
             task=found,
             result=result,
             split=evaluation.split,
-            sees_hidden=request.user.is_staff,
+            sees_hidden=is_operator(request.user),
             samples=request.GET.get("samples"),
         ),
     }
@@ -227,7 +228,7 @@ def visibility(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 
 def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[Action, ...]:
     """The action of asking for a verification, if this reader may."""
-    concerned = request.user.is_staff or may_act(user=request.user, submission=evaluation.submission)
+    concerned = is_operator(request.user) or may_act(user=request.user, submission=evaluation.submission)
     if not concerned or not hasattr(evaluation, "own_worker_run"):
         return ()
     return () if verification.why_not(user=request.user, evaluation=evaluation) else (VERIFY,)
@@ -276,7 +277,9 @@ def _reruns(*, evaluation: Evaluation, seen: QuerySet[Evaluation]) -> QuerySet[E
 
 def _actable(*, request: HttpRequest, evaluation_id: UUID, staff_may: bool = False) -> Evaluation:
     evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
-    if not may_act(user=request.user, submission=evaluation.submission) and not (staff_may and request.user.is_staff):
+    if not may_act(user=request.user, submission=evaluation.submission) and not (
+        staff_may and is_operator(request.user)
+    ):
         raise PermissionDenied
     return evaluation
 

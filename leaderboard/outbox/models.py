@@ -83,6 +83,12 @@ class Webhook(models.Model):
     secret = models.CharField(max_length=100)
     """Known to us and the receiver: signs what is sent."""
     active = models.BooleanField(default=True)
+    """Switched off, it is told nothing, until its owner sends it a test (`receivers.py`)."""
+    failures = models.PositiveIntegerField(default=0)
+    """Tries in a row that it did not take."""
+    failing_since = models.DateTimeField(null=True)
+    rests_until = models.DateTimeField(null=True)
+    """Not tried before."""
     created = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

@@ -10,14 +10,17 @@ import hmac
 import json
 import time
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 import httpx
 from django.conf import settings
 from django.core.mail import EmailMessage
+from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
 
 from evaluator.planners.egress import EgressRefusedError, call_deadline, egress_client
 from leaderboard.config.celery import app
+from leaderboard.outbox import receivers
 from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
 
 RECONCILE_TASK = "leaderboard.evaluations.tasks.reconcile_evaluation"
@@ -32,8 +35,20 @@ class PermanentError(Exception):
     """Trying again would change nothing."""
 
 
+class GoneError(PermanentError):
+    """The receiver says that it is told no more."""
+
+
 class NotTakenError(Exception):
     """The receiver did not take the message now; it may later."""
+
+
+class RestingError(Exception):
+    """The receiver is not asked before `until`, by the database's clock: nothing was tried."""
+
+    def __init__(self, until: datetime) -> None:
+        self.until = until
+        super().__init__("the receiver did not take an earlier message and is left alone for a while")
 
 
 def send(message: OutboxMessage) -> None:
@@ -65,12 +80,28 @@ def post_webhook(message: OutboxMessage) -> None:
 
     Raises:
         PermanentError: the webhook is gone or off, its address is not a public one, or it answered 410.
+        RestingError: it did not take an earlier message.
         NotTakenError: any answer that is not 2xx.
         httpx.HTTPError: it cannot be reached.
     """
-    webhook = Webhook.objects.filter(pk=message.payload["webhook"], active=True).first()
+    mine = Webhook.objects.filter(pk=message.payload["webhook"], active=True).select_related("owner")
+    webhook = mine.annotate(now=Now()).first()
     if webhook is None:
         raise PermanentError("the webhook was removed or switched off")
+    if webhook.rests_until is not None and webhook.rests_until > webhook.now:
+        raise RestingError(webhook.rests_until)
+    try:
+        _post_signed(webhook=webhook, message=message)
+    except GoneError as error:
+        receivers.switch_off(webhook, why=str(error))
+        raise
+    except (PermanentError, NotTakenError, httpx.HTTPError):
+        receivers.note_refused(webhook)
+        raise
+    receivers.note_taken(webhook)
+
+
+def _post_signed(*, webhook: Webhook, message: OutboxMessage) -> None:
     body = json.dumps(message.payload["event"], separators=(",", ":"), sort_keys=True).encode()
     timestamp = int(time.time())
     headers = {
@@ -82,7 +113,7 @@ def post_webhook(message: OutboxMessage) -> None:
     }
     status = _post(url=webhook.url, body=body, headers=headers)
     if status == httpx.codes.GONE:
-        raise PermanentError("the receiver answered 410 (gone)")
+        raise GoneError("the receiver answered 410 (gone)")
     if not 200 <= status < 300:
         raise NotTakenError(f"the receiver answered HTTP {status}")
 

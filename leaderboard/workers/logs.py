@@ -11,13 +11,16 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 
+from evaluator.planners.keeping import keepable_text
 from gpu_jobs.logs import LONGEST_LINE, LogLine
 from gpu_jobs.redaction import Redactor
 from leaderboard.accounts.models import User
+from leaderboard.accounts.operators import is_operator
 from leaderboard.evaluations import leases
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import Attempt, Evaluation
+from leaderboard.planners.secret_headers import header_to_hide
 from leaderboard.workers.models import AttemptLog, LogChunk
 
 TAIL_LINES = 200
@@ -58,7 +61,7 @@ def append(*, attempt_id: UUID, first: int, lines: Sequence[LogLine]) -> Appende
         GapError: lines before these have not come.
     """
     leases.heartbeat(attempt_id)
-    evaluation = Evaluation.objects.select_related("submission__planner").get(shards__attempts=attempt_id)
+    evaluation = _evaluation_of(attempt_id)
     with transaction.atomic():
         return append_to(attempt_id=attempt_id, evaluation=evaluation, first=first, lines=lines)
 
@@ -69,7 +72,7 @@ def append_to(*, attempt_id: UUID, evaluation: Evaluation, first: int, lines: Se
     Raises:
         GapError: lines before these have not come.
     """
-    redact = Redactor(secrets=[settings.WORKER_TOKEN], addresses=[evaluation.submission.planner.endpoint_url])
+    redact = redactor_of(evaluation)
     log = AttemptLog.objects.select_for_update().filter(attempt_id=attempt_id).first()
     is_new = log is None
     log = log or AttemptLog(attempt_id=attempt_id)
@@ -81,9 +84,26 @@ def append_to(*, attempt_id: UUID, evaluation: Evaluation, first: int, lines: Se
     return Appended(next=log.next_line, cut=log.cut)
 
 
+def redactor_of(evaluation: Evaluation) -> Redactor:
+    """Takes out of texts what only the evaluation's owner and the operator may know."""
+    planner = evaluation.submission.planner
+    header = header_to_hide(planner)
+    secrets = [settings.WORKER_TOKEN, *(header.secrets() if header else ())]
+    return Redactor(secrets=secrets, addresses=[planner.endpoint_url])
+
+
+def redactor_of_attempt(attempt_id: UUID) -> Redactor:
+    """The same of the evaluation that an attempt is of."""
+    return redactor_of(_evaluation_of(attempt_id))
+
+
+def _evaluation_of(attempt_id: UUID) -> Evaluation:
+    return Evaluation.objects.select_related("submission__planner").get(shards__attempts=attempt_id)
+
+
 def may_read(*, user: User | AnonymousUser, evaluation: Evaluation) -> bool:
     """Who sees the log: staff, and who may act like the owner unless messages could tell about hidden data."""
-    if user.is_staff:
+    if is_operator(user):
         return True
     return evaluation.split != HIDDEN_SPLIT and may_act(user=user, submission=evaluation.submission)
 
@@ -126,8 +146,8 @@ def _add(*, log: AttemptLog, lines: Sequence[LogLine], is_new: bool) -> None:
 
 
 def _kept(line: LogLine, *, redact: Redactor) -> LogLine:
-    text = redact(line.text.encode("utf-8", "replace").decode().replace("\x00", "?"))
-    return LogLine(at=line.at, level=line.level[:10], text=text[:LONGEST_LINE])
+    text = redact(keepable_text(line.text))
+    return LogLine(at=line.at, level=keepable_text(line.level)[:10], text=text[:LONGEST_LINE])
 
 
 def _shown(line: Sequence[float | str]) -> ShownLine:

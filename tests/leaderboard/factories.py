@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -57,11 +58,19 @@ def planner_data(**changes: Any) -> PlannerData:
 
 
 def make_submission(
-    *, user: User | None = None, suite: Suite | None = None, team: Team | None = None, **planner: Any
+    *,
+    user: User | None = None,
+    suite: Suite | None = None,
+    team: Team | None = None,
+    seen: Mapping[str, Any] | None = None,
+    **planner: Any,
 ) -> Submission:
-    """A submission to one suite."""
+    """A submission to one suite; `seen` says by whom, as `visibility` and `embargo_until`."""
     data = services.SubmissionData(
-        planner=planner_data(**planner), suites=[(suite or make_suite()).slug], team=team.slug if team else ""
+        planner=planner_data(**planner),
+        suites=[(suite or make_suite()).slug],
+        team=team.slug if team else "",
+        **(seen or {}),
     )
     return services.submit(user=user or make_user(), data=data)
 
@@ -110,3 +119,8 @@ def expire(lease: leases.Lease) -> None:
     """Let the lease's time pass."""
     lease.attempt.expires_at = timezone.now() - timedelta(seconds=1)
     lease.attempt.save(update_fields=["expires_at"])
+
+
+def let_time_pass(evaluation: Evaluation) -> None:
+    """Let the evaluation's present state have lasted too long."""
+    Evaluation.objects.filter(pk=evaluation.pk).update(state_deadline=timezone.now() - timedelta(seconds=1))

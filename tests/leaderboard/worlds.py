@@ -62,6 +62,7 @@ def make_world(size: int) -> World:
         worlds += boards[0]
     shared = {
         "team": teams[0].slug,
+        "username": owner.username,
         "hidden_digest": server_store(split=HIDDEN_SPLIT).put(Artefact(data=b"hidden", media_type=MediaType.TEXT)),
         "cursor": _FAR_CURSOR,
     }
@@ -108,9 +109,7 @@ def _board(*, kind: str, slug: str, owner: User, team: Team, size: int) -> list[
         snapshot = publish(done[-1])
     first = done[0]
     running = [_running(planner=first.submission.planner, suite=suite, size=size) for _ in range(size)]
-    for _ in range(size):
-        again = Submission.objects.create(planner=first.submission.planner, submitted_by=owner, rerun_of=first)
-        _evaluation(submission=again, suite=suite, state="queued")
+    waiting = [_waiting(planner=first.submission.planner, suite=suite, of=first, size=size) for _ in range(size)]
     verified = _verified(planner=first.submission.planner, suite=suite, size=size)
     things = {
         "suite": slug,
@@ -119,9 +118,10 @@ def _board(*, kind: str, slug: str, owner: User, team: Team, size: int) -> list[
         "metric": "vit",
         "digest": first.results.exclude(record_digest="")[0].record_digest,
         "compared": first.pk,
+        "planner": first.submission.planner_id,
         "other": done[1].pk,
     }
-    asked = (first, running[0], verified)
+    asked = (first, running[0], verified, waiting[0])
     return [{**things, "evaluation": one.pk, "submission": one.submission_id} for one in asked]
 
 
@@ -193,7 +193,7 @@ def _completed(*, planner: Planner, suite: Suite, score: float, team: Team | Non
     return evaluation
 
 
-def _results(evaluation: Evaluation) -> None:
+def _results(evaluation: Evaluation, *, upto: int | None = None) -> None:
     record = ResultRecord(
         suite=evaluation.suite.slug, task="0", request="Request 0", metric="vit", outcome=Outcome.SCORED, score=0.5
     )
@@ -208,7 +208,7 @@ def _results(evaluation: Evaluation) -> None:
             reason="invalid_plan" if number % 3 == 0 else "", score=0.0 if number % 3 == 0 else number % 10 / 10,
             indicators=dict.fromkeys(_FIVE, 1.0) if judged else {}, record_digest=digest, seconds=0.1,
         )
-        for number, task in enumerate(tasks)
+        for number, task in enumerate(tasks[:upto])
     )  # fmt: skip
 
 
@@ -230,6 +230,19 @@ def _running(*, planner: Planner, suite: Suite, size: int) -> Evaluation:
             )  # fmt: skip
             log = AttemptLog.objects.create(attempt=tried, next_line=size)
             LogChunk.objects.bulk_create(LogChunk(log=log, first=first, lines=[line]) for first in range(size))
+    return evaluation
+
+
+def _waiting(*, planner: Planner, suite: Suite, of: Evaluation, size: int) -> Evaluation:
+    """One that runs another again, and has a place in the queue."""
+    submission = Submission.objects.create(planner=planner, submitted_by=planner.owner, rerun_of=of)
+    deadline = timezone.now() + timedelta(hours=1)
+    evaluation = _evaluation(submission=submission, suite=suite, state="queued", state_deadline=deadline)
+    Shard.objects.bulk_create(
+        Shard(evaluation=evaluation, number=number, task_keys=[str(number)], available_at=timezone.now())
+        for number in range(size)
+    )
+    _results(evaluation, upto=1)
     return evaluation
 
 

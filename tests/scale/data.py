@@ -151,7 +151,8 @@ def _evaluations(*, share: Share, people: Sequence[User], rng: random.Random) ->
         for number in range((share.evaluations + 3) // 4)
     )  # fmt: skip
     submissions = Submission.objects.bulk_create(
-        Submission(planner=planner, submitted_by=planner.owner)
+        # One in twenty is private, so that every condition on who sees it has something to leave out.
+        Submission(planner=planner, submitted_by=planner.owner, visibility="private" if number % 20 == 11 else "public")
         for number in range(share.evaluations)
         for planner in [planners[number % len(planners)]]
     )
@@ -285,6 +286,8 @@ def examples() -> Iterator[dict[str, Any]]:
             "compared": content_of(Snapshot.objects.get(suite=suite, number=number)).rows[0]["evaluation"],
             "other": own[1].pk,
             "team": "lab0",
+            "username": owner.username,
+            "planner": own[0].submission.planner_id,
             "digest": own[0].results.exclude(record_digest="")[0].record_digest,
             "hidden_digest": hidden,
             "cursor": b64encode(urlencode({"p": str(far)}).encode()).decode(),

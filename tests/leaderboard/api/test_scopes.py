@@ -2,11 +2,12 @@
 
 import pytest
 from django.core.cache import cache
+from django.test import Client
 from rest_framework.settings import api_settings
 
 from leaderboard.accounts.models import TokenScopes
 from leaderboard.accounts.services import create_token
-from leaderboard.api.throttling import Throttle
+from leaderboard.api.throttling import ReadThrottle, Throttle
 from tests.leaderboard.api.helpers import ApiClient, client_of
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 
@@ -84,3 +85,47 @@ def test_answers_say_how_often_one_may_still_ask(monkeypatch):
     assert '"changes";r=0;' in refused.headers["RateLimit"]
     assert "RateLimit" not in client.get("teams/").headers
     assert client_of(make_user()).post("teams/", {}).status_code == 400
+
+
+class TestReading:
+    @pytest.fixture(autouse=True)
+    def few(self, settings, monkeypatch):
+        cache.clear()
+        settings.API_READS_PER_MINUTE = {"reads": 3, "anonymous-reads": 2}
+        self.now = 6_000.0
+        monkeypatch.setattr(ReadThrottle, "clock", lambda _: self.now)
+
+    def test_strangers_are_counted_by_address_and_users_by_themselves(self):
+        for client, scope, limit in ((ApiClient(), "anonymous-reads", 2), (client_of(make_user()), "reads", 3)):
+            answers = [client.get("suites/") for _ in range(limit + 1)]
+            assert [answer.status_code for answer in answers] == [200] * limit + [429]
+            assert answers[0].headers["RateLimit-Policy"] == f'"{scope}";q={limit};w=60'
+            assert answers[0].headers["RateLimit"] == f'"{scope}";r={limit - 1};t=60'
+        assert client_of(make_user()).get("suites/").status_code == 200
+
+    def test_who_is_refused_learns_when_to_come_back_and_may_then(self):
+        stranger = ApiClient()
+        self.now += 48
+        refused = [stranger.get("suites/") for _ in range(3)][-1]
+        assert (refused.status_code, refused.json()["code"]) == (429, "throttled")
+        assert refused.headers["Retry-After"] == "12"
+        assert refused.headers["RateLimit"] == '"anonymous-reads";r=0;t=12'
+        self.now += 12
+        assert stranger.get("suites/").status_code == 200
+
+    def test_what_callers_say_of_their_address_counts_nothing(self):
+        statuses = [
+            Client().get("/api/v1/suites/", headers={"X-Forwarded-For": f"10.0.0.{number}"}).status_code
+            for number in range(6)
+        ]
+        assert 429 in statuses
+
+    def test_changes_and_workers_are_not_counted_with_them(self):
+        user = client_of(make_user())
+        assert all(user.post("teams/", {}).status_code == 400 for _ in range(8))
+        assert user.get("suites/").status_code == 200
+
+    def test_none_are_refused_where_the_operator_sets_no_limit(self, settings):
+        settings.API_READS_PER_MINUTE = {"reads": 0, "anonymous-reads": 0}
+        answers = [ApiClient().get("suites/") for _ in range(5)]
+        assert all(answer.status_code == 200 and "RateLimit" not in answer.headers for answer in answers)

@@ -10,14 +10,18 @@ import leaderboard.api
 
 WRITABLE = {
     "PlannerInput": {
-        "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "description", "model_id", "revision",
-        "checkpoint_digest", "strategy", "model_name", "parameters", "open_weights", "prompt_price",
-        "completion_price",
+        "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "header_name", "header_value",
+        "remove_header", "plans", "description", "model_id", "revision", "checkpoint_digest", "strategy",
+        "model_name", "parameters", "open_weights", "prompt_price", "completion_price",
     },
     "CheckpointInput": {"file"},
     "StartRequest": {"start"},
-    "SubmissionInput": {"planner", "suites", "team", "own_worker", "visibility", "embargo_until"},
+    "SubmissionInput": {"planner", "suites", "team", "own_worker", "priority", "visibility", "embargo_until"},
+    "HeaderInput": {"name", "value"},
     "VisibilityInput": {"visibility", "embargo_until"},
+    "MailsShape": {"mails"},
+    "EndpointTestInput": {"endpoint_url", "timeout_seconds", "suite", "header_name", "header_value", "name"},
+    "ProfileInput": {"display_name", "affiliation", "link", "bio"},
     "TokenInput": {"days", "scopes"},
     "TeamInput": {"slug", "name"},
     "UserNameInput": {"username"},

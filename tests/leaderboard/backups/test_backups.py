@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,10 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import timezone
 
 from evaluator.engine.store import LocalStore
+from evaluator.experts.weights import file_digest
 from evaluator.values import Artefact, MediaType
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations import leases
@@ -21,7 +24,9 @@ from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.reconcile import sweep
 from leaderboard.evaluations.results import deliver
-from tests.leaderboard.factories import make_evaluation, make_record, make_suite
+from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
+from leaderboard.planners.models import CheckpointUpload
+from tests.leaderboard.factories import make_evaluation, make_record, make_suite, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).resolve().parents[3]
@@ -143,3 +148,61 @@ def test_no_password_stands_in_a_command_line(tmp_path, monkeypatch):
     call_command("back_up", tmp_path / "backup")
     assert seen
     assert all("not to be seen" not in argument for command in seen for argument in map(str, command))
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_nobody_else_on_the_machine_can_read_a_backup(tmp_path):
+    folder = tmp_path / "backups"
+    (tmp_path / "backups").mkdir(mode=0o755)
+    call_command("back_up", str(folder))
+    (dump,) = folder.glob("database-*.dump")
+    assert (mode_of(dump), mode_of(folder / "hidden")) == (0o600, 0o700)
+    call_command("back_up", str(tmp_path / "made"))
+    assert mode_of(tmp_path / "made") == 0o700
+
+
+def test_what_a_killed_backup_left_behind_goes_with_the_next_one(tmp_path):
+    left = tmp_path / "database-20260101T000000000000Z.partial"
+    left.write_bytes(b"half a dump")
+    call_command("back_up", str(tmp_path))
+    assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    "dump",
+    [None, {}, {"name": "../elsewhere.dump", "sha256": ""}, {"name": "/etc/passwd"}, {"name": "database-1.dump"}],
+)
+def test_a_manifest_that_names_no_dump_of_its_folder_is_refused(tmp_path, dump):
+    (tmp_path / "backup.json").write_text(json.dumps({"version": "backup/1", "made": "today", "dump": dump}))
+    with pytest.raises(CommandError, match="names no dump of this folder"):
+        call_command("restore", str(tmp_path))
+
+
+def test_a_manifest_that_is_a_list_is_refused(tmp_path):
+    (tmp_path / "backup.json").write_text("[]")
+    with pytest.raises(CommandError, match="this release reads"):
+        call_command("restore", str(tmp_path))
+
+
+def test_uploaded_checkpoints_are_backed_up_and_restored(tmp_path, empty_database, launcher):
+    user = make_user()
+    file = tmp_path / "weights"
+    file.write_bytes(b"weights")
+    digest = file_digest(file)
+    checkpoint_store().take(path=file, digest=digest)
+    CheckpointUpload.objects.create(
+        owner=user, digest=digest, bytes=7, architecture="t5", parameters=1, weights_bytes=4, wanted_at=timezone.now()
+    )
+    call_command("back_up", tmp_path / "backup")
+    call_command("back_up", tmp_path / "backup")
+    done = manage("restore", str(tmp_path / "backup"), database=empty_database, data=tmp_path / "new")
+    assert done.returncode == 0, done.stderr
+    assert "Uploaded checkpoints: 1 copied, 0 were there." in done.stdout
+    restored = CheckpointStore(tmp_path / "new" / "store" / "checkpoints")
+    assert restored.read(digest=digest, start=0, most=100) == b"weights"
+    checkpoint_store().path(digest).write_bytes(b"altered")
+    with pytest.raises(CommandError, match=f"1 objects of the store are damaged.*{digest}"):
+        call_command("back_up", tmp_path / "another")

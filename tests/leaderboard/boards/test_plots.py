@@ -5,6 +5,7 @@ import re
 import pytest
 
 from leaderboard.boards.plots import HEIGHT, LEFT, RIGHT, TOP, WIDTH, against_cost, over_time
+from leaderboard.boards.presenters import dollars_in_words
 from tests.leaderboard.boards.rows import METRICS, row, usage
 
 HIGHER, LOWER = METRICS
@@ -66,3 +67,18 @@ def test_every_point_lies_within_the_frame(seconds):
 def test_without_values_there_is_no_plot():
     assert over_time(rows=[row(overall=None)], metric=HIGHER) is None
     assert against_cost(rows=[row()], metric=HIGHER, cost="tokens") is None
+
+
+@pytest.mark.parametrize(
+    ("usd", "words"),
+    [(None, ""), (0.0, "$0"), (0.00001, "$0.00001"), (0.0001234, "$0.000123"), (0.5, "$0.50"), (12.345, "$12.35")],
+)
+def test_costs_are_written_with_three_digits_however_small(usd, words):
+    assert dollars_in_words(usd) == words
+
+
+def test_the_front_by_cost_holds_only_rows_whose_cost_is_known():
+    rows = [row("paid", overall=0.4, cost={"usd": 0.002}), row("free?", overall=0.9), row("dear", cost={"usd": 0.1})]
+    plot = against_cost(rows=rows, metric=HIGHER, cost="cost")
+    assert names(plot) == ["paid", "dear"]
+    assert plot.x_label.startswith("US dollars at declared prices")

@@ -10,6 +10,7 @@ import pytest
 from evaluator.engine.store import MemoryStore
 from leaderboard.evaluations import leases, live, services
 from leaderboard.evaluations.models import EvaluationState
+from leaderboard.evaluations.releasing import set_visibility
 from leaderboard.evaluations.results import deliver
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record
 from tests.leaderboard.serving import server
@@ -80,6 +81,18 @@ def test_an_unknown_evaluation_is_404():
     assert response.status_code == 404
 
 
+def test_what_is_not_public_is_404_for_others_and_cuts_them_off_when_it_becomes_so():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    path = f"/evaluations/{evaluation.pk}/events/"
+    with server() as url:
+        with httpx.stream("GET", f"{url}{path}", timeout=10) as response:
+            events = read_events(response)
+            assert next(events)["state"] == "launching"
+            set_visibility(evaluation.submission, visibility="private", by=None)
+            assert next(events, None) is None
+        assert httpx.get(f"{url}{path}").status_code == 404
+
+
 def _request(url: str, evaluation) -> httpx.Request:
     return httpx.Request("GET", f"{url}/evaluations/{evaluation.pk}/events/")
 
@@ -98,3 +111,22 @@ def test_a_listener_that_falls_behind_gets_the_whole_state_instead_of_every_even
         live._put(queue, {"number": number})
     live._put(queue, {"number": 3})
     assert [queue.get_nowait() for _ in range(queue.qsize())] == [live._RESYNC]
+
+
+def test_a_listener_that_goes_while_it_waits_for_the_connection_leaves_nothing_behind(monkeypatch):
+    async def never(self: live.Hub) -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(live.Hub, "_listen", never)
+
+    async def come_and_go() -> live.Hub:
+        hub = live.Hub()
+        coming = asyncio.create_task(hub.subscribe("e1"))
+        await asyncio.sleep(0.05)
+        coming.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await coming
+        return hub
+
+    hub = asyncio.run(come_and_go())
+    assert (dict(hub._queues), hub._task) == ({}, None)

@@ -167,6 +167,22 @@ def test_names_are_escaped_in_pages_and_feeds(client: Client):
         assert "&lt;script&gt;alert" in read(client, address)
 
 
+def test_every_snapshot_is_listed_with_its_address_and_files(client: Client):
+    suite, newest = make_board()
+    html = client.get("/boards/openagi/snapshots/").content.decode()
+    for number in (newest.number, newest.number - 1):
+        assert f'href="/boards/openagi/snapshots/{number}/"' in html
+        assert f'href="/boards/openagi/snapshots/{number}.csv"' in html
+    assert html.index(f"/snapshots/{newest.number}/") < html.index(f"/snapshots/{newest.number - 1}/")
+    assert 'aria-current="page">Snapshots' in html
+    assert f'href="/boards/{suite.slug}/snapshots/"' in client.get("/boards/openagi/").content.decode()
+
+
+def test_a_board_without_snapshots_says_so(client: Client):
+    make_suite()
+    assert "Nothing is published on this board yet." in client.get("/boards/openagi/snapshots/").content.decode()
+
+
 def test_plots_are_drawn_with_a_title_and_a_table(client: Client):
     suite, _ = make_board()
     for evaluation in Evaluation.objects.all():
