@@ -105,8 +105,8 @@ def test_before_its_launch_it_has_no_place_but_says_how_many_wait():
 def test_what_own_workers_run_has_a_queue_of_its_own():
     suite = make_suite(runnable=1)
     user = make_user()
-    for _ in range(2):
-        make_evaluation(state=LAUNCHING, user=user, suite=suite)
+    for owner in (user, make_user()):
+        make_evaluation(state=LAUNCHING, user=owner, suite=suite)
     own = make_evaluation(state=LAUNCHING, user=user, suite=suite)
     OwnWorkerRun.objects.create(evaluation=own)
     place = place_of(fresh(own))
