@@ -1,5 +1,6 @@
 """Where a waiting evaluation stands, against the order in which workers are really served."""
 
+import random
 from datetime import timedelta
 
 import pytest
@@ -61,6 +62,27 @@ def test_places_are_those_in_which_workers_are_served():
     while lease := leases.lease(worker="w"):
         served.append(lease.evaluation.pk)
     assert served == sorted(places, key=lambda pk: places[pk].number)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("seed", range(3))
+def test_whose_place_is_the_first_is_served_next_whatever_was_before(seed: int):
+    """Some users with several evaluations each, of different priorities and weights, are served one by one."""
+    dice = random.Random(seed)
+    suite = make_suite(runnable=1)
+    users = [make_user() for _ in range(3)]
+    for user in users:
+        user.queue_weight = dice.randint(1, 3)
+        user.save()
+    waiting = {make_evaluation(state=LAUNCHING, user=dice.choice(users), suite=suite).pk for _ in range(7)}
+    for pk in waiting:
+        Evaluation.objects.filter(pk=pk).update(priority=dice.choice([0, 0, 1]))
+    while waiting:
+        numbers = {place_of(fresh(one)).number: one.pk for one in Evaluation.objects.filter(pk__in=waiting)}
+        assert sorted(numbers) == list(range(1, len(waiting) + 1)), "each has a place of its own"
+        served = leases.lease(worker="w").evaluation.pk
+        assert numbers[1] == served
+        waiting.discard(served)
 
 
 @pytest.mark.django_db
