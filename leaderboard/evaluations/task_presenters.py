@@ -22,6 +22,8 @@ from leaderboard.evaluations.plan_graph import Graph, draw
 from leaderboard.evaluations.plan_reading import Marks
 from leaderboard.evaluations.planning_presenters import WRONG_TYPE, PlanningPage, planning_page, step_problems
 from leaderboard.evaluations.samples_shown import SamplesPage, StepTotal, samples_page, score_in_words, step_totals
+from leaderboard.evaluations.task_filters import language_in_words
+from leaderboard.evaluations.task_rows import modalities
 
 MAX_RECEIVED = 20_000
 """Characters of what the planner sent that the page shows; the record has it all."""
@@ -32,6 +34,9 @@ _TYPE_CONFLICTS = frozenset({"type_conflict", "answer_type"})
 class TaskPage(NamedTuple):
     """Everything on the page that comes from the record, or stands in for it."""
 
+    modality: str
+    """What the request gives and expects; nothing where that is not known."""
+    language: str
     record: ResultRecord | None
     record_missing: bool
     """The row names a record, but the store cannot give it."""
@@ -85,6 +90,8 @@ def task_page(
     reading = Reading(store=store, split=split)
     received = _as_text(record.plan_received) if record else ""
     return TaskPage(
+        modality=modalities(slug=task.suite.slug, digest=task.suite.digest).get(task.key, ""),
+        language=language_in_words(str(task.attributes.get("language") or "")),
         record=record,
         record_missing=bool(digest) and record is None,
         graph=drawing.plan(record=record, differs=differs),

@@ -137,9 +137,10 @@ PAGES: dict[str, list[Visit]] = {
 """By the route's name."""
 
 LISTED = (
-    "accounts_user", "accounts_team", "audit_auditentry", "catalog_suite", "catalog_task", "planners_planner", "planners_checkpointupload",
-    "evaluations_submission", "evaluations_evaluation", "evaluations_shard", "evaluations_attempt",
-    "outbox_outboxmessage", "outbox_webhook", "quotas_quotaentry", "quotas_quotabalance", "workers_workertoken",
+    "accounts_user", "accounts_team", "audit_auditentry", "catalog_suite", "catalog_task", "planners_planner",
+    "planners_checkpointupload", "evaluations_submission", "evaluations_evaluation", "evaluations_shard",
+    "evaluations_attempt", "outbox_outboxmessage", "outbox_webhook", "quotas_quotaentry", "quotas_quotabalance",
+    "workers_workertoken",
 )  # fmt: skip
 """What the operators' pages list. One row of each is opened, and of one its history: all come from one template."""
 PAGES |= {

@@ -1,5 +1,6 @@
 """Where a waiting evaluation stands, against the order in which workers are really served."""
 
+import random
 from datetime import timedelta
 
 import pytest
@@ -64,6 +65,27 @@ def test_places_are_those_in_which_workers_are_served():
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("seed", range(3))
+def test_whose_place_is_the_first_is_served_next_whatever_was_before(seed: int):
+    """Some users with several evaluations each, of different priorities and weights, are served one by one."""
+    dice = random.Random(seed)
+    suite = make_suite(runnable=1)
+    users = [make_user() for _ in range(3)]
+    for user in users:
+        user.queue_weight = dice.randint(1, 3)
+        user.save()
+    waiting = {make_evaluation(state=LAUNCHING, user=dice.choice(users), suite=suite).pk for _ in range(7)}
+    for pk in waiting:
+        Evaluation.objects.filter(pk=pk).update(priority=dice.choice([0, 0, 1]))
+    while waiting:
+        numbers = {place_of(fresh(one)).number: one.pk for one in Evaluation.objects.filter(pk__in=waiting)}
+        assert sorted(numbers) == list(range(1, len(waiting) + 1)), "each has a place of its own"
+        served = leases.lease(worker="w").evaluation.pk
+        assert numbers[1] == served
+        waiting.discard(served)
+
+
+@pytest.mark.django_db
 def test_who_has_had_less_for_their_weight_goes_first():
     suite = make_suite(runnable=40)
     ada, bea = make_user(), make_user()
@@ -105,8 +127,8 @@ def test_before_its_launch_it_has_no_place_but_says_how_many_wait():
 def test_what_own_workers_run_has_a_queue_of_its_own():
     suite = make_suite(runnable=1)
     user = make_user()
-    for _ in range(2):
-        make_evaluation(state=LAUNCHING, user=user, suite=suite)
+    for owner in (user, make_user()):
+        make_evaluation(state=LAUNCHING, user=owner, suite=suite)
     own = make_evaluation(state=LAUNCHING, user=user, suite=suite)
     OwnWorkerRun.objects.create(evaluation=own)
     place = place_of(fresh(own))
