@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
@@ -9,6 +10,15 @@ from playwright.sync_api import sync_playwright
 from tests.browser.looking import FLAGS, PICTURES, Looker, looker
 from tests.browser.site import Site, looked_at, own_database
 from tests.run import find_browser
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whoever looks at this site comes last: while it stands, Django's connection leads to its database, and Playwright
+    runs an event loop in this thread."""
+    places = [place for place, item in enumerate(items) if item.path.is_relative_to(Path(__file__).parent)]
+    in_order = sorted((items[place] for place in places), key=lambda item: "site" in getattr(item, "fixturenames", ()))
+    for place, item in zip(places, in_order, strict=True):
+        items[place] = item
 
 
 @pytest.fixture(scope="package")

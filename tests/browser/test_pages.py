@@ -20,8 +20,9 @@ pytestmark = pytest.mark.browser
 OURS = ({WIDE: EVERY_RULE, NARROW: SIZES}, {NARROW: EVERY_RULE, WIDE: None})
 """How a page is looked at in light and in dark: it is loaded at the first width and then made the other one, with what
 axe looks for at each."""
-DJANGOS = ({WIDE: EVERY_RULE}, {NARROW: EVERY_RULE})
-"""The same for the pages of the admin, of which there are many, made of few templates."""
+ALIKE = ({WIDE: EVERY_RULE}, {NARROW: EVERY_RULE})
+"""The same for pages of which there are many that are made of one template: those of these routes."""
+FROM_ONE_TEMPLATE = ("admin:", "handbook:", "error")
 
 
 def visits() -> list[tuple[str, Visit]]:
@@ -49,7 +50,7 @@ def test_page(lookers: tuple[Looker, Looker], site: Site, route: str, visit: Vis
     address, name = address_of(route, visit, site), name_of(route, visit)
     session = site.sessions.get(visit.role)
     problems = []
-    for each, looks in zip(lookers, DJANGOS if route.startswith("admin:") else OURS, strict=True):
+    for each, looks in zip(lookers, ALIKE if route.startswith(FROM_ONE_TEMPLATE) else OURS, strict=True):
         problems += each.open(
             address, session=session, width=next(iter(looks)), status=visit.status, leads_to=visit.leads_to
         )
