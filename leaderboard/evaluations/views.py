@@ -24,7 +24,7 @@ from leaderboard.evaluations.releasing import set_visibility
 from leaderboard.evaluations.task_filters import PENDING
 from leaderboard.evaluations.task_presenters import task_page
 from leaderboard.evaluations.task_rows import tasks_of
-from leaderboard.evaluations.visibility import visible_evaluations
+from leaderboard.evaluations.visibility import may_see, visible_evaluations
 from leaderboard.evaluations.visibility_presenters import for_readers_of, visibility_panel
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.visibility_form import ChangeVisibilityForm
@@ -96,7 +96,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
     acts = may_act(user=request.user, submission=evaluation.submission)
     seen = visible_evaluations(request.user)
-    before = evaluation.submission.rerun_of_id
+    before = evaluation.submission.rerun_of
     context = {
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
@@ -106,7 +106,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
             *_verifying(request=request, evaluation=evaluation),
         ),
         "reruns": _reruns(evaluation=evaluation, seen=seen),
-        "rerun_of": before and seen.filter(pk=before).first(),
+        "rerun_of": before if before and may_see(reader=request.user, submission=before.submission) else None,
         "visibility": visibility_panel(evaluation=evaluation, reader=request.user),
         "verification": verification_panel(evaluation),
         "offered": best_of_board(evaluation) if can_be_compared(evaluation) else [],
@@ -267,7 +267,12 @@ def _act(
 def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
     """The evaluation, if the reader sees it; to others there is none."""
     related = visible_evaluations(request.user).select_related(
-        "suite", "submission__planner__owner", "submission__submitted_by", "submission__team", "own_worker_run"
+        "suite",
+        "submission__planner__owner",
+        "submission__submitted_by",
+        "submission__team",
+        "submission__rerun_of__submission",
+        "own_worker_run",
     )
     return get_object_or_404(related, pk=evaluation_id)
 
