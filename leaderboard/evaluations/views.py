@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.compare.services import best_of_board, can_be_compared
 from leaderboard.evaluations import events, rerunning, services, transitions
-from leaderboard.evaluations.acting import may_act
+from leaderboard.evaluations.acting import may_act, reader_in_team, remember_reader
 from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.others import others_on
@@ -274,7 +274,9 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
         "submission__rerun_of__submission",
         "own_worker_run",
     )
-    return get_object_or_404(related, pk=evaluation_id)
+    found = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
+    remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)
+    return found
 
 
 def _reruns(*, evaluation: Evaluation, seen: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
