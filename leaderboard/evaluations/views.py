@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from leaderboard.accounts.operators import is_operator
 from leaderboard.compare.services import best_of_board, can_be_compared
 from leaderboard.evaluations import events, rerunning, services, transitions
-from leaderboard.evaluations.acting import may_act
+from leaderboard.evaluations.acting import may_act, reader_in_team, remember_reader
 from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.others import others_on
@@ -25,7 +25,7 @@ from leaderboard.evaluations.releasing import set_visibility
 from leaderboard.evaluations.task_filters import PENDING
 from leaderboard.evaluations.task_presenters import task_page
 from leaderboard.evaluations.task_rows import tasks_of
-from leaderboard.evaluations.visibility import visible_evaluations
+from leaderboard.evaluations.visibility import may_see, visible_evaluations
 from leaderboard.evaluations.visibility_presenters import for_readers_of, visibility_panel
 from leaderboard.evaluations.walking import kept_query, walk
 from leaderboard.field_errors import FieldErrors
@@ -98,7 +98,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
     acts = may_act(user=request.user, submission=evaluation.submission)
     seen = visible_evaluations(request.user)
-    before = evaluation.submission.rerun_of_id
+    before = evaluation.submission.rerun_of
     context = {
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
@@ -109,7 +109,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
             *_verifying(request=request, evaluation=evaluation),
         ),
         "reruns": _reruns(evaluation=evaluation, seen=seen),
-        "rerun_of": before and seen.filter(pk=before).first(),
+        "rerun_of": before if before and may_see(reader=request.user, submission=before.submission) else None,
         "visibility": visibility_panel(evaluation=evaluation, reader=request.user),
         "verification": verification_panel(evaluation),
         "offered": best_of_board(evaluation) if can_be_compared(evaluation) else [],
@@ -264,9 +264,16 @@ def _act(
 def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
     """The evaluation, if the reader sees it; to others there is none."""
     related = visible_evaluations(request.user).select_related(
-        "suite", "submission__planner__owner", "submission__submitted_by", "submission__team", "own_worker_run"
+        "suite",
+        "submission__planner__owner",
+        "submission__submitted_by",
+        "submission__team",
+        "submission__rerun_of__submission",
+        "own_worker_run",
     )
-    return get_object_or_404(related, pk=evaluation_id)
+    found = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
+    remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)
+    return found
 
 
 def _reruns(*, evaluation: Evaluation, seen: QuerySet[Evaluation]) -> QuerySet[Evaluation]:

@@ -39,6 +39,8 @@ class World:
 
     owner: User
     staff: User
+    member: User
+    """Of the team that the owner submitted most for."""
     things: tuple[dict[str, Any], ...]
     """For `tests.addresses`: of a suite that executes and of one that judges, of what runs and of what is verified."""
     rows: dict[str, Any]
@@ -72,7 +74,7 @@ def make_world(size: int) -> World:
         "Team": teams[0].pk, "User": owner.pk, "Evaluation": running.pk, "Submission": running.submission_id,
         "Shard": shard.pk, "Attempt": shard.attempts.get(number=0).pk,
     }  # fmt: skip
-    return World(owner, staff, tuple({**shared, **one} for one in worlds), rows)
+    return World(owner, staff, others[0], tuple({**shared, **one} for one in worlds), rows)
 
 
 def _team(*, owner: User, others: Sequence[User], slug: str) -> Team:
@@ -105,12 +107,12 @@ def _board(*, kind: str, slug: str, owner: User, team: Team, size: int) -> list[
     done = []
     for number in range(2 * size):
         planner = Planner.objects.create(owner=owner, name=f"{slug} {number}", kind="bundled", bundled_name="gold")
-        done.append(_completed(planner=planner, suite=suite, team=team if number % 2 else None, score=number / 100))
+        done.append(_completed(planner=planner, suite=suite, team=None if number % 2 else team, score=number / 100))
         snapshot = publish(done[-1])
     first = done[0]
-    running = [_running(planner=first.submission.planner, suite=suite, size=size) for _ in range(size)]
-    waiting = [_waiting(planner=first.submission.planner, suite=suite, of=first, size=size) for _ in range(size)]
-    verified = _verified(planner=first.submission.planner, suite=suite, size=size)
+    running = [_running(planner=first.submission.planner, suite=suite, size=size, team=team) for _ in range(size)]
+    waiting = [_waiting(of=first, suite=suite, size=size, team=team) for _ in range(size)]
+    verified = _verified(planner=first.submission.planner, suite=suite, size=size, team=team)
     things = {
         "suite": slug,
         "number": snapshot.number,
@@ -212,9 +214,9 @@ def _results(evaluation: Evaluation, *, upto: int | None = None) -> None:
     )  # fmt: skip
 
 
-def _running(*, planner: Planner, suite: Suite, size: int) -> Evaluation:
+def _running(*, planner: Planner, suite: Suite, size: int, team: Team) -> Evaluation:
     """One whose shards have been tried, each attempt with a log."""
-    submission = Submission.objects.create(planner=planner, submitted_by=planner.owner)
+    submission = Submission.objects.create(planner=planner, submitted_by=planner.owner, team=team)
     deadline = timezone.now() + timedelta(hours=1)
     evaluation = _evaluation(submission=submission, suite=suite, state="running", state_deadline=deadline)
     _results(evaluation)
@@ -233,9 +235,10 @@ def _running(*, planner: Planner, suite: Suite, size: int) -> Evaluation:
     return evaluation
 
 
-def _waiting(*, planner: Planner, suite: Suite, of: Evaluation, size: int) -> Evaluation:
+def _waiting(*, of: Evaluation, suite: Suite, size: int, team: Team) -> Evaluation:
     """One that runs another again, and has a place in the queue."""
-    submission = Submission.objects.create(planner=planner, submitted_by=planner.owner, rerun_of=of)
+    planner = of.submission.planner
+    submission = Submission.objects.create(planner=planner, submitted_by=planner.owner, team=team, rerun_of=of)
     deadline = timezone.now() + timedelta(hours=1)
     evaluation = _evaluation(submission=submission, suite=suite, state="queued", state_deadline=deadline)
     Shard.objects.bulk_create(
@@ -246,9 +249,9 @@ def _waiting(*, planner: Planner, suite: Suite, of: Evaluation, size: int) -> Ev
     return evaluation
 
 
-def _verified(*, planner: Planner, suite: Suite, size: int) -> Evaluation:
+def _verified(*, planner: Planner, suite: Suite, size: int, team: Team) -> Evaluation:
     """One that its owner ran, with a verification for each of `size`."""
-    evaluation = _completed(planner=planner, suite=suite, score=0.5)
+    evaluation = _completed(planner=planner, suite=suite, score=0.5, team=team)
     run = OwnWorkerRun.objects.create(evaluation=evaluation)
     keys = [str(number) for number in range(3 * size)]
     compared = {
