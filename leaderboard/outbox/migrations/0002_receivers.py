@@ -2,6 +2,22 @@
 
 from django.db import migrations, models
 
+from leaderboard.outbox.signing import opened, sealed
+
+
+def seal(apps, schema_editor):
+    """Encrypt the secrets that there are."""
+    for webhook in apps.get_model("outbox", "Webhook").objects.all():
+        webhook.secret = sealed(webhook.secret)
+        webhook.save(update_fields=["secret"])
+
+
+def open_again(apps, schema_editor):
+    """The way back."""
+    for webhook in apps.get_model("outbox", "Webhook").objects.all():
+        webhook.secret = opened(webhook.secret)
+        webhook.save(update_fields=["secret"])
+
 
 class Migration(migrations.Migration):
 
@@ -25,4 +41,10 @@ class Migration(migrations.Migration):
             name='rests_until',
             field=models.DateTimeField(null=True),
         ),
+        migrations.AlterField(
+            model_name='webhook',
+            name='secret',
+            field=models.TextField(),
+        ),
+        migrations.RunPython(seal, open_again),
     ]
