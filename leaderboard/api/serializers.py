@@ -7,6 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from leaderboard.accounts.models import Team
+from leaderboard.accounts.operators import is_operator
 from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope
 from leaderboard.accounts.services import DEFAULT_DAYS
 from leaderboard.catalog.models import Suite, Task
@@ -244,7 +245,7 @@ class ResultOutput(serializers.ModelSerializer[TaskResult]):
     def to_representation(self, instance: TaskResult) -> dict[str, Any]:
         shown = super().to_representation(instance)
         request = self.context.get("request")
-        withheld = instance.evaluation.split == HIDDEN_SPLIT and not (request and request.user.is_staff)
+        withheld = instance.evaluation.split == HIDDEN_SPLIT and not (request and is_operator(request.user))
         if withheld and "record_digest" in shown:
             shown["record_digest"] = ""
         return shown

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError, Store
 from evaluator.values import MediaType
+from leaderboard.accounts.operators import is_operator
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 
 
@@ -52,7 +53,7 @@ def artefact(request: HttpRequest, digest: str) -> HttpResponse:
 @require_safe
 def hidden_artefact(request: HttpRequest, digest: str) -> HttpResponse:
     """One artefact of the hidden split: `GET /hidden-objects/<digest>`, for staff only."""
-    if not request.user.is_staff:
+    if not is_operator(request.user):
         raise Http404("There is no such artefact.")
     response = _served(store=server_store(split=HIDDEN_SPLIT), digest=digest)
     response["Cache-Control"] = "private, no-store"

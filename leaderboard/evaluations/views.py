@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from leaderboard.accounts.operators import is_operator
 from leaderboard.compare.services import best_of_board, can_be_compared
 from leaderboard.evaluations import rerunning, services, transitions
 from leaderboard.evaluations.acting import may_act
@@ -125,7 +126,7 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "others": others_on(evaluation=evaluation, task=found, score=result.score if result else None),
         "previous": neighbours.get(found.position - 1),
         "next": neighbours.get(found.position + 1),
-        "page": task_page(task=found, result=result, split=evaluation.split, sees_hidden=request.user.is_staff),
+        "page": task_page(task=found, result=result, split=evaluation.split, sees_hidden=is_operator(request.user)),
     }
     return render(request, "evaluations/task.html", context)
 
@@ -188,7 +189,7 @@ def verify(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 
 def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[Action, ...]:
     """The action of asking for a verification, if this reader may."""
-    concerned = request.user.is_staff or may_act(user=request.user, submission=evaluation.submission)
+    concerned = is_operator(request.user) or may_act(user=request.user, submission=evaluation.submission)
     if not concerned or not hasattr(evaluation, "own_worker_run"):
         return ()
     return () if verification.why_not(user=request.user, evaluation=evaluation) else (VERIFY,)
@@ -230,7 +231,9 @@ def _evaluation(evaluation_id: UUID) -> Evaluation:
 
 def _actable(*, request: HttpRequest, evaluation_id: UUID, staff_may: bool = False) -> Evaluation:
     evaluation = _evaluation(evaluation_id)
-    if not may_act(user=request.user, submission=evaluation.submission) and not (staff_may and request.user.is_staff):
+    if not may_act(user=request.user, submission=evaluation.submission) and not (
+        staff_may and is_operator(request.user)
+    ):
         raise PermissionDenied
     return evaluation
 

@@ -15,6 +15,7 @@ from evaluator.planners.keeping import keepable_text
 from gpu_jobs.logs import LONGEST_LINE, LogLine
 from gpu_jobs.redaction import Redactor
 from leaderboard.accounts.models import User
+from leaderboard.accounts.operators import is_operator
 from leaderboard.evaluations import leases
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
@@ -84,7 +85,7 @@ def append_to(*, attempt_id: UUID, evaluation: Evaluation, first: int, lines: Se
 
 def may_read(*, user: User | AnonymousUser, evaluation: Evaluation) -> bool:
     """Who sees the log: staff, and who may act like the owner unless messages could tell about hidden data."""
-    if user.is_staff:
+    if is_operator(user):
         return True
     return evaluation.split != HIDDEN_SPLIT and may_act(user=user, submission=evaluation.submission)
 

@@ -11,10 +11,12 @@ from allauth.mfa.models import Authenticator
 from django.core.management import CommandError, call_command
 from django.test import Client, override_settings
 
+from evaluator.values import encode
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.config.encryption import UnreadableSecretError, decrypt, encrypt
-from tests.leaderboard.factories import make_user
+from leaderboard.evaluations.objects import server_store
+from tests.leaderboard.factories import make_evaluation, make_user
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
@@ -107,6 +109,19 @@ def test_staff_are_operators_only_with_a_second_factor(client, ada):
     assert "need two-factor authentication" in sent.content.decode()
     turn_on(client)
     assert client.get("/admin/").status_code == 200
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_without_it_staff_see_no_more_than_others_anywhere(client, ada, settings, tmp_path, needed):
+    settings.OPERATORS_NEED_SECOND_FACTOR, settings.STORE_DIR = needed, tmp_path / "store"
+    User.objects.filter(pk=ada.pk).update(is_staff=True)
+    sign_in(client)
+    digest = server_store(split="hidden").put(encode("hidden"))
+    evaluation = make_evaluation()
+    seen = (404, 404, 403) if needed else (200, 200, 200)
+    addresses = (f"/hidden-objects/{digest}", f"/evaluations/{evaluation.pk}/log/")
+    log = f"/api/v1/evaluations/{evaluation.pk}/log/"
+    assert tuple(client.get(address).status_code for address in (*addresses, log)) == seen
 
 
 def test_a_secret_is_read_with_the_key_before_and_with_no_other():
