@@ -5,8 +5,6 @@ mail        {"to", "subject", "text"}                Django's mail backend
 webhook     {"webhook": id, "event": {...}}          a signed POST, see `post_webhook`
 """
 
-import hashlib
-import hmac
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -22,6 +20,7 @@ from evaluator.planners.egress import EgressRefusedError, call_deadline, egress_
 from leaderboard.config.celery import app
 from leaderboard.outbox import receivers
 from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
+from leaderboard.outbox.signing import opened, signature
 
 RECONCILE_TASK = "leaderboard.evaluations.tasks.reconcile_evaluation"
 DISPATCH_TASK = "leaderboard.outbox.tasks.dispatch"
@@ -69,12 +68,6 @@ def ask_for_dispatch() -> None:
         return
 
 
-def signature(*, secret: str, timestamp: int, body: bytes) -> str:
-    """What a receiver compares: HMAC-SHA256 over timestamp, a dot and the body, so that neither can be exchanged."""
-    signed = f"{timestamp}.".encode() + body
-    return "sha256=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
-
-
 def post_webhook(message: OutboxMessage) -> None:
     """POST the event as JSON, signed, to the webhook's address. Redirects are not followed.
 
@@ -109,7 +102,7 @@ def _post_signed(*, webhook: Webhook, message: OutboxMessage) -> None:
         "User-Agent": "PlanArena",
         DELIVERY_HEADER: str(message.pk),
         TIMESTAMP_HEADER: str(timestamp),
-        SIGNATURE_HEADER: signature(secret=webhook.secret, timestamp=timestamp, body=body),
+        SIGNATURE_HEADER: signature(secret=opened(webhook.secret), timestamp=timestamp, body=body),
     }
     status = _post(url=webhook.url, body=body, headers=headers)
     if status == httpx.codes.GONE:

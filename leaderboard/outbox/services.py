@@ -1,8 +1,9 @@
 """Writing messages, and sending those that are due.
 
-Sending holds no lock and no transaction: a message is claimed by moving its `available_at` on, sent, and noted as sent
+Sending holds no row and no transaction: a message is claimed by moving its `available_at` on, sent, and noted as sent
 only if nobody wrote to it meanwhile. So a broker or mail server that hangs keeps nobody waiting, and what is asked for
-again while it is being sent is sent again.
+again while it is being sent is sent again. Mails and webhooks, which may take seconds each, are sent by one process
+at a time; the queue's own messages by any.
 """
 
 import logging

@@ -22,6 +22,7 @@ from leaderboard.locks import lock_owner
 from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
 from leaderboard.outbox.receivers import switch_on
 from leaderboard.outbox.services import enqueue
+from leaderboard.outbox.signing import sealed
 
 MOST_WEBHOOKS = 10
 SHOWN_DELIVERIES = 5
@@ -60,7 +61,7 @@ def with_deliveries(owner: User) -> list[Told]:
 
 
 def add_webhook(*, owner: User, url: str) -> Webhook:
-    """Have an address told of the owner's evaluations. Its `secret` is to be shown this once.
+    """Have an address told of the owner's evaluations. Its `secret` is in clear here, to be shown this once.
 
     Raises:
         FieldErrors: the address may not be called, is there already, or there are too many.
@@ -73,8 +74,10 @@ def add_webhook(*, owner: User, url: str) -> Webhook:
         lock_owner(owner)
         if problem := _one_too_many(owner=owner, url=url):
             raise FieldErrors({"url": [problem]})
-        webhook = Webhook.objects.create(owner=owner, url=url, secret=secrets.token_urlsafe(32))
+        secret = secrets.token_urlsafe(32)
+        webhook = Webhook.objects.create(owner=owner, url=url, secret=sealed(secret))
         record(by=owner, action=Action.WEBHOOK_ADDED, target=webhook, label=_host_of(url))
+    webhook.secret = secret
     return webhook
 
 

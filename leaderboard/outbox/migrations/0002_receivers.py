@@ -3,6 +3,22 @@
 import django.db.models.fields.json
 from django.db import migrations, models
 
+from leaderboard.outbox.signing import opened, sealed
+
+
+def seal(apps, schema_editor):
+    """Encrypt the secrets that there are."""
+    for webhook in apps.get_model("outbox", "Webhook").objects.all():
+        webhook.secret = sealed(webhook.secret)
+        webhook.save(update_fields=["secret"])
+
+
+def open_again(apps, schema_editor):
+    """The way back."""
+    for webhook in apps.get_model("outbox", "Webhook").objects.all():
+        webhook.secret = opened(webhook.secret)
+        webhook.save(update_fields=["secret"])
+
 
 class Migration(migrations.Migration):
 
@@ -30,4 +46,10 @@ class Migration(migrations.Migration):
             model_name='outboxmessage',
             index=models.Index(django.db.models.fields.json.KeyTextTransform('webhook', 'payload'), models.OrderBy(models.F('created'), descending=True), condition=models.Q(('kind', 'webhook')), name='messages_by_webhook'),
         ),
+        migrations.AlterField(
+            model_name='webhook',
+            name='secret',
+            field=models.TextField(),
+        ),
+        migrations.RunPython(seal, open_again),
     ]

@@ -11,9 +11,11 @@ from allauth.mfa.models import Authenticator
 from django.core.management import CommandError, call_command
 from django.test import Client, override_settings
 
+from evaluator.values import encode
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action, AuditEntry
-from tests.leaderboard.factories import make_user
+from leaderboard.evaluations.objects import server_store
+from tests.leaderboard.factories import make_evaluation, make_user
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
@@ -131,6 +133,19 @@ def test_who_has_a_secret_that_no_key_opens_is_told_and_not_let_in(client, ada, 
     answer = other.post("/accounts/2fa/authenticate/", {"code": "000000"})
     assert answer.status_code == 403
     assert other.get("/tokens/").status_code == 302
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_without_it_staff_see_no_more_than_others_anywhere(client, ada, settings, tmp_path, needed):
+    settings.OPERATORS_NEED_SECOND_FACTOR, settings.STORE_DIR = needed, tmp_path / "store"
+    User.objects.filter(pk=ada.pk).update(is_staff=True)
+    sign_in(client)
+    digest = server_store(split="hidden").put(encode("hidden"))
+    evaluation = make_evaluation()
+    seen = (404, 404, 403) if needed else (200, 200, 200)
+    addresses = (f"/hidden-objects/{digest}", f"/evaluations/{evaluation.pk}/log/")
+    log = f"/api/v1/evaluations/{evaluation.pk}/log/"
+    assert tuple(client.get(address).status_code for address in (*addresses, log)) == seen
 
 
 def test_an_operator_lets_somebody_in_who_lost_everything(client, ada):

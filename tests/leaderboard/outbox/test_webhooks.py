@@ -6,8 +6,10 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.core import mail
 from django.db import connection
 from django.utils import timezone
@@ -15,6 +17,7 @@ from django.utils import timezone
 from leaderboard.evaluations import services as evaluations
 from leaderboard.outbox import receivers, senders, services, webhooks
 from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
+from leaderboard.outbox.signing import sealed, signature
 from tests.leaderboard.factories import make_evaluation, make_user
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +64,7 @@ def receiver() -> Iterator[Receiver]:
 @pytest.fixture
 def webhook(receiver, settings) -> Webhook:
     settings.DEMO = True
-    return Webhook.objects.create(owner=make_user(), url=receiver.url, secret=SECRET)
+    return Webhook.objects.create(owner=make_user(), url=receiver.url, secret=sealed(SECRET))
 
 
 def message(webhook: Webhook) -> OutboxMessage:
@@ -111,7 +114,7 @@ def test_a_webhook_that_was_switched_off_gets_nothing(webhook, receiver):
 
 
 def test_the_owner_s_webhooks_and_nobody_else_s_are_told(webhook, receiver):
-    Webhook.objects.create(owner=make_user(), url=receiver.url, secret="another")
+    Webhook.objects.create(owner=make_user(), url=receiver.url, secret=sealed("another"))
     evaluation = make_evaluation(user=webhook.owner)
     evaluations.cancel(evaluation)
     OutboxMessage.objects.exclude(kind=Kind.WEBHOOK).delete()
@@ -204,3 +207,35 @@ def test_the_last_messages_are_found_by_an_index(webhook, django_assert_num_quer
         cursor.execute("EXPLAIN " + queries.captured_queries[1]["sql"])
         plan = "\n".join(line for (line,) in cursor.fetchall())
     assert "messages_by_webhook" in plan, plan
+
+
+class TestSecrets:
+    def test_the_one_that_is_shown_signs_and_the_database_does_not_hold_it(self, receiver, settings):
+        settings.DEMO = True
+        owner = make_user()
+        shown = webhooks.add_webhook(owner=owner, url=receiver.url)
+        kept = Webhook.objects.get().secret
+        assert shown.secret not in kept
+        assert webhooks.send_test(owner=owner, webhook_id=shown.pk)
+        assert services.dispatch() == 1
+        ((_, headers, body),) = receiver.received
+        timestamp = int(headers["X-PlanArena-Timestamp"])
+        assert headers["X-PlanArena-Signature"] == signature(secret=shown.secret, timestamp=timestamp, body=body)
+
+    def test_one_from_another_key_sends_nothing_and_says_why(self, webhook, receiver, settings):
+        settings.SECRETS_KEYS = ["another key of this site"]
+        waiting = message(webhook)
+        assert services.dispatch() == 0
+        waiting.refresh_from_db()
+        assert "PLANARENA_SECRET_KEY_BEFORE" in waiting.last_error
+        assert receiver.received == []
+
+    def test_those_from_before_are_encrypted_where_they_are(self):
+        webhook = Webhook.objects.create(owner=make_user(), url="https://example.org/", secret="in clear")
+        migration = import_module("leaderboard.outbox.migrations.0002_receivers")
+        migration.seal(apps, None)
+        webhook.refresh_from_db()
+        assert "in clear" not in webhook.secret
+        migration.open_again(apps, None)
+        webhook.refresh_from_db()
+        assert webhook.secret == "in clear"

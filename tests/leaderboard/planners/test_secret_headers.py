@@ -15,18 +15,11 @@ from gpu_jobs.exits import Exit
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker
 from leaderboard.audit.models import AuditEntry
-<<<<<<< HEAD
 from leaderboard.config.encryption import UnreadableSecretError, decrypt, encrypt, encrypt_again
-from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
-from leaderboard.planners import secret_headers
-from leaderboard.planners.models import EndpointSecret, Planner
-=======
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Submission
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import EndpointSecret, Planner
-from leaderboard.planners.sealing import UnreadableSecretError, seal, seal_again, unseal
 from leaderboard.workers import own
->>>>>>> form
 from leaderboard.workers.tokens import create_worker_token
 from tests.leaderboard.api.helpers import ApiClient, client_of, worker_client
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
