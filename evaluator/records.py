@@ -38,6 +38,8 @@ class Reason(StrEnum):
     """The endpoint's address is not a public one."""
     UNPARSABLE_PLAN = "unparsable_plan"
     INVALID_PLAN = "invalid_plan"
+    NO_PLAN = "no_plan"
+    """The plans file leaves the task out."""
     LIMIT_EXCEEDED = "limit_exceeded"
     """Executing the plan would make an image larger than the engine works on."""
     MODEL_UNUSABLE = "model_unusable"

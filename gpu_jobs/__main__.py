@@ -13,6 +13,7 @@ from evaluator.engine.opening import open_store, parse_size
 from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import Exit
+from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.redaction import secrets_of
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker, stop_on_sigterm
@@ -35,6 +36,8 @@ def parser() -> argparse.ArgumentParser:
     add("--device", default=os.environ.get("PLANARENA_DEVICE", "cpu"), help="torch device (default: %(default)s)")
     add("--memory-budget", type=parse_size, default=_size("PLANARENA_MEMORY_BUDGET"),
         help="memory that loaded experts may occupy together, as in 6GB (default: no limit)")  # fmt: skip
+    add("--model-limit", type=parse_size, default=_size("PLANARENA_MODEL_LIMIT") or parse_size("100GB"),
+        help="size of the folder with submitted models of a hub (default: 100GB)")  # fmt: skip
     add("--suite", action="append", dest="suites", help="take only tasks of this suite; may be repeated")
     add("--evaluation", help="take only tasks of this evaluation")
     add("--idle-seconds", type=float, help="end after so long without work (default: never)")
@@ -70,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED"),
         memory_budget=options.memory_budget,
         checkpoints=checkpoints,
+        hub_cache=HubCache(folder=data / "worker-models", most_bytes=options.model_limit),
     )
     worker = Worker(
         client=client,

@@ -1,13 +1,15 @@
 """The language model of the planner that a worker works for. One is loaded at a time, and stays for further leases."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evaluator.records import PlannerCall, Reason
 from gpu_jobs.checkpoints import CheckpointError, Checkpoints
+from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
 
@@ -33,12 +35,16 @@ class Problem:
 class LanguageModels:
     """Loads the language models that leases name."""
 
-    def __init__(self, *, device: str, checkpoints: Checkpoints | None, hub: str | None = None) -> None:
+    def __init__(
+        self, *, device: str, checkpoints: Checkpoints | None, hub: str | None = None, cache: HubCache | None = None
+    ) -> None:
         """Args:
         device: torch device.
         checkpoints: where uploaded ones come from; None: this worker takes none.
         hub: address of the model hub; None: as its client is set.
+        cache: where models of the hub are kept; None: in its client's own folder.
         """
+        self._cache = cache
         self._device = device
         self._checkpoints = checkpoints
         self._hub = hub
@@ -83,41 +89,49 @@ class LanguageModels:
         from evaluator.planners.language_models.admission import ModelRefusedError
         from evaluator.planners.language_models.local import ModelError, ModelUnusableError
 
-        logger.info("loading the language model %s", _name(wanted))
-        place: Callable[[], Path] = (
-            (lambda: self._of_hub(wanted)) if isinstance(wanted, HubPlanner) else (lambda: self._of_site(lease, wanted))
-        )
+        logger.info("loading the language model %s", _shown(wanted))
         folder: Path | None = None
         try:
-            folder = place()
-            return self._of_folder(folder, wanted=wanted)
+            with self._held(wanted) as cache:
+                folder = self._fetched(lease=lease, wanted=wanted, cache=cache)
+                return self._of_folder(folder, wanted=wanted)
         except (ModelUnusableError, ModelRefusedError) as error:
-            problem = Problem(Reason.MODEL_UNUSABLE, _sentence(error, folder=folder, name=_name(wanted)))
-        except (ModelError, CheckpointError, OSError) as error:
-            problem = Problem(Reason.MODEL_UNAVAILABLE, _sentence(error, folder=folder, name=_name(wanted)))
+            problem = Problem(Reason.MODEL_UNUSABLE, _sentence(error, folder=folder, name=_shown(wanted)))
+        except (ModelError, CheckpointError, OSError, MemoryError) as error:
+            problem = Problem(Reason.MODEL_UNAVAILABLE, _sentence(error, folder=folder, name=_shown(wanted)))
         logger.warning("%s", problem.sentence)
         return problem
 
-    def _of_hub(self, wanted: HubPlanner) -> Path:
-        from evaluator.planners.language_models.fetching import fetch_model
-        from evaluator.planners.language_models.local import ModelError
+    def _held(self, wanted: ModelPlanner) -> AbstractContextManager[Path | None]:
+        """A context in which a hub's model stays on the disk, with the folder that it is fetched into."""
+        if self._cache is None or not isinstance(wanted, HubPlanner):
+            return nullcontext()
+        return self._cache.held(wanted.model_id)
 
-        found = fetch_model(repo=wanted.model_id, revision=wanted.commit, endpoint=self._hub)
-        if found.commit != wanted.commit:
-            raise ModelError(f"the hub gave the commit {found.commit[:12]} of {wanted.model_id}, not {wanted.commit}.")
-        return found.folder
-
-    def _of_site(self, lease: Lease, wanted: CheckpointPlanner) -> Path:
+    def _fetched(self, *, lease: Lease, wanted: ModelPlanner, cache: Path | None) -> Path:
+        """The folder with the model's files."""
+        if isinstance(wanted, HubPlanner):
+            return self._of_hub(wanted, cache=cache)
         if self._checkpoints is None:
             raise LeaseRefusedError("this worker takes no uploaded checkpoints.")
         return self._checkpoints.folder(lease, wanted)
 
+    def _of_hub(self, wanted: HubPlanner, *, cache: Path | None) -> Path:
+        from evaluator.planners.language_models.fetching import fetch_model
+        from evaluator.planners.language_models.local import ModelError
+
+        found = fetch_model(repo=wanted.model_id, revision=wanted.commit, endpoint=self._hub, cache=cache)
+        if found.commit != wanted.commit:
+            raise ModelError(f"the hub gave the commit {found.commit[:12]} of {wanted.model_id}, not {wanted.commit}.")
+        return found.folder
+
     def _of_folder(self, folder: Path, *, wanted: ModelPlanner) -> "LocalModel":
         from evaluator.planners.language_models.admission import CONFIG, read_config
-        from evaluator.planners.language_models.local import LocalModel
+        from evaluator.planners.language_models.local import LocalModel, refuse_oversized
 
         # The hub's files were looked at before they were fetched, and not since.
         read_config((folder / CONFIG).read_bytes())
+        refuse_oversized(folder)
         source: dict[str, Any] = wanted.model_dump(mode="json", exclude={"strategy", "bytes"})
         return LocalModel.from_folder(folder, name=_name(wanted), device=self._device, source=source)
 
@@ -150,6 +164,13 @@ def _name(wanted: ModelPlanner) -> str:
     if isinstance(wanted, HubPlanner):
         return f"hf:{wanted.model_id}@{wanted.commit}"
     return f"checkpoint:{wanted.digest}"
+
+
+def _shown(wanted: ModelPlanner) -> str:
+    """For people."""
+    if isinstance(wanted, HubPlanner):
+        return f"{wanted.model_id}@{wanted.commit[:12]}"
+    return f"checkpoint {wanted.digest[:12]}"
 
 
 def _may_pass(found: "LocalModel | Problem") -> bool:

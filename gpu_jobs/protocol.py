@@ -2,7 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from evaluator.canonical_json import JsonValue
 
 
 class _Message(BaseModel):
@@ -17,6 +19,13 @@ class BundledPlanner(_Message):
     name: str
 
 
+class SecretHeader(_Message):
+    """What an endpoint asks for, such as `Authorization`. The value is in no `repr` of this message."""
+
+    name: str
+    value: SecretStr
+
+
 class EndpointPlanner(_Message):
     """A planner behind HTTP."""
 
@@ -25,6 +34,23 @@ class EndpointPlanner(_Message):
     timeout_seconds: float
     allow_private: bool = False
     """Whether loopback and private addresses may be called: in demo mode only."""
+    header: SecretHeader | None = None
+    """Sent with each request. Good for this lease: it is kept nowhere, and told to nobody else."""
+
+
+class GivenPlan(_Message):
+    """What a plans file says of one task."""
+
+    plan: JsonValue
+    alternatives: tuple[JsonValue, ...] = ()
+
+
+class PlansPlanner(_Message):
+    """Plans that were written down beforehand."""
+
+    kind: Literal["plans"]
+    plans: dict[str, GivenPlan]
+    """Of the lease's tasks; those that are missing have none."""
 
 
 class HubPlanner(_Message):
@@ -64,7 +90,9 @@ class Lease(_Message):
     profile_digest: str
     split: str
     samples: int
-    planner: Annotated[BundledPlanner | EndpointPlanner | HubPlanner | CheckpointPlanner, Field(discriminator="kind")]
+    planner: Annotated[
+        BundledPlanner | EndpointPlanner | HubPlanner | CheckpointPlanner | PlansPlanner, Field(discriminator="kind")
+    ]
     tasks: tuple[str, ...]
     """Keys of the tasks that have no result yet."""
     finish: bool = False

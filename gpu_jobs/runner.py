@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from evaluator.engine.store import Store
 from evaluator.records import ResultRecord
 from gpu_jobs.checkpoints import Checkpoints
+from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.language_models import LanguageModels
 from gpu_jobs.planners import OPENERS, LeaseRefusedError
 from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
@@ -49,6 +50,7 @@ class EvaluatorRunner:
         memory_budget: int | None = None,
         checkpoints: Checkpoints | None = None,
         hub: str | None = None,
+        hub_cache: HubCache | None = None,
     ) -> None:
         """Args:
         store: where artefacts and executed steps are kept.
@@ -57,12 +59,13 @@ class EvaluatorRunner:
         memory_budget: bytes that loaded experts may occupy together; None: no limit.
         checkpoints: where uploaded checkpoints come from; None: leases of such planners are refused.
         hub: address of the model hub; None: as its client is set.
+        hub_cache: where its models are kept; None: in its client's own folder.
         """
         self.store = store
         self._device = device
         self._hidden_seed = hidden_seed
         self._memory_budget = memory_budget
-        self._models = LanguageModels(device=device, checkpoints=checkpoints, hub=hub)
+        self._models = LanguageModels(device=device, checkpoints=checkpoints, hub=hub, cache=hub_cache)
         self._evaluators: dict[tuple[str, str, str, int], Evaluator] = {}
 
     def run(self, lease: Lease) -> Iterator[ResultRecord]:

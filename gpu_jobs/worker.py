@@ -237,7 +237,7 @@ class Worker:
     def _give_back(self, *, lease: Lease, log: AttemptLog, how: str, reason: str) -> None:
         log.finish()
         try:
-            self._client.fail(lease=lease, how=how, reason=reason)
+            self._client.fail(lease=lease, how=how, reason=log.redact(reason))
         except (AttemptOverError, UnreachableError, RefusedError) as error:
             logger.warning("attempt %s could not be given back: %s", lease.attempt, error)
 

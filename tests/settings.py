@@ -17,6 +17,9 @@ os.environ.update(
     PLANARENA_ALLOWED_HOSTS="testserver,127.0.0.1,localhost",
     PLANARENA_EMAIL_VERIFICATION="none",
     PLANARENA_HTTPS="0",
+    PLANARENA_OPERATORS_NEED_2FA="0",
+    PLANARENA_GITHUB_CLIENT_ID="client-of-the-tests",
+    PLANARENA_GITHUB_SECRET="secret-of-the-tests",
     # Replaced by conftest.py when the first test needs a database: most tests need none.
     DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing",
 )
@@ -27,7 +30,7 @@ from leaderboard.config.settings import DATABASES, REST_FRAMEWORK, STORAGES  # n
 DATABASES["default"]["OPTIONS"].pop("pool")
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = {"tokens": None, "submissions": None, "changes": None}
+REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = dict.fromkeys(REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"])
 API_READS_PER_MINUTE = {"reads": 0, "anonymous-reads": 0}
 ACCOUNT_RATE_LIMITS = False
 CELERY_TASK_ALWAYS_EAGER = False

@@ -4,15 +4,28 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
 import httpx
+from pydantic import BaseModel, ValidationError
 
 from evaluator.client.errors import Problem, RefusedError, UnreachableError, UsageError, problem_of
-from evaluator.client.shapes import Evaluation, NewSubmission, Submission, SuiteInfo, TaskRow
+from evaluator.client.shapes import (
+    Checkpoint,
+    EndpointTrial,
+    Evaluation,
+    NewSubmission,
+    PlannerEntry,
+    Submission,
+    SuiteInfo,
+    TaskRow,
+    Visibility,
+    Wait,
+)
 
 TOKEN_VARIABLE = "PLANARENA_TOKEN"  # noqa: S105 - a name
 URL_VARIABLE = "PLANARENA_URL"
@@ -21,6 +34,7 @@ _LONGEST_WAIT_SECONDS = 15.0
 _ROWS_PER_PAGE = 500
 _UPLOAD_TIMEOUT = httpx.Timeout(600.0, connect=10.0)
 """The site answers when it has read and checked all of it."""
+_Shape = TypeVar("_Shape", bound=BaseModel)
 
 
 class Client:
@@ -43,8 +57,11 @@ class Client:
             patience: seconds for which a call is tried again while the site cannot be reached.
 
         Raises:
-            UsageError: the address is none.
+            UsageError: the address is none, or the token cannot be one.
         """
+        if not (token.isascii() and token.isprintable()):
+            # Said here: the error of the HTTP library would quote the token.
+            raise UsageError("the token holds characters that no token has, such as a line break")
         if not url.startswith(("http://", "https://")):
             raise UsageError(f"the site's address must begin with https:// or http://, not {url!r}")
         self._site = url.rstrip("/")
@@ -76,9 +93,9 @@ class Client:
             UnreachableError: the site did not answer; whether it took the submission is not known, and asking again
                 with the same key finds out.
         """
-        answer = self._call("POST", "submissions/", json=new.model_dump(), headers={"Idempotency-Key": key})
+        answer = self._call("POST", "submissions/", json=new.model_dump(mode="json"), headers={"Idempotency-Key": key})
         replayed = answer.headers.get("Idempotent-Replayed") == "true"
-        return Submission.model_validate({**_json(answer), "replayed": replayed})
+        return _shaped(Submission, {**_json(answer), "replayed": replayed})
 
     def upload_checkpoint(self, file: Path) -> str:
         """Upload a zip of config.json, the tokenizer's files and safetensors; the answer is what submits it.
@@ -94,15 +111,27 @@ class Client:
                 answer = self._call("POST", "checkpoints/", files=content, timeout=_UPLOAD_TIMEOUT)
         except OSError as error:
             raise UsageError(f"{file} cannot be read: {error}") from None
-        return str(_json(answer)["digest"])
+        return _shaped(Checkpoint, _json(answer)).digest
 
     def submission(self, submission_id: str) -> Submission:
         """One submission with its evaluations."""
-        return Submission.model_validate(_json(self._call("GET", f"submissions/{_segment(submission_id)}/")))
+        return _shaped(Submission, _json(self._call("GET", f"submissions/{_segment(submission_id)}/")))
+
+    def set_visibility(
+        self, submission_id: str, *, visibility: Visibility, embargo_until: datetime | None = None
+    ) -> Submission:
+        """Say who sees a submission from now on.
+
+        Raises:
+            RefusedError: the date is not possible, or it stays public, since a published snapshot of a board holds it.
+        """
+        until = None if embargo_until is None else embargo_until.isoformat()
+        body = {"visibility": visibility, "embargo_until": until}
+        return _shaped(Submission, _json(self._call("PATCH", f"submissions/{_segment(submission_id)}/", json=body)))
 
     def evaluation(self, evaluation_id: str) -> Evaluation:
         """One evaluation."""
-        return Evaluation.model_validate(_json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/")))
+        return _shaped(Evaluation, _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/")))
 
     def find(self, any_id: str) -> list[Evaluation]:
         """The evaluations of a submission, or the one evaluation that has this id.
@@ -125,18 +154,34 @@ class Client:
 
     def cancel(self, evaluation_id: str) -> Evaluation:
         """End an evaluation."""
-        return Evaluation.model_validate(
-            _json(self._call("POST", f"evaluations/{_segment(evaluation_id)}/cancel/", json={}))
-        )
+        return _shaped(Evaluation, _json(self._call("POST", f"evaluations/{_segment(evaluation_id)}/cancel/", json={})))
 
     def results(self, evaluation_id: str) -> Iterator[TaskRow]:
         """How its tasks ended, in the suite's order; page by page."""
         for row in self._rows(f"evaluations/{_segment(evaluation_id)}/results/"):
-            yield TaskRow.model_validate(row)
+            yield _shaped(TaskRow, row)
+
+    def try_endpoint(self, planner: PlannerEntry, *, suite: str = "") -> EndpointTrial:
+        """Have the site call an endpoint once, as its workers would. Nothing is submitted.
+
+        Raises:
+            RefusedError: the address or the header cannot be taken, or the site was asked too often.
+        """
+        names = ("endpoint_url", "timeout_seconds", "header_name", "header_value", "name")
+        body = {name: getattr(planner, name) for name in names} | {"suite": suite}
+        return _shaped(EndpointTrial, _json(self._call("POST", "endpoint-tests/", json=body)))
+
+    def expected_wait(self, suite: str, *, priority: str = "normal") -> Wait:
+        """How long an evaluation would probably wait and run if it was submitted now."""
+        return _shaped(Wait, _json(self._call("GET", "wait/", params={"suite": suite, "priority": priority})))
+
+    def wait_of(self, evaluation_id: str) -> Wait:
+        """How long an evaluation will probably wait and run."""
+        return _shaped(Wait, _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/wait/")))
 
     def suites(self) -> list[SuiteInfo]:
         """The current suites."""
-        return [SuiteInfo.model_validate(row) for row in self._rows("suites/")]
+        return [_shaped(SuiteInfo, row) for row in self._rows("suites/")]
 
     def close(self) -> None:
         """Close the connections."""
@@ -150,15 +195,15 @@ class Client:
     ) -> None:
         self.close()
 
-    def _rows(self, path: str) -> Iterator[dict[str, Any]]:
+    def _rows(self, path: str) -> Iterator[object]:
         parameters: dict[str, str] = {"page_size": str(_ROWS_PER_PAGE)}
         while True:
-            page = _json(self._call("GET", path, params=parameters))
-            yield from page["results"]
-            if not page["next"]:
+            page = _shaped(_Page, _json(self._call("GET", path, params=parameters)))
+            yield from page.results
+            if not page.next:
                 return
             # Only the cursor is taken: behind a proxy the address that the site gives may not be the one to call.
-            parameters = dict(httpx.URL(page["next"]).params)
+            parameters = dict(httpx.URL(page.next).params)
 
     def _call(self, method: str, path: str, **content: Any) -> httpx.Response:
         until = self._clock() + self._patience
@@ -170,7 +215,7 @@ class Client:
                     return _checked(answer)
                 problem = problem_of(answer).detail
                 wait = max(wait, _asked_to_wait(answer))
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 problem = str(error) or type(error).__name__
             if self._clock() + wait > until:
                 raise UnreachableError(f"{method} {self._site}/api/v1/{path} failed: {problem}")
@@ -189,6 +234,27 @@ def _asked_to_wait(answer: httpx.Response) -> float:
     """Seconds that the site asks to be left alone for; 0 if it does not."""
     text = answer.headers.get("Retry-After", "")
     return float(text) if text.isdecimal() else 0.0
+
+
+class _Page(BaseModel):
+    """One page of a list."""
+
+    results: list[object]
+    next: str | None
+
+
+def _shaped(shape: type[_Shape], value: object) -> _Shape:
+    """The value as what it should be.
+
+    Raises:
+        RefusedError: it is something else: another service, or a site of another release.
+    """
+    try:
+        return shape.model_validate(value)
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors()[0]["loc"])
+        detail = f"the site answered in a form that this client does not know (at {where!r}): is it a PlanArena site?"
+        raise RefusedError(Problem(status=httpx.codes.OK, detail=detail)) from None
 
 
 def _segment(text: str) -> str:

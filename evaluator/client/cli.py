@@ -7,24 +7,40 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal, TypedDict, cast, get_args
 
 import typer
 
 from evaluator.client.api import TOKEN_VARIABLE, URL_VARIABLE, Client
+from evaluator.client.entering import header_of_options, plans_of_file
 from evaluator.client.errors import RefusedError, UnreachableError, UsageError
 from evaluator.client.remembered import Remembered, state_file
 from evaluator.client.reports import document, junit
-from evaluator.client.shapes import Evaluation, NewSubmission, PlannerEntry, Submission, SuiteInfo, TaskRow
+from evaluator.client.shapes import Evaluation, NewSubmission, PlannerEntry, Submission, SuiteInfo, TaskRow, Visibility
 from evaluator.client.verdict import ExitCode, Threshold, Verdict, unknown_thresholds, verdict_of
 from evaluator.client.waiting import progress, wait
 
 _NOT_FOUND, _TOO_MANY_REQUESTS = 404, 429
+_MOMENTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 
 UrlOption = Annotated[str, typer.Option("--url", envvar=URL_VARIABLE, help="The site's address.")]
 PatienceOption = Annotated[
     float, typer.Option(min=0, help="Seconds for which a site that cannot be reached is tried again.")
+]
+HeaderOption = Annotated[
+    str, typer.Option(metavar="NAME", help="A header that the endpoint asks for, such as Authorization.")
+]
+HeaderVariableOption = Annotated[
+    str, typer.Option(metavar="VAR", help="The variable that has its value; the site keeps it encrypted.")
+]
+_Priority = Literal["low", "normal", "high"]
+VisibilityOption = Annotated[
+    str, typer.Option(metavar="public|embargo|private", help="Who sees it; default: public, or embargo with a date.")
+]
+EmbargoOption = Annotated[
+    datetime | None, typer.Option(formats=_MOMENTS, help="When the embargo ends, in UTC: it is then public and ranked.")
 ]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Of a submission or of one evaluation.")]
 
@@ -52,11 +68,22 @@ def submit(
         typer.Option(metavar="FILE.zip", help="A zip of safetensors, config and tokenizer, for a --strategy."),
     ] = None,
     strategy: Annotated[str, typer.Option(help="What asks the language model of --model or --checkpoint.")] = "",
+    plans: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Plans of a suite that judges plans, as JSON or JSON lines.")
+    ] = None,
+    header: HeaderOption = "",
+    header_value_env: HeaderVariableOption = "",
+    remove_header: Annotated[
+        bool, typer.Option("--remove-header", help="Forget the secret header that the site keeps for this planner.")
+    ] = False,
+    priority: Annotated[str, typer.Option(help="Among your own evaluations: low, normal or high.")] = "normal",
     url: UrlOption = "",
     team: Annotated[str, typer.Option(help="Slug of a team of yours that it is for.")] = "",
     own_worker: Annotated[
         bool, typer.Option("--own-worker", help="Only your own workers evaluate it; it is not ranked.")
     ] = False,
+    visibility: VisibilityOption = "",
+    embargo_until: EmbargoOption = None,
     timeout: Annotated[int, typer.Option(min=1, max=300, help="Seconds an endpoint has for one answer.")] = 30,
     description: Annotated[str, typer.Option(help="Stands on the planner's pages.")] = "",
     wait_for_end: Annotated[bool, typer.Option("--wait", help="Wait until all evaluations have ended.")] = False,
@@ -90,9 +117,11 @@ def submit(
         new = NewSubmission(
             planner=PlannerEntry.model_validate(
                 {"name": name, "timeout_seconds": timeout, "description": description}
-                | _chosen(planner=planner, model=model, checkpoint=checkpoint, strategy=strategy)
+                | _chosen(planner=planner, model=model, checkpoint=checkpoint, strategy=strategy, plans=plans)
+                | header_of_options(name=header, variable=header_value_env, remove=remove_header)
             ),
-            suites=suites, team=team, own_worker=own_worker,
+            suites=suites, team=team, own_worker=own_worker, priority=_priority(priority),
+            **_seen(visibility=visibility, embargo_until=embargo_until, unless="public"),
         )  # fmt: skip
         with _client(url=url, patience=patience, needs_token=True) as client:
             remembered = Remembered(file=state_file(), url=url, new=new, key=idempotency_key)
@@ -194,7 +223,65 @@ def results(
             _write(junit_out, junit(evaluations=found, results=rows, checks=[]))
 
 
-COMMANDS: Sequence[Callable[..., None]] = (submit, status, cancel, results)
+def try_endpoint(
+    endpoint: Annotated[str, typer.Argument(metavar="URL", help="Of a planner/1 endpoint.")],
+    url: UrlOption = "",
+    suite: Annotated[str, typer.Option(help="Slug of the suite whose request is sent.")] = "",
+    timeout: Annotated[int, typer.Option(min=1, max=300, help="Seconds that it has; at most 15 are waited.")] = 30,
+    header: HeaderOption = "",
+    header_value_env: HeaderVariableOption = "",
+    patience: PatienceOption = 30.0,
+) -> None:
+    """Have the site call an endpoint once, as its workers would, and print what came of it. Nothing is submitted.
+
+    Exit code 0 if its answer would be executed or judged, 3 if not.
+    """
+    with _exit_codes(), _client(url=url, patience=patience, needs_token=True) as client:
+        entry = PlannerEntry.model_validate(
+            {"name": "test", "kind": "endpoint", "endpoint_url": endpoint, "timeout_seconds": timeout}
+            | header_of_options(name=header, variable=header_value_env)
+        )
+        found = client.try_endpoint(entry, suite=suite)
+        status_told = "no answer" if found.status is None else f"HTTP {found.status}"
+        sys.stdout.write(f"{found.suite} {found.task}\t{status_told}\t{found.seconds:.2f} s\n{found.answer}\n")
+        for sentence in (found.problem, *found.problems):
+            if sentence:
+                _say(sentence)
+        _say("the answer is good" if found.passed else "the answer would not count as a good plan")
+    raise typer.Exit(ExitCode.PASSED if found.passed else ExitCode.PLANNER_FAULT)
+
+
+def visibility(
+    submission_id: Annotated[str, typer.Argument(metavar="ID", help="Of a submission.")],
+    visibility: Annotated[str, typer.Argument(metavar="public|embargo|private", help="Who sees it from now on.")] = "",
+    embargo_until: EmbargoOption = None,
+    url: UrlOption = "",
+    patience: PatienceOption = 30.0,
+) -> None:
+    """Say who sees a submission from now on. What a published snapshot of a board holds stays public."""
+    with _exit_codes(), _client(url=url, patience=patience, needs_token=True) as client:
+        chosen = _seen(visibility=visibility, embargo_until=embargo_until, unless="")
+        after = client.set_visibility(submission_id, **chosen)
+        until = "" if after.embargo_until is None else f" until {after.embargo_until:%Y-%m-%d %H:%M} UTC"
+        sys.stdout.write(f"{after.id}\t{after.visibility}{until}\n")
+
+
+COMMANDS: Sequence[Callable[..., None]] = (submit, status, cancel, results, visibility, try_endpoint)
+
+
+class _Seen(TypedDict):
+    visibility: Visibility
+    embargo_until: datetime | None
+
+
+def _seen(*, visibility: str, embargo_until: datetime | None, unless: str) -> _Seen:
+    """Who is to see a submission; `unless` another choice or a date is given."""
+    chosen = visibility or ("embargo" if embargo_until else unless)
+    known = get_args(Visibility)
+    if chosen not in known:
+        raise UsageError(f"who sees it is one of {', '.join(known)}, not {chosen!r}")
+    until = None if embargo_until is None else embargo_until.replace(tzinfo=UTC)
+    return _Seen(visibility=cast("Visibility", chosen), embargo_until=until)
 
 
 @contextmanager
@@ -247,16 +334,25 @@ def _check_usage(ask: _Ask) -> None:
         raise UsageError(f"{' and '.join(needing)} need --wait: without it there is no result yet")
 
 
-def _chosen(*, planner: str, model: str, checkpoint: Path | None, strategy: str) -> dict[str, str]:
+def _priority(text: str) -> _Priority:
+    if text not in get_args(_Priority):
+        raise UsageError(f"--priority is low, normal or high, not {text!r}")
+    return cast(_Priority, text)
+
+
+def _chosen(*, planner: str, model: str, checkpoint: Path | None, strategy: str, plans: Path | None) -> dict[str, Any]:
     """The fields of the one kind of planner that was asked for.
 
     Raises:
         UsageError: none was, or several, or a strategy is missing or too much.
     """
-    options = {"--planner": planner, "--model": model, "--checkpoint": checkpoint}
+    options = {"--planner": planner, "--model": model, "--checkpoint": checkpoint, "--plans": plans}
     given = [option for option, value in options.items() if value]
     if len(given) != 1:
-        raise UsageError(f"give one of --planner, --model and --checkpoint, not {' and '.join(given) or 'none'}")
+        chosen = " and ".join(given) or "none"
+        raise UsageError(f"give one of --planner, --model, --checkpoint and --plans, not {chosen}")
+    if plans is not None:
+        return {"kind": "plans", "plans": plans_of_file(plans)}
     if bool(strategy) != bool(model or checkpoint):
         wrong = "goes with --model or --checkpoint only" if strategy else f"is missing beside {given[0]}"
         raise UsageError(f"--strategy {wrong}")

@@ -38,7 +38,9 @@ class Remembered:
             UsageError: the file is there and cannot be read.
         """
         self._file = file
-        request = json.dumps([url.rstrip("/"), new.model_dump(), key], sort_keys=True)
+        # Without the secret: of a weak one the digest would tell enough to guess it.
+        told = new.model_dump(mode="json", exclude={"planner": {"header_value"}})
+        request = json.dumps([url.rstrip("/"), told, key], sort_keys=True)
         self._name = hashlib.sha256(request.encode()).hexdigest()
         found = self._read().get(self._name, {})
         self.key = key or str(found.get("key") or f"planarena-{secrets.token_hex(12)}")

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 FINAL_STATES = frozenset({"completed", "failed", "cancelled"})
 WAITS_FOR_OWNER = "on_hold"
@@ -19,11 +19,19 @@ class PlannerEntry(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     name: str
-    kind: Literal["bundled", "endpoint", "hub", "checkpoint"]
+    kind: Literal["bundled", "endpoint", "hub", "checkpoint", "plans"]
     bundled_name: str = ""
     endpoint_url: str = ""
     timeout_seconds: int = 30
     """For the whole of one answer, in [1, 300]."""
+    header_name: str = ""
+    """For `endpoint`: a header that it asks for, such as `Authorization`; empty: none, or the one that is kept."""
+    header_value: str = Field(default="", repr=False)
+    """The site keeps it encrypted and never shows it again. Empty: the one that is kept."""
+    remove_header: bool = False
+    """Forget the one that is kept."""
+    plans: dict[str, Any] | None = Field(default=None, repr=False)
+    """For `plans`: a plan for each task key, as a plans file has it."""
     model_id: str = ""
     """For `hub`: `ORG/NAME`."""
     revision: str = ""
@@ -45,6 +53,11 @@ class PlannerEntry(BaseModel):
         return cls(name=name, kind="endpoint", endpoint_url=url, timeout_seconds=timeout_seconds)
 
     @classmethod
+    def from_plans(cls, plans: dict[str, Any], *, name: str) -> Self:
+        """Plans that were written down beforehand, for a suite that judges plans."""
+        return cls(name=name, kind="plans", plans=plans)
+
+    @classmethod
     def hub(cls, model_id: str, *, name: str, strategy: str, revision: str = "") -> Self:
         """A strategy with a language model of Hugging Face."""
         return cls(name=name, kind="hub", model_id=model_id, revision=revision, strategy=strategy)
@@ -53,6 +66,10 @@ class PlannerEntry(BaseModel):
     def checkpoint(cls, digest: str, *, name: str, strategy: str) -> Self:
         """A strategy with a language model that was uploaded."""
         return cls(name=name, kind="checkpoint", checkpoint_digest=digest, strategy=strategy)
+
+
+Visibility = Literal["public", "embargo", "private"]
+"""Who sees a submission: everybody, its submitter, team and the operators until a date, or only these."""
 
 
 class NewSubmission(BaseModel):
@@ -64,8 +81,41 @@ class NewSubmission(BaseModel):
     suites: list[str]
     team: str = ""
     """Slug of a team that it is for."""
+    priority: Literal["low", "normal", "high"] = "normal"
+    """Among the submitter's own evaluations."""
     own_worker: bool = False
     """Whether only the submitter's own workers evaluate it; it is not ranked then."""
+    visibility: Visibility = "public"
+    embargo_until: AwareDatetime | None = None
+    """With an embargo, when it ends."""
+
+
+class Wait(_Answer):
+    """How long an evaluation will probably wait and run."""
+
+    known: bool
+    """Whether enough ran in the last hour to tell."""
+    begins_in_minutes: tuple[float, float] | None = None
+    """At least and at most."""
+    ends_in_minutes: tuple[float, float] | None = None
+    in_words: str = ""
+
+
+class EndpointTrial(_Answer):
+    """What came of a test call."""
+
+    passed: bool
+    """Whether the answer would be executed or judged."""
+    suite: str
+    task: str
+    status: int | None = None
+    seconds: float = 0.0
+    answer: str = ""
+    """Its beginning, without the secret header."""
+    reason: str | None = None
+    problem: str = ""
+    problems: list[str] = []
+    plan: Any = None
 
 
 class Measured(_Answer):
@@ -98,6 +148,9 @@ class Evaluation(_Answer):
     summary: Summary | None = None
     created: datetime
     finished: datetime | None = None
+    visibility: str = ""
+    """Empty: the site does not say."""
+    embargo_until: datetime | None = None
     url: str = ""
 
     @property
@@ -115,6 +168,8 @@ class Submission(_Answer):
     """A submission with its evaluations."""
 
     id: str
+    visibility: str = ""
+    embargo_until: datetime | None = None
     evaluations: list[Evaluation]
     replayed: bool = False
     """Whether an earlier call with the same key made it."""
@@ -131,6 +186,13 @@ class TaskRow(_Answer):
     score: float | None = None
     seconds: float = 0.0
     plan_summary: str = ""
+
+
+class Checkpoint(_Answer):
+    """A checkpoint that was uploaded."""
+
+    digest: str
+    """What submits it."""
 
 
 class SuiteInfo(_Answer):

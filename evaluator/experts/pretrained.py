@@ -1,5 +1,6 @@
 """Loading models from folders: safetensors only, nothing from the network, no foreign code."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from transformers.utils import logging
 
 from evaluator.experts.weights import WeightsError
 
+_MOST_NAMES = 5
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -43,6 +45,8 @@ def load_pretrained(
             trust_remote_code=False,
             dtype=dtype_of(precision),
             output_loading_info=True,
+            # Or it raises an error that says nothing; what does not fit is refused below.
+            ignore_mismatched_sizes=True,
             **settings,
         )
     finally:
@@ -50,8 +54,14 @@ def load_pretrained(
     # A pooler sits on top of an encoder and nobody here asks for its output.
     missing = sorted(name for name in found["missing_keys"] if "pooler." not in name)
     if missing or found["mismatched_keys"]:
-        raise WeightsError(f"the weights in {folder} lack {', '.join(missing) or 'the right shapes'}")
+        raise WeightsError(f"the weights in {folder} lack {_in_words(missing) or 'the right shapes'}")
     return model.to(device).eval()
+
+
+def _in_words(names: Sequence[str]) -> str:
+    """The first few: a wrong number of layers is hundreds."""
+    shown = ", ".join(names[:_MOST_NAMES])
+    return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown
 
 
 def load_state(

@@ -3,14 +3,17 @@
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 import httpx
 from pydantic import ValidationError
 
+from evaluator.canonical_json import JsonValue
 from evaluator.planners.egress import EgressRefusedError, call_deadline, egress_client
 from evaluator.planners.keeping import unkeepable
 from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest, PlannerResponse
+from evaluator.planners.secret_header import HIDDEN, SecretHeader
 from evaluator.records import PlannerCall, Reason
 
 MAX_RESPONSE_BYTES = 1024 * 1024
@@ -18,6 +21,7 @@ MAX_TRIES = 4
 CONNECT_SECONDS = 5.0
 BACKOFF_SECONDS = (0.5, 1.0, 2.0)
 MAX_RETRY_AFTER_SECONDS = 10.0
+_JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 _SHOWN = 2000
 """Characters of a wrong answer that are kept for its author."""
 
@@ -31,6 +35,13 @@ class EndpointSettings:
     """For the whole of one turn, from sending the request to the last byte of the answer."""
     allow_private: bool = False
     """Whether loopback and private addresses may be called: in demo mode only."""
+    header: SecretHeader | None = None
+    """Sent with each request, and taken out of whatever the endpoint answers."""
+    tries: int = MAX_TRIES
+
+
+Watcher = Callable[[int, bytes], None]
+"""Is told the status and the body of each answer, before the body is looked at."""
 
 
 class _Retry(Exception):
@@ -45,25 +56,42 @@ class EndpointPlanner:
     """A planner behind HTTP. Wrong answers are its fault; being unreachable is not."""
 
     def __init__(
-        self, settings: EndpointSettings, *, name: str = "endpoint", sleep: Callable[[float], None] = time.sleep
+        self,
+        settings: EndpointSettings,
+        *,
+        name: str = "endpoint",
+        sleep: Callable[[float], None] = time.sleep,
+        watch: Watcher | None = None,
     ) -> None:
         self.name = name
         self._settings = settings
         self._sleep = sleep
+        self._watch = watch
         seconds = settings.timeout_seconds
         timeout = httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
         self._client = egress_client(allow_private=settings.allow_private, timeout=timeout)
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         """Ask for one plan, trying again only what may succeed."""
+        if self._settings.header is None:
+            return self._plan(request)
+        try:
+            return _reply_without(self._settings.header, reply=self._plan(request))
+        except PlannerError as error:
+            # Without its cause, whose message may hold what was sent.
+            raise _error_without(self._settings.header, error=error) from None
+
+    def _plan(self, request: PlannerRequest) -> PlannerReply:
         started = time.monotonic()
-        for number in range(1, MAX_TRIES + 1):
+        most = self._settings.tries
+        for number in range(1, most + 1):
             try:
                 body = self._turn(request=request, started=started, tries=number)
                 break
             except _Retry as problem:
-                if number == MAX_TRIES:
-                    message = f"The endpoint was unavailable in {MAX_TRIES} tries; the last: {problem}."
+                if number == most:
+                    tries = f"in {most} tries; the last" if most > 1 else "in the one try that was made"
+                    message = f"The endpoint was unavailable {tries}: {problem}."
                     call = _call(started=started, tries=number)
                     raise PlannerError(reason=Reason.ENDPOINT_UNAVAILABLE, message=message, call=call) from problem
                 self._sleep(_wait(number=number, after=problem.after))
@@ -83,7 +111,7 @@ class EndpointPlanner:
                     "POST",
                     self._settings.url,
                     content=request.model_dump_json(),
-                    headers={"Content-Type": "application/json", "Accept": "application/json"},
+                    headers={**_JSON, **(self._settings.header.as_headers() if self._settings.header else {})},
                 ) as response,
             ):
                 body = self._body(response=response, fault=fault)
@@ -104,9 +132,20 @@ class EndpointPlanner:
         for chunk in response.iter_bytes():
             body += chunk
             if len(body) > MAX_RESPONSE_BYTES:
+                body = bytearray(self._seen(status=response.status_code, body=bytes(body)))
                 message = f"The endpoint answered more than {MAX_RESPONSE_BYTES // 1024} KiB, the most that is read."
                 raise fault(Reason.RESPONSE_TOO_LARGE, message, bytes(body))
-        return bytes(body)
+        return self._seen(status=response.status_code, body=bytes(body))
+
+    def _seen(self, *, status: int, body: bytes) -> bytes:
+        """The body as all others may see it; the watcher is told."""
+        header = self._settings.header
+        # Before anything is cut out of it: half a secret would not be found.
+        for secret in header.secrets() if header else ():
+            body = body.replace(secret.encode(), HIDDEN.encode())
+        if self._watch is not None:
+            self._watch(status, body)
+        return body
 
     def _too_slow(self) -> str:
         return f"The endpoint gave no complete answer within {self._settings.timeout_seconds:g} seconds."
@@ -123,6 +162,20 @@ class _Fault:
         received = body[:_SHOWN].decode("utf-8", errors="replace") if body else None
         call = _call(started=self.started, tries=self.tries)
         return PlannerError(reason=reason, message=message, received=received, call=call)
+
+
+def _reply_without(header: SecretHeader, *, reply: PlannerReply) -> PlannerReply:
+    """The reply of an endpoint that repeats what it was sent."""
+    values = cast(list[JsonValue], [reply.plan, *reply.alternatives])
+    plan, *alternatives = (header.taken_out_of_json(value) for value in values)
+    return replace(reply, plan=plan, alternatives=tuple(alternatives))
+
+
+def _error_without(header: SecretHeader, *, error: PlannerError) -> PlannerError:
+    received = None if error.received is None else header.taken_out_of(error.received)
+    return PlannerError(
+        reason=error.reason, message=header.taken_out_of(str(error)), received=received, call=error.call
+    )
 
 
 def _call(*, started: float, tries: int) -> PlannerCall:

@@ -1,6 +1,8 @@
 import htmx from "htmx.org";
 import { enableCopyButtons } from "./copy";
+import { checkAsOneTypes } from "./checking";
 import { followEvaluation } from "./live";
+import { showCurrentTabs } from "./tabs";
 import { enableThemeToggle } from "./toggle";
 import "./styles/app.css";
 
@@ -16,3 +18,5 @@ htmx.config.scrollIntoViewOnBoost = false;
 enableThemeToggle();
 enableCopyButtons();
 followEvaluation();
+checkAsOneTypes();
+showCurrentTabs();

@@ -30,6 +30,8 @@ COPY evaluator/ evaluator/
 COPY gpu_jobs/ gpu_jobs/
 COPY leaderboard/ leaderboard/
 COPY frontend/templates/ frontend/templates/
+COPY docs/ docs/
+COPY examples/ examples/
 COPY manage.py ./
 COPY --from=frontend /build/dist/ frontend/dist/
 ARG COMMIT=""

@@ -30,8 +30,11 @@ class UserAdmin(ReadOnlyAdmin):
     """Who is an operator is said at the command line, so that an operator's session cannot make another one."""
 
     form = WeightForm
-    fields = ("username", "email", "is_active", "is_staff", "date_joined", "last_login", "queue_weight")
-    readonly_fields = ("username", "email", "is_active", "is_staff", "date_joined", "last_login")
+    fields = (
+        "username", "email", "is_active", "is_staff", "date_joined", "last_login", "display_name", "affiliation",
+        "link", "bio", "queue_weight",
+    )  # fmt: skip
+    readonly_fields = fields[:-1]
     list_display = ("username", "email", "is_active", "is_staff", "queue_weight", "date_joined")
     list_filter = ("is_staff", "is_active")
     search_fields = ("username", "email")

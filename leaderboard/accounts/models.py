@@ -10,14 +10,34 @@ from knox.models import AuthToken
 from leaderboard.accounts.scopes import Scope
 
 
+class Mails(models.TextChoices):
+    """Of what a user gets mails."""
+
+    NONE = "none", "Of nothing"
+    NEEDED = "needed", "When an evaluation waits for me, failed, or was not verified"
+    ENDED = "ended", "When an evaluation ends, too"
+
+
 class User(AbstractUser):
     """A person with an account. Its own class from the start, so that it can grow without a painful migration."""
 
     queue_weight = models.PositiveSmallIntegerField(default=1)
     """Set by the operator: a user with weight 2 gets twice the workers that one with weight 1 gets."""
+    display_name = models.CharField(max_length=80, blank=True)
+    """How they want to be called on their profile; what they tell of themselves there is public."""
+    affiliation = models.CharField(max_length=120, blank=True)
+    link = models.URLField(max_length=200, blank=True)
+    bio = models.TextField(blank=True)
+    """Plain text."""
+
+    mails = models.CharField(max_length=10, choices=Mails, default=Mails.NEEDED)
+    """Of which of their evaluations' ways to end or wait they get a mail."""
 
     class Meta(AbstractUser.Meta):
-        constraints = [models.CheckConstraint(condition=models.Q(queue_weight__gte=1), name="a_weight_is_at_least_one")]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(queue_weight__gte=1), name="a_weight_is_at_least_one"),
+            models.CheckConstraint(condition=models.Q(mails__in=Mails.values), name="a_known_choice_of_mails"),
+        ]
 
 
 class TokenScopes(models.Model):
@@ -43,6 +63,11 @@ class Team(models.Model):
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=80)
     created = models.DateTimeField(auto_now_add=True)
+    description = models.TextField(blank=True)
+    """What the team tells of itself on its public page; plain text."""
+    link = models.URLField(max_length=200, blank=True)
+    shows_members = models.BooleanField(default=False)
+    """Whether everybody sees who is in it."""
 
     class Meta:
         constraints = [models.UniqueConstraint(Lower("name"), name="one_team_per_name")]

@@ -14,7 +14,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from leaderboard.accounts import teams as services
 from leaderboard.accounts.forms import InviteForm, TeamForm
 from leaderboard.accounts.models import Team, User
+from leaderboard.accounts.profile import TeamProfileData, set_team_profile
 from leaderboard.field_errors import FieldErrors
+from leaderboard.profiles.forms import TeamProfileForm
+from leaderboard.profiles.views import team as public_team
 
 
 @never_cache
@@ -41,9 +44,12 @@ def teams(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
 def team(request: HttpRequest, slug: str) -> HttpResponse:
-    """Who is in a team, for its members; a POST invites somebody."""
+    """Who is in a team, for its members; a POST invites somebody. Others see its public page, if it has one, and so do
+    members who ask for it with `?public=1`."""
+    is_inside = services.teams_of(request.user).filter(slug=slug).exists() if request.user.pk else False
+    if not is_inside or "public" in request.GET:
+        return public_team(request, slug)
     found = _of_member(request=request, slug=slug)
     form = InviteForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
@@ -62,8 +68,29 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "is_owner": services.owns(user=request.user, team=found),
         "members": found.memberships.select_related("user").order_by("joined", "pk"),
         "invitations": found.invitations.select_related("user").order_by("created", "pk"),
+        "about": TeamProfileForm(initial=_about(found)),
     }
     return render(request, "accounts/team.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@login_required
+def describe(request: HttpRequest, slug: str) -> HttpResponse:
+    """Say what the team's public page tells, as its owner."""
+    found = _of_member(request=request, slug=slug)
+    form = TeamProfileForm(request.POST)
+    problems = form.errors
+    try:
+        if form.is_valid():
+            set_team_profile(team=found, data=TeamProfileData(**form.cleaned_data), by=request.user)
+            messages.success(request, "The team's public page is changed.")
+    except FieldErrors as error:
+        problems = error.errors
+    except services.NotAllowedError as error:
+        messages.error(request, str(error))
+    for field, texts in problems.items():
+        messages.error(request, f"{form.fields[field].label}: nothing was changed. {' '.join(texts)}")
+    return redirect("accounts:team", slug=slug)
 
 
 @require_POST
@@ -141,6 +168,10 @@ def _change(
         messages.success(request, said)
     still_in = services.is_member(user_id=request.user.pk, team_id=found.pk)
     return redirect("accounts:team", slug=slug) if still_in else redirect("accounts:teams")
+
+
+def _about(team: Team) -> dict[str, Any]:
+    return {field: getattr(team, field) for field in ("description", "link", "shows_members")}
 
 
 def _of_member(*, request: HttpRequest, slug: str) -> Team:

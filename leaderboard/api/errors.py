@@ -27,6 +27,7 @@ from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.results import ObjectsMissingError, RecordsRefusedError
 from leaderboard.evaluations.services import NotPossibleError
 from leaderboard.field_errors import FieldErrors
+from leaderboard.planners.endpoint_tests import BusyError
 from leaderboard.quotas.services import QuotaExceededError
 
 _TYPES = "/docs/#problems"
@@ -69,6 +70,9 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
         case QuotaExceededError():
             found = _quota_exceeded(error)
             headers = {"Retry-After": str(error.seconds_left())}
+        case BusyError():
+            found = _Found(503, "busy", str(error))
+            headers = {"Retry-After": "5"}
         case NotReadyError():
             logger.error("%s", error)
             found = _Found(503, "not_ready", error.for_people)

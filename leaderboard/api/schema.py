@@ -57,7 +57,9 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     schemas["Problem"] = _PROBLEM
     # Shown to the planner's owner only.
     schemas["PlannerOutput"]["required"] = [
-        name for name in schemas["PlannerOutput"]["required"] if name not in {"endpoint_url", "timeout_seconds"}
+        name
+        for name in schemas["PlannerOutput"]["required"]
+        if name not in {"endpoint_url", "timeout_seconds", "header"}
     ]
     _mend_nulls(schemas)
     for path, method, operation in _operations(result):

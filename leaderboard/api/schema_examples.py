@@ -17,7 +17,10 @@ _PLANNER = {
     "checkpoint_digest": "", "strategy": "", "model_name": "Qwen3-8B", "parameters": 8190735360, "open_weights": True,
     "prompt_price": 0.05, "completion_price": 0.2,
 }  # fmt: skip
-_PLANNER_OUTPUT = {**_PLANNER, "owner": "ada", "commit": "", "weights_bytes": None, "licence": ""}
+_PLANNER_OUTPUT = {
+    **_PLANNER, "owner": "ada", "commit": "", "weights_bytes": None, "licence": "", "plans_digest": "",
+    "header": {"name": "Authorization", "ends_in": "ab12"},
+}  # fmt: skip
 _SUMMARY = {
     "metrics": {"overall": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171}},
     "outcomes": {"scored": 165, "planner_fault": 6, "not_run": 14},
@@ -64,6 +67,16 @@ _SNAPSHOT = {
     "profile": "lilliput", "profile_digest": _DIGEST, "split": "public", "samples": 8,
     "url": "https://planarena.example.org/boards/openagi/snapshots/12/",
 }  # fmt: skip
+
+_BOARD_RESULT = {
+    "suite": "openagi", "planner": "my-planner", "evaluation": _EVALUATION_ID, "rank": 2, "planners": 14,
+    "metric": "Overall", "value": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171},
+}  # fmt: skip
+_PROFILE = {
+    "display_name": "Ada L.", "affiliation": "University of Somewhere", "link": "https://example.org/ada",
+    "bio": "Plans with small models.",
+}  # fmt: skip
+_LISTED_PLANNER = {"id": 7, **_PLANNER, "owner": "ada", "created": _WHEN, "evaluations": 3}
 
 BY_COMPONENT: dict[str, Any] = {
     "AttemptOutput": {
@@ -121,16 +134,34 @@ BY_COMPONENT: dict[str, Any] = {
     "BundledPlannerOutput": {
         "name": "gold", "group": "Anchors", "description": "Answers with the gold plan.", "suites": [],
     },
-    "EvaluationOutput": _EVALUATION,
     "FailureOutput": {
         "outcome": "planner_fault", "reason": "invalid_plan", "count": 6, "further": 0,
         "causes": [
             {"key": "9b27625e46", "count": 6, "sentence": "The plan calls an unknown tool.", "examples": ["14"]}
         ],
     },
+    "EndpointTestInput": {
+        "endpoint_url": "https://example.org/plan", "timeout_seconds": 30, "suite": "openagi",
+        "header_name": "Authorization", "header_value": "Bearer " + "x" * 24,
+    },
+    "EndpointTestOutput": {
+        "passed": True, "suite": "openagi", "task": "14", "request": {"version": "planner/1", "suite": "openagi"},
+        "status": 200, "seconds": 0.42, "answer": '{"plan": "Image Denoising"}', "answer_bytes": 27, "reason": None,
+        "problem": "", "plan": _PLAN, "tolerated": [], "problems": [], "alternatives": 0,
+    },
+    "EvaluationOutput": _EVALUATION,
+    "HeaderInput": {"name": "Authorization", "value": "Bearer " + "x" * 24},
+    "HeaderOutput": {"name": "Authorization", "ends_in": "ab12"},
     "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
     "NewWebhookOutput": {"id": _ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32},
     "NewWorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40},
+    "ListedPlannerOutput": _LISTED_PLANNER,
+    "PatchedProfileInput": _PROFILE,
+    "PlannerDetailOutput": {**_LISTED_PLANNER, "results": [_BOARD_RESULT]},
+    "UserOutput": {
+        "username": "ada", **_PROFILE, "joined": _WHEN, "evaluations": 3,
+        "teams": [{"slug": "plan-lab", "name": "Plan Lab"}], "results": [_BOARD_RESULT],
+    },
     "PatchedVisibilityInput": {"visibility": "embargo", "embargo_until": "2026-09-01T00:00:00Z"},
     "OthersOutput": {
         "count": 33, "better": 4, "equal": 1, "worse": 28, "unscored": 0,
@@ -157,12 +188,19 @@ BY_COMPONENT: dict[str, Any] = {
         ],
     },
     "QueueOutput": {"evaluations": 3, "shards": 40, "leased": 2},
+    "MailsShape": {"mails": "ended"},
     "QuotaOutput": {"team": "", "suite": "openagi", "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"},
+    "StatusOutput": {
+        "at": _LATER, "code": "running", "sentence": "Everything runs. Workers are at the tasks that wait.",
+        "shards": 12, "leased": 4, "standing": [{"state": "running", "evaluations": 2, "longest_seconds": 95.0}],
+        "workers": 4, "last_lease": _LATER, "published": _WHEN,
+    },
     "RecordOutput": {**_RESULT, "record": {"version": "result/1", "task": "14", "plan": _PLAN, "score": 0.71}},
     "ResultOutput": _RESULT,
     "SnapshotOutput": _SNAPSHOT,
     "SubmissionInput": {
-        "planner": _PLANNER, "suites": ["openagi"], "team": "plan-lab", "own_worker": False, "visibility": "public",
+        "planner": {**_PLANNER, "header_name": "Authorization", "header_value": "Bearer " + "x" * 24},
+        "suites": ["openagi"], "team": "plan-lab", "own_worker": False, "priority": "normal", "visibility": "public",
         "embargo_until": None,
     },
     "SubmissionOutput": {
@@ -188,6 +226,10 @@ BY_COMPONENT: dict[str, Any] = {
         "evaluation": _ROW_ID, "state": "completed", "tasks": ["14"], "verdict": "agrees",
         "detail": "1 of 1 tasks agree.", "ordered_by": None, "created": _WHEN, "settled_at": _LATER, "p_value": 1.0,
         "compared": [],
+    },
+    "WaitOutput": {
+        "known": True, "begins_in_minutes": [2.1, 4.8], "ends_in_minutes": [9.5, 21.7], "measured_shards": 40,
+        "in_words": "Begins in 2 to 5 minutes, ends in 9 to 22 minutes",
     },
     "WebhookInput": {"url": "https://example.org/hook"},
     "WebhookOutput": {

@@ -12,7 +12,9 @@ from leaderboard.accounts.services import DEFAULT_DAYS
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult, Visibility
+from leaderboard.evaluations.services import PRIORITIES
 from leaderboard.evaluations.transitions import FINAL
+from leaderboard.planners import secret_headers
 from leaderboard.planners.local_models import model_strategies
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.services import BUNDLED_PLANNERS
@@ -51,6 +53,29 @@ class PlannerInput(serializers.Serializer[Any]):
         help_text=f"For `hub` and `checkpoint`, what asks the language model: {', '.join(model_strategies())}.",
     )
     timeout_seconds = serializers.IntegerField(required=False, default=30, help_text="For the whole of one answer.")
+    header_name = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="For `endpoint`: a header that it asks for, such as `Authorization`.",
+    )
+    header_value = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        trim_whitespace=False,
+        default="",
+        write_only=True,
+        help_text="Its value: kept encrypted, sent to the endpoint only, never shown again. Left out, the one that is "
+        "kept for the planner of this name is used.",
+    )
+    remove_header = serializers.BooleanField(required=False, default=False, help_text="Forget the one that is kept.")
+    plans = serializers.JSONField(
+        required=False,
+        default=None,
+        allow_null=True,
+        help_text="For `plans`: an object with a plan for each task key, in any accepted form; or with "
+        '`{"plan": ..., "alternatives": [...]}`.',
+    )
     description = serializers.CharField(required=False, allow_blank=True, default="")
     model_name = serializers.CharField(
         required=False,
@@ -78,6 +103,12 @@ class SubmissionInput(serializers.Serializer[Any]):
         allow_blank=True,
         default="",
         help_text="Slug of a team of yours that it is for: charged for it too, and its members may act on it.",
+    )
+    priority = serializers.ChoiceField(
+        choices=list(PRIORITIES),
+        required=False,
+        default="normal",
+        help_text="Among your own evaluations; it moves nobody else's.",
     )
     own_worker = serializers.BooleanField(
         required=False,
@@ -142,27 +173,55 @@ class NewTokenOutput(serializers.Serializer[Any]):
     scopes = serializers.ListField(child=serializers.CharField(), read_only=True)
 
 
+class HeaderInput(serializers.Serializer[Any]):
+    """A secret header to keep in the place of the one before."""
+
+    name = serializers.CharField(help_text="Such as `Authorization`.")
+    value = serializers.CharField(
+        write_only=True, trim_whitespace=False, help_text="Kept encrypted, sent to the endpoint only, not shown again."
+    )
+
+
+class HeaderOutput(serializers.Serializer[Any]):
+    """A secret header that is kept."""
+
+    name = serializers.CharField(read_only=True)
+    ends_in = serializers.CharField(read_only=True, help_text="Empty where the last characters would tell too much.")
+
+
 class PlannerOutput(serializers.ModelSerializer[Planner]):
-    """A planner. Its address is shown to its owner only."""
+    """A planner. Its address, and whether a secret header is kept for it, are shown to its owner only."""
 
     owner = serializers.CharField(source="owner.username", read_only=True)
-    endpoint_url = serializers.CharField(read_only=True, help_text="Empty for bundled planners.")
+    endpoint_url = serializers.CharField(read_only=True, help_text="Empty for planners of other kinds.")
+    header = serializers.SerializerMethodField(
+        help_text="The secret header that is kept: its name, and the last characters of its value if they are told."
+    )
 
     class Meta:
         model = Planner
         fields = [
-            "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "model_id", "revision", "commit",
-            "checkpoint_digest", "strategy", "model_name", "parameters", "open_weights", "weights_bytes", "licence",
-            "description", "prompt_price", "completion_price", "owner",
+            "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "header", "model_id", "revision",
+            "commit", "checkpoint_digest", "plans_digest", "strategy", "model_name", "parameters", "open_weights",
+            "weights_bytes", "licence", "description", "prompt_price", "completion_price",
+            "owner",
         ]  # fmt: skip
         read_only_fields = fields
 
+    @extend_schema_field(HeaderOutput(allow_null=True))
+    def get_header(self, planner: Planner) -> dict[str, str] | None:
+        kept = secret_headers.kept_header(planner) if self._is_owners(planner) else None
+        return None if kept is None else {"name": kept.name, "ends_in": kept.ending}
+
     def to_representation(self, instance: Planner) -> dict[str, Any]:
         shown = super().to_representation(instance)
-        request = self.context.get("request")
-        if request is None or request.user.pk != instance.owner_id:
-            del shown["endpoint_url"], shown["timeout_seconds"]
+        if not self._is_owners(instance):
+            del shown["endpoint_url"], shown["timeout_seconds"], shown["header"]
         return shown
+
+    def _is_owners(self, planner: Planner) -> bool:
+        request = self.context.get("request")
+        return request is not None and request.user.pk == planner.owner_id
 
 
 class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
@@ -280,6 +339,59 @@ class VerificationOutput(serializers.ModelSerializer[Verification]):
     @extend_schema_field(ComparedTaskOutput(many=True))
     def get_compared(self, verification: Verification) -> list[dict[str, Any]]:
         return (verification.comparison or {}).get("tasks", [])
+
+
+class WaitOutput(serializers.Serializer[Any]):
+    """How long an evaluation will probably take to begin and to end, from what workers did in the last hour."""
+
+    known = serializers.BooleanField(read_only=True, help_text="False: too little ran in the last hour to tell.")
+    begins_in_minutes = serializers.ListField(
+        child=serializers.FloatField(), read_only=True, allow_null=True, help_text="`[low, high]`."
+    )
+    ends_in_minutes = serializers.ListField(
+        child=serializers.FloatField(), read_only=True, allow_null=True, help_text="`[low, high]`."
+    )
+    measured_shards = serializers.IntegerField(read_only=True)
+    in_words = serializers.CharField(read_only=True)
+
+
+class EndpointTestInput(serializers.Serializer[Any]):
+    """An endpoint to call once."""
+
+    endpoint_url = serializers.CharField(help_text="Where one JSON POST goes.")
+    timeout_seconds = serializers.IntegerField(required=False, default=30, help_text="At most 15 are waited.")
+    suite = serializers.CharField(
+        required=False, allow_blank=True, default="", help_text="Slug of the suite whose request is sent."
+    )
+    header_name = serializers.CharField(required=False, allow_blank=True, default="")
+    header_value = serializers.CharField(
+        required=False, allow_blank=True, trim_whitespace=False, default="", write_only=True
+    )
+    name = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Of a planner of yours with this address, whose kept header is sent if none is given here.",
+    )
+
+
+class EndpointTestOutput(serializers.Serializer[Any]):
+    """What was sent, what came back, and how it was read."""
+
+    passed = serializers.BooleanField(read_only=True, help_text="Whether the answer would be executed or judged.")
+    suite = serializers.CharField(read_only=True)
+    task = serializers.CharField(read_only=True)
+    request = serializers.JSONField(read_only=True, help_text="The body that was sent, `planner/1`.")
+    status = serializers.IntegerField(read_only=True, allow_null=True, help_text="HTTP status; null: no answer.")
+    seconds = serializers.FloatField(read_only=True)
+    answer = serializers.CharField(read_only=True, help_text="Its beginning, without the secret header.")
+    answer_bytes = serializers.IntegerField(read_only=True)
+    reason = serializers.CharField(read_only=True, allow_null=True)
+    problem = serializers.CharField(read_only=True, help_text="What is wrong, as a sentence; empty: nothing.")
+    plan = serializers.JSONField(read_only=True, allow_null=True, help_text="As it was read, `plan/1`.")
+    tolerated = serializers.ListField(child=serializers.CharField(), read_only=True)
+    problems = serializers.ListField(child=serializers.CharField(), read_only=True)
+    alternatives = serializers.IntegerField(read_only=True)
 
 
 class SubmissionOutput(serializers.ModelSerializer[Submission]):

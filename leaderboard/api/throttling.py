@@ -9,8 +9,9 @@ from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
+from django.http import HttpRequest
 from rest_framework.request import Request
-from rest_framework.throttling import BaseThrottle, ScopedRateThrottle
+from rest_framework.throttling import BaseThrottle, ScopedRateThrottle, SimpleRateThrottle
 
 _DEFAULT_SCOPE = "changes"
 READS, ANONYMOUS_READS = "reads", "anonymous-reads"
@@ -90,3 +91,23 @@ def _headers(*, scope: str, limit: int, window: int, used: int, resets: float) -
         "RateLimit-Policy": f'"{scope}";q={limit};w={window}',
         "RateLimit": f'"{scope}";r={max(0, limit - used)};t={max(0, math.ceil(resets))}',
     }
+
+
+def seconds_to_wait(request: HttpRequest, *, scope: str) -> int:
+    """Count a request of a page, with those of the same scope of the API; 0: it may go on, else how long to wait."""
+    throttle = _OfPage(scope)
+    if throttle.rate is None or throttle.allow_request(request, None):  # type: ignore[arg-type]
+        return 0
+    return max(1, math.ceil(throttle.wait() or 1))
+
+
+class _OfPage(SimpleRateThrottle):
+    """As `Throttle`, for views that are not of the API."""
+
+    def __init__(self, scope: str) -> None:
+        self.scope = scope
+        super().__init__()
+
+    def get_cache_key(self, request: Request, view: Any) -> str:  # noqa: ARG002 - the base class's
+        ident = request.user.pk if request.user.is_authenticated else self.get_ident(request)
+        return str(self.cache_format % {"scope": self.scope, "ident": ident})

@@ -2,8 +2,9 @@
 
 from django.urls import path, re_path
 
-from leaderboard.api import boards, checkpoints, details, teams, views, webhooks, worker, workers
+from leaderboard.api import boards, checkpoints, details, profiles, teams, views, webhooks, worker, workers
 from leaderboard.api.schema_view import SchemaView
+from leaderboard.api.status import StatusView
 from leaderboard.compare.api import ComparisonView
 
 app_name = "api"
@@ -16,6 +17,7 @@ urlpatterns = [
     path("checkpoints/", checkpoints.CheckpointsView.as_view(), name="checkpoints"),
     path("submissions/", views.SubmissionsView.as_view(), name="submissions"),
     path("submissions/<uuid:submission_id>/", views.SubmissionView.as_view(), name="submission"),
+    path("submissions/<uuid:submission_id>/header/", views.HeaderView.as_view(), name="header"),
     path("evaluations/", views.EvaluationsView.as_view(), name="evaluations"),
     path(_EVALUATION, views.EvaluationView.as_view(), name="evaluation"),
     path(f"{_EVALUATION}results/", views.ResultsView.as_view(), name="results"),
@@ -29,8 +31,15 @@ urlpatterns = [
     path(f"{_EVALUATION}accept/", views.AcceptView.as_view(), name="accept"),
     path(f"{_EVALUATION}cancel/", views.CancelView.as_view(), name="cancel"),
     path(f"{_EVALUATION}rerun/", views.RerunView.as_view(), name="rerun"),
+    path(f"{_EVALUATION}wait/", views.WaitView.as_view(), name="wait"),
     path(f"{_EVALUATION}verify/", views.VerifyView.as_view(), name="verify"),
     path(f"{_EVALUATION}verifications/", views.VerificationsView.as_view(), name="verifications"),
+    path("users/<str:username>/", profiles.UserView.as_view(), name="user"),
+    path("planners/", profiles.PlannersView.as_view(), name="planners"),
+    path("planners/<int:planner_id>/", profiles.PlannerView.as_view(), name="planner"),
+    path("endpoint-tests/", views.EndpointTestsView.as_view(), name="endpoint-tests"),
+    path("wait/", views.NewWaitView.as_view(), name="new-wait"),
+    path("status/", StatusView.as_view(), name="status"),
     path("quota/", views.QuotaView.as_view(), name="quota"),
     path("suites/", views.SuitesView.as_view(), name="suites"),
     path("queue/", details.QueueView.as_view(), name="queue"),
@@ -53,6 +62,7 @@ urlpatterns = [
     path("teams/<slug:slug>/members/<str:username>/", teams.MemberView.as_view(), name="member"),
     path("teams/<slug:slug>/accept/", teams.AcceptView.as_view(), name="accept-invitation"),
     path("teams/<slug:slug>/owner/", teams.OwnerView.as_view(), name="owner"),
+    path("mails/", webhooks.MailsView.as_view(), name="mails"),
     path("webhooks/", webhooks.WebhooksView.as_view(), name="webhooks"),
     path("webhooks/<uuid:webhook_id>/", webhooks.WebhookView.as_view(), name="webhook"),
     path("webhooks/<uuid:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),

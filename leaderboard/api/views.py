@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db.models import Case, Count, F, OuterRef, Prefetch, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
+from django.utils.crypto import salted_hmac
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import generics, status
@@ -20,8 +21,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
+from evaluator.plans_file import PlansFileError, plans_of
 from evaluator.records import Outcome, Reason
 from evaluator.suites.reference_rows import reference_digest, reference_tables
+from leaderboard.accounts.models import User
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token, revoke_token, tokens_of
 from leaderboard.accounts.teams import teams_of
@@ -34,6 +37,7 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import services
 from leaderboard.evaluations.acting import acted_on_by, may_act
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
+from leaderboard.evaluations.expecting import Expectation, expected, expected_of_new
 from leaderboard.evaluations.idempotency import submit_once
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.objects import server_store
@@ -41,6 +45,9 @@ from leaderboard.evaluations.releasing import set_visibility
 from leaderboard.evaluations.rerunning import rerun
 from leaderboard.evaluations.visibility import OF_EVALUATION, Reader, visible_evaluations, visible_to
 from leaderboard.field_errors import FieldErrors
+from leaderboard.planners import plans_files, secret_headers
+from leaderboard.planners.endpoint_tests import try_endpoint
+from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.services import PlannerData
 from leaderboard.quotas.services import quotas_of, quotas_of_teams
 from leaderboard.workers import verification
@@ -71,7 +78,12 @@ _KEY = OpenApiParameter(
 def _evaluations(reader: Reader) -> QuerySet[Evaluation]:
     """The evaluations that the reader sees, with no word of those that they do not."""
     related = visible_evaluations(reader).select_related(
-        "suite", "submission__planner__owner", "submission__submitted_by", "submission__team", "own_worker_run"
+        "suite",
+        "submission__planner__owner",
+        "submission__planner__secret",
+        "submission__submitted_by",
+        "submission__team",
+        "own_worker_run",
     )
     reruns = Prefetch("reruns", Submission.objects.filter(visible_to(reader)))
     shown = related.prefetch_related(reruns).annotate(done=_done(), shown_rerun_of=_rerun_of(reader, "submission__"))
@@ -112,22 +124,40 @@ class SubmissionsView(Selected, generics.ListCreateAPIView[Submission]):
     def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # noqa: ARG002 - the base class's
         body = shapes.SubmissionInput(data=request.data)
         body.is_valid(raise_exception=True)
-        data = services.SubmissionData(
-            planner=PlannerData(**body.validated_data["planner"]),
-            suites=body.validated_data["suites"],
-            team=body.validated_data["team"],
-            visibility=body.validated_data["visibility"],
-            embargo_until=body.validated_data["embargo_until"],
-        )
-        submit = submit_for_own_worker if body.validated_data["own_worker"] else services.submit
+        asked = body.validated_data
         try:
+            data = services.SubmissionData(
+                planner=_planner_data(user=request.user, entered=asked["planner"]),
+                suites=asked["suites"],
+                team=asked["team"],
+                priority=asked["priority"],
+                visibility=asked["visibility"],
+                embargo_until=asked["embargo_until"],
+            )
+            submit = submit_for_own_worker if asked["own_worker"] else services.submit
             return _submitted(
-                request=request,
-                asked=_as_json(body.validated_data),
-                submit=lambda: submit(user=request.user, data=data),
+                request=request, asked=_as_json(asked), submit=lambda: submit(user=request.user, data=data)
             )
         except FieldErrors as error:
             raise FieldValidationError(_nested(error)) from error
+
+
+def _planner_data(*, user: User, entered: dict[str, Any]) -> PlannerData:
+    """The planner as it was entered; a plans file is kept."""
+    fields = {name: value for name, value in entered.items() if name != "plans"}
+    given = entered["plans"]
+    if entered["kind"] != PlannerKind.PLANS:
+        if given is not None:
+            raise FieldErrors({"plans": ["Only a planner of the kind 'plans' has plans: leave this out."]})
+        return PlannerData(**fields)
+    if given is None:
+        raise FieldErrors({"plans": ["Give an object with a plan for each task."]})
+    try:
+        content = plans_of(given)
+    except PlansFileError as error:
+        raise FieldErrors({"plans": list(error.problems)}) from error
+    plans_files.check_keys(content, field="plans")
+    return PlannerData(**fields, plans_digest=plans_files.keep(owner=user, content=content).digest)
 
 
 def _submitted(*, request: Request, asked: Any, submit: Callable[[], Submission]) -> Response:
@@ -142,11 +172,14 @@ def _submitted(*, request: Request, asked: Any, submit: Callable[[], Submission]
 
 
 def _as_json(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What was asked for, so that it can be known again."""
-    return {**asked, "embargo_until": asked["embargo_until"] and asked["embargo_until"].isoformat()}
+    """What was asked for, so that it can be known again: its digest is kept, from which no secret must be guessed."""
+    planner, until = asked["planner"], asked["embargo_until"]
+    secret = planner["header_value"]
+    sealed = secret and salted_hmac("planarena.api.submissions", secret, algorithm="sha256").hexdigest()
+    return {**asked, "embargo_until": until and until.isoformat(), "planner": {**planner, "header_value": sealed}}
 
 
-_BESIDE_THE_PLANNER = frozenset({"suites", "own_worker", "team", "visibility", "embargo_until"})
+_BESIDE_THE_PLANNER = frozenset({"suites", "own_worker", "team", "priority", "visibility", "embargo_until"})
 
 
 def _nested(error: FieldErrors) -> dict[str, Any]:
@@ -159,9 +192,104 @@ def _nested(error: FieldErrors) -> dict[str, Any]:
 def _submissions(reader: Reader) -> QuerySet[Submission]:
     """The submissions that the reader sees."""
     shown = Submission.objects.filter(visible_to(reader)).annotate(shown_rerun_of=_rerun_of(reader))
-    return shown.select_related("planner__owner", "submitted_by", "team").prefetch_related(
+    return shown.select_related("planner__owner", "planner__secret", "submitted_by", "team").prefetch_related(
         Prefetch("evaluations", queryset=_evaluations(reader).filter(verifies=None))
     )
+
+
+class EndpointTestsView(APIView):
+    """Call an endpoint once, as a worker would, before anything is submitted. Nothing is kept."""
+
+    permission_classes = LOGGED_IN
+    scope = Scope.SUBMIT
+    throttle_scope = "endpoint-tests"
+
+    @extend_schema(request=shapes.EndpointTestInput, responses={200: shapes.EndpointTestOutput, 503: _NOT_READY})
+    def post(self, request: Request) -> Response:
+        """200 whatever the endpoint did: `passed` says whether its answer is good. Redirects are not followed, and
+        only public addresses are called."""
+        body = shapes.EndpointTestInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        fields = dict(body.validated_data)
+        suite = fields.pop("suite")
+        trial = try_endpoint(user=request.user, data=PlannerData(kind=PlannerKind.ENDPOINT, **fields), suite=suite)
+        shown = {name: getattr(trial, name) for name in shapes.EndpointTestOutput().fields if name != "request"}
+        return Response(shapes.EndpointTestOutput({**shown, "request": trial.request.model_dump(mode="json")}).data)
+
+
+class HeaderView(APIView):
+    """The secret header of a submission's planner, for its owner. It holds for all submissions of the planner, also for
+    what runs already."""
+
+    permission_classes = LOGGED_IN
+    scope = Scope.SUBMIT
+
+    @extend_schema(request=shapes.HeaderInput, responses={200: shapes.HeaderOutput})
+    def put(self, request: Request, submission_id: UUID) -> Response:
+        """Replace it."""
+        planner = self._planner(request, submission_id)
+        body = shapes.HeaderInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        try:
+            secret_headers.replace(planner=planner, **body.validated_data, by=request.user)
+        except FieldErrors as error:
+            named = {field.removeprefix("header_"): texts for field, texts in error.errors.items()}
+            raise FieldValidationError(named) from error
+        kept = secret_headers.kept_header(Planner.objects.get(pk=planner.pk))
+        assert kept is not None
+        return Response(shapes.HeaderOutput({"name": kept.name, "ends_in": kept.ending}).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, submission_id: UUID) -> Response:
+        """Forget it."""
+        if not secret_headers.take_away(planner=self._planner(request, submission_id), by=request.user):
+            raise NotFound("No secret header is kept for this planner.")
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    def _planner(self, request: Request, submission_id: UUID) -> Planner:
+        return get_object_or_404(Planner, submissions=submission_id, owner=request.user)
+
+
+class WaitView(APIView):
+    """How long an evaluation will probably wait and run. `known` is false too once it has ended, while it waits for its
+    owner, and where its owner's own worker runs it."""
+
+    @extend_schema(responses=shapes.WaitOutput)
+    def get(self, request: Request, evaluation_id: UUID) -> Response:
+        evaluation = get_object_or_404(_evaluations(request.user), pk=evaluation_id)
+        return Response(shapes.WaitOutput(_wait_json(expected(evaluation))).data)
+
+
+class NewWaitView(APIView):
+    """How long an evaluation would probably wait and run if the caller submitted it now."""
+
+    permission_classes = LOGGED_IN
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("suite", str, required=True, description="Slug of a suite."),
+            OpenApiParameter("priority", str, enum=list(services.PRIORITIES)),
+        ],
+        responses=shapes.WaitOutput,
+    )
+    def get(self, request: Request) -> Response:
+        slug = _choice("suite", request.query_params.get("suite", ""), list(_suite_slugs()))
+        priority = _choice("priority", request.query_params.get("priority", "normal"), list(services.PRIORITIES))
+        suite = get_object_or_404(Suite, slug=slug, current=True)
+        return Response(
+            shapes.WaitOutput(_wait_json(expected_of_new(user=request.user, suite=suite, priority=priority))).data
+        )
+
+
+def _wait_json(found: Expectation | None) -> dict[str, Any]:
+    known = found is not None and found.begins is not None
+    return {
+        "known": known,
+        "begins_in_minutes": [round(minutes, 1) for minutes in found.begins] if known else None,
+        "ends_in_minutes": [round(minutes, 1) for minutes in found.ends] if known else None,
+        "measured_shards": found.shards if found else 0,
+        "in_words": found.in_words() if found else "",
+    }
 
 
 class SubmissionView(Selected, generics.RetrieveAPIView[Submission]):
@@ -197,6 +325,7 @@ class SubmissionView(Selected, generics.RetrieveAPIView[Submission]):
     parameters=[
         OpenApiParameter("suite", str, description="Slug of a suite."),
         OpenApiParameter("state", str, enum=EvaluationState.values),
+        OpenApiParameter("planner", int, description="Id of a planner."),
         OpenApiParameter("mine", bool, description="Only the caller's own and their teams'."),
     ]
 )
@@ -212,6 +341,8 @@ class EvaluationsView(Selected, generics.ListAPIView[Evaluation]):
             found = found.filter(suite__slug=_choice("suite", suite, list(_suite_slugs())))
         if state := self.request.query_params.get("state"):
             found = found.filter(state=_choice("state", state, EvaluationState.values))
+        if planner := self.request.query_params.get("planner"):
+            found = found.filter(submission__planner=_whole_number("planner", planner))
         if self.request.query_params.get("mine", "").lower() in {"1", "true"}:
             mine = Submission.objects.filter(acted_on_by(self.request.user)) if self.request.user.pk else ()
             found = found.filter(submission__in=mine)
@@ -527,6 +658,12 @@ def _degradations(evaluation: Evaluation) -> list[str]:
     """Every degradation that a task of the evaluation's suite has."""
     lists = Task.objects.filter(suite=evaluation.suite_id).values_list("attributes__degradations", flat=True)
     return sorted({name for names in lists for name in names or ()})
+
+
+def _whole_number(field: str, text: str) -> int:
+    if not text.isascii() or not text.isdecimal():
+        raise FieldValidationError({field: [f"{text!r} is no whole number."]})
+    return int(text)
 
 
 def _choice(field: str, value: str, known: list[str]) -> str:

@@ -10,9 +10,39 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from leaderboard.accounts.models import Mails
 from leaderboard.api.permissions import LOGGED_IN
 from leaderboard.outbox import webhooks as services
+from leaderboard.outbox.mails import choose_mails
 from leaderboard.outbox.models import OutboxMessage, Webhook
+
+
+class MailsShape(serializers.Serializer[Any]):
+    """Of what the caller gets mails."""
+
+    mails = serializers.ChoiceField(
+        choices=Mails.choices,
+        help_text="`none`; `needed`: when an evaluation waits for them, failed or was not verified; `ended`: when one "
+        "is complete, too.",
+    )
+
+
+class MailsView(APIView):
+    """Of what the caller gets mails."""
+
+    permission_classes = LOGGED_IN
+
+    @extend_schema(responses=MailsShape)
+    def get(self, request: Request) -> Response:
+        return Response(MailsShape(request.user).data)
+
+    @extend_schema(request=MailsShape, responses=MailsShape)
+    def put(self, request: Request) -> Response:
+        """Choose of what to get mails."""
+        chosen = MailsShape(data=request.data)
+        chosen.is_valid(raise_exception=True)
+        choose_mails(user=request.user, **chosen.validated_data)
+        return Response(MailsShape(request.user).data)
 
 
 class WebhookInput(serializers.Serializer[Any]):

@@ -30,6 +30,7 @@ others by its digest. Objects are named by their bytes, so that keeping some of 
 not send them again. A bundle that is malformed, cut or too large is 400 or 413, and nothing of it is kept.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -60,6 +61,7 @@ from leaderboard.evaluations.results import deliver
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.secret_headers import HeaderUnreadableError
 from leaderboard.workers import logs
 from leaderboard.workers.finishing import Finished, finish
 from leaderboard.workers.tokens import Holder, holder_of, note_lease
@@ -136,6 +138,13 @@ class LeaseView(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT) if lease is None else Response(lease)
 
 
+class _NotToldError(Exception):
+    """A planner's secrets are its owner's and the operator's; who leased may work on what needs none."""
+
+    def __init__(self) -> None:
+        super().__init__("only a worker of its planner's owner may run this, since it is told the planner's secrets")
+
+
 def _lease(*, holder: Holder, body: dict[str, Any]) -> dict[str, Any] | None:
     """The next lease as it is told to the worker."""
     lease = leases.lease(
@@ -148,10 +157,14 @@ def _lease(*, holder: Holder, body: dict[str, Any]) -> dict[str, Any] | None:
     if lease is None:
         return None
     note_lease(attempt_id=lease.attempt.pk, holder=holder)
-    return _lease_json(lease)
+    try:
+        return _lease_json(lease, holder=holder)
+    except (HeaderUnreadableError, _NotToldError) as error:
+        leases.give_up(attempt_id=lease.attempt.pk, how=leases.GivenUp.FAILED, detail=str(error))
+        return None
 
 
-def _lease_json(lease: leases.Lease) -> dict[str, Any]:
+def _lease_json(lease: leases.Lease, *, holder: Holder) -> dict[str, Any]:
     evaluation = lease.evaluation
     return {
         "attempt": str(lease.attempt.pk),
@@ -165,14 +178,17 @@ def _lease_json(lease: leases.Lease) -> dict[str, Any]:
         "profile_digest": evaluation.profile_digest,
         "split": evaluation.split,
         "samples": evaluation.samples,
-        "planner": _planner_json(evaluation.submission.planner),
+        "planner": _planner_json(evaluation.submission.planner, tasks=lease.tasks, holder=holder),
         "tasks": lease.tasks,
         "finish": True,
     }
 
 
-def _planner_json(planner: Planner) -> dict[str, Any]:
-    return {"kind": planner.kind, **kind_of(planner).lease(planner)}
+def _planner_json(planner: Planner, *, tasks: Sequence[str], holder: Holder) -> dict[str, Any]:
+    kind = kind_of(planner)
+    if kind.has_secret and holder.owner_id not in {None, planner.owner_id}:
+        raise _NotToldError
+    return {"kind": planner.kind, **kind.lease(planner), **kind.lease_of_tasks(planner=planner, tasks=tasks)}
 
 
 @extend_schema(exclude=True)
@@ -393,7 +409,9 @@ class FailView(AttemptView):
 
     def post(self, request: Request, attempt_id: UUID) -> Response:
         body = _validated(FailRequest, request.data)
-        leases.give_up(attempt_id=attempt_id, how=leases.GivenUp(body["how"]), detail=body["reason"])
+        # The reason stands on the evaluation's page.
+        detail = logs.redactor_of_attempt(attempt_id)(body["reason"])
+        leases.give_up(attempt_id=attempt_id, how=leases.GivenUp(body["how"]), detail=detail)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

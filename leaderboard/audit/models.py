@@ -18,6 +18,8 @@ class Action(models.TextChoices):
     EMBARGO_ENDED = "embargo_ended", "Published what was under embargo, on its date"
     HIDDEN = "hidden", "Took an evaluation off the boards"
     SHOWN_AGAIN = "shown_again", "Put a hidden evaluation back on the boards"
+    HEADER_SET = "header_set", "Set the secret header of a planner"
+    HEADER_REMOVED = "header_removed", "Removed the secret header of a planner"
     WEIGHT_SET = "weight_set", "Set the weight of a user"
     TOKEN_MADE = "token_made", "Made an API token"
     TOKEN_REVOKED = "token_revoked", "Revoked an API token"
@@ -32,6 +34,8 @@ class Action(models.TextChoices):
     TEAM_JOINED = "team_joined", "Joined a team"
     TEAM_LEFT = "team_left", "Left a team"
     TEAM_REMOVED = "team_removed", "Removed somebody from a team"
+    TEAM_DESCRIBED = "team_described", "Changed whether everybody sees who is in a team"
+    SECOND_FACTOR_REMOVED = "second_factor_removed", "Took somebody's second factor off"
     TEAM_HANDED_OVER = "team_handed_over", "Handed a team over"
 
 

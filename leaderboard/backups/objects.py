@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 
 from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError
+from evaluator.experts.weights import file_digest
+from leaderboard.planners.checkpoints import CheckpointStore
 
 
 @dataclass(slots=True)
@@ -35,4 +37,24 @@ def copy_objects(*, source: LocalStore, target: LocalStore) -> Copied:
         target.put(artefact)
         copied.new += 1
         copied.new_bytes += len(artefact.data)
+    return copied
+
+
+def copy_checkpoints(*, source: CheckpointStore, target: CheckpointStore) -> Copied:
+    """The same for uploaded checkpoints, which are too large to be read into memory."""
+    copied = Copied()
+    for digest in source.digests():
+        if target.size(digest):
+            copied.there += 1
+            continue
+        try:
+            if file_digest(source.path(digest)) != digest:
+                copied.damaged.append(digest)
+                continue
+            target.copy(path=source.path(digest), digest=digest)
+        except FileNotFoundError:
+            # Removed since the list was made, because nobody submitted it.
+            continue
+        copied.new += 1
+        copied.new_bytes += target.size(digest)
     return copied

@@ -1,4 +1,4 @@
-"""Backups: a folder with dumps of the database, the objects of both stores, and `backup.json`, which is written last.
+"""Backups: a folder with dumps of the database, objects and uploaded checkpoints, and `backup.json`, written last.
 
 The dump is made before the objects are copied: objects are only ever added, so that all which the dump names are among
 those copied after it. A backup into the same folder copies only what is new.
@@ -19,12 +19,14 @@ from evaluator.engine.store import LocalStore
 from evaluator.provenance import code_version
 from leaderboard.backups import database
 from leaderboard.backups.database import BackupError
-from leaderboard.backups.objects import Copied, copy_objects
+from leaderboard.backups.objects import Copied, copy_checkpoints, copy_objects
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.objects import server_store
+from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
 
 STORES = ("public", "hidden")
+CHECKPOINTS = "checkpoints"
 MANIFEST = "backup.json"
 _VERSION = "backup/1"
 _CHUNK = 1 << 20
@@ -46,6 +48,7 @@ def back_up(*, folder: Path, keep: int) -> dict[str, Any]:
         name: copy_objects(source=LocalStore(settings.STORE_DIR / name), target=LocalStore(folder / name))
         for name in STORES
     }
+    copied[CHECKPOINTS] = copy_checkpoints(source=checkpoint_store(), target=CheckpointStore(folder / CHECKPOINTS))
     manifest = _manifest(dump=dump, copied=copied)
     _write_manifest(folder=folder, manifest=manifest)
     _forget_old_dumps(folder=folder, keep=keep)
@@ -77,6 +80,10 @@ def restore(*, folder: Path) -> Iterator[str]:
         yield f"Store {name}: {copied.new} objects copied, {copied.there} were there."
         if copied.damaged:
             raise BackupError(f"The backup's objects {', '.join(copied.damaged[:10])} are damaged.")
+    copied = copy_checkpoints(source=CheckpointStore(folder / CHECKPOINTS), target=checkpoint_store())
+    yield f"Uploaded checkpoints: {copied.new} copied, {copied.there} were there."
+    if copied.damaged:
+        raise BackupError(f"The backup's checkpoints {', '.join(copied.damaged[:10])} are damaged.")
 
 
 def missing_records() -> list[str]:

@@ -23,6 +23,7 @@ from leaderboard.boards.selecting import (
 from leaderboard.boards.services import primary_metric
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.visibility import words_of
 
 MOST_NARROW = 5
 """Metrics that fit beside each other on a common screen."""
@@ -197,6 +198,7 @@ def progress_rows(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
             "state": evaluation.state,
             "label": evaluation.get_state_display(),
             "reason": evaluation.reason_text,
+            "seen": words_of(evaluation.submission),
             "created": evaluation.created.isoformat(timespec="seconds"),
         }
         for evaluation in evaluations

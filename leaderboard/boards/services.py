@@ -135,7 +135,7 @@ def unranked(*, suite: Suite, reader: Reader) -> QuerySet[Evaluation]:
     final = [EvaluationState.COMPLETED, EvaluationState.FAILED, EvaluationState.CANCELLED]
     return (
         visible_evaluations(reader)
-        .filter(suite=suite, verifies=None)
+        .filter(suite=suite, verifies=None, hidden_at=None)
         .exclude(state__in=final)
         .select_related("submission__planner__owner")
         .order_by("created")

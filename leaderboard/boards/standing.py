@@ -4,9 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from leaderboard.boards.contents import content_of
+from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import Entry, rank_entries, read_metrics
-from leaderboard.boards.services import conditions_of_board, entry_of, latest_snapshot, primary_metric
+from leaderboard.boards.services import Conditions, conditions_of_board, entry_of, latest_snapshot, primary_metric
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.acting import acted_on_by
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.visibility import OF_EVALUATION, Reader, public_now, words_of
+
+MOST_UNPUBLISHED = 20
 
 
 class Standing(NamedTuple):
@@ -28,8 +34,10 @@ def standing_of(evaluation: Evaluation) -> Standing | None:
     if evaluation.state != EvaluationState.COMPLETED or evaluation.verifies_id is not None:
         return None
     snapshot = latest_snapshot(suite=evaluation.suite, conditions=conditions_of_board(evaluation))
-    if snapshot is None:
-        return None
+    return None if snapshot is None else _standing(evaluation=evaluation, snapshot=snapshot)
+
+
+def _standing(*, evaluation: Evaluation, snapshot: Snapshot) -> Standing:
     metric = primary_metric(evaluation.suite)
     return standing_among(
         entry=entry_of(evaluation),
@@ -38,6 +46,39 @@ def standing_of(evaluation: Evaluation) -> Standing | None:
         higher_is_better=bool(metric.get("higher_is_better", True)),
         snapshot=snapshot.number,
     )
+
+
+def unpublished(*, suite: Suite, conditions: Conditions | None, reader: Reader) -> list[Evaluation]:
+    """What the reader may act on, is completed under these conditions and is on no board because it is not public: the
+    newest first, in one query; none for strangers."""
+    if reader.pk is None:
+        return []
+    own = Evaluation.objects.filter(acted_on_by(reader, prefix=OF_EVALUATION), ~public_now(prefix=OF_EVALUATION))
+    found = own.filter(suite=suite, state=EvaluationState.COMPLETED, verifies=None)
+    if conditions is not None:
+        found = found.filter(**conditions._asdict())
+    related = "suite", "submission__planner__owner", "submission__team", "own_worker_run"
+    return list(found.select_related(*related).order_by("-finished", "pk")[:MOST_UNPUBLISHED])
+
+
+def unpublished_rows(*, evaluations: Sequence[Evaluation], snapshot: Snapshot | None) -> list[dict[str, Any]]:
+    """These evaluations with where they would stand on a snapshot of their board, as JSON values (they are part of the
+    page's ETag)."""
+    return [_unpublished_row(evaluation=one, snapshot=snapshot) for one in evaluations]
+
+
+def _unpublished_row(*, evaluation: Evaluation, snapshot: Snapshot | None) -> dict[str, Any]:
+    metric = primary_metric(evaluation.suite)
+    standing = None if snapshot is None else _standing(evaluation=evaluation, snapshot=snapshot)
+    return {
+        "id": str(evaluation.pk),
+        "planner": evaluation.submission.planner.name,
+        "seen": words_of(evaluation.submission),
+        "metric": metric["label"],
+        "value": ((evaluation.summary["metrics"].get(metric["key"]) or {}).get("mean")),
+        "standing": None if standing is None else standing._asdict(),
+        "finished": "" if evaluation.finished is None else evaluation.finished.isoformat(timespec="seconds"),
+    }
 
 
 def standing_among(

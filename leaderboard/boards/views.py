@@ -16,7 +16,9 @@ from leaderboard.boards.presenters import MOST_NARROW, board_table, first_rows, 
 from leaderboard.boards.reference import reported
 from leaderboard.boards.selecting import PAGE_SIZES, PER_PAGE, Selection, read_selection
 from leaderboard.boards.services import Conditions, conditions_of, latest_snapshot, latest_snapshots, unranked
+from leaderboard.boards.standing import unpublished, unpublished_rows
 from leaderboard.catalog.models import Suite
+from leaderboard.handbook.chapters import GROUPS
 
 FIRST_ROWS = 5
 """Of each board, on the start page."""
@@ -56,7 +58,8 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def board(request: HttpRequest, suite: str) -> HttpResponse:
-    """The newest board of a suite, with what is under way below it."""
+    """The newest board of a suite, with what is under way below it, and where the reader's own would stand that is not
+    public."""
     if (tidy := tidy_address(request)) is not None:
         return HttpResponseRedirect(tidy)
     found = get_object_or_404(Suite, slug=suite, current=True)
@@ -64,13 +67,17 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
     selection = read_selection(request.GET)
     waiting = progress_rows(unranked(suite=found, reader=request.user)[: MOST_WAITING + 1])
     version = _version(suite=found, snapshot=snapshot, selection=selection)
-    shown = [_name(snapshot), _texts(found), waiting, reference_digest(suite), _words(version)]
+    board_conditions = conditions_of(snapshot) if snapshot else _conditions(request)
+    own = unpublished(suite=found, conditions=board_conditions, reader=request.user)
+    unseen = unpublished_rows(evaluations=own, snapshot=snapshot)
+    shown = [_name(snapshot), _texts(found), waiting, reference_digest(suite), _words(version), unseen]
     tag = page_tag(request=request, parts=shown)
     if answer := not_modified(request=request, tag=tag):
         return answer
 
     def make() -> HttpResponse:
         context: dict[str, Any] = {"suite": found, "waiting": waiting[:MOST_WAITING]}
+        context["unpublished"] = unseen
         context["more_waiting"] = len(waiting) > MOST_WAITING
         if snapshot is not None:
             content = _content(suite=found, snapshot=snapshot, version=version)
@@ -114,7 +121,7 @@ def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
     """How to write an endpoint and how to submit it."""
-    return render(request, "docs.html", {"site": request.build_absolute_uri("/").rstrip("/")})
+    return render(request, "docs.html", {"site": request.build_absolute_uri("/").rstrip("/"), "groups": GROUPS})
 
 
 def find_snapshot(*, suite: str, number: int) -> Snapshot:

@@ -5,13 +5,15 @@ Nothing is edited here as a row: a state that is written past its transition tab
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+
+from leaderboard.accounts.operators import is_operator
 
 ROWS_PER_PAGE = 50
 
@@ -25,8 +27,17 @@ class OperatorsSite(admin.AdminSite):
     site_url = "/"
     enable_nav_sidebar = False
 
+    def has_permission(self, request: HttpRequest) -> bool:
+        return is_operator(request.user)
+
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
-        """Send to the site's own sign-in, which slows down who guesses passwords; who is no operator gets 403."""
+        """Send to the site's own sign-in, which slows down who guesses passwords; who is no operator gets 403.
+
+        Staff without the second factor that the site asks of them are sent where they set one up.
+        """
+        if request.user.is_authenticated and request.user.is_staff:
+            messages.warning(request, "Operators of this site need two-factor authentication: set it up first.")
+            return redirect("mfa_activate_totp")
         if request.user.is_authenticated:
             raise PermissionDenied
         return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
@@ -88,4 +99,4 @@ class ReadOnlyInline(_ForOperators, admin.TabularInline):
 
 
 def _is_operator(request: HttpRequest) -> bool:
-    return bool(request.user.is_active and request.user.is_staff)
+    return is_operator(request.user)

@@ -93,6 +93,19 @@ class Environment:
         return Path(self.text("PLANARENA_DATA", str(BASE_DIR / ".data"))).resolve()
 
 
+def upload_folder(store: Path) -> str | None:
+    """Where uploads are written while they come in: beside the store that keeps them, so that they need not be copied.
+
+    None, for the system's own folder for temporary files, where this process cannot write there: not all have uploads.
+    """
+    folder = store / "incoming"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return str(folder)
+
+
 def parse_database_url(url: str) -> dict[str, Any]:
     """Django's database settings for a `postgresql://` URL; `?host=/folder` names a unix socket.
 

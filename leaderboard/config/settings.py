@@ -8,7 +8,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from leaderboard.config.environment import BASE_DIR, Environment, kept_secret, parse_database_url
+from leaderboard.config.environment import BASE_DIR, Environment, kept_secret, parse_database_url, upload_folder
 
 env = Environment(os.environ)
 
@@ -32,6 +32,12 @@ else:
         raise ImproperlyConfigured("PLANARENA_WORKER_TOKEN is too short: use at least 20 random characters.")
     env.required("PLANARENA_ALLOWED_HOSTS", purpose="the host names of the site, separated by commas")
     ALLOWED_HOSTS = env.names("PLANARENA_ALLOWED_HOSTS")
+
+SECRET_KEY_FALLBACKS = [key] if (key := env.text("PLANARENA_SECRET_KEY_BEFORE")) else []
+"""The key before this one, while sessions and secrets that were made with it are still to be read."""
+SECRETS_KEYS = [*env.names("PLANARENA_SECRETS_KEY"), SECRET_KEY, *SECRET_KEY_FALLBACKS]
+"""What users' secrets are encrypted with: the first one seals, all of them open, so that keys can be changed
+(`manage.py seal_again`). Without PLANARENA_SECRETS_KEY it is PLANARENA_SECRET_KEY."""
 
 HTTPS = env.flag("PLANARENA_HTTPS", default=not DEMO)
 SESSION_COOKIE_SECURE = HTTPS
@@ -67,6 +73,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
     "rest_framework",
     "knox",
     "drf_spectacular",
@@ -154,6 +162,25 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email" if DEMO else "email*", "password1*
 ACCOUNT_EMAIL_VERIFICATION = env.text("PLANARENA_EMAIL_VERIFICATION", "none" if DEMO else "mandatory")
 if ACCOUNT_EMAIL_VERIFICATION not in {"none", "optional", "mandatory"}:
     raise ImproperlyConfigured("PLANARENA_EMAIL_VERIFICATION must be none, optional or mandatory.")
+MFA_ADAPTER = "leaderboard.accounts.second_factor.Adapter"
+MFA_TOTP_ISSUER = "PlanArena"
+MFA_TOTP_TOLERANCE = 1
+MFA_ALLOW_UNVERIFIED_EMAIL = ACCOUNT_EMAIL_VERIFICATION != "mandatory"
+OPERATORS_NEED_SECOND_FACTOR = env.flag("PLANARENA_OPERATORS_NEED_2FA", default=not DEMO)
+"""Whether staff without two-factor authentication are users like any other."""
+GITHUB_URL = env.text("PLANARENA_GITHUB_URL", "https://github.com").rstrip("/")
+SOCIALACCOUNT_QUERY_EMAIL = True
+SOCIALACCOUNT_PROVIDERS: dict[str, Any] = {}
+if GITHUB_CLIENT_ID := env.text("PLANARENA_GITHUB_CLIENT_ID"):
+    _secret = env.required("PLANARENA_GITHUB_SECRET", purpose="the secret of the GitHub app that signs people in")
+    SOCIALACCOUNT_PROVIDERS["github"] = {
+        "APPS": [{"client_id": GITHUB_CLIENT_ID, "secret": _secret}],
+        "SCOPE": ["read:user", "user:email"],
+        **({} if GITHUB_URL == "https://github.com" else {"GITHUB_URL": GITHUB_URL}),
+    }
+    INSTALLED_APPS.append("allauth.socialaccount.providers.github")
+    # The form that leads to GitHub is answered with a redirect there, which browsers count as its action.
+    CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"].append(GITHUB_URL)
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
@@ -188,7 +215,13 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "leaderboard.api.errors.handle",
     "DEFAULT_PAGINATION_CLASS": "leaderboard.api.pagination.Pages",
     "DEFAULT_SCHEMA_CLASS": "leaderboard.api.schema.ApiSchema",
-    "DEFAULT_THROTTLE_RATES": {"tokens": "20/min", "submissions": "60/min", "changes": "120/min"},
+    "DEFAULT_THROTTLE_RATES": {
+        "tokens": "20/min",
+        "submissions": "60/min",
+        "changes": "120/min",
+        "endpoint-tests": "12/min",
+        "checks": "240/min",
+    },
 }
 API_READS_PER_MINUTE = {
     "reads": env.integer("PLANARENA_API_READS_PER_MINUTE", default=1200, least=0),
@@ -362,8 +395,10 @@ HEARTBEAT_SECONDS = env.integer("PLANARENA_HEARTBEAT_SECONDS", default=10, least
 MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)
 MAX_LOG_CHARACTERS = env.integer("PLANARENA_MAX_LOG_CHARACTERS", default=256 * 1024, least=1000)
 """Of one attempt's log; what comes after it is dropped, and the log says so."""
-HUB_URL = env.text("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
-"""The model hub that language models are submitted from; workers read the same variable."""
+HUB_URL = (env.text("HF_ENDPOINT") or env.text("PLANARENA_KUBERNETES_MODEL_MIRROR") or "https://huggingface.co").rstrip(
+    "/"
+)
+"""The model hub that language models are submitted from. Workers get them from there too: they read `HF_ENDPOINT`."""
 GPU_MEMORY_GB = env.integer("PLANARENA_GPU_MEMORY_GB", default=24, least=1)
 """Memory of the GPU that a worker has. A submitted language model must fit into it."""
 MAX_CHECKPOINT_BYTES = env.size("PLANARENA_MAX_CHECKPOINT") or 4 * 1024**3
@@ -372,6 +407,7 @@ UNUSED_CHECKPOINTS = 5
 """Checkpoints that a user may have uploaded without having submitted them."""
 UNUSED_CHECKPOINT_HOURS = 24
 """So long after its upload one that was not submitted is removed."""
+FILE_UPLOAD_TEMP_DIR = upload_folder(STORE_DIR)
 FILE_UPLOAD_HANDLERS = ["leaderboard.planners.uploading.BoundedUpload"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 

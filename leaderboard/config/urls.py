@@ -5,7 +5,7 @@ from django.urls import include, path
 from leaderboard.config.admin import site
 from leaderboard.config.health import live, ready
 from leaderboard.evaluations.objects import artefact, hidden_artefact
-from leaderboard.monitoring.views import metrics
+from leaderboard.monitoring.views import metrics, status
 
 urlpatterns = [
     path("admin/", site.urls),
@@ -15,11 +15,14 @@ urlpatterns = [
     path("health/live", live, name="live"),
     path("health/ready", ready, name="ready"),
     path("metrics", metrics, name="metrics"),
+    path("status/", status, name="status"),
     path("accounts/", include("allauth.urls")),
     path("", include("leaderboard.accounts.urls")),
+    path("", include("leaderboard.profiles.urls")),
     path("", include("leaderboard.planners.urls")),
     path("", include("leaderboard.evaluations.urls")),
     path("", include("leaderboard.boards.urls")),
+    path("", include("leaderboard.handbook.urls")),
     path("", include("leaderboard.compare.urls")),
     path("", include("leaderboard.workers.urls")),
     path("", include("leaderboard.outbox.urls")),

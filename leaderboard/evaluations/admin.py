@@ -1,6 +1,7 @@
 """Submissions, evaluations, shards and attempts in the admin. Actions go through the services, one by one."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -13,11 +14,13 @@ from django.template.response import TemplateResponse
 from leaderboard.accounts.models import User
 from leaderboard.config.admin import ReadOnlyAdmin, ReadOnlyInline, site
 from leaderboard.evaluations import services
+from leaderboard.evaluations.hiding import LONGEST_REASON, hide, show_again
 from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission
 from leaderboard.evaluations.operating import prioritise, requeue
 from leaderboard.evaluations.rerunning import rerun
 from leaderboard.field_errors import FieldErrors
+from leaderboard.workers import verification
 
 CONFIRMED = "confirmed"
 REFUSALS = (services.NotPossibleError, FieldErrors, NotReadyError, ValueError)
@@ -43,7 +46,8 @@ class EvaluationInline(ReadOnlyInline):
 class SubmissionAdmin(ReadOnlyAdmin):
     """Who entered which planner when."""
 
-    list_display = ("id", "planner", "submitted_by", "team", "rerun_of_id", "created")
+    list_display = ("id", "planner", "submitted_by", "team", "visibility", "embargo_until", "rerun_of_id", "created")
+    list_filter = ("visibility",)
     list_select_related = ("planner", "submitted_by", "team")
     search_fields = ("=id", "planner__name", "submitted_by__username", "team__slug")
     ordering = ("-created",)
@@ -75,14 +79,20 @@ class ShardInline(ReadOnlyInline):
 class EvaluationAdmin(ReadOnlyAdmin):
     """Evaluations; search by id, planner or owner."""
 
-    list_display = ("id", "planner", "owner", "suite", "state", "priority", "reason_text", "created", "finished")
-    list_filter = ("state", "suite", ("submission__submitted_by", admin.RelatedOnlyFieldListFilter))
+    list_display = (
+        "id", "planner", "owner", "suite", "state", "visibility", "hidden", "priority", "reason_text", "created",
+        "finished",
+    )  # fmt: skip
+    list_filter = (
+        "state", "suite", "submission__visibility", ("hidden_at", admin.EmptyFieldListFilter),
+        ("submission__submitted_by", admin.RelatedOnlyFieldListFilter),
+    )  # fmt: skip
     list_select_related = ("suite", "submission__planner", "submission__submitted_by")
     search_fields = ("=id", "submission__planner__name", "submission__submitted_by__username")
     ordering = ("-created",)
     inlines = (ShardInline,)
     action_form = ChoosePriorityForm
-    actions = ("cancel", "resume", "accept", "rerun", "requeue", "set_priority")
+    actions = ("cancel", "resume", "accept", "rerun", "verify", "requeue", "set_priority", "hide", "show_again")
 
     @admin.display(ordering="submission__planner__name")
     def planner(self, evaluation: Evaluation) -> str:
@@ -91,6 +101,14 @@ class EvaluationAdmin(ReadOnlyAdmin):
     @admin.display(ordering="submission__submitted_by__username")
     def owner(self, evaluation: Evaluation) -> str:
         return evaluation.submission.submitted_by.username
+
+    @admin.display(ordering="submission__visibility")
+    def visibility(self, evaluation: Evaluation) -> str:
+        return evaluation.submission.visibility
+
+    @admin.display(ordering="hidden_at", boolean=True)
+    def hidden(self, evaluation: Evaluation) -> bool:
+        return evaluation.hidden_at is not None
 
     @admin.action(description="Cancel ...")
     def cancel(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
@@ -117,6 +135,23 @@ class EvaluationAdmin(ReadOnlyAdmin):
         """Let what is under way be leased again."""
         return self._act(request=request, chosen=chosen, name="requeue", do=requeue, said="queued again")
 
+    @admin.action(description="Have a sample of the tasks verified ...")
+    def verify(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
+        """Run a sample again by this site's workers, of what own workers measured."""
+        return self._act(request=request, chosen=chosen, name="verify", do=_verify, said="a sample is run again")
+
+    @admin.action(description="Take off the boards, with a reason ...")
+    def hide(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
+        """Hide them; snapshots that hold them stay."""
+        reason = request.POST.get("reason", "")
+        do = partial(hide, reason=reason)
+        return self._act(request=request, chosen=chosen, name="hide", do=do, said="hidden", asks_reason=True)
+
+    @admin.action(description="Put back on the boards ...")
+    def show_again(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
+        """Undo hiding."""
+        return self._act(request=request, chosen=chosen, name="show_again", do=show_again, said="shown again")
+
     @admin.action(description="Set priority to the number beside")
     def set_priority(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> None:
         """The higher goes first among what is equally due."""
@@ -131,9 +166,16 @@ class EvaluationAdmin(ReadOnlyAdmin):
         _each(request=request, chosen=chosen, do=set_it, said=f"has the priority {int(text)}")
 
     def _act(
-        self, *, request: HttpRequest, chosen: QuerySet[Evaluation], name: str, do: Callable[..., Any], said: str
+        self,
+        *,
+        request: HttpRequest,
+        chosen: QuerySet[Evaluation],
+        name: str,
+        do: Callable[..., Any],
+        said: str,
+        asks_reason: bool = False,
     ) -> TemplateResponse | None:
-        """Ask whether it is meant, and do it when it is."""
+        """Ask whether it is meant, perhaps also why, and do it when it is."""
         if CONFIRMED in request.POST:
             _each(request=request, chosen=chosen, do=do, said=said)
             return None
@@ -146,8 +188,14 @@ class EvaluationAdmin(ReadOnlyAdmin):
             "action": name,
             "checkbox": ACTION_CHECKBOX_NAME,
             "confirmed": CONFIRMED,
+            "asks_reason": asks_reason,
+            "longest_reason": LONGEST_REASON,
         }
         return TemplateResponse(request, "admin/confirm_action.html", context)
+
+
+def _verify(evaluation: Evaluation, *, by: User) -> None:
+    verification.order(user=by, evaluation=evaluation)
 
 
 def _rerun_for_owner(evaluation: Evaluation, *, by: User) -> None:

@@ -187,7 +187,7 @@ def _working(evaluation: Evaluation) -> EvaluationReason:
     return EvaluationReason.RUNNING if evaluation.leasable_shards is None else EvaluationReason.CANARY
 
 
-_NEEDED_OF_A_LEASE = "suite", "submission__planner"
+_NEEDED_OF_A_LEASE = "suite", "submission__planner__secret"
 
 
 def lock_evaluation(evaluation_id: UUID) -> Evaluation:

@@ -12,6 +12,8 @@ from evaluator.records import Outcome, Reason
 
 if TYPE_CHECKING:
     from evaluator.experts.profile import Profile
+    from evaluator.planners.endpoint import EndpointSettings
+    from evaluator.planners.trial import Trial
     from evaluator.suites.model import Suite
 
 
@@ -78,6 +80,19 @@ class EvaluatorLibrary(Protocol):
         """
         ...
 
+    def unreadable_plans(self, *, suite: str, plans: Mapping[str, Any]) -> Mapping[str, str]:
+        """Why plans of a suite that judges plans cannot be read, by task; those that can are left out, and so are
+        tasks that the suite does not have."""
+        ...
+
+    def try_endpoint(self, *, suite: str, profile: str, settings: "EndpointSettings") -> "Trial":
+        """Send one request of a suite to an endpoint, once, as a worker would.
+
+        Raises:
+            NotReadyError: suite or profile cannot be read.
+        """
+        ...
+
 
 class Library:
     """The real thing. Nothing here imports torch."""
@@ -130,6 +145,29 @@ class Library:
             check_url(url=url, allow_private=allow_private)
         except EgressRefusedError as error:
             raise AddressRefusedError(str(error)) from error
+
+    def unreadable_plans(self, *, suite: str, plans: Mapping[str, Any]) -> Mapping[str, str]:
+        from evaluator.planning_evaluation import plan_context
+        from evaluator.plans import PlanSyntaxError, read_plan
+
+        found = _suite(suite)
+        tasks = {task.key: task for task in found.tasks if task.key in plans}
+        wrong: dict[str, str] = {}
+        for key, task in tasks.items():
+            try:
+                read_plan(value=plans[key], context=plan_context(suite=found, task=task))
+            except PlanSyntaxError as error:
+                wrong[key] = str(error)
+        return wrong
+
+    def try_endpoint(self, *, suite: str, profile: str, settings: "EndpointSettings") -> "Trial":
+        from evaluator.planners.trial import try_endpoint
+        from evaluator.suites.model import SuiteKind
+
+        found = _suite(suite)
+        # Where plans are judged all tools are offered; where they are executed, those with an expert.
+        offered = None if found.kind is SuiteKind.PLANNING else frozenset(_profile(profile).experts)
+        return try_endpoint(suite=found, settings=settings, offered=offered)
 
 
 def _suite(slug: str) -> "Suite":

@@ -17,6 +17,14 @@ from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.planners.models import Planner
 
 
+class SubmitterPriority(models.IntegerChoices):
+    """In which order a submitter's own evaluations are worked on. It changes nothing for others."""
+
+    LOW = -1, "Low"
+    NORMAL = 0, "Normal"
+    HIGH = 1, "High"
+
+
 class Visibility(models.TextChoices):
     """Who sees a submission and everything that came of it (`visibility.py`)."""
 
@@ -36,6 +44,8 @@ class Submission(models.Model):
     created = models.DateTimeField(auto_now_add=True)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="submissions")
     """Charged for it too; its members may act on it like who submitted it."""
+    priority = models.SmallIntegerField(choices=SubmitterPriority, default=SubmitterPriority.NORMAL)
+    """Among the submitter's own; the operator's is `Evaluation.priority`."""
     rerun_of = models.ForeignKey("Evaluation", on_delete=models.PROTECT, null=True, related_name="reruns")
     """The evaluation that was run again: final states are final, so that a re-run is a submission of its own."""
     visibility = models.CharField(max_length=10, choices=Visibility, default=Visibility.PUBLIC)

@@ -8,14 +8,25 @@ Event of a webhook:
 from uuid import UUID
 
 from django.conf import settings
+from django.urls import reverse
 
+from leaderboard.accounts.models import Mails
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.outbox.models import Kind, Webhook
 from leaderboard.outbox.services import enqueue
 
 BY_MAIL = frozenset({EvaluationState.ON_HOLD, EvaluationState.FAILED})
 """What owners cannot know otherwise and have to act upon."""
+BY_MAIL_TOO = frozenset({EvaluationState.COMPLETED})
+"""What those get a mail of who want one whenever an evaluation ends. Who cancels one knows."""
 BY_WEBHOOK = BY_MAIL | {EvaluationState.COMPLETED, EvaluationState.CANCELLED}
+
+
+_HAPPENED = {
+    EvaluationState.ON_HOLD: "waits for you",
+    EvaluationState.FAILED: "failed",
+    EvaluationState.COMPLETED: "is complete",
+}
 
 
 def tell_owner(evaluation_id: UUID) -> None:
@@ -26,9 +37,8 @@ def tell_owner(evaluation_id: UUID) -> None:
     evaluation = _read(evaluation_id)
     if evaluation.verifies_id is not None:
         return
-    if evaluation.state in BY_MAIL:
-        waits = evaluation.state == EvaluationState.ON_HOLD
-        _send_mail(evaluation=evaluation, happened="waits for you" if waits else "failed")
+    if evaluation.state in BY_MAIL or (evaluation.state in BY_MAIL_TOO and _wants(evaluation) == Mails.ENDED):
+        _send_mail(evaluation=evaluation, happened=_HAPPENED[EvaluationState(evaluation.state)])
     if evaluation.state in BY_WEBHOOK:
         _call_webhooks(evaluation)
 
@@ -48,8 +58,12 @@ def _read(evaluation_id: UUID) -> Evaluation:
 
 def _send_mail(*, evaluation: Evaluation, happened: str) -> None:
     to = evaluation.submission.submitted_by.email
-    if to and settings.MAIL_OWNERS:
+    if to and settings.MAIL_OWNERS and _wants(evaluation) != Mails.NONE:
         enqueue(kind=Kind.MAIL, payload=_mail(evaluation=evaluation, to=to, happened=happened))
+
+
+def _wants(evaluation: Evaluation) -> str:
+    return evaluation.submission.submitted_by.mails
 
 
 def _call_webhooks(evaluation: Evaluation) -> None:
@@ -64,7 +78,7 @@ def _mail(*, evaluation: Evaluation, to: str, happened: str) -> dict[str, str]:
     subject = " ".join(f"PlanArena: {what} {happened}".split())
     lines = [f"Your evaluation of {what} {happened}.", "", evaluation.reason_text]
     if address := _address(evaluation):
-        lines += ["", address]
+        lines += ["", address, "", f"Which mails you get: {settings.SITE_URL}{reverse('outbox:webhooks')}"]
     return {"to": to, "subject": subject, "text": "\n".join(lines) + "\n"}
 
 

@@ -49,6 +49,7 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
             submitted_by=submitter,
             team=_team_of(first, submitter=submitter),
             rerun_of=before,
+            priority=first.priority,
             **_visibility_of(first),
         )
         services.enter(submission=submission, entrances=entrances, charged=not for_owner)

@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef
 from evaluator import canonical_json
 from evaluator.engine.store import Store
 from evaluator.metrics.planning import INDICATORS
+from evaluator.planners.secret_header import SecretHeader
 from evaluator.records import Outcome, ResultRecord
 from evaluator.values import Artefact, MediaType
 from leaderboard.catalog.models import Suite, Task
@@ -20,6 +21,7 @@ from leaderboard.evaluations.models import Attempt, Evaluation, TaskResult
 from leaderboard.evaluations.states import note_progress
 from leaderboard.evaluations.usage import usage_fields
 from leaderboard.monitoring.usage import count_steps
+from leaderboard.planners.secret_headers import header_to_hide
 
 _FROM_WORKERS = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
 
@@ -70,7 +72,8 @@ def take_in(*, attempt: Attempt, records: Sequence[ResultRecord], store: Store) 
     shard = attempt.shard
     evaluation = shard.evaluation
     url = evaluation.submission.planner.endpoint_url
-    records = [without_address(record=record, url=url) for record in records]
+    header = header_to_hide(evaluation.submission.planner)
+    records = [without_address(record=without_secret(record=record, header=header), url=url) for record in records]
     _check(records=records, suite=evaluation.suite, tasks=frozenset(shard.task_keys))
     _refuse_missing_objects(records=records, store=store)
     digests = {record.task: _keep(record=record, store=store) for record in records}
@@ -165,6 +168,15 @@ def _insert(
         ignore_conflicts=True,
     )
     return new
+
+
+def without_secret(*, record: ResultRecord, header: SecretHeader | None) -> ResultRecord:
+    """The record without the secret header of its planner, which its worker should have taken out already."""
+    if header is None:
+        return record
+    told = record.model_dump(mode="json")
+    hidden = header.taken_out_of_json(told)
+    return record if hidden == told else ResultRecord.model_validate(hidden)
 
 
 def without_address(*, record: ResultRecord, url: str) -> ResultRecord:

@@ -24,17 +24,37 @@ from leaderboard.evaluations.acting import in_words
 from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
 from leaderboard.evaluations.leases import cancel_attempts
 from leaderboard.evaluations.library import library
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, Submission, TaskResult, Visibility
+from leaderboard.evaluations.models import (
+    Evaluation,
+    EvaluationState,
+    Shard,
+    Submission,
+    SubmitterPriority,
+    TaskResult,
+    Visibility,
+)
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.states import advance, deadline_of
 from leaderboard.evaluations.visibility import check as check_visibility
 from leaderboard.field_errors import FieldErrors
-from leaderboard.planners.services import PlannerData, check_planner, check_suites, enter_planner, facts_of
+from leaderboard.planners.services import (
+    PlannerData,
+    check_name,
+    check_owned,
+    check_planner,
+    check_suites,
+    enter_planner,
+    facts_of,
+)
 from leaderboard.quotas.services import charge
 
 FAULT_SCORE = 0.0
 """What a `planner_fault` scores in the suites there are (OpenAGI, section 5)."""
+
+
+PRIORITIES = {choice.name.lower(): choice for choice in SubmitterPriority}
+"""What users write for their own order."""
 
 
 class NotPossibleError(Exception):
@@ -49,6 +69,8 @@ class SubmissionData:
     suites: Sequence[str]
     team: str = ""
     """Slug of the team that it is for; empty: for the user alone."""
+    priority: str = "normal"
+    """Among the user's own evaluations: `low`, `normal` or `high`."""
     visibility: str = Visibility.PUBLIC
     embargo_until: datetime | None = None
     """With an embargo, when it ends."""
@@ -65,13 +87,10 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
         FieldErrors: something entered is wrong; nothing was changed.
         QuotaExceededError: user or team has none left today; nothing was changed.
     """
-    suites, errors = _find_suites(data.suites)
-    team, wrong_team = _find_team(user=user, slug=data.team)
-    wrong_suites = errors or check_suites(data=data.planner, suites=data.suites)
-    wrong_visibility = check_visibility(visibility=data.visibility, embargo_until=data.embargo_until)
-    errors = {**check_planner(data.planner), **wrong_suites, **wrong_team, **wrong_visibility}
-    if errors:
+    if errors := problems(user=user, data=data):
         raise FieldErrors(errors)
+    suites, _ = _find_suites(data.suites)
+    team, _ = _find_team(user=user, slug=data.team)
     entrances = look_up(suites)
     facts = facts_of(owner=user, data=data.planner)
     with transaction.atomic():
@@ -80,6 +99,7 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
             planner=planner,
             submitted_by=user,
             team=team,
+            priority=PRIORITIES[data.priority],
             visibility=data.visibility,
             embargo_until=data.embargo_until,
         )
@@ -96,6 +116,19 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
             },
         )
     return submission
+
+
+def problems(*, user: User, data: SubmissionData) -> dict[str, list[str]]:
+    """What is wrong with a submission, by field, as far as this site can tell alone. Changes nothing."""
+    _, errors = _find_suites(data.suites)
+    _, wrong_team = _find_team(user=user, slug=data.team)
+    wrong_suites = errors or check_suites(data=data.planner, suites=data.suites)
+    wrong_priority = {} if data.priority in PRIORITIES else {"priority": [f"Choose one of {', '.join(PRIORITIES)}."]}
+    wrong_visibility = check_visibility(visibility=data.visibility, embargo_until=data.embargo_until)
+    found = {**check_planner(data.planner), **wrong_suites, **wrong_team, **wrong_priority, **wrong_visibility}
+    if found:
+        return found
+    return check_owned(data=data.planner, suites=data.suites, owner=user) or check_name(data=data.planner, owner=user)
 
 
 class Entrance(NamedTuple):

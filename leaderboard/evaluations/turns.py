@@ -1,4 +1,8 @@
-"""Whose turn it is when a worker asks: by weight and what users had, then priority, then age."""
+"""Whose turn it is when a worker asks: by weight and what users had, then the operator's priority, then age.
+
+Among the evaluations of one user their own priority comes before age. It only says which of them stands in the user's
+place, so that it moves nobody else.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,16 +10,31 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Count, Exists, FloatField, Func, JSONField, OuterRef, Q, QuerySet, TextField, Value
-from django.db.models.functions import Cast, Coalesce, Now
+from django.db.models import (
+    Count,
+    Exists,
+    F,
+    FloatField,
+    Func,
+    JSONField,
+    OuterRef,
+    Q,
+    QuerySet,
+    TextField,
+    Value,
+    Window,
+)
+from django.db.models.functions import Cast, Coalesce, Now, RowNumber
 
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
 
 _ALL = 2**31 - 1
 """More shards than an evaluation can have."""
-_OF_ONE_USER = "-priority", "created", "pk"
+_OF_ONE_USER = "-priority", "-submission__priority", "created", "pk"
 """The order of one user's evaluations."""
+_OF_ALL_USERS = "-priority", "created", "pk"
+"""The order of evaluations whose users have had equally much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +67,7 @@ def next_of_each_user(wanted: Wanted, *, most: int) -> list[UUID]:
     """
     user = "submission__submitted_by"
     next_ones = wanted.due().order_by(user, *_OF_ONE_USER).distinct(user)
-    return _by_turn(Evaluation.objects.filter(pk__in=next_ones.values("pk")), most=most)
+    return _by_turn(Evaluation.objects.filter(pk__in=next_ones.values("pk")), order=_OF_ALL_USERS, most=most)
 
 
 def next_evaluations(wanted: Wanted, *, most: int) -> list[UUID]:
@@ -57,11 +76,15 @@ def next_evaluations(wanted: Wanted, *, most: int) -> list[UUID]:
     What a user has had are the leases that live and those of the last while. Live ones alone would say nothing where
     there are fewer workers than users: nobody has any at the moment at which a worker asks.
     """
-    return _by_turn(wanted.due(), most=most)
+    of_user = F("submission__submitted_by"), F("priority")
+    own_order = [F("submission__priority").desc(), F("created").asc(), F("pk").asc()]
+    place = Window(RowNumber(), partition_by=of_user, order_by=own_order)
+    # A user's first is behind no other's second: else who marks one as high would pass those who marked none.
+    return _by_turn(wanted.due().annotate(place=place), order=("-priority", "place", "created", "pk"), most=most)
 
 
-def _by_turn(evaluations: QuerySet[Evaluation], *, most: int) -> list[UUID]:
-    ordered = with_share(evaluations, leases=leases_by_user()).order_by("share", *_OF_ONE_USER)
+def _by_turn(evaluations: QuerySet[Evaluation], *, order: Sequence[str], most: int) -> list[UUID]:
+    ordered = with_share(evaluations, leases=leases_by_user()).order_by("share", *order)
     return list(ordered.values_list("pk", flat=True)[:most])
 
 

@@ -1,1 +1,1 @@
-"""Figures for Prometheus: what the database says, and how long requests of this process take."""
+"""Figures for Prometheus, of the database and of how long requests of this process take; and the public status page."""

@@ -1,16 +1,18 @@
-"""`GET /metrics`, for Prometheus and nobody else."""
+"""`GET /metrics`, for Prometheus and nobody else, and `/status/` for everybody."""
 
 import hmac
 from ipaddress import ip_address
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from leaderboard.monitoring.figures import DatabaseFigures
 from leaderboard.monitoring.requests import measured
+from leaderboard.monitoring.status import site_status, verdict
 
 _FIGURES = DatabaseFigures()
 
@@ -29,6 +31,14 @@ def metrics(request: HttpRequest) -> HttpResponse:
     elif not (settings.DEMO and _is_from_here(request)):
         raise Http404("There is no such page.")
     return HttpResponse(_database_figures() + generate_latest(measured()), content_type=CONTENT_TYPE_LATEST)
+
+
+@never_cache
+@require_safe
+def status(request: HttpRequest) -> HttpResponse:
+    """How the site is doing, for everybody: what waits, for how long, and why."""
+    found = site_status()
+    return render(request, "monitoring/status.html", {"status": found, "verdict": verdict(found)})
 
 
 def _database_figures() -> bytes:

@@ -3,6 +3,13 @@
 from django import forms
 
 from leaderboard.accounts.forms import ServiceForm
+from leaderboard.accounts.models import Mails
+
+
+class MailsForm(ServiceForm):
+    """Of what one gets mails."""
+
+    mails = forms.ChoiceField(label="Send me a mail", choices=Mails.choices, widget=forms.RadioSelect)
 
 
 class WebhookForm(ServiceForm):

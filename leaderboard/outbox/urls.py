@@ -7,6 +7,7 @@ from leaderboard.outbox import views
 app_name = "outbox"
 
 urlpatterns = [
+    path("mails/", views.choose_mails, name="mails"),
     path("webhooks/", views.webhooks, name="webhooks"),
     path("webhooks/<uuid:webhook_id>/test/", views.test, name="test"),
     path("webhooks/<uuid:webhook_id>/remove/", views.remove, name="remove"),

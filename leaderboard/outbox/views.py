@@ -1,7 +1,8 @@
-"""The page of a user's webhooks."""
+"""The page on which users say what they want to be told of, and how."""
 
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -10,8 +11,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from leaderboard.field_errors import FieldErrors
+from leaderboard.outbox import mails
 from leaderboard.outbox import webhooks as services
-from leaderboard.outbox.forms import WebhookForm
+from leaderboard.outbox.forms import MailsForm, WebhookForm
 
 
 @never_cache
@@ -28,8 +30,26 @@ def webhooks(request: HttpRequest) -> HttpResponse:
             form.show(problems)
         else:
             form = WebhookForm()
-    context = {"form": form, "made": made, "told": services.with_deliveries(request.user)}
+    context = {
+        "form": form,
+        "made": made,
+        "told": services.with_deliveries(request.user),
+        "mails": MailsForm(initial={"mails": request.user.mails}),
+        "mails_go_out": settings.MAIL_OWNERS,
+    }
     return render(request, "outbox/webhooks.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@login_required
+def choose_mails(request: HttpRequest) -> HttpResponse:
+    """Choose of what to get mails."""
+    try:
+        mails.choose_mails(user=request.user, mails=request.POST.get("mails", ""))
+        messages.success(request, "Chosen.")
+    except FieldErrors as problems:
+        messages.error(request, " ".join(text for texts in problems.errors.values() for text in texts))
+    return redirect("outbox:webhooks")
 
 
 @require_POST

@@ -3,15 +3,25 @@
 from django.contrib import admin
 
 from leaderboard.config.admin import ReadOnlyAdmin, site
-from leaderboard.planners.models import Planner
+from leaderboard.planners.models import CheckpointUpload, Planner
 
 
 @admin.register(Planner, site=site)
 class PlannerAdmin(ReadOnlyAdmin):
     """Planners with their addresses, which are shown to their owners and operators only."""
 
-    list_display = ("name", "owner", "kind", "bundled_name", "endpoint_url", "created")
+    list_display = ("name", "owner", "kind", "bundled_name", "endpoint_url", "strategy", "model_name", "created")
     list_filter = ("kind",)
     list_select_related = ("owner",)
-    search_fields = ("name", "owner__username", "endpoint_url")
+    search_fields = ("name", "owner__username", "endpoint_url", "model_name")
+    ordering = ("-created",)
+
+
+@admin.register(CheckpointUpload, site=site)
+class CheckpointUploadAdmin(ReadOnlyAdmin):
+    """Uploaded checkpoints: whose they are, and the room that they take. What nobody submitted goes by itself."""
+
+    list_display = ("digest", "owner", "architecture", "bytes", "created", "wanted_at")
+    list_select_related = ("owner",)
+    search_fields = ("digest", "owner__username")
     ordering = ("-created",)

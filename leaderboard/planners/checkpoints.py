@@ -5,6 +5,9 @@ They are their owners' and are never served to browsers; the store is beside tho
 
 import secrets
 import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -41,16 +44,33 @@ class CheckpointStore:
     def __init__(self, path: Path) -> None:
         self._path = path
 
+    def digests(self) -> list[str]:
+        """Of all files, in order."""
+        return sorted(filter(is_digest, (path.parent.name + path.stem for path in self._path.glob("??/*.zip"))))
+
+    def path(self, digest: str) -> Path:
+        """Where the file with this digest is, or would be."""
+        if not is_digest(digest):
+            raise ValueError(f"{digest[:80]!r} is no digest")
+        return self._path / digest[:2] / f"{digest[2:]}.zip"
+
     def take(self, *, path: Path, digest: str) -> None:
-        """Move a file in, whose bytes have this digest. What is there already stays."""
-        target = self._file(digest)
+        """Keep a file whose bytes have this digest, and which nobody changes any more. What is there already stays."""
+        self._put(path=path, digest=digest, bring=_link_or_copy)
+
+    def copy(self, *, path: Path, digest: str) -> None:
+        """The same with bytes of its own, as in a backup."""
+        self._put(path=path, digest=digest, bring=shutil.copyfile)
+
+    def _put(self, *, path: Path, digest: str, bring: Callable[[Path, Path], object]) -> None:
+        target = self.path(digest)
         if target.exists():
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        # It may come from another file system: whoever reads finds all of it or nothing.
+        # Whoever reads finds all of it or nothing.
         partial = target.with_name(f".{secrets.token_hex(8)}")
         try:
-            shutil.copyfile(path, partial)
+            bring(path, partial)
             partial.replace(target)
         finally:
             partial.unlink(missing_ok=True)
@@ -58,14 +78,14 @@ class CheckpointStore:
     def size(self, digest: str) -> int:
         """Bytes of a file; 0 if there is none."""
         try:
-            return self._file(digest).stat().st_size
+            return self.path(digest).stat().st_size
         except FileNotFoundError:
             return 0
 
     def read(self, *, digest: str, start: int, most: int) -> bytes | None:
         """Bytes of a file from `start` on, at most so many; None if there is none."""
         try:
-            with self._file(digest).open("rb") as file:
+            with self.path(digest).open("rb") as file:
                 file.seek(start)
                 return file.read(most)
         except FileNotFoundError:
@@ -73,12 +93,7 @@ class CheckpointStore:
 
     def remove(self, digest: str) -> None:
         """Delete a file, if it is there."""
-        self._file(digest).unlink(missing_ok=True)
-
-    def _file(self, digest: str) -> Path:
-        if not is_digest(digest):
-            raise ValueError(f"{digest[:80]!r} is no digest")
-        return self._path / digest[:2] / f"{digest[2:]}.zip"
+        self.path(digest).unlink(missing_ok=True)
 
 
 def checkpoint_store() -> CheckpointStore:
@@ -151,12 +166,31 @@ def remove_unused() -> int:
         left = set(CheckpointUpload.objects.filter(digest__in=digests).values_list("digest", flat=True))
         for digest in set(digests) - left:
             checkpoint_store().remove(digest)
+    _forget_broken_uploads()
     return count
 
 
 def _unused(uploads: "QuerySet[CheckpointUpload]") -> "QuerySet[CheckpointUpload]":
     of_planner = Planner.objects.filter(owner=OuterRef("owner"), checkpoint_digest=OuterRef("digest"))
     return uploads.filter(~Exists(of_planner))
+
+
+def _link_or_copy(path: Path, target: Path) -> None:
+    """An upload lies beside the store and is given up afterwards, so that another name for it will do."""
+    try:
+        target.hardlink_to(path)
+    except OSError:
+        shutil.copyfile(path, target)
+
+
+def _forget_broken_uploads() -> None:
+    """Delete what processes that were killed left behind half-way."""
+    folder = settings.FILE_UPLOAD_TEMP_DIR
+    long_ago = time.time() - 3600 * settings.UNUSED_CHECKPOINT_HOURS
+    for path in Path(folder).iterdir() if folder else ():
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < long_ago:
+                path.unlink()
 
 
 def _inspected(path: Path) -> CheckpointFacts:

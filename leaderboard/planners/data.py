@@ -1,6 +1,6 @@
 """What a user enters of a planner."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Errors = dict[str, list[str]]
 """What is wrong with what was entered: sentences by field; empty if nothing is."""
@@ -21,6 +21,14 @@ class PlannerData:
     """For `hub`: a branch, a tag or a commit; empty: `main`."""
     checkpoint_digest: str = ""
     """For `checkpoint`: SHA-256 of the zip that its owner uploaded."""
+    plans_digest: str = ""
+    """For `plans`: digest of the plans file that its owner uploaded (`plans_files.keep`)."""
+    header_name: str = ""
+    """For `endpoint`: a header with a secret that it asks for; empty: none, or the one that is kept already."""
+    header_value: str = field(default="", repr=False)
+    """Never shown again. Empty, with the name of the header that is kept: that one."""
+    remove_header: bool = False
+    """Forget the header that is kept."""
     strategy: str = ""
     """For `hub` and `checkpoint`: what asks the language model."""
     description: str = ""

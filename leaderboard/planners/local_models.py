@@ -17,9 +17,10 @@ _GIGABYTE = 1024**3
 
 @cache
 def model_strategies() -> Mapping[str, StrategyEntry]:
-    """The strategies that a language model can be submitted with, by name. One on the worker can do all that any of
-    them asks for."""
-    return MappingProxyType({name: entry for name, entry in strategies().items() if entry.needs or entry.optional})
+    """The strategies that a language model can be submitted with, by name, those for all suites first. A model on the
+    worker can do all that any of them asks for."""
+    found = {name: entry for name, entry in strategies().items() if entry.needs or entry.optional}
+    return MappingProxyType(dict(sorted(found.items(), key=lambda item: (bool(item[1].suites), item[0]))))
 
 
 def check_strategy(name: str) -> Errors:

@@ -16,6 +16,7 @@ class PlannerKind(models.TextChoices):
     ENDPOINT = "endpoint", "HTTP endpoint (planner/1)"
     HUB = "hub", "Hugging Face model"
     CHECKPOINT = "checkpoint", "Uploaded checkpoint"
+    PLANS = "plans", "Plans file"
 
 
 NEEDED: Mapping[PlannerKind, tuple[str, ...]] = {
@@ -23,6 +24,7 @@ NEEDED: Mapping[PlannerKind, tuple[str, ...]] = {
     PlannerKind.ENDPOINT: ("endpoint_url",),
     PlannerKind.HUB: ("model_id", "revision", "commit", "strategy"),
     PlannerKind.CHECKPOINT: ("checkpoint_digest", "strategy"),
+    PlannerKind.PLANS: ("plans_digest",),
 }
 """The text fields that a planner of each kind has; those that only others have are empty."""
 
@@ -59,6 +61,8 @@ class Planner(models.Model):
     """For `hub`: the commit that the revision named when the planner was entered. Every evaluation uses this one."""
     checkpoint_digest = models.CharField(max_length=64, blank=True)
     """For `checkpoint`: SHA-256 of the zip."""
+    plans_digest = models.CharField(max_length=64, blank=True)
+    """For `plans`: digest of a `PlansFile` of the owner's."""
     strategy = models.CharField(max_length=100, blank=True)
     """For `hub` and `checkpoint`: what asks the language model (`evaluator.planners.strategies`)."""
     model_name = models.CharField(max_length=200, blank=True)
@@ -85,6 +89,55 @@ class Planner(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class EndpointSecret(models.Model):
+    """The header with a secret that a planner's endpoint asks for. `secret_headers.py` alone reads the value."""
+
+    planner = models.OneToOneField(Planner, on_delete=models.CASCADE, related_name="secret")
+    name = models.CharField(max_length=100)
+    sealed = models.TextField()
+    """The value as `sealing.seal` leaves it."""
+    ending = models.CharField(max_length=4, blank=True)
+    """The last characters of the value, by which its owner knows it again; empty where that would tell too much."""
+    updated = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.planner_id}"
+
+
+class PlansFile(models.Model):
+    """A plans file that was uploaded. Equal files of one owner are one."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="plans_files")
+    digest = models.CharField(max_length=64)
+    """Of its plans (`evaluator.plans_file.PlansFile.digest`)."""
+    count = models.PositiveIntegerField()
+    """Tasks with a plan."""
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner", "digest"], name="one_plans_file_per_owner_and_digest")]
+
+    def __str__(self) -> str:
+        return f"{self.digest[:12]} of {self.owner_id}"
+
+
+class FilePlan(models.Model):
+    """What a plans file says of one task."""
+
+    file = models.ForeignKey(PlansFile, on_delete=models.CASCADE, related_name="plans")
+    task = models.CharField(max_length=200)
+    plan = models.TextField()
+    """JSON as it was received, so that not even the order of its keys changes."""
+    alternatives = models.TextField(default="[]")
+    """A JSON list of the further candidates."""
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["file", "task"], name="one_plan_per_file_and_task")]
+
+    def __str__(self) -> str:
+        return f"{self.file_id}: {self.task}"
 
 
 class CheckpointUpload(models.Model):

@@ -11,11 +11,11 @@ from leaderboard.field_errors import FieldErrors
 from leaderboard.planners import declared
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import BUNDLED_PLANNERS, KINDS, Errors, Facts, Kind
-from leaderboard.planners.models import Planner
+from leaderboard.planners.models import Planner, PlannerKind
 
 __all__ = [
-    "BUNDLED_PLANNERS", "LONGEST_TIMEOUT", "SHORTEST_TIMEOUT", "PlannerData", "check_planner", "check_suites",
-    "data_of", "enter_planner", "facts_of",
+    "BUNDLED_PLANNERS", "LONGEST_TIMEOUT", "SHORTEST_TIMEOUT", "PlannerData", "check_name", "check_owned",
+    "check_planner", "check_suites", "data_of", "enter_planner", "facts_of",
 ]  # fmt: skip
 
 SHORTEST_TIMEOUT = 1
@@ -42,6 +42,8 @@ def check_planner(data: PlannerData) -> Errors:
     kind = KINDS.get(data.kind)
     if kind is None:
         return {**errors, "kind": [f"Choose one of {', '.join(KINDS)}."]}
+    if kind.kind != PlannerKind.ENDPOINT and (data.header_name or data.header_value or data.remove_header):
+        errors["header_name"] = [f"{kind.noun} has no secret header: leave this empty."]
     return {**errors, **_foreign(data=data, kind=kind), **declared.check(data=data, kind=kind), **kind.check(data)}
 
 
@@ -58,6 +60,30 @@ def check_suites(*, data: PlannerData, suites: Sequence[str]) -> Errors:
     """What is wrong with the suites that a planner is entered for, by field; empty if nothing is."""
     kind = KINDS.get(data.kind)
     return {} if kind is None else kind.check_suites(data=data, suites=suites)
+
+
+def check_owned(*, data: PlannerData, suites: Sequence[str], owner: User) -> Errors:
+    """What is wrong with data that are right by themselves, in view of what their owner has on this site."""
+    kind = KINDS.get(data.kind)
+    return {} if kind is None else kind.check_owned(data=data, suites=suites, owner=owner)
+
+
+def check_name(*, data: PlannerData, owner: User) -> Errors:
+    """Whether the owner has another planner of this name, as far as that can be told without asking anybody else."""
+    found = _find(owner=owner, name=data.name)
+    if found is None:
+        return {}
+    wanted = _fields(data=data, facts=Facts())
+    kind = KINDS.get(data.kind)
+    # What is empty may be filled in from the facts.
+    known = {
+        "kind",
+        "timeout_seconds",
+        "description",
+        *(field for field in (kind.fields if kind else ()) if wanted[field]),
+    }
+    differing = _differences(planner=found, wanted={**vars(found), **{field: wanted[field] for field in known}})
+    return _another(found, differing[0]) if differing else {}
 
 
 def facts_of(*, owner: User, data: PlannerData) -> Facts:
@@ -81,22 +107,31 @@ def enter_planner(*, owner: User, data: PlannerData, facts: Facts | None = None)
     if errors := check_planner(data):
         raise FieldErrors(errors)
     wanted = _fields(data=data, facts=facts or facts_of(owner=owner, data=data))
-    found = _find(owner=owner, name=data.name)
+    with transaction.atomic():
+        planner = _found_or_made(owner=owner, wanted=wanted, data=data)
+        KINDS[data.kind].entered(planner=planner, data=data)
+    return planner
+
+
+def _found_or_made(*, owner: User, wanted: Mapping[str, Any], data: PlannerData) -> Planner:
+    found = _find(owner=owner, name=wanted["name"])
     if found is None:
         try:
             with transaction.atomic():
                 return Planner.objects.create(owner=owner, **wanted)
         except IntegrityError:
             # Entered at the same moment by another request.
-            found = _find(owner=owner, name=data.name)
+            found = _find(owner=owner, name=wanted["name"])
             if found is None:
                 raise
     if differing := _differences(planner=found, wanted=wanted) + declared.differing(planner=found, data=data):
-        raise FieldErrors(
-            {"name": [f"You have a planner {found.name!r} with another {differing[0]}: choose another name."]}
-        )
+        raise FieldErrors(_another(found, differing[0]))
     declared.add(planner=found, data=data)
     return found
+
+
+def _another(planner: Planner, what: str) -> Errors:
+    return {"name": [f"You have a planner {planner.name!r} with another {what}: choose another name."]}
 
 
 def data_of(planner: Planner) -> PlannerData:

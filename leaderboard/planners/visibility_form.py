@@ -34,7 +34,7 @@ class VisibilityFields(forms.Form):
         label="End of the embargo (UTC)",
         help_text="At most a year from now. It is then public and ranked by itself; you can end it earlier.",
         required=False,
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "class": "short"}, format="%Y-%m-%dT%H:%M"),
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "class": "moment"}, format="%Y-%m-%dT%H:%M"),
     )
 
     def visibility_entered(self) -> VisibilityEntered:

@@ -18,6 +18,7 @@ from leaderboard.evaluations import leases
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import Attempt, Evaluation
+from leaderboard.planners.secret_headers import header_to_hide
 from leaderboard.workers.models import AttemptLog, LogChunk
 
 TAIL_LINES = 200
@@ -58,7 +59,7 @@ def append(*, attempt_id: UUID, first: int, lines: Sequence[LogLine]) -> Appende
         GapError: lines before these have not come.
     """
     leases.heartbeat(attempt_id)
-    evaluation = Evaluation.objects.select_related("submission__planner").get(shards__attempts=attempt_id)
+    evaluation = _evaluation_of(attempt_id)
     with transaction.atomic():
         return append_to(attempt_id=attempt_id, evaluation=evaluation, first=first, lines=lines)
 
@@ -69,7 +70,7 @@ def append_to(*, attempt_id: UUID, evaluation: Evaluation, first: int, lines: Se
     Raises:
         GapError: lines before these have not come.
     """
-    redact = Redactor(secrets=[settings.WORKER_TOKEN], addresses=[evaluation.submission.planner.endpoint_url])
+    redact = redactor_of(evaluation)
     log = AttemptLog.objects.select_for_update().filter(attempt_id=attempt_id).first()
     is_new = log is None
     log = log or AttemptLog(attempt_id=attempt_id)
@@ -79,6 +80,23 @@ def append_to(*, attempt_id: UUID, evaluation: Evaluation, first: int, lines: Se
     if new:
         _add(log=log, lines=new, is_new=is_new)
     return Appended(next=log.next_line, cut=log.cut)
+
+
+def redactor_of(evaluation: Evaluation) -> Redactor:
+    """Takes out of texts what only the evaluation's owner and the operator may know."""
+    planner = evaluation.submission.planner
+    header = header_to_hide(planner)
+    secrets = [settings.WORKER_TOKEN, *(header.secrets() if header else ())]
+    return Redactor(secrets=secrets, addresses=[planner.endpoint_url])
+
+
+def redactor_of_attempt(attempt_id: UUID) -> Redactor:
+    """The same of the evaluation that an attempt is of."""
+    return redactor_of(_evaluation_of(attempt_id))
+
+
+def _evaluation_of(attempt_id: UUID) -> Evaluation:
+    return Evaluation.objects.select_related("submission__planner__secret").get(shards__attempts=attempt_id)
 
 
 def may_read(*, user: User | AnonymousUser, evaluation: Evaluation) -> bool:

@@ -3,7 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evaluator.planners.endpoint import EndpointSettings
+from evaluator.planners.trial import Trial, try_endpoint
 from evaluator.records import Outcome, Reason
+from evaluator.suites import suite_of
 from leaderboard.evaluations.library import AddressRefusedError, NotReadyError, TaskOutcome
 
 PROFILE_DIGEST = "f" * 64
@@ -40,6 +43,13 @@ class FakeEvaluator:
             raise AddressRefusedError("The address must begin with http:// or https://.")
         if "private" in url and not allow_private:
             raise AddressRefusedError("The address is private; give one on the public internet.")
+
+    def unreadable_plans(self, *, suite: str, plans: Mapping[str, Any]) -> Mapping[str, str]:
+        return {task: "the fake cannot read it" for task, plan in plans.items() if plan == "garbage"}
+
+    def try_endpoint(self, *, suite: str, profile: str, settings: EndpointSettings) -> Trial:
+        """Really sends a request, of openagi whatever the suite."""
+        return try_endpoint(suite=suite_of("openagi"), settings=settings)
 
 
 class UnpreparedEvaluator(FakeEvaluator):

@@ -143,6 +143,13 @@ def livelier(model, *, by=30.0):
     return model.eval()
 
 
+def endless(model):
+    """Special tokens, the end among them, are never the likeliest: otherwise rounding decides how long a text gets."""
+    with torch.no_grad():
+        model.get_output_embeddings().weight[: len(SPECIAL)] = 0.0
+    return model
+
+
 def saved(folder: Path, *, model, tokenizer) -> Path:
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -57,11 +58,19 @@ def planner_data(**changes: Any) -> PlannerData:
 
 
 def make_submission(
-    *, user: User | None = None, suite: Suite | None = None, team: Team | None = None, **planner: Any
+    *,
+    user: User | None = None,
+    suite: Suite | None = None,
+    team: Team | None = None,
+    seen: Mapping[str, Any] | None = None,
+    **planner: Any,
 ) -> Submission:
-    """A submission to one suite."""
+    """A submission to one suite; `seen` says by whom, as `visibility` and `embargo_until`."""
     data = services.SubmissionData(
-        planner=planner_data(**planner), suites=[(suite or make_suite()).slug], team=team.slug if team else ""
+        planner=planner_data(**planner),
+        suites=[(suite or make_suite()).slug],
+        team=team.slug if team else "",
+        **(seen or {}),
     )
     return services.submit(user=user or make_user(), data=data)
 

@@ -10,8 +10,10 @@ from leaderboard.config.admin import site
 from leaderboard.evaluations import services
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
 from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
+from leaderboard.planners.models import CheckpointUpload
 from leaderboard.quotas.models import QuotaEntry
 from leaderboard.workers.tokens import create_worker_token
+from tests.leaderboard.api.test_reading import finish
 from tests.leaderboard.factories import make_evaluation, make_lease, make_user
 
 pytestmark = pytest.mark.django_db
@@ -58,6 +60,10 @@ class TestReading:
         create_worker_token(owner=make_user(), name="desktop")
         Webhook.objects.create(owner=make_user(), url="https://example.org", secret="very secret indeed")
         OutboxMessage.objects.create(kind=Kind.MAIL, payload={})
+        CheckpointUpload.objects.create(
+            owner=make_user(), digest="d" * 64, bytes=9, architecture="t5", parameters=1, weights_bytes=4,
+            wanted_at=timezone.now(),
+        )  # fmt: skip
 
     @pytest.mark.parametrize("model", list(site._registry), ids=lambda model: model.__name__)
     def test_every_list_and_every_row_opens_and_tells_no_secret(self, client, operator, launcher, model):
@@ -204,3 +210,24 @@ def test_lists_of_evaluations_do_not_ask_more_the_more_there_are(client, operato
     with django_assert_max_num_queries(14):
         client.get(EVALUATIONS)
     assert Evaluation.objects.count() == 5
+
+
+class TestHiding:
+    def test_a_reason_is_asked_for_and_told(self, client, operator, launcher, settings, tmp_path):
+        settings.STORE_DIR = tmp_path / "store"
+        evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+        finish(evaluation)
+        asked = client.post(EVALUATIONS, {"action": "hide", "_selected_action": [str(evaluation.pk)]})
+        assert 'name="reason"' in asked.content.decode()
+        assert "Give a reason" in act(client, "hide", evaluation)[0]
+        assert "hidden." in act(client, "hide", evaluation, reason="It copied the gold plans.")[0]
+        evaluation.refresh_from_db()
+        assert evaluation.hidden_reason == "It copied the gold plans."
+        assert AuditEntry.objects.get(action=Action.HIDDEN).actor == "operator"
+        assert "shown again." in act(client, "show_again", evaluation)[0]
+        evaluation.refresh_from_db()
+        assert (evaluation.hidden_at, evaluation.hidden_reason) == (None, "")
+
+    def test_what_cannot_be_verified_is_told(self, client, operator, launcher):
+        evaluation = make_evaluation()
+        assert "nothing was changed" in act(client, "verify", evaluation)[0]

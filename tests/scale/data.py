@@ -26,7 +26,7 @@ from leaderboard.accounts.services import create_token
 from leaderboard.audit.models import AuditEntry
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.services import publish
+from leaderboard.boards.services import publish, published
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.conditions import conditions_of
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, Submission
@@ -151,7 +151,8 @@ def _evaluations(*, share: Share, people: Sequence[User], rng: random.Random) ->
         for number in range((share.evaluations + 3) // 4)
     )  # fmt: skip
     submissions = Submission.objects.bulk_create(
-        Submission(planner=planner, submitted_by=planner.owner)
+        # One in twenty is private, so that every condition on who sees it has something to leave out.
+        Submission(planner=planner, submitted_by=planner.owner, visibility="private" if number % 20 == 11 else "public")
         for number in range(share.evaluations)
         for planner in [planners[number % len(planners)]]
     )
@@ -273,7 +274,7 @@ def examples() -> Iterator[dict[str, Any]]:
     far = newest.values_list("created", flat=True)[newest.count() * 9 // 10]
     for suite in Suite.objects.filter(current=True).order_by("slug"):
         of_suite = Evaluation.objects.filter(suite=suite).order_by("created", "pk")
-        own = list(of_suite.filter(state=EvaluationState.COMPLETED, submission__submitted_by=owner)[:2])
+        own = list(published().filter(suite=suite, submission__submitted_by=owner).order_by("created", "pk")[:2])
         number = Snapshot.objects.filter(suite=suite).latest("number").number
         task = Task.objects.filter(suite=suite).order_by("position")[3]
         running = of_suite.filter(state=EvaluationState.RUNNING)[0]

@@ -4,6 +4,8 @@ Nothing is imported here: some modules need torch, and a name alone must not loa
 
 - `protocol`: calls, answers, failures; what a model is
 - `choosing`: models by name
+- `admission`: what a stranger's model must be like; `architectures`, `safetensors_headers`: what that takes to know
+- `hub_lookup`: a hub's model before it is fetched; `checkpoint_zip`: an uploaded one before it is unpacked
 - `local`: checkpoints on this machine; `fetching`: from a hub; `network`: a model with its tokenizer and prompts
 - `batching`: which calls are answered together; `generation`, `sampling`, `scoring`: how; `continuous`: on a GPU
 - `spelling`: the trie of the names that a constraint allows; `constrained`: decoding by it, and its probabilities

@@ -5,7 +5,7 @@ Only settings, vocabularies and safetensors; an architecture of the installed `t
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,9 @@ from evaluator.planners.language_models.architectures import CAUSAL, SEQUENCE_TO
 CONFIG, TOKENIZER_CONFIG = "config.json", "tokenizer_config.json"
 MOST_SETTINGS_BYTES = 4 * 1024 * 1024
 """Of one file of settings that is read here; vocabularies may be larger, and are not read."""
+_REPEATED = re.compile(r"(num|n)_.*(layer|expert|block)s?(_.*)?")
+_MOST_REPEATED = 2000
+"""Each layer is an object before it has weights: a larger number would fill a worker's memory with empty ones."""
 _CODE_KEYS = ("auto_map", "custom_pipelines")
 _VOCABULARY = re.compile(r"tokenizer\.json|vocab\.json|vocab\.txt|[\w.-]+\.(model|tiktoken)")
 
@@ -46,6 +49,9 @@ def read_config(data: bytes) -> Config:
             f"{CONFIG} is for the architecture {architecture[:60]!r}, which is no causal or sequence-to-sequence "
             "language model that the transformers library here knows."
         )
+    for key, value in _entries(content):
+        if _REPEATED.fullmatch(key) and isinstance(value, int | float) and value > _MOST_REPEATED:
+            raise ModelRefusedError(f"{CONFIG} says {key[:60]} {value:g}; at most {_MOST_REPEATED} are possible here.")
     return Config(architecture=architecture)
 
 
@@ -95,14 +101,22 @@ def shards_named(data: bytes, *, name: str) -> frozenset[str]:
     return frozenset(weight_map.values())
 
 
-def _texts(value: object) -> Iterable[str]:
-    """All texts in settings; not recursive, since a stranger's settings may be nested as deep as JSON allows."""
-    waiting = [value]
+def _texts(content: Mapping[str, Any]) -> Iterable[str]:
+    """All texts in settings."""
+    return (value for _, value in _entries(content) if isinstance(value, str))
+
+
+def _entries(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """All values in settings with their keys; those of lists have the list's.
+
+    Not recursive: a stranger's settings may be nested as deep as JSON allows.
+    """
+    waiting: list[tuple[str, Any]] = [("", content)]
     while waiting:
-        item = waiting.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, dict):
-            waiting += item.values()
-        elif isinstance(item, list):
-            waiting += item
+        key, value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += value.items()
+        elif isinstance(value, list):
+            waiting += [(key, item) for item in value]
+        else:
+            yield key, value

@@ -40,7 +40,7 @@ MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 MAX_PAUSE_SECONDS = 60.0
 """The longest `Retry-After` that is honoured in full."""
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 20.0
-_SHOWN = 2000
+SHOWN = 2000
 """Characters of an answer that are kept for who has to understand it."""
 _BYTES_PER_TOKEN = 4
 """Of English, roughly, where the endpoint does not count."""
@@ -236,6 +236,10 @@ class ChatModel:
     async def _try(self, content: bytes, *, call: GenerateCall, until: float) -> "Answer | Failure | _Again":
         seconds = max(0.001, min(self.settings.try_seconds, until - asyncio.get_running_loop().time()))
         key = (self._key() or "").strip()
+        if not (key.isascii() and key.isprintable()):
+            # Said here: the error of the HTTP library would quote the key.
+            problem = f"{KEY_VARIABLE} holds characters that no header may have, such as a line break"
+            return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint cannot be called: {problem}.")
         try:
             async with asyncio.timeout(seconds):
                 response, body = await self._post(content, key=key)
@@ -253,7 +257,8 @@ class ChatModel:
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             problem = _without(f"{type(error).__name__}: {error}", key=key)
             return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint cannot be called: {problem}.")
-        shown = _without(body[:_SHOWN].decode("utf-8", "replace"), key=key)
+        # Cut last, or the beginning of a key that stands across the cut would remain.
+        shown = _without(body.decode("utf-8", "replace"), key=key)[:SHOWN]
         if len(body) > MAX_RESPONSE_BYTES:
             message = f"The chat endpoint answered more than {MAX_RESPONSE_BYTES // 1024} KiB, the most that is read."
             return Failure(kind=FailureKind.WRONG_ANSWER, message=message, received=shown)

@@ -121,7 +121,10 @@ class Progress:
 
 
 class Gate:
-    """Lets calls through as the limit allows, and none while the endpoint asked for a pause. In one event loop."""
+    """Lets calls through as the limit allows, and none while the endpoint asked for a pause.
+
+    In one event loop at a time.
+    """
 
     def __init__(self, limit: ConcurrencyLimit, *, name: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.limit = limit
@@ -131,6 +134,7 @@ class Gate:
         self._closed_until = 0.0
         self._waiters: deque[asyncio.Future[int]] = deque()
         self._wake: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @asynccontextmanager
     async def place(self, *, first: bool = False, until: float | None = None) -> AsyncIterator[int]:
@@ -173,6 +177,7 @@ class Gate:
             self._closed_until = max(self._closed_until, self._clock() + after)
 
     async def _enter(self, *, first: bool) -> int:
+        self._move_to(asyncio.get_running_loop())
         if self._is_open() and not self._waiters:
             self.progress.running += 1
             return self.limit.epoch
@@ -189,6 +194,12 @@ class Gate:
             raise
         finally:
             self.progress.waiting -= 1
+
+    def _move_to(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._loop is not loop:
+            # In the loop before nobody waits any more, and its timer will never go off.
+            self._loop, self._wake = loop, None
+            self._waiters.clear()
 
     def _is_open(self) -> bool:
         return self.progress.running < self.limit.limit and self._clock() >= self._closed_until

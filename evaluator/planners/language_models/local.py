@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
@@ -35,6 +36,7 @@ from evaluator.planners.language_models.protocol import (
     Scores,
     Usage,
 )
+from evaluator.planners.language_models.safetensors_headers import Header, HeaderError, file_header
 from evaluator.planners.language_models.scoring import continuation_scores
 from evaluator.planners.language_models.spelling import Tokens, UnspellableError
 
@@ -43,6 +45,10 @@ logger = logging.getLogger(__name__)
 CPU_ROWS, GPU_ROWS = 16, 128
 """Sequences in a batch."""
 MAX_BEAMS = 256
+_MOST_PACKED = 8
+"""Numbers that quantised weights have in one: four bits in 32."""
+_SMALL_CHANGE = 20_000_000
+"""Numbers that may be missing whatever the size: masks and position tables are not stored."""
 
 
 class ModelError(Exception):
@@ -283,6 +289,40 @@ class LocalModel:
             logger.warning("%s: out of memory; batches have at most %d rows from now on", self.name, self._rows)
         elif not is_out_of_memory(problem):
             logger.warning("%s: a batch failed: %s: %s", self.name, type(problem).__name__, problem)
+
+
+def refuse_oversized(folder: Path) -> None:
+    """Refuse settings of a much larger model than the weights are: what the weights lack would be made up first, in
+    memory, and only then be found missing.
+
+    Raises:
+        ModelUnusableError: they are; or settings and weights cannot be read.
+    """
+    try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        with torch.device("meta"):
+            module = _class_of(folder).from_config(config)
+    except ModelError:
+        raise
+    except Exception as error:  # as in `from_folder`
+        raise ModelUnusableError(
+            f"The language model in {folder} cannot be loaded: {str(error).rstrip('.')}."
+        ) from error
+    headers = [_header(path) for path in folder.glob("*.safetensors")]
+    described = sum(tensor.numel() for tensor in (*module.parameters(), *module.buffers()))
+    stored = sum(header.parameters for header in headers)
+    packed = _MOST_PACKED if getattr(config, "quantization_config", None) else 1
+    if described > 1.5 * packed * stored + _SMALL_CHANGE:
+        raise ModelUnusableError(
+            f"The settings in {folder} describe a model of {described} numbers, and the weights have {stored}."
+        )
+
+
+def _header(path: Path) -> Header:
+    try:
+        return file_header(path)
+    except HeaderError as error:
+        raise ModelUnusableError(f"{path.name} {error}.") from None
 
 
 def _class_of(folder: Path) -> Any:

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 LENGTH_BYTES = 8
@@ -74,6 +75,19 @@ def read_header(text: bytes, *, file_bytes: int) -> Header:
     if position != data_bytes:
         raise HeaderError(f"is damaged: its header speaks of {position} bytes of data, and there are {data_bytes}")
     return Header(shapes=shapes)
+
+
+def file_header(path: Path) -> Header:
+    """The header of a file.
+
+    Raises:
+        HeaderError: it has none that fits it.
+        OSError: it cannot be read.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        length = header_length(file.read(LENGTH_BYTES), file_bytes=size)
+        return read_header(file.read(length), file_bytes=size)
 
 
 def _object(text: bytes) -> dict[str, Any]:

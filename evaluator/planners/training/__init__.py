@@ -1,10 +1,10 @@
 """Training planners: `planarena train pretrain|finetune|rltf|table`.
 
 - `paraphrases` of `wishes` in the words of the `phrasebook`, solved by `annotators`: what pretraining reads
-- `model`, `tokens`, `pretraining`: lilliput-planner itself; `shipped`: where it lies
+- `model`, `tokens`, `pretraining`: lilliput-planner itself
 - `splits`: which tasks are learnt from; `lessons`, `supervised`, `finetuning`: learning their gold plans
 - `episodes`, `rewards`, `reinforce`, `rltf`, `feedback_run`, `curves`: learning from what plans score
-- `lora`: training few parameters; `checkpoints`: folders of planners
+- `lora`: training few parameters; `checkpoints`: folders of planners; `runs`: going on only from one's own
 - `study`, `table`: the comparison; `cli`: the commands
 
 Nothing is imported here: most of it needs torch.

@@ -258,7 +258,7 @@ def _refusing(work: Callable[[], Made]) -> Made:
     from evaluator.planners.language_models.local import ModelError
     from evaluator.planners.training.lessons import NoLessonsError
     from evaluator.planners.training.lora import LoraError
-    from evaluator.planners.training.rltf import SettingsError
+    from evaluator.planners.training.runs import SettingsError
 
     try:
         return work()

@@ -1,6 +1,5 @@
 """A run of task feedback: from a folder of a fine-tuned planner to one of the planner that it becomes."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -9,6 +8,7 @@ import torch
 
 from evaluator.canonical_json import JsonValue
 from evaluator.evaluation import Evaluator
+from evaluator.experts.weights import weights_digest
 from evaluator.planners.protocol import PlannerRequest, request_for
 from evaluator.planners.strategies.openagi.nonlinear import Nonlinear
 from evaluator.planners.training.checkpoints import load_planner, write_planner
@@ -17,6 +17,7 @@ from evaluator.planners.training.finetuning import checkpoint_of
 from evaluator.planners.training.lora import LoraSettings, adapt
 from evaluator.planners.training.rewards import EngineRewards
 from evaluator.planners.training.rltf import Point, Schedule, train_by_feedback
+from evaluator.planners.training.runs import begin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +47,11 @@ def train_with_feedback(order: FeedbackRun, *, report: Callable[[Point], None] |
     Raises:
         ModelError: the folder holds no model.
         LoraError: low-rank adaptation was asked for and cannot be had.
+        SettingsError: the checkpoint is of another run.
     """
     torch.manual_seed(order.schedule.seed)
     model = load_planner(order.model, device=order.device)
+    begin(checkpoint=checkpoint_of(order.out), settings=_settings(order), resume=order.resume)
     module, merged = model.network.module, None
     if order.lora is not None:
         module, merged = adapt(module, settings=order.lora)
@@ -87,18 +90,32 @@ def write_curve(*, curve: Sequence[Point], folder: Path, title: str) -> None:
     (folder / "curve.svg").write_text(curve_svg(curve, title=title), encoding="utf-8")
 
 
-def _record(*, order: FeedbackRun, curve: Sequence[Point], executed: int) -> dict[str, JsonValue]:
+def _settings(order: FeedbackRun) -> dict[str, JsonValue]:
+    """All that the weights depend on besides the code."""
+    settings = {**_common(order), "from": weights_digest(order.model), "profile": order.evaluator.profile.digest}
+    schedule = asdict(order.schedule)
+    # How often a checkpoint is written changes nothing.
+    schedule.pop("checkpoint_every")
+    return {**settings, "schedule": schedule}
+
+
+def _common(order: FeedbackRun) -> dict[str, JsonValue]:
     suite = order.evaluator.suite
-    schedule: dict[str, JsonValue] = json.loads(json.dumps(asdict(order.schedule)))
     return {
         "kind": "rltf",
-        "from": order.model.name,
         "suite": {"slug": suite.slug, "digest": suite.digest},
         "tasks": list(order.tasks),
         "data": order.data,
-        "schedule": schedule,
+        "schedule": asdict(order.schedule),
         "lora": None if order.lora is None else asdict(order.lora),
+        "torch": torch.__version__,
+    }
+
+
+def _record(*, order: FeedbackRun, curve: Sequence[Point], executed: int) -> dict[str, JsonValue]:
+    return {
+        **_common(order),
+        "from": order.model.name,
         "plans_executed": executed,
         "reward": {"first": curve[0].reward, "last": curve[-1].reward},
-        "torch": torch.__version__,
     }

@@ -7,10 +7,12 @@ from pathlib import Path
 import torch
 
 from evaluator.canonical_json import JsonValue
+from evaluator.experts.weights import weights_digest
 from evaluator.lilliput.training.loop import Progress, Schedule, fit
 from evaluator.planners.training.checkpoints import load_planner, write_planner
 from evaluator.planners.training.lessons import gold_lessons
 from evaluator.planners.training.lora import LoraSettings, adapt
+from evaluator.planners.training.runs import begin
 from evaluator.planners.training.supervised import LessonsObjective
 from evaluator.suites.model import Suite
 
@@ -47,10 +49,13 @@ def fine_tune(order: FineTuning, *, report: Callable[[Progress], None] | None = 
         ModelError: the folder holds no model.
         NoLessonsError: a training task has no gold plan to learn from.
         LoraError: low-rank adaptation was asked for and cannot be had.
+        SettingsError: the checkpoint is of another run.
     """
     lessons = gold_lessons(suite=order.suite, tasks=order.tasks)
     torch.manual_seed(order.seed)
     model = load_planner(order.model, device=order.device)
+    settings = {**_record(order), "from": weights_digest(order.model)}
+    begin(checkpoint=checkpoint_of(order.out), settings=settings, resume=order.resume)
     module, merged = model.network.module, None
     if order.lora is not None:
         module, merged = adapt(module, settings=order.lora)

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import torch
 
+from evaluator.canonical_json import JsonValue
 from evaluator.lilliput.training.export import export_transformers
 from evaluator.lilliput.training.loop import Progress, Schedule, fit
 from evaluator.planners.language_models.network import Network
 from evaluator.planners.training.checkpoints import write_record
 from evaluator.planners.training.finetuning import checkpoint_of
 from evaluator.planners.training.model import fast_tokenizer, new_model, write_tokenizer
+from evaluator.planners.training.runs import begin
 from evaluator.planners.training.supervised import PretrainingObjective
 from evaluator.planners.training.tokens import planner_tokenizer
 
@@ -34,7 +36,11 @@ def pretrain(order: Pretraining, *, report: Callable[[Progress], None] | None = 
     """Pretrain the planner and return its folder, or None if it stopped before the end.
 
     The checkpoint lies beside the folder.
+
+    Raises:
+        SettingsError: the checkpoint is of another run.
     """
+    begin(checkpoint=checkpoint_of(order.out), settings=_record(order), resume=order.resume)
     model = new_model(seed=order.seed)
     network = Network(module=model, tokenizer=fast_tokenizer(planner_tokenizer()))
     reached = fit(
@@ -50,14 +56,15 @@ def pretrain(order: Pretraining, *, report: Callable[[Progress], None] | None = 
         return None
     export_transformers(model.eval(), order.out)
     write_tokenizer(tokenizer=planner_tokenizer(), folder=order.out)
-    write_record(
-        folder=order.out,
-        record={
-            "kind": "pretrain",
-            "steps": order.steps,
-            "seed": order.seed,
-            "learning_rate": LEARNING_RATE,
-            "torch": torch.__version__,
-        },
-    )
+    write_record(folder=order.out, record=_record(order))
     return order.out
+
+
+def _record(order: Pretraining) -> dict[str, JsonValue]:
+    return {
+        "kind": "pretrain",
+        "steps": order.steps,
+        "seed": order.seed,
+        "learning_rate": LEARNING_RATE,
+        "torch": torch.__version__,
+    }

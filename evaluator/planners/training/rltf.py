@@ -20,14 +20,11 @@ from evaluator.planners.strategies.protocol import Strategy
 from evaluator.planners.training.episodes import Episode, draw_episodes
 from evaluator.planners.training.reinforce import MovingAverage, plan_log_probabilities, surrogate
 from evaluator.planners.training.rewards import PENALTY, Rewards
+from evaluator.planners.training.runs import SettingsError
 
 _CLIP_NORM = 1.0
 _DRAWS = 1_000_000
 """More than a step draws completions, so that no two steps draw with the same seed."""
-
-
-class SettingsError(ValueError):
-    """A run cannot go on from a checkpoint; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

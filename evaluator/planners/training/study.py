@@ -2,6 +2,7 @@
 
 What is there already is not done again, so a study that was interrupted goes on where it stopped.
 
+    WORK/seed-S/settings.json   what all of it depends on; a study with other settings is refused
     WORK/seed-S/finetuned/      the fine-tuned planner
     WORK/seed-S/rltf/           what task feedback made of it, with the reward curve
     WORK/seed-S/scores.json     what every variant scored at every task of the test draws
@@ -23,7 +24,8 @@ from evaluator.planners.training.checkpoints import load_planner
 from evaluator.planners.training.feedback_run import FeedbackRun, train_with_feedback
 from evaluator.planners.training.finetuning import FINE_TUNING_STEPS, FineTuning, fine_tune
 from evaluator.planners.training.lessons import gold_demonstrations
-from evaluator.planners.training.rltf import Schedule, SettingsError
+from evaluator.planners.training.rltf import Schedule
+from evaluator.planners.training.runs import refuse_others, write_settings
 from evaluator.planners.training.splits import Split, draw_split
 from evaluator.planners.training.table import SeedResults, TaskResult
 from evaluator.plans.model import plan_to_json
@@ -64,6 +66,7 @@ class Study:
             "model": weights_digest(self.model),
             "suite": self.testing.suite.digest,
             "profile": self.testing.profile.digest,
+            "data": self.data,
             "draws": self.draws,
             "fine_tuning_steps": self.fine_tuning_steps,
             "schedule": schedule,
@@ -81,6 +84,10 @@ def study_seed(*, study: Study, seed: int, say: Callable[[str], None]) -> SeedRe
     split = draw_split(suite=suite, seed=seed, draws=study.draws)
     folder = study.work / f"seed-{seed}"
     scores = folder / "scores.json"
+    if folder.is_dir():
+        refuse_others(path=folder / "settings.json", settings=study.settings)
+    else:
+        write_settings(path=folder / "settings.json", settings=study.settings)
     if not scores.is_file():
         say(f"seed {seed}: {len(split.train)} training tasks, {len(split.held_out)} of {study.draws} test draws")
         folders = _trained(study=study, seed=seed, split=split, folder=folder, say=say)
@@ -90,7 +97,6 @@ def study_seed(*, study: Study, seed: int, say: Callable[[str], None]) -> SeedRe
             mean = sum(result.score for result in measured[variant].values()) / len(measured[variant])
             say(f"seed {seed}: {variant} {mean:.4f} over the held-out tasks")
         _write(path=scores, settings=study.settings, split=split, measured=measured)
-    _refuse_other_settings(path=scores, settings=study.settings)
     return read_scores(path=scores, seed=seed)
 
 
@@ -105,14 +111,6 @@ def read_scores(*, path: Path, seed: int) -> SeedResults:
             for variant, results in value["results"].items()
         },
     )
-
-
-def _refuse_other_settings(*, path: Path, settings: Mapping[str, JsonValue]) -> None:
-    before = json.loads(path.read_text(encoding="utf-8"))["settings"]
-    different = [f"{name} {before.get(name)}, not {value}" for name, value in settings.items()
-                 if before.get(name) != value]  # fmt: skip
-    if different:
-        raise SettingsError(f"{path} was measured with other settings: {'; '.join(different)}")
 
 
 def _trained(*, study: Study, seed: int, split: Split, folder: Path, say: Callable[[str], None]) -> Mapping[str, Path]:

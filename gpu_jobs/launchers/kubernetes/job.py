@@ -26,9 +26,9 @@ class EvaluationFacts:
     open_shards: int | None = None
     """More pods than shards would only wait; None if it is not known."""
     calls_endpoint: bool = False
-    """Whether the planner is behind HTTP, so that pods need a way out."""
+    """Whether the planner is behind HTTP, or its model on a hub, so that pods need a way out."""
     needs_gpu: bool = True
-    """False for suites whose plans are judged and not executed."""
+    """False for suites whose plans are judged and not executed, if the planner itself runs no model of its own."""
 
 
 def build_job(*, facts: EvaluationFacts, generation: int, settings: KubernetesSettings) -> Json:

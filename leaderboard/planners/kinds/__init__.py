@@ -9,12 +9,13 @@ from leaderboard.planners.kinds.bundled import BUNDLED_PLANNERS, BundledKind
 from leaderboard.planners.kinds.checkpoint import CheckpointKind
 from leaderboard.planners.kinds.endpoint import EndpointKind
 from leaderboard.planners.kinds.hub import HubKind
+from leaderboard.planners.kinds.plans import PlansKind
 from leaderboard.planners.models import Planner
 
 __all__ = ["BUNDLED_PLANNERS", "KINDS", "Errors", "Facts", "Kind", "kind_of"]
 
 KINDS: Mapping[str, Kind] = {
-    kind.kind.value: kind for kind in (EndpointKind(), HubKind(), CheckpointKind(), BundledKind())
+    kind.kind.value: kind for kind in (EndpointKind(), HubKind(), CheckpointKind(), BundledKind(), PlansKind())
 }
 """The rules by `PlannerKind`, in the order in which they are offered."""
 

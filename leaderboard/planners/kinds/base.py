@@ -54,6 +54,10 @@ class Kind(ABC):
         """Whether it understands the suites with these slugs."""
         return {}
 
+    def check_owned(self, *, data: PlannerData, suites: Sequence[str], owner: User) -> Errors:  # noqa: ARG002
+        """What is wrong with checked data in view of what their owner has here. Asks the database, and nobody else."""
+        return {}
+
     def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - for others
         """What there is to know of checked data. May ask other services, so it is called outside of transactions.
 
@@ -62,6 +66,17 @@ class Kind(ABC):
         """
         return Facts()
 
+    def entered(self, *, planner: Planner, data: PlannerData) -> None:  # noqa: B027 - most keep nothing else
+        """Keep what belongs to a planner and is no part of what it is; within the transaction that enters it.
+
+        Raises:
+            FieldErrors: something is missing.
+        """
+
     @abstractmethod
     def lease(self, planner: Planner) -> dict[str, Any]:
         """What a worker is told, besides `kind`: a message of `gpu_jobs.protocol`."""
+
+    def lease_of_tasks(self, *, planner: Planner, tasks: Sequence[str]) -> dict[str, Any]:  # noqa: ARG002 - for others
+        """What it is told besides because of the lease's tasks."""
+        return {}

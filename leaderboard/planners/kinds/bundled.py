@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from evaluator.planners.language_models.safetensors_headers import LENGTH_BYTES, header_length, read_header
+from evaluator.planners.language_models.safetensors_headers import file_header
 from evaluator.planners.language_models.shipped import shipped_folder
 from evaluator.planners.offline import offline_planners
 from leaderboard.accounts.models import User
@@ -51,8 +51,5 @@ class BundledKind(Kind):
 @cache
 def _facts_of_shipped(model: str) -> Facts:
     weights = shipped_folder(model) / "model.safetensors"
-    size = weights.stat().st_size
-    with weights.open("rb") as file:
-        length = header_length(file.read(LENGTH_BYTES), file_bytes=size)
-        header = read_header(file.read(length), file_bytes=size)
-    return Facts(model_name=model, parameters=header.parameters, open_weights=True, weights_bytes=size)
+    parameters = file_header(weights).parameters
+    return Facts(model_name=model, parameters=parameters, open_weights=True, weights_bytes=weights.stat().st_size)

@@ -1,10 +1,13 @@
 """Planners behind HTTP that speak planner/1."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
 
+from leaderboard.accounts.models import User
 from leaderboard.evaluations.library import AddressRefusedError, library
+from leaderboard.planners import secret_headers
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.models import Planner, PlannerKind
@@ -23,10 +26,25 @@ class EndpointKind(Kind):
 
     def check(self, data: PlannerData) -> Errors:
         problem = _problem(data.endpoint_url)
-        return {"endpoint_url": [problem]} if problem else {}
+        return {**({"endpoint_url": [problem]} if problem else {}), **secret_headers.check(data)}
+
+    def check_owned(self, *, data: PlannerData, suites: Sequence[str], owner: User) -> Errors:  # noqa: ARG002
+        planner = Planner.objects.filter(owner=owner, name__iexact=data.name.strip()).first()
+        return dict(secret_headers.check_kept(planner=planner, data=data))
+
+    def entered(self, *, planner: Planner, data: PlannerData) -> None:
+        secret_headers.keep(planner=planner, data=data)
 
     def lease(self, planner: Planner) -> dict[str, Any]:
+        """Tells the secret header too; whoever leases must be the operator's worker or its owner's.
+
+        Raises:
+            HeaderUnreadableError: it cannot be read any more.
+        """
+        header = secret_headers.header_of(planner)
+        told = {} if header is None else {"header": {"name": header.name, "value": header.value}}
         return {
+            **told,
             "url": planner.endpoint_url,
             "timeout_seconds": planner.timeout_seconds,
             "allow_private": settings.DEMO,

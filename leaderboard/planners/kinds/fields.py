@@ -14,7 +14,7 @@ from leaderboard.planners.models import CheckpointUpload, PlannerKind
 
 def _strategy_label(name: str) -> str:
     suites = model_strategies()[name].suites
-    return f"{name} ({', '.join(suites)})" if suites else name
+    return f"{name}, for {', '.join(suites)} only" if suites else name
 
 
 class ModelFields(forms.Form):

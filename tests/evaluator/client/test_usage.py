@@ -13,6 +13,7 @@ from evaluator.client.shapes import NewSubmission, PlannerEntry
 
 ROOT = Path(__file__).resolve().parents[3]
 SUBMIT = ("submit", "--name", "a", "--planner", "gold", "--suite", "openagi")
+PLANS = ("submit", "--name", "a", "--suite", "toolmini", "--plans")
 NEW = NewSubmission(planner=PlannerEntry.bundled("gold", name="a"), suites=["openagi"])
 
 
@@ -31,11 +32,45 @@ def planarena(*arguments, **environment):
         ((*SUBMIT, "--fail-under", "overall=0.4"), {"PLANARENA_URL": "http://127.0.0.1:9"}, "need --wait"),
         ((*SUBMIT, "--wait", "--fail-under", "overall"), {}, "METRIC=NUMBER"),
         (("submit",), {}, "Missing option"),
+        ((*SUBMIT, "--header-value-env", "KEY"), {}, "needs --header NAME"),
+        ((*SUBMIT, "--header", "X-Key", "--header-value-env", "KEY"), {}, "the variable KEY is not set"),
+        ((*SUBMIT, "--header", "X-Key", "--remove-header"), {}, "give no other one"),
+        ((*SUBMIT, "--priority", "urgent"), {}, "low, normal or high"),
+        ((*SUBMIT, "--plans", "plans.json"), {}, "not --planner and --plans"),
+        ((*PLANS, "/nothing/plans.json"), {}, "cannot be read"),
     ],
 )
 def test_bad_usage_is_exit_code_2_with_a_sentence(arguments, environment, says):
     done = planarena(*arguments, **environment)
     assert (done.returncode, says in " ".join(done.stderr.split())) == (2, True), done.stderr
+
+
+def test_a_defect_of_a_plans_file_is_named_with_line_and_column_before_anything_is_sent(tmp_path):
+    file = tmp_path / "plans.json"
+    file.write_text('{"QA/0": "a",\n "QA/1": b}')
+    done = planarena(*PLANS, str(file), PLANARENA_URL="http://127.0.0.1:9", PLANARENA_TOKEN="t")
+    assert done.returncode == 2
+    assert "Line 2, column 10 is not JSON" in " ".join(done.stderr.split())
+
+
+def test_a_secret_is_in_no_repr_and_does_not_change_what_is_remembered(tmp_path):
+    entries = [
+        PlannerEntry(
+            name="a", kind="endpoint", endpoint_url="https://a.example", header_name="X-Key", header_value=value
+        )
+        for value in ("the first secret", "the second secret")
+    ]
+    assert "secret" not in repr(entries)
+    kept = [
+        Remembered(file=tmp_path / "s.json", url="https://b.example", new=NewSubmission(planner=entry, suites=["s"]))
+        for entry in entries
+    ]
+    kept[0].keep(submission="17")
+    again = Remembered(
+        file=tmp_path / "s.json", url="https://b.example", new=NewSubmission(planner=entries[1], suites=["s"])
+    )
+    assert again.submission == "17"
+    assert "secret" not in (tmp_path / "s.json").read_text()
 
 
 def test_the_commands_need_nothing_large():

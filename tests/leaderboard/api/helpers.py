@@ -26,6 +26,9 @@ class ApiClient:
         headers = self._headers | {name.replace("_", "-"): value for name, value in headers.items()}
         return self._client.post(f"/api/v1/{path}", body, content_type="application/json", headers=headers)
 
+    def patch(self, path: str, body: Any):
+        return self._client.patch(f"/api/v1/{path}", body, content_type="application/json", headers=self._headers)
+
     def post_bytes(self, path: str, data: bytes, content_type: str):
         return self._client.post(f"/api/v1/{path}", data, content_type=content_type, headers=self._headers)
 

@@ -7,19 +7,25 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.core.cache import cache
+from django.utils import timezone
 
 from evaluator.client import Client, NewSubmission, PlannerEntry, RefusedError, UnreachableError
 from evaluator.client.errors import UsageError
 from leaderboard.accounts.services import create_token
+from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.evaluations.reconcile import sweep
+from leaderboard.planners import secret_headers
+from leaderboard.planners.models import FilePlan
 from tests.fakes.cutting_proxy import cutting
 from tests.leaderboard.api.test_reading import finish
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
+from tests.leaderboard.planners.servers import TOKEN, guarded
 from tests.leaderboard.serving import server
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -251,3 +257,56 @@ class TestClient:
             Client(url="planarena.example.org")
         with pytest.raises(UsageError, match="PLANARENA_URL"):
             Client.from_environment({})
+
+
+def test_a_plans_file_and_a_priority_are_submitted_by_a_command(commands, settings, tmp_path):
+    suite = make_suite(slug="judged")
+    Suite.objects.filter(pk=suite.pk).update(kind="planning")
+    file = tmp_path / "plans.jsonl"
+    file.write_text('{"task": "0", "plan": {"plan": "odd", "steps": []}}\n{"task": "1", "plan": "b"}\n')
+    done = commands.run("submit", "--name", "written", "--plans", str(file), "--suite", "judged", "--priority", "low")
+    assert done.returncode == 0, done.stderr
+    submission = Submission.objects.get()
+    assert (submission.planner.kind, submission.priority) == ("plans", -1)
+    found = dict(FilePlan.objects.values_list("task", "plan"))
+    assert found == {"0": '{"plan": "odd", "steps": []}', "1": '"b"'}
+
+
+def test_a_secret_header_comes_from_a_variable_and_is_told_by_nobody(commands, settings):
+    settings.DEMO = True
+    make_suite(slug="openagi")
+    with guarded() as asked:
+        header = ["--header", "Authorization", "--header-value-env", "MY_SECRET"]
+        commands.environment["MY_SECRET"] = TOKEN
+        tried = commands.run("try-endpoint", asked.url, *header)
+        assert tried.returncode == 0, tried.stderr
+        assert "HTTP 200" in tried.stdout
+        assert commands.run("try-endpoint", asked.url).returncode == 3
+        made = commands.run("submit", "--name", "mine", "--planner", asked.url, "--suite", "openagi", *header)
+    assert made.returncode == 0, made.stderr
+    assert secret_headers.header_of(Submission.objects.get().planner).value == TOKEN
+    state = Path(commands.environment["PLANARENA_STATE"]).read_text()
+    assert "s3cr3t" not in "".join([tried.stdout, tried.stderr, made.stdout, made.stderr, state])
+
+
+def test_the_expected_wait_is_told(site, token):
+    make_suite(slug="openagi")
+    with Client(url=site, token=token) as client:
+        assert not client.expected_wait("openagi").known
+        made = client.submit(NewSubmission(planner=PlannerEntry.bundled("gold", name="m"), suites=["openagi"]), key="k")
+        assert client.wait_of(made.evaluations[0].id).in_words.startswith("Not known yet")
+
+
+def test_who_sees_it_is_said_when_submitting_and_changed_later(commands):
+    until = f"{timezone.now() + timedelta(days=60):%Y-%m-%d}"
+    submitted = commands.run(*entry(make_suite(), "--embargo-until", until))
+    assert submitted.returncode == 0, submitted.stderr
+    submission = Submission.objects.get()
+    assert (submission.visibility, f"{submission.embargo_until:%Y-%m-%d %H:%M}") == ("embargo", f"{until} 00:00")
+    changed = commands.run("visibility", str(submission.pk), "private")
+    assert changed.returncode == 0, changed.stderr
+    assert changed.stdout == f"{submission.pk}\tprivate\n"
+    assert Submission.objects.get().visibility == "private"
+    wrong = commands.run("visibility", str(submission.pk), "secret")
+    assert wrong.returncode == 2
+    assert "one of public, embargo, private" in wrong.stderr

@@ -23,12 +23,12 @@ def own_store(settings, tmp_path, launcher):
     settings.STORE_DIR = tmp_path / "store"
 
 
-def finish(evaluation, *, faults: int = 0) -> None:
+def finish(evaluation, *, faults: int = 0, score: float = 0.5) -> None:
     """Run an evaluation to its end, or to `on_hold` if tasks are faulty."""
     lease = make_lease(evaluation)
     slug = lease.evaluation.suite.slug
     records = [
-        make_record(task, suite=slug, outcome=Outcome.INFRA_FAULT if number < faults else Outcome.SCORED)
+        make_record(task, suite=slug, outcome=Outcome.INFRA_FAULT if number < faults else Outcome.SCORED, score=score)
         for number, task in enumerate(lease.tasks)
     ]
     assert isinstance(server_store(split="public"), LocalStore)

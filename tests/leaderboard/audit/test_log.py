@@ -27,7 +27,7 @@ def test_what_an_owner_does_is_told_with_the_state_before_and_after():
     submitted, cancelled = AuditEntry.objects.order_by("pk")
     assert (submitted.actor, submitted.action) == ("ada", Action.SUBMITTED)
     assert submitted.target == str(evaluation.submission_id)
-    assert submitted.details == {"suites": [evaluation.suite.slug], "team": ""}
+    assert submitted.details == {"suites": [evaluation.suite.slug], "team": "", "visibility": "public"}
     assert (cancelled.actor_key, cancelled.target) == (ada.pk, str(evaluation.pk))
     assert cancelled.details == {"before": {"state": "queued"}, "after": {"state": "cancelled"}}
     assert cancelled.label == f"{evaluation.submission.planner.name} on {evaluation.suite.title}"

@@ -12,8 +12,10 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import timezone
 
 from evaluator.engine.store import LocalStore
+from evaluator.experts.weights import file_digest
 from evaluator.values import Artefact, MediaType
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations import leases
@@ -21,7 +23,9 @@ from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.reconcile import sweep
 from leaderboard.evaluations.results import deliver
-from tests.leaderboard.factories import make_evaluation, make_record, make_suite
+from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
+from leaderboard.planners.models import CheckpointUpload
+from tests.leaderboard.factories import make_evaluation, make_record, make_suite, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).resolve().parents[3]
@@ -143,3 +147,24 @@ def test_no_password_stands_in_a_command_line(tmp_path, monkeypatch):
     call_command("back_up", tmp_path / "backup")
     assert seen
     assert all("not to be seen" not in argument for command in seen for argument in map(str, command))
+
+
+def test_uploaded_checkpoints_are_backed_up_and_restored(tmp_path, empty_database, launcher):
+    user = make_user()
+    file = tmp_path / "weights"
+    file.write_bytes(b"weights")
+    digest = file_digest(file)
+    checkpoint_store().take(path=file, digest=digest)
+    CheckpointUpload.objects.create(
+        owner=user, digest=digest, bytes=7, architecture="t5", parameters=1, weights_bytes=4, wanted_at=timezone.now()
+    )
+    call_command("back_up", tmp_path / "backup")
+    call_command("back_up", tmp_path / "backup")
+    done = manage("restore", str(tmp_path / "backup"), database=empty_database, data=tmp_path / "new")
+    assert done.returncode == 0, done.stderr
+    assert "Uploaded checkpoints: 1 copied, 0 were there." in done.stdout
+    restored = CheckpointStore(tmp_path / "new" / "store" / "checkpoints")
+    assert restored.read(digest=digest, start=0, most=100) == b"weights"
+    checkpoint_store().path(digest).write_bytes(b"altered")
+    with pytest.raises(CommandError, match=f"1 objects of the store are damaged.*{digest}"):
+        call_command("back_up", tmp_path / "another")

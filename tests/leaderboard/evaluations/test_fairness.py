@@ -14,9 +14,17 @@ from django.utils import timezone
 
 from leaderboard.accounts.models import User
 from leaderboard.evaluations import leases
-from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.evaluations.models import (
+    Attempt,
+    AttemptState,
+    Evaluation,
+    EvaluationState,
+    Shard,
+    ShardState,
+    Submission,
+)
 from leaderboard.evaluations.states import end_attempt, move_shard
-from leaderboard.evaluations.turns import Wanted, next_of_each_user
+from leaderboard.evaluations.turns import Wanted, next_evaluations, next_of_each_user
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 
 pytestmark = pytest.mark.django_db
@@ -181,3 +189,49 @@ def _lease_elsewhere():
     finally:
         end.set()
         thread.join(timeout=15)
+
+
+def prioritised(evaluation: Evaluation, priority: int) -> Evaluation:
+    """The evaluation with its submitter's own priority."""
+    Submission.objects.filter(pk=evaluation.submission_id).update(priority=priority)
+    return evaluation
+
+
+def test_a_submitters_own_priority_orders_their_own_evaluations():
+    user, suite = make_user(), make_suite()
+    low, normal, high = (make_evaluation(user=user, suite=suite, state=LAUNCHING) for _ in range(3))
+    prioritised(low, -1)
+    prioritised(high, 1)
+    for wanted in (high, normal, low):
+        assert next_evaluation() == wanted.pk
+        assert next_evaluations(Wanted(), most=1) == [wanted.pk]
+        Shard.objects.filter(evaluation=wanted).update(state=ShardState.DONE)
+
+
+def test_the_operators_priority_comes_before_the_submitters():
+    user, suite = make_user(), make_suite()
+    prioritised(make_evaluation(user=user, suite=suite, state=LAUNCHING), 1)
+    urgent = make_evaluation(user=user, suite=suite, state=LAUNCHING)
+    call_command("prioritise", "evaluation", str(urgent.pk), "5", verbosity=0)
+    assert next_evaluation() == urgent.pk
+
+
+def test_a_submitters_own_priority_passes_no_other_user():
+    suite = make_suite()
+    older = make_evaluation(suite=suite, state=LAUNCHING)
+    user = make_user()
+    second = make_evaluation(user=user, suite=suite, state=LAUNCHING)
+    first = prioritised(make_evaluation(user=user, suite=suite, state=LAUNCHING), 1)
+    prioritised(older, -1)
+    assert next_of_each_user(Wanted(), most=9) == [older.pk, first.pk]
+    assert next_evaluations(Wanted(), most=9) == [older.pk, first.pk, second.pk]
+
+
+def test_marking_all_as_high_gives_no_user_more():
+    suite = make_suite(runnable=20)
+    eager, modest = make_user("eager"), make_user("modest")
+    for user, priority in ((eager, 1), (modest, -1)):
+        for _ in range(2):
+            prioritised(make_evaluation(user=user, suite=suite, state=LAUNCHING), priority)
+    served = serve(slots=2, until=20)
+    assert abs(served["eager"] - served["modest"]) <= 1, served

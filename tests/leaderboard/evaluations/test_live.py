@@ -10,6 +10,7 @@ import pytest
 from evaluator.engine.store import MemoryStore
 from leaderboard.evaluations import leases, live, services
 from leaderboard.evaluations.models import EvaluationState
+from leaderboard.evaluations.releasing import set_visibility
 from leaderboard.evaluations.results import deliver
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record
 from tests.leaderboard.serving import server
@@ -78,6 +79,18 @@ def test_an_unknown_evaluation_is_404():
     with server() as url:
         response = httpx.get(f"{url}/evaluations/00000000-0000-4000-8000-000000000000/events/")
     assert response.status_code == 404
+
+
+def test_what_is_not_public_is_404_for_others_and_cuts_them_off_when_it_becomes_so():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    path = f"/evaluations/{evaluation.pk}/events/"
+    with server() as url:
+        with httpx.stream("GET", f"{url}{path}", timeout=10) as response:
+            events = read_events(response)
+            assert next(events)["state"] == "launching"
+            set_visibility(evaluation.submission, visibility="private", by=None)
+            assert next(events, None) is None
+        assert httpx.get(f"{url}{path}").status_code == 404
 
 
 def _request(url: str, evaluation) -> httpx.Request:

@@ -9,11 +9,13 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from leaderboard.evaluations import leases
-from leaderboard.evaluations.models import EvaluationState
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.notices import tell_owner
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
 from leaderboard.outbox import senders, services
+from leaderboard.outbox.mails import choose_mails
 from leaderboard.outbox.models import Kind, OutboxMessage
 from tests.leaderboard.factories import make_evaluation
 from tests.leaderboard.threads import in_threads
@@ -218,6 +220,19 @@ class TestOwners:
         settings.MAIL_OWNERS = False
         assert self.fail(evaluation)
         assert not OutboxMessage.objects.filter(kind=Kind.MAIL).exists()
+
+    @pytest.mark.parametrize(("choice", "failed", "completed"), [("none", 0, 0), ("needed", 1, 0), ("ended", 1, 1)])
+    def test_everybody_chooses_of_what_they_get_mails(self, evaluation, choice, failed, completed):
+        choose_mails(user=evaluation.submission.submitted_by, mails=choice)
+        done = make_evaluation(user=evaluation.submission.submitted_by)
+        assert self.fail(evaluation)
+        with transaction.atomic():
+            Evaluation.objects.filter(pk=done.pk).update(state="completed", summary={}, state_deadline=None)
+            tell_owner(done.pk)
+        services.dispatch()
+        assert len([sent for sent in mail.outbox if "failed" in sent.subject]) == failed
+        assert len([sent for sent in mail.outbox if "is complete" in sent.subject]) == completed
+        assert all("https://arena.example.org/webhooks/" in sent.body for sent in mail.outbox)
 
     def test_a_step_that_needs_nobody_sends_nothing(self, evaluation):
         evaluation.state = EvaluationState.LAUNCHING

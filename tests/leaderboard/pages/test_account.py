@@ -51,6 +51,28 @@ class TestWorkerTokens:
         assert "1 to 80 characters" in page.content.decode()
 
 
+class TestMails:
+    def test_a_choice_is_kept_and_shown(self, client, ada):
+        page = client.get("/webhooks/").content.decode()
+        (chosen,) = re.findall(r'<input[^>]*name="mails"[^>]*checked[^>]*>', page)
+        assert 'value="needed"' in chosen
+        assert client.post("/mails/", {"mails": "ended"}).status_code == 302
+        ada.refresh_from_db()
+        assert ada.mails == "ended"
+
+    def test_what_is_no_choice_changes_nothing(self, client, ada):
+        page = client.post("/mails/", {"mails": "always"}, follow=True)
+        assert "Choose one of none, needed, ended" in page.content.decode()
+        ada.refresh_from_db()
+        assert ada.mails == "needed"
+
+    def test_the_api_does_the_same(self, client, ada):
+        assert client.get("/api/v1/mails/").json() == {"mails": "needed"}
+        answer = client.put("/api/v1/mails/", {"mails": "none"}, content_type="application/json")
+        assert (answer.status_code, answer.json()) == (200, {"mails": "none"})
+        assert client.put("/api/v1/mails/", {"mails": "?"}, content_type="application/json").status_code == 400
+
+
 class TestWebhooks:
     def test_one_is_added_its_secret_shown_once_and_removed(self, client, ada):
         page = client.post("/webhooks/", {"url": "https://example.org/hook"})

@@ -174,4 +174,4 @@ class TestActing:
         evaluation.submission.team = make_team(ada, name="Plan Lab")
         evaluation.submission.save()
         assert publish(evaluation).content["rows"][0]["team"] == "Plan Lab"
-        assert "by ada, Plan Lab" in client.get("/boards/openagi/").content.decode()
+        assert 'by <a href="/users/ada/">ada</a>, Plan Lab' in client.get("/boards/openagi/").content.decode()

@@ -70,9 +70,10 @@ def read_score(answer: Answer, *, instead: float) -> ReadScore:
 
 
 def _whole(value: object) -> int | None:
-    if isinstance(value, str) and value.strip().isdigit():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+    if isinstance(value, str):
+        return int(value) if re.fullmatch(r"\s*[1-5]\s*", value) else None
+    # Compared, not converted: NaN and infinity are numbers of JSON as Python reads it.
+    if isinstance(value, bool) or not isinstance(value, int | float) or value not in SCORES:
         return None
     return int(value)
 

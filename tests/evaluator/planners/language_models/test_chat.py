@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from evaluator.planners.driving import StrategyPlanner
-from evaluator.planners.language_models.chat import KEY_VARIABLE, ChatModel, ChatSettings, retry_after
+from evaluator.planners.language_models.chat import KEY_VARIABLE, SHOWN, ChatModel, ChatSettings, retry_after
 from evaluator.planners.language_models.protocol import FailureKind, Message, ScoreCall
 from evaluator.planners.language_models.trial_server import ChatServer, ServerSettings
 from evaluator.planners.protocol import PlannerError
@@ -301,6 +301,22 @@ def test_the_key_comes_from_the_environment_and_is_kept_nowhere(monkeypatch, cap
         repr(chat.settings),
     ]
     assert not any(KEY in text for text in told)
+
+
+@pytest.mark.parametrize("key", [f"{KEY}\nX-More: 1", f"{KEY}é"])
+def test_a_key_that_no_header_may_hold_is_refused_without_showing_it(key):
+    with endpoint(GOOD) as (url, seen):
+        (found,) = asked(url, key=key)
+    assert seen == []
+    assert found.kind is FailureKind.REFUSED
+    assert KEY_VARIABLE in found.message
+    assert KEY not in repr(found)
+
+
+def test_a_key_across_the_cut_of_what_is_shown_is_hidden_whole():
+    with endpoint((400, b"x" * (SHOWN - 5) + KEY.encode())) as (url, _):
+        (found,) = asked(url, key=KEY)
+    assert KEY[:4] not in found.received
 
 
 def test_without_a_key_none_is_sent():

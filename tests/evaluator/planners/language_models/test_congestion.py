@@ -99,6 +99,26 @@ def test_who_waited_before_goes_first():
     assert (progress.running, progress.waiting) == (0, 0)
 
 
+def test_a_pause_that_outlives_its_event_loop_holds_nobody_back_for_ever():
+    gate = Gate(ConcurrencyLimit(highest=1), name="gate")
+
+    async def left_in_the_middle():
+        gate.refused(epoch=gate.limit.epoch, why="too much", after=0.05)
+        waiting = asyncio.create_task(enter())
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+
+    async def enter():
+        async with gate.place():
+            return "in"
+
+    async def again():
+        return await asyncio.wait_for(asyncio.gather(enter(), enter()), timeout=5)
+
+    asyncio.run(left_in_the_middle())
+    assert asyncio.run(again()) == ["in", "in"]
+
+
 def test_who_gives_up_waiting_takes_no_place():
     async def run():
         gate = Gate(ConcurrencyLimit(highest=1), name="gate")

@@ -14,6 +14,7 @@ from tests.fakes.tiny_models import (
     TEXTS,
     AnyOrder,
     byte_level_bpe,
+    endless,
     gpt2,
     livelier,
     llama,
@@ -25,10 +26,10 @@ from tests.fakes.tiny_models import (
 
 BPE, UNIGRAM = byte_level_bpe(), unigram()
 NETWORKS = {
-    "GPT-2": Network(module=livelier(gpt2(BPE)), tokenizer=BPE),
-    "Llama": Network(module=livelier(llama(UNIGRAM)), tokenizer=UNIGRAM),
-    "OPT": Network(module=livelier(opt(BPE)), tokenizer=BPE),
-    "T5": Network(module=livelier(t5(UNIGRAM)), tokenizer=UNIGRAM),
+    "GPT-2": Network(module=endless(livelier(gpt2(BPE))), tokenizer=BPE),
+    "Llama": Network(module=endless(livelier(llama(UNIGRAM))), tokenizer=UNIGRAM),
+    "OPT": Network(module=endless(livelier(opt(BPE))), tokenizer=BPE),
+    "T5": Network(module=endless(livelier(t5(UNIGRAM))), tokenizer=UNIGRAM),
 }
 CHATTY = (
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}"
@@ -262,7 +263,7 @@ def test_a_model_that_began_to_end_texts_in_its_tokenizer_still_goes_on():
 
 
 def test_a_folder_is_loaded_and_says_what_it_is(tmp_path):
-    folder = saved(tmp_path / "planner", model=livelier(t5(UNIGRAM)), tokenizer=UNIGRAM)
+    folder = saved(tmp_path / "planner", model=endless(livelier(t5(UNIGRAM))), tokenizer=UNIGRAM)
     loaded = LocalModel.from_folder(folder)
     calls = [generate(TEXTS[7], max_tokens=6)]
     assert loaded.answer(calls)[0].text == model(NETWORKS["T5"]).answer(calls)[0].text

@@ -8,6 +8,7 @@ from evaluator.planners.language_models.local import LocalModel
 from evaluator.planners.training.feedback_run import FeedbackRun, train_with_feedback
 from evaluator.planners.training.model import write_tokenizer
 from evaluator.planners.training.rltf import Schedule
+from evaluator.planners.training.runs import SettingsError
 from evaluator.planners.training.tokens import planner_tokenizer
 from tests.evaluator.planners.training.models import tiny_module
 from tests.evaluator.test_evaluation import GRAY_ONLY, LOW_ONLY, evaluator
@@ -55,3 +56,9 @@ def test_a_resumed_run_ends_with_the_same_weights_and_curve(folder, tmp_path):
     assert (straight / "curve.csv").read_text() == (resumed / "curve.csv").read_text()
     one, other = (load_file(path / "model.safetensors") for path in (straight, resumed))
     assert all((value == other[name]).all() for name, value in one.items())
+
+
+def test_a_run_goes_on_from_its_own_checkpoint_only(folder, tmp_path):
+    train_with_feedback(order(folder, tmp_path / "out", stop_after=2))
+    with pytest.raises(SettingsError, match=r"data .*other"):
+        train_with_feedback(order(folder, tmp_path / "out", resume=True, data={"profile": "other"}))

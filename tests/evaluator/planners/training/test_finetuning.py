@@ -10,6 +10,7 @@ from evaluator.planners.language_models.protocol import GenerateCall
 from evaluator.planners.training.finetuning import FineTuning, fine_tune
 from evaluator.planners.training.lessons import gold_lessons
 from evaluator.planners.training.model import write_tokenizer
+from evaluator.planners.training.runs import SettingsError
 from evaluator.planners.training.tokens import planner_tokenizer
 from tests.evaluator.planners.training.models import SUITE, tiny_module
 
@@ -61,3 +62,35 @@ def test_what_is_written_can_be_loaded_and_says_how_it_was_made(folder, tmp_path
     assert record["seed"] == 7
     assert str(folder.parent) not in (out / "config.json").read_text()
     assert LocalModel.from_folder(out).count_tokens("Image Denoising") == 2
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        ({"tasks": ("4",)}, "tasks"),
+        ({"seed": 1}, "seed 0, not 1"),
+        ({"steps": 4}, "steps 3, not 4"),
+        ({"batch": 2}, "batch 8"),
+    ],
+)
+def test_a_run_goes_on_from_its_own_checkpoint_only(folder, tmp_path, other, says):
+    fine_tune(order(folder, tmp_path / "out", stop_after=1))
+    with pytest.raises(SettingsError, match=says):
+        fine_tune(order(folder, tmp_path / "out", resume=True, **other))
+
+
+def test_a_run_does_not_go_on_from_that_of_another_model(folder, tmp_path):
+    other = tmp_path / "other"
+    export_transformers(tiny_module(seed=1).eval(), other)
+    write_tokenizer(tokenizer=planner_tokenizer(), folder=other)
+    fine_tune(order(folder, tmp_path / "out", stop_after=1))
+    with pytest.raises(SettingsError, match="from "):
+        fine_tune(order(other, tmp_path / "out", resume=True))
+
+
+def test_a_fresh_run_leaves_no_checkpoint_of_the_one_before(folder, tmp_path):
+    fine_tune(order(folder, tmp_path / "out", stop_after=1))
+    fine_tune(order(folder, tmp_path / "out", seed=1, stop_after=0))
+    fresh = fine_tune(order(folder, tmp_path / "fresh", seed=1))
+    resumed = fine_tune(order(folder, tmp_path / "out", seed=1, resume=True))
+    assert all(torch.equal(value, weights(resumed)[name]) for name, value in weights(fresh).items())

@@ -65,6 +65,16 @@ def test_a_seed_with_other_settings_is_refused(study):
         study_seed(study=other, seed=0, say=lambda _: None)
 
 
+def test_a_seed_is_refused_with_other_data_even_before_it_measured_anything(study, tmp_path):
+    begun = dataclasses.replace(study, work=tmp_path)
+    (tmp_path / "seed-0").mkdir()
+    with pytest.raises(ValueError, match="nobody knows"):
+        study_seed(study=begun, seed=0, say=lambda _: None)
+    study_seed(study=study, seed=0, say=lambda _: None)
+    with pytest.raises(ValueError, match=r"data .*not .*samples"):
+        study_seed(study=dataclasses.replace(study, data={"samples": 8}), seed=0, say=lambda _: None)
+
+
 def test_scores_are_read_as_they_were_written(study):
     assert study_seed(study=study, seed=1, say=lambda _: None) == read_scores(
         path=study.work / "seed-1" / "scores.json", seed=1

@@ -1,0 +1,108 @@
+"""One test call of an endpoint: a request of a suite is sent as a worker would, and all that came of it is shown."""
+
+from collections.abc import Set
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from evaluator.canonical_json import JsonValue
+from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
+from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest, request_for
+from evaluator.plans import PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
+from evaluator.records import Reason
+from evaluator.suites.model import Suite, Task
+
+SHOWN_BYTES = 4000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What was sent, what came back, and how it was read."""
+
+    suite: str
+    task: str
+    """Key of the task whose request was sent."""
+    request: PlannerRequest
+    seconds: float
+    status: int | None = None
+    """HTTP status; None if nothing was answered."""
+    answer: str = ""
+    """The beginning of what was answered, without the secret header."""
+    answer_bytes: int = 0
+    """Of the whole answer, as far as it was read."""
+    reason: Reason | None = None
+    """Why the answer would not be executed or judged; None if it would."""
+    problem: str = ""
+    """The same as a sentence."""
+    plan: JsonValue = None
+    """The answer as it was read, `plan/1`."""
+    tolerated: tuple[str, ...] = ()
+    """What was read although it was not canonical."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with the plan."""
+    alternatives: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether this answer would be executed or judged."""
+        return self.reason is None
+
+
+def small_task(suite: Suite) -> Task:
+    """The task whose right plan has the fewest steps, and of these the one with the shortest request."""
+    known = [task for task in suite.tasks if task.gold is not None]
+    return min(known or suite.tasks, key=lambda task: (len(task.gold.steps) if task.gold else 0, len(task.text)))
+
+
+def try_endpoint(*, suite: Suite, settings: EndpointSettings, offered: Set[str] | None = None) -> Trial:
+    """Send one request, once, within the endpoint's timeout. Never fails: what went wrong is what there is to show.
+
+    Args:
+        suite: whose request is sent.
+        settings: how the endpoint is called; it is not called again if it is away.
+        offered: names of the tools that a plan may call; None: all of the suite's catalogue.
+    """
+    task = small_task(suite)
+    context = suite.context(task=task, offered=frozenset(suite.catalogue.tools if offered is None else offered))
+    request = request_for(suite=suite, task=task, context=context)
+    seen: list[tuple[int, bytes]] = []
+    planner = EndpointPlanner(replace(settings, tries=1), watch=lambda status, body: seen.append((status, body)))
+    started = monotonic()
+    try:
+        end: PlannerReply | PlannerError = planner.plan(request)
+    except PlannerError as error:
+        end = error
+    finally:
+        planner.close()
+    trial = Trial(suite=suite.slug, task=task.key, request=request, seconds=round(monotonic() - started, 3))
+    for status, body in seen:
+        text = body[:SHOWN_BYTES].decode("utf-8", errors="replace")
+        trial = replace(trial, status=status, answer=text, answer_bytes=len(body))
+    if isinstance(end, PlannerError):
+        return replace(trial, reason=end.reason, problem=str(end))
+    return _read(trial, reply=end, context=context)
+
+
+def _read(trial: Trial, *, reply: PlannerReply, context: PlanContext) -> Trial:
+    trial = replace(
+        trial,
+        alternatives=len(reply.alternatives),
+        prompt_tokens=reply.call.prompt_tokens,
+        completion_tokens=reply.call.completion_tokens,
+    )
+    try:
+        parsed = read_plan(value=reply.plan, context=context)
+    except PlanSyntaxError as error:
+        message = f"The plan cannot be read: {error}."
+        return replace(trial, reason=Reason.UNPARSABLE_PLAN, problem=message, tolerated=tuple(error.tolerated))
+    problems = check_plan(plan=parsed.plan, context=context)
+    trial = replace(
+        trial,
+        plan=plan_to_json(parsed.plan),
+        tolerated=parsed.tolerated,
+        problems=tuple(problem.message for problem in problems),
+    )
+    if problems:
+        return replace(trial, reason=Reason.INVALID_PLAN, problem="The plan was read, but it is not valid.")
+    return trial

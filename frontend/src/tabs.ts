@@ -1,0 +1,7 @@
+/** On narrow screens rows of tabs scroll: begin where the current one can be seen. */
+export function showCurrentTabs(): void {
+  for (const tab of document.querySelectorAll<HTMLElement>('.tabs [aria-current="page"]')) {
+    const row = tab.closest<HTMLElement>(".tabs");
+    if (row) row.scrollLeft = tab.offsetLeft + tab.offsetWidth - row.clientWidth;
+  }
+}

@@ -1,0 +1,47 @@
+"""`GET /api/v1/status/`: how the site is doing, for everybody."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from leaderboard.monitoring.status import site_status, verdict
+
+
+class StandingOutput(serializers.Serializer[Any]):
+    """Evaluations in one state that is not final."""
+
+    state = serializers.CharField(read_only=True)
+    evaluations = serializers.IntegerField(read_only=True)
+    longest_seconds = serializers.FloatField(read_only=True, help_text="How long the oldest of them has been in it.")
+
+
+class StatusOutput(serializers.Serializer[Any]):
+    """How the site is doing."""
+
+    at = serializers.DateTimeField(read_only=True)
+    code = serializers.CharField(
+        read_only=True, default="", help_text="`running`, `idle`, `no_workers`, `messages_late` or `control_late`."
+    )
+    sentence = serializers.CharField(read_only=True, default="")
+    shards = serializers.IntegerField(source="queue.shards", read_only=True, help_text="That are not done.")
+    leased = serializers.IntegerField(source="queue.leased", read_only=True, help_text="That a worker has now.")
+    standing = StandingOutput(many=True, read_only=True)
+    workers = serializers.IntegerField(
+        read_only=True, help_text="Workers of the site that took tasks within the last ten minutes."
+    )
+    last_lease = serializers.DateTimeField(read_only=True, allow_null=True)
+    published = serializers.DateTimeField(read_only=True, allow_null=True, help_text="When a board was last published.")
+
+
+class StatusView(APIView):
+    """How the site is doing: what waits, for how long, and why."""
+
+    @extend_schema(responses=StatusOutput)
+    def get(self, request: Request) -> Response:  # noqa: ARG002 - the view's signature
+        status = site_status()
+        found = verdict(status)
+        return Response({**StatusOutput(status).data, "code": found.code, "sentence": found.sentence})

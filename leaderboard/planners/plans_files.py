@@ -1,0 +1,111 @@
+"""Plans files: kept by task, so that a worker is told the plans of its own tasks and no others."""
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.utils import timezone
+
+from evaluator.plans_file import PlansFile as FileContent
+from evaluator.plans_file import PlansFileError, read_plans
+from leaderboard.accounts.models import User
+from leaderboard.catalog.models import Task
+from leaderboard.field_errors import FieldErrors
+from leaderboard.planners.models import FilePlan, Planner, PlansFile
+
+LONGEST_KEY = 200
+_UNUSED_FOR = timedelta(days=1)
+"""A file that was uploaded and never submitted is kept for so long."""
+
+
+def read(data: bytes, *, field: str = "plans_file") -> FileContent:
+    """Read a file.
+
+    Raises:
+        FieldErrors: it cannot be taken; every problem is a sentence of `field`.
+    """
+    try:
+        content = read_plans(data)
+    except PlansFileError as error:
+        raise FieldErrors({field: list(error.problems)}) from error
+    check_keys(content, field=field)
+    return content
+
+
+def check_keys(content: FileContent, *, field: str) -> None:
+    """Refuse keys that are no task of any suite, whatever it is called.
+
+    Raises:
+        FieldErrors: a key is too long or empty.
+    """
+    if wrong := [key for key in content.plans if not 1 <= len(key) <= LONGEST_KEY]:
+        raise FieldErrors(
+            {field: [f"A key of the file has {len(wrong[0])} characters; tasks have 1 to {LONGEST_KEY}."]}
+        )
+
+
+def check_tasks(content: FileContent, *, suite: str, field: str = "plans_file") -> list[str]:
+    """The suite's tasks that the file leaves out.
+
+    Raises:
+        FieldErrors: it has plans for tasks that the suite does not have.
+    """
+    tasks = frozenset(tasks_of(suite))
+    try:
+        content.check(tasks=tasks, suite=suite)
+    except PlansFileError as error:
+        raise FieldErrors({field: list(error.problems)}) from error
+    return content.missing(tasks)
+
+
+def keep(*, owner: User, content: FileContent) -> PlansFile:
+    """Keep a file that was read, or find the equal one that is kept. Old ones that nobody submitted are forgotten."""
+    digest = content.digest()
+    with transaction.atomic():
+        _unused(owner).filter(created__lt=timezone.now() - _UNUSED_FOR).exclude(digest=digest).delete()
+        # Waits here for an equal upload that is under way.
+        PlansFile.objects.bulk_create(
+            [PlansFile(owner=owner, digest=digest, count=len(content.plans))], ignore_conflicts=True
+        )
+        file = PlansFile.objects.select_for_update().get(owner=owner, digest=digest)
+        if not file.plans.exists():
+            FilePlan.objects.bulk_create(
+                FilePlan(
+                    file=file,
+                    task=task,
+                    plan=json.dumps(given.plan, ensure_ascii=False),
+                    alternatives=json.dumps(given.alternatives, ensure_ascii=False),
+                )
+                for task, given in content.plans.items()
+            )
+    return file
+
+
+def find(*, owner: User, digest: str) -> PlansFile | None:
+    """A file that the owner uploaded."""
+    return PlansFile.objects.filter(owner=owner, digest=digest).first()
+
+
+def strange_tasks(*, file: PlansFile, suite: str) -> list[str]:
+    """The file's keys that are no task of the suite, at most five."""
+    known = Task.objects.filter(suite__slug=suite, suite__current=True).values("key")
+    return list(file.plans.exclude(task__in=known).order_by("task").values_list("task", flat=True)[:5])
+
+
+def tasks_of(suite: str) -> QuerySet[Task, str]:
+    """Keys of the current suite's tasks."""
+    return Task.objects.filter(suite__slug=suite, suite__current=True).values_list("key", flat=True)
+
+
+def plans_for(*, planner: Planner, tasks: Sequence[str]) -> dict[str, Any]:
+    """The plans of these tasks, as a worker is told them; tasks that the file leaves out are missing."""
+    rows = FilePlan.objects.filter(file__owner=planner.owner_id, file__digest=planner.plans_digest, task__in=tasks)
+    return {row.task: {"plan": json.loads(row.plan), "alternatives": json.loads(row.alternatives)} for row in rows}
+
+
+def _unused(owner: User) -> QuerySet[PlansFile]:
+    used = Planner.objects.filter(owner=OuterRef("owner"), plans_digest=OuterRef("digest")).values("pk")[:1]
+    return PlansFile.objects.filter(owner=owner).annotate(used=Subquery(used)).filter(used=None)

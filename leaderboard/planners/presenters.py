@@ -1,0 +1,87 @@
+"""What a test call came to, ready for the page."""
+
+import json
+from typing import NamedTuple
+
+from evaluator.planners.trial import Trial
+
+_LONGEST_REQUEST = 6000
+
+
+class ShownStep(NamedTuple):
+    """A step of the plan as it was read."""
+
+    tool: str
+    inputs: str
+
+
+class ShownTrial(NamedTuple):
+    """A test call."""
+
+    passed: bool
+    verdict: str
+    """In a few words."""
+    problem: str
+    problems: tuple[str, ...]
+    suite: str
+    task: str
+    request_text: str
+    """What the task asks for."""
+    request: str
+    """The whole body that was sent, as JSON."""
+    status: str
+    seconds: str
+    answer: str
+    cut: str
+    """How much of the answer is not shown; empty: all is."""
+    steps: tuple[ShownStep, ...]
+    tolerated: tuple[str, ...]
+    usage: str
+
+
+def shown_trial(trial: Trial) -> ShownTrial:
+    """The call for the page."""
+    request = json.dumps(trial.request.model_dump(mode="json"), ensure_ascii=False, indent=1)
+    plan = trial.plan if isinstance(trial.plan, dict) else {}
+    steps = plan.get("steps")
+    shown = len(trial.answer.encode())
+    return ShownTrial(
+        passed=trial.passed,
+        verdict="It answers as a planner." if trial.passed else "This answer would not count as a good plan.",
+        problem=trial.problem,
+        problems=trial.problems,
+        suite=trial.suite,
+        task=trial.task,
+        request_text=trial.request.task.request,
+        request=request if len(request) <= _LONGEST_REQUEST else request[:_LONGEST_REQUEST] + "\n… (cut)",
+        status="no answer" if trial.status is None else f"HTTP {trial.status}",
+        seconds=f"{trial.seconds:.2f} s",
+        answer=_pretty(trial.answer) if trial.answer_bytes == shown else trial.answer,
+        cut=f"{shown:,} of {trial.answer_bytes:,} bytes" if trial.answer_bytes > shown else "",
+        steps=tuple(_step(step) for step in steps if isinstance(step, dict)) if isinstance(steps, list) else (),
+        tolerated=trial.tolerated,
+        usage=_usage(trial),
+    )
+
+
+def _step(step: dict[str, object]) -> ShownStep:
+    inputs = step.get("inputs")
+    told = ", ".join(f"{name}: {value}" for name, value in inputs.items()) if isinstance(inputs, dict) else ""
+    return ShownStep(tool=str(step.get("tool", "?")), inputs=told)
+
+
+def _pretty(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _usage(trial: Trial) -> str:
+    told = [
+        f"{count:,} {name} tokens"
+        for name, count in (("prompt", trial.prompt_tokens), ("completion", trial.completion_tokens))
+        if count is not None
+    ]
+    more = [f"{trial.alternatives} alternative{'' if trial.alternatives == 1 else 's'}"] if trial.alternatives else []
+    return ", ".join([*told, *more])

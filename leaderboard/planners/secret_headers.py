@@ -1,0 +1,176 @@
+"""The secret header of an endpoint: kept encrypted, told to nobody but workers within a lease, never shown again."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db import transaction
+
+from evaluator.planners.secret_header import SecretHeader, problem_of_name, problem_of_value
+from leaderboard.accounts.models import User
+from leaderboard.audit.models import Action
+from leaderboard.audit.services import record
+from leaderboard.field_errors import FieldErrors
+from leaderboard.planners.data import PlannerData
+from leaderboard.planners.models import EndpointSecret, Planner, PlannerKind
+from leaderboard.planners.sealing import UnreadableSecretError, seal, unseal
+
+_ENDING = 4
+_LONG_ENOUGH = 20
+"""Of a shorter value the last characters would tell too much."""
+UNREADABLE = (
+    "The secret header that is kept cannot be read any more, since this site's key was changed: enter its value again."
+)
+
+
+class HeaderUnreadableError(Exception):
+    """The key that a header was sealed with is gone; its owner must enter it again."""
+
+    def __init__(self) -> None:
+        super().__init__(UNREADABLE)
+
+
+class KeptHeader(NamedTuple):
+    """What its owner sees of a header that is kept."""
+
+    name: str
+    ending: str
+    """The last characters of its value; empty if they are not told."""
+
+    def in_words(self) -> str:
+        """For pages: "Authorization, set, ends in …ab12"."""
+        return f"{self.name} is set" + (f", ends in …{self.ending}" if self.ending else "")
+
+
+def check(data: PlannerData) -> Mapping[str, list[str]]:
+    """What is wrong with the header as it was entered, by field; no sentence repeats the value."""
+    errors: dict[str, list[str]] = {}
+    if data.remove_header and (data.header_name or data.header_value):
+        errors["remove_header"] = ["Either give a header or remove the one that is kept, not both."]
+    if data.header_value and not data.header_name:
+        errors["header_name"] = ["Give the header's name too, such as Authorization."]
+    elif data.header_name and (problem := problem_of_name(data.header_name)):
+        errors["header_name"] = [problem]
+    if data.header_value and (problem := problem_of_value(data.header_value)):
+        errors["header_value"] = [problem]
+    elif data.header_value and not data.endpoint_url.lower().startswith("https://") and not settings.DEMO:
+        errors["header_name"] = ["A secret is only sent to an address that begins with https://."]
+    return errors
+
+
+def check_kept(*, planner: Planner | None, data: PlannerData) -> Mapping[str, list[str]]:
+    """Whether a name without a value means the header that is kept for this planner (None: a new one)."""
+    if not data.header_name or data.header_value:
+        return {}
+    kept = None if planner is None else kept_header(planner)
+    if kept is None:
+        return {"header_value": [f"Give the value of {data.header_name}; it is kept encrypted and never shown again."]}
+    if kept.name.lower() != data.header_name.lower():
+        return {"header_value": [f"{kept.name} is kept for this planner; give the value of {data.header_name} too."]}
+    return {}
+
+
+def keep(*, planner: Planner, data: PlannerData) -> None:
+    """Keep, replace or forget the header as it was entered; without a header in the data nothing changes.
+
+    Raises:
+        FieldErrors: a value is missing.
+    """
+    if errors := check_kept(planner=planner, data=data):
+        raise FieldErrors(errors)
+    if data.remove_header:
+        remove(planner)
+    elif data.header_value:
+        ending = data.header_value[-_ENDING:] if len(data.header_value) >= _LONG_ENOUGH else ""
+        fields = {"name": data.header_name, "sealed": seal(data.header_value), "ending": ending}
+        EndpointSecret.objects.update_or_create(planner=planner, defaults=fields)
+
+
+def remove(planner: Planner) -> bool:
+    """Forget the header. False if there was none."""
+    return bool(EndpointSecret.objects.filter(planner=planner).delete()[0])
+
+
+def replace(*, planner: Planner, name: str, value: str, by: User) -> None:
+    """Keep another header for a planner that was entered before. What runs already goes on with the new one.
+
+    Raises:
+        FieldErrors: it cannot be one; nothing was changed.
+    """
+    data = PlannerData(
+        name=planner.name, kind=planner.kind, endpoint_url=planner.endpoint_url, header_name=name, header_value=value
+    )
+    if planner.kind != PlannerKind.ENDPOINT:
+        raise FieldErrors({"header_name": ["Only an HTTP endpoint has a secret header."]})
+    missing = {} if name and value else {"header_value": ["Give the header's name and its value."]}
+    if errors := {**missing, **check(data)}:
+        raise FieldErrors(errors)
+    with transaction.atomic():
+        keep(planner=planner, data=data)
+        record(by=by, action=Action.HEADER_SET, target=planner, label=planner.name, details={"header": name})
+
+
+def take_away(*, planner: Planner, by: User) -> bool:
+    """Forget the header of a planner. False if it had none."""
+    with transaction.atomic():
+        gone = remove(planner)
+        if gone:
+            record(by=by, action=Action.HEADER_REMOVED, target=planner, label=planner.name)
+    return gone
+
+
+def kept_header(planner: Planner) -> KeptHeader | None:
+    """What may be shown of the planner's header; None if it has none."""
+    found = _secret(planner)
+    return None if found is None else KeptHeader(name=found.name, ending=found.ending)
+
+
+def header_of(planner: Planner) -> SecretHeader | None:
+    """The header as it is sent; None if the planner has none.
+
+    Raises:
+        HeaderUnreadableError: no key of this site opens it.
+    """
+    found = _secret(planner)
+    if found is None:
+        return None
+    try:
+        return SecretHeader(found.name, unseal(found.sealed))
+    except UnreadableSecretError as error:
+        raise HeaderUnreadableError from error
+
+
+def header_to_send(*, owner: User, data: PlannerData) -> SecretHeader | None:
+    """The header for a test call: the one that was entered, or the one that is kept for the owner's planner of this
+    name, if that has this very address.
+
+    Raises:
+        FieldErrors: the kept one cannot be read any more.
+    """
+    if data.remove_header:
+        return None
+    if data.header_value:
+        return SecretHeader(data.header_name, data.header_value)
+    planner = Planner.objects.filter(
+        owner=owner, name__iexact=data.name.strip(), endpoint_url=data.endpoint_url
+    ).first()
+    try:
+        return None if planner is None else header_of(planner)
+    except HeaderUnreadableError as error:
+        raise FieldErrors({"header_value": [str(error)]}) from error
+
+
+def header_to_hide(planner: Planner) -> SecretHeader | None:
+    """The header whose value is to be taken out of what workers send; None if there is none that could be sent."""
+    if planner.kind != PlannerKind.ENDPOINT:
+        return None
+    try:
+        return header_of(planner)
+    except HeaderUnreadableError:
+        return None
+
+
+def _secret(planner: Planner) -> EndpointSecret | None:
+    """The row, which lists have read with their planners."""
+    found: EndpointSecret | None = getattr(planner, "secret", None)
+    return found

@@ -1,0 +1,84 @@
+"""The submit form in a real browser: checked as one types, without losing the focus or moving anything."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.end_to_end.arena import Arena
+from tests.end_to_end.test_journey import browser, page  # noqa: F401 - fixtures
+from tests.leaderboard.planners.servers import TOKEN, guarded
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
+WATCH_SHIFTS = """() => { window.shifts = 0; new PerformanceObserver(
+    list => { for (const entry of list.getEntries()) window.shifts += entry.value; }
+  ).observe({type: "layout-shift", buffered: false}); }"""
+
+
+@pytest.fixture
+def form(arena: Arena, page: Page) -> Page:  # noqa: F811 - the fixture
+    page.goto(f"{arena.url}/accounts/signup/?next=/submit/")
+    page.get_by_label("Username").fill("typist")
+    page.get_by_label("Password", exact=True).fill("an analytical engine")
+    page.get_by_label("Password (again)").fill("an analytical engine")
+    page.get_by_role("button", name="Sign up").click()
+    page.goto(f"{arena.url}/submit/")
+    return page
+
+
+def test_the_form_is_checked_as_one_types_and_an_endpoint_is_tested_before_it_is_submitted(form: Page):
+    form.evaluate(WATCH_SHIFTS)
+    address = form.get_by_label("Address")
+    below = form.get_by_label("Name on the board")
+    before = below.bounding_box()
+    address.click()
+    form.keyboard.type("ftp://example.org/", delay=30)
+    told = form.locator("#id_endpoint_url_status")
+    expect(told).to_have_text("The address must begin with http:// or https://.")
+    expect(address).to_be_focused()
+    expect(address).to_have_value("ftp://example.org/")
+    expect(address).to_have_attribute("aria-invalid", "true")
+    assert below.bounding_box() == before, "nothing moves when a message comes"
+    assert form.evaluate("window.shifts") == 0
+
+    with guarded() as asked:
+        address.fill(asked.url)
+        expect(told).to_contain_text("This address may be called.")
+        expect(address).not_to_have_attribute("aria-invalid", "true")
+        form.get_by_role("button", name="Test the endpoint").click()
+        trial = form.locator("#endpoint-test")
+        expect(trial).to_contain_text("HTTP 401")
+        form.get_by_label("Name of the header").fill("Authorization")
+        form.get_by_label("Its value").fill(TOKEN)
+        form.get_by_role("button", name="Test the endpoint").click()
+        expect(trial).to_contain_text("It answers as a planner.")
+        expect(trial).to_contain_text("Read as a plan of 1 step")
+        assert TOKEN.split()[1] not in form.content()
+    assert form.url.endswith("/submit/")
+    assert form.problems == []
+
+
+def test_only_the_fields_of_the_chosen_kind_are_seen_and_a_strategy_that_does_not_fit_is_told(form: Page):
+    for kind, field in {
+        "A Hugging Face model": "Model",
+        "A checkpoint of mine": "Checkpoint",
+        "A file with plans": "Plans file",
+    }.items():
+        form.get_by_label(kind).check()
+        expect(form.get_by_label(field, exact=True)).to_be_visible()
+        expect(form.get_by_label("Address")).to_be_hidden()
+    form.get_by_label("A planner that comes with PlanArena").check()
+    form.get_by_label(re.compile("^controlllm/adaptive")).check()
+    expect(form.locator("#id_suites_status")).to_contain_text("does not understand requests of openagi")
+    assert form.problems == []
+
+
+def test_without_scripts_a_kind_is_chosen_and_its_errors_lead_to_their_fields(browser, arena: Arena, form: Page):  # noqa: F811
+    context = browser.new_context(java_script_enabled=False, storage_state=form.context.storage_state())
+    plain = context.new_page()
+    plain.goto(f"{arena.url}/submit/?kind=plans")
+    plain.get_by_role("button", name="Submit", exact=True).click()
+    expect(plain.locator("#id_plans_file_status")).to_have_text("Choose the file with your plans.")
+    plain.get_by_role("alert").get_by_role("link", name="Plans file").click()
+    assert plain.url.endswith("#id_plans_file")
+    context.close()

@@ -1,0 +1,95 @@
+"""One test call of an endpoint, against real servers."""
+
+import json
+import time
+
+import pytest
+
+from evaluator.planners import EndpointSettings
+from evaluator.planners.secret_header import SecretHeader
+from evaluator.planners.trial import small_task, try_endpoint
+from evaluator.plans import plan_to_json
+from evaluator.records import Reason
+from evaluator.suites import suite_of
+from tests.evaluator.planners.test_endpoint import endpoint
+
+SUITE = suite_of("openagi")
+
+
+def trial(url: str, **options):
+    settings = EndpointSettings(**{"url": url, "timeout_seconds": 5, "allow_private": True, **options})
+    return try_endpoint(suite=SUITE, settings=settings)
+
+
+def test_a_right_answer_is_shown_with_its_plan():
+    gold = plan_to_json(small_task(SUITE).gold)
+    with endpoint((200, json.dumps({"plan": gold, "usage": {"prompt_tokens": 7}}).encode())) as (url, seen):
+        found = trial(url)
+    assert found.passed
+    assert found.status == 200
+    assert found.plan["steps"][0]["tool"] == gold["steps"][0]["tool"]
+    assert found.prompt_tokens == 7
+    assert seen == [json.loads(found.request.model_dump_json())]
+    assert '"gold"' not in found.request.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "status", "sentence"),
+    [
+        ((200, b"<html>"), Reason.INVALID_RESPONSE, 200, "not JSON"),
+        ((200, b'{"plan": "(A,"}'), Reason.UNPARSABLE_PLAN, 200, "cannot be read"),
+        ((200, b'{"plan": "Time Travel"}'), Reason.INVALID_PLAN, 200, "not valid"),
+        ((404, b"nothing here"), Reason.REFUSED_BY_ENDPOINT, 404, "HTTP 404"),
+        (
+            (302, b"", {"Location": "http://127.0.0.1:1/"}),
+            Reason.REFUSED_BY_ENDPOINT,
+            302,
+            "redirects are not followed",
+        ),
+        ((503, b"later"), Reason.ENDPOINT_UNAVAILABLE, 503, "HTTP 503"),
+        ((200, b"x" * 2_000_000), Reason.RESPONSE_TOO_LARGE, 200, "1024 KiB"),
+    ],
+)
+def test_a_wrong_answer_is_shown_with_what_is_wrong(answer, reason, status, sentence):
+    with endpoint(answer) as (url, seen):
+        found = trial(url)
+    assert (found.reason, found.status) == (reason, status)
+    assert sentence in found.problem
+    assert len(found.answer) <= 4000
+    assert len(seen) == 1, "it is asked once"
+
+
+def test_a_slow_endpoint_costs_its_timeout_and_no_more():
+    with endpoint(lambda handler: time.sleep(3)) as (url, _):
+        started = time.monotonic()
+        found = trial(url, timeout_seconds=0.3)
+    assert found.reason is Reason.PLANNER_TIMEOUT
+    assert time.monotonic() - started < 2.5 + 3
+
+
+def test_a_private_address_is_not_called():
+    with endpoint((200, b"{}")) as (url, seen):
+        found = trial(url, allow_private=False)
+    assert found.reason is Reason.ADDRESS_REFUSED
+    assert found.status is None
+    assert seen == []
+
+
+def test_nobody_listens():
+    found = trial("http://127.0.0.1:1/")
+    assert found.reason is Reason.ENDPOINT_UNAVAILABLE
+    assert found.status is None
+
+
+def test_an_answer_that_repeats_the_secret_is_shown_without_it():
+    def echo(handler):
+        body = f"you sent {handler.headers['X-Api-Key']}".encode()
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    with endpoint(echo) as (url, _):
+        found = trial(url, header=SecretHeader("X-Api-Key", "a-very-secret-value"))
+    assert found.answer == "you sent ***"
+    assert "a-very-secret-value" not in repr(found)

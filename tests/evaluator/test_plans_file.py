@@ -1,0 +1,106 @@
+"""Reading plans files: every accepted shape, and errors that say where."""
+
+import json
+
+import pytest
+
+from evaluator.planners import PlannerError, request_for
+from evaluator.planners.given import GivenPlans
+from evaluator.plans_file import MAX_BYTES, GivenPlan, PlansFileError, plans_of, read_plans
+from evaluator.records import Reason
+from evaluator.suites import suite_of
+
+PLAN = {"steps": [], "answers": []}
+
+
+def problems(data: bytes | str) -> str:
+    with pytest.raises(PlansFileError) as refused:
+        read_plans(data if isinstance(data, bytes) else data.encode())
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"a": PLAN, "b": {"plan": "Colorization", "alternatives": ["Image Denoising"]}}),
+        json.dumps({"a": PLAN, "b": {"plan": "Colorization", "alternatives": ["Image Denoising"]}}, indent=2),
+        json.dumps({"task": "a", "plan": PLAN})
+        + "\n\n"
+        + json.dumps({"task": "b", "plan": "Colorization", "alternatives": ["Image Denoising"]})
+        + "\n",
+        json.dumps(
+            [{"task": "a", "plan": PLAN}, {"task": "b", "plan": "Colorization", "alternatives": ["Image Denoising"]}]
+        ),
+    ],
+)
+def test_all_shapes_of_the_file_say_the_same(text: str):
+    found = read_plans(b"\xef\xbb\xbf" + text.encode())
+    assert found.plans == {"a": GivenPlan(PLAN), "b": GivenPlan("Colorization", ("Image Denoising",))}
+    assert (
+        found.digest()
+        == plans_of({"b": {"plan": "Colorization", "alternatives": ["Image Denoising"]}, "a": PLAN}).digest()
+    )
+
+
+@pytest.mark.parametrize("plan", [{"solution": []}, {"tool_calls": []}, PLAN, [], "A, B"])
+def test_a_plan_itself_is_not_taken_for_its_wrapping(plan):
+    assert read_plans(json.dumps({"a": plan}).encode()).plans["a"].plan == plan
+
+
+def test_wrong_json_is_named_with_line_and_column():
+    assert problems('{\n "a": "x",\n "b": nothing\n}').startswith("Line 3, column 7 is not JSON")
+
+
+def test_a_wrong_line_of_json_lines_is_named():
+    assert problems('{"task": "a", "plan": "x"}\n{"task": "b", "plan": }\n').startswith("Line 2, column 23 is not JSON")
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"", "The file is empty."),
+        (b"{}", "The file holds no plan."),
+        (b"3", "neither"),
+        (b"x" * (MAX_BYTES + 1), "at most 8,388,608 are read"),
+        (b'{"a": "x"}\n\xff', "Line 2 is no UTF-8"),
+        (b'{"a": "x", "a": "y"}', "two plans for 'a'"),
+        (b'{"task": "a", "plan": "x"}\n{"task": "a", "plan": "y"}', "two plans for 'a'"),
+        (b'{"a": 3}', "task 'a' has a plan that is neither"),
+        (b'{"a": NaN}', "NaN"),
+        (b'{"a": "\\u0000"}', "NUL"),
+        (b'[{"task": "a"}]', "entry 1"),
+        (b'{"a": {"plan": "x", "alternatives": ["1", "2", "3", "4", "5"]}}', "at most 4 plans"),
+        (b'{"a": {"plan": "x", "notes": 1}}', "'notes'"),
+        (b'{"a": ' + b"[" * 100_000, "nested too deeply"),
+        (json.dumps({"a": "x" * (1024 * 1024 + 1)}).encode(), "at most 1,048,576 are read"),
+    ],
+)
+def test_what_is_wrong_is_said(data: bytes, sentence: str):
+    assert sentence in problems(data)
+
+
+def test_many_problems_are_cut():
+    text = problems(json.dumps({str(number): 3 for number in range(40)}))
+    assert text.endswith("And 35 more.")
+
+
+def test_unknown_tasks_are_refused_with_what_the_suites_tasks_are_called():
+    found = plans_of({"QA/0": "x", "nothing/1": "x"})
+    with pytest.raises(PlansFileError, match=r"1 key of the file is no task of toolmini: 'nothing/1'.*'QA/0'"):
+        found.check(tasks={"QA/0", "QA/1"}, suite="toolmini")
+    assert plans_of({"QA/0": "x"}).missing({"QA/0", "QA/1"}) == ["QA/1"]
+
+
+def test_the_planner_answers_from_the_file_and_a_missing_task_is_its_fault():
+    suite = suite_of("toolmini")
+    first, second = suite.tasks[:2]
+    planner = GivenPlans({first.key: GivenPlan(PLAN, ("x",))})
+    asked = [
+        request_for(suite=suite, task=task, context=suite.context(task=task, offered=frozenset()))
+        for task in (first, second)
+    ]
+    assert planner.plan(asked[0]).plan == PLAN
+    assert planner.plan(asked[0]).alternatives == ("x",)
+    with pytest.raises(PlannerError) as fault:
+        planner.plan(asked[1])
+    assert fault.value.reason is Reason.NO_PLAN

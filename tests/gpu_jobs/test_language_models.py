@@ -1,0 +1,221 @@
+"""Leases of planners with a language model on the worker: a real runner, tiny models, a hub on 127.0.0.1."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from evaluator.engine.store import MemoryStore
+from evaluator.planners.language_models.local import LocalModel
+from evaluator.planning_evaluation import judge_digest
+from evaluator.suites import suite_of
+from gpu_jobs.checkpoints import CheckpointError
+from gpu_jobs.hub_cache import HubCache
+from gpu_jobs.planners import LeaseRefusedError
+from gpu_jobs.protocol import Lease
+from gpu_jobs.runner import EvaluatorRunner
+from tests.evaluator.experts.hub_server import serving
+from tests.fakes.api import LEASE
+from tests.fakes.checkpoints import tiny_files
+from tests.fakes.tiny_models import llama, saved, unigram
+
+COMMIT = "c" * 40
+DIGEST = "d" * 64
+TASK = "QA/0"
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    # What the variable HF_HUB_CACHE sets, which the hub's client reads when it is imported.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def spacious(tmp_path_factory):
+    """The files of a model whose context has room for a strategy's prompts."""
+    tokenizer = unigram()
+    tokenizer.model_max_length = 30_000
+    folder = saved(tmp_path_factory.mktemp("m"), model=llama(tokenizer, length=30_000), tokenizer=tokenizer)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def repository(tmp_path):
+    folder = tmp_path / "hub" / "own" / "planner"
+    folder.mkdir(parents=True)
+    return fill(folder)
+
+
+def fill(folder: Path, files=None) -> Path:
+    for name, data in (files or tiny_files()).items():
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def make_lease(*tasks: str, **planner: object) -> Lease:
+    suite = suite_of("toolmini")
+    chosen = {"kind": "hub", "model_id": "own/planner", "commit": COMMIT, "strategy": "hugginggpt", **planner}
+    judged = {"suite": suite.slug, "suite_digest": suite.digest, "profile": "none", "profile_digest": judge_digest()}
+    return Lease.model_validate({**LEASE, **judged, "split": "all", "planner": chosen, "tasks": list(tasks) or [TASK]})
+
+
+def uploaded(*tasks: str, digest: str = DIGEST) -> Lease:
+    lease = make_lease(*tasks)
+    planner = {"kind": "checkpoint", "digest": digest, "bytes": 1, "strategy": "hugginggpt"}
+    return Lease.model_validate({**lease.model_dump(), "planner": planner})
+
+
+class Folders:
+    """Unpacked checkpoints by digest; counts how often one was wanted."""
+
+    def __init__(self, **folders):
+        self.folders, self.asked = folders, []
+
+    def folder(self, lease, planner):
+        del lease
+        self.asked.append(planner.digest)
+        found = self.folders.get(planner.digest[0])
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+def runner_of(**options) -> EvaluatorRunner:
+    return EvaluatorRunner(store=MemoryStore(), device="cpu", **options)
+
+
+def ends(runner: EvaluatorRunner, lease: Lease) -> list[tuple[str, str]]:
+    return [(record.outcome.value, record.reason.value) for record in runner.run(lease)]
+
+
+def test_a_hub_s_model_plans_at_its_pinned_commit(repository, spacious, tmp_path):
+    fill(repository, spacious)
+    cache = HubCache(folder=tmp_path / "models", most_bytes=1)
+    with serving(repository.parents[1], commits={"own/planner": COMMIT}) as hub:
+        (record,) = runner_of(hub=hub, hub_cache=cache).run(make_lease())
+    assert (tmp_path / "models" / "models--own--planner" / "snapshots" / COMMIT).is_dir()
+    # A random model writes no plan; that it was asked and wrote something is what this is about.
+    assert (record.outcome, record.reason) == ("planner_fault", "unparsable_plan")
+    assert record.planner.completion_tokens > 0
+    assert record.planner.prompt_tokens > 100
+
+
+def test_the_model_stays_loaded_for_the_next_lease_and_gives_way_to_another(repository, tmp_path):
+    other = fill(tmp_path)
+    folders = Folders(d=other)
+    runner = runner_of(checkpoints=folders)
+    with serving(repository.parents[1], commits={"own/planner": COMMIT}) as hub:
+        runner = runner_of(hub=hub, checkpoints=folders)
+        assert ends(runner, make_lease(TASK, "QA/1")) == [("planner_fault", "refused_by_endpoint")] * 2
+    # The hub is away now.
+    assert ends(runner, make_lease("QA/2")) == [("planner_fault", "refused_by_endpoint")]
+    first = runner._models._found
+    assert isinstance(first, LocalModel)
+    for _ in range(2):
+        assert ends(runner, uploaded()) == [("planner_fault", "refused_by_endpoint")]
+    assert folders.asked == [DIGEST]
+    assert runner._models._found is not first
+
+
+def test_a_hub_that_is_away_is_no_fault_of_the_planner_and_tried_again(repository):
+    runner = runner_of(hub="http://127.0.0.1:9")
+    records = list(runner.run(make_lease(TASK, "QA/1")))
+    assert [(record.outcome, record.reason) for record in records] == [("infra_fault", "model_unavailable")] * 2
+    assert "cannot be fetched from http://127.0.0.1:9" in records[0].reason_text
+    with serving(repository.parents[1], commits={"own/planner": COMMIT}) as hub:
+        runner._models._hub = hub
+        assert ends(runner, make_lease()) == [("planner_fault", "refused_by_endpoint")]
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_hub_in_trouble_is_no_fault_of_the_planner(repository, status):
+    broken = {"/api/models/": lambda hub: hub.send({}, status=status, body=True)}
+    with serving(repository.parents[1], commits={"own/planner": COMMIT}, answers=broken) as hub:
+        assert ends(runner_of(hub=hub), make_lease()) == [("infra_fault", "model_unavailable")]
+
+
+def test_a_model_that_is_gone_from_the_hub_is_the_planner_s_fault(repository):
+    with serving(repository.parents[1], commits={}) as hub:
+        assert ends(runner_of(hub=hub), make_lease()) == [("planner_fault", "model_unusable")]
+    with serving(repository.parents[1], commits={"own/planner": "e" * 40}) as hub:
+        (record,) = runner_of(hub=hub).run(make_lease())
+    assert (record.outcome, record.reason) == ("planner_fault", "model_unusable")
+    assert f"no revision of that name: own/planner@{COMMIT}" in record.reason_text
+
+
+def change(path: Path, **values: object) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "complaint"),
+    [
+        (lambda folder: change(folder / "config.json", n_embd=64), "lack the right shapes"),
+        (lambda folder: change(folder / "config.json", n_layer=3), "lack transformer.h.2"),
+        (lambda folder: change(folder / "config.json", n_head=0), "cannot be loaded"),
+        (lambda folder: change(folder / "config.json", n_embd=40_000), "describe a model of"),
+        (lambda folder: change(folder / "config.json", n_positions=1_000_000), "describe a model of"),
+        (lambda folder: change(folder / "config.json", n_layer=10**9), "n_layer 1e+09; at most 2000"),
+        (lambda folder: change(folder / "config.json", model_type="vit"), "no causal or sequence-to-sequence"),
+        (lambda folder: change(folder / "config.json", auto_map={"AutoConfig": "a.B"}), "code of its own"),
+        (lambda folder: change(folder / "config.json", vocab_size="many"), "cannot be loaded"),
+        (lambda folder: (folder / "config.json").write_text("[]"), "config.json is no JSON object"),
+        (lambda folder: (folder / "tokenizer.json").unlink(), "cannot be loaded"),
+        (lambda folder: (folder / "tokenizer.json").write_text("{"), "cannot be loaded"),
+        (lambda folder: (folder / "tokenizer.json").write_text('{"model": 7}'), "cannot be loaded"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b"garbage " * 99), "model.safetensors is no"),
+    ],
+)  # fmt: skip
+def test_what_nobody_can_load_is_the_planner_s_fault_and_says_why(tmp_path, spoil, complaint):
+    folder = tmp_path / "secret-place"
+    folder.mkdir()
+    spoil(fill(folder))
+    folders = Folders(d=folder)
+    runner = runner_of(checkpoints=folders)
+    records = [*runner.run(uploaded(TASK, "QA/1")), *runner.run(uploaded("QA/2"))]
+    assert [(record.outcome, record.reason) for record in records] == [("planner_fault", "model_unusable")] * 3
+    assert complaint in records[0].reason_text
+    assert "secret-place" not in records[0].reason_text
+    assert len(records[0].reason_text) < 700
+    assert folders.asked == [DIGEST], "it is not tried again"
+
+
+@pytest.mark.parametrize(
+    "problem", [CheckpointError("it did not come"), MemoryError("no room"), OSError(28, "No space left on device")]
+)
+def test_what_this_machine_could_not_do_is_tried_again(tmp_path, problem):
+    folders = Folders(d=problem)
+    runner = runner_of(checkpoints=folders)
+    assert ends(runner, uploaded()) == [("infra_fault", "model_unavailable")]
+    folders.folders["d"] = fill(tmp_path)
+    assert ends(runner, uploaded()) == [("planner_fault", "refused_by_endpoint")]
+
+
+def test_a_strategy_that_this_worker_does_not_know_is_refused(tmp_path):
+    runner = runner_of(checkpoints=Folders(d=tmp_path))
+    for strategy in ("unheard-of", "openagi/constrained"):
+        with pytest.raises(LeaseRefusedError, match=strategy):
+            ends(runner, make_lease(strategy=strategy))
+    with pytest.raises(LeaseRefusedError, match="takes no uploaded checkpoints"):
+        ends(runner_of(), uploaded())
+
+
+def test_a_model_may_be_asked_by_a_strategy_that_works_without_one(repository, tmp_path):
+    assert hashlib.sha256(b"").hexdigest() != DIGEST
+    lease = uploaded("image_detection/0")
+    planner = {**lease.planner.model_dump(), "strategy": "controlllm/greedy"}
+    lease = Lease.model_validate({**lease.model_dump(), "planner": planner})
+    (record,) = runner_of(checkpoints=Folders(d=fill(tmp_path))).run(lease)
+    assert record.outcome in {"scored", "planner_fault"}
+    assert record.reason != "model_unusable"

@@ -1,0 +1,125 @@
+"""Two-factor authentication as users and operators meet it."""
+
+import base64
+import hashlib
+import hmac
+import re
+import time
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.core.management import CommandError, call_command
+from django.test import Client, override_settings
+
+from leaderboard.accounts.models import User
+from leaderboard.audit.models import Action, AuditEntry
+from leaderboard.config.encryption import UnreadableSecretError, decrypt, encrypt
+from tests.leaderboard.factories import make_user
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "correct horse battery"
+
+
+def code_of(secret, *, ahead=0):
+    """What an app shows (RFC 6238): now, or in the half minute after. A code is good once."""
+    counter = (int(time.time()) // 30 + ahead).to_bytes(8, "big")
+    digest = hmac.new(base64.b32decode(secret), counter, hashlib.sha1).digest()
+    start = digest[-1] & 15
+    return f"{(int.from_bytes(digest[start : start + 4], 'big') & 0x7FFFFFFF) % 1_000_000:06d}"
+
+
+@pytest.fixture
+def ada():
+    user = make_user("ada")
+    user.set_password(PASSWORD)
+    user.save()
+    return user
+
+
+def sign_in(client):
+    return client.post("/accounts/login/", {"login": "ada", "password": PASSWORD}, follow=True)
+
+
+def turn_on(client):
+    """Set up an app as a user does, and return its secret."""
+    client.get("/accounts/2fa/totp/activate/")
+    again = {"password": PASSWORD, "next": "/accounts/2fa/totp/activate/"}
+    page = client.post("/accounts/reauthenticate/", again, follow=True).content.decode()
+    secret = re.search(r'id="authenticator_secret" value="([A-Z2-7]+)"', page)[1]
+    assert 'src="data:image/svg+xml' in page
+    done = client.post("/accounts/2fa/totp/activate/", {"code": code_of(secret)}, follow=True)
+    assert done.status_code == 200
+    return secret
+
+
+def test_who_has_it_is_asked_for_a_code_and_gets_in_with_none_but_the_right_one(client, ada):
+    sign_in(client)
+    secret = turn_on(client)
+    other = Client()
+    asked = sign_in(other)
+    assert asked.request["PATH_INFO"] == "/accounts/2fa/authenticate/"
+    assert other.get("/tokens/").status_code == 302
+    wrong = other.post("/accounts/2fa/authenticate/", {"code": "000000"})
+    assert "Incorrect code" in wrong.content.decode()
+    other.post("/accounts/2fa/authenticate/", {"code": code_of(secret, ahead=1)})
+    assert other.get("/tokens/").status_code == 200
+
+
+def test_a_recovery_code_lets_in_once(client, ada):
+    sign_in(client)
+    turn_on(client)
+    codes = re.findall(r"<li>(\w+)</li>", client.get("/accounts/2fa/recovery-codes/").content.decode())
+    assert len(codes) == 10
+    for expected in (200, 302):
+        other = Client()
+        sign_in(other)
+        other.post("/accounts/2fa/authenticate/", {"code": codes[0]})
+        assert other.get("/tokens/").status_code == expected
+
+
+def test_the_database_holds_no_secret_in_clear(client, ada):
+    sign_in(client)
+    secret = turn_on(client)
+    kept = [str(row.data) for row in Authenticator.objects.all()]
+    assert len(kept) == 2
+    assert not any(secret in text for text in kept)
+
+
+@override_settings(OPERATORS_NEED_SECOND_FACTOR=True)
+def test_staff_are_operators_only_with_a_second_factor(client, ada):
+    User.objects.filter(pk=ada.pk).update(is_staff=True)
+    sign_in(client)
+    sent = client.get("/admin/", follow=True)
+    assert sent.request["PATH_INFO"] == "/accounts/reauthenticate/"
+    assert "next=/accounts/2fa/totp/activate/" in sent.request["QUERY_STRING"].replace("%2F", "/")
+    assert "need two-factor authentication" in sent.content.decode()
+    turn_on(client)
+    assert client.get("/admin/").status_code == 200
+
+
+def test_a_secret_is_read_with_the_key_before_and_with_no_other():
+    kept = encrypt("open sesame", purpose="test")
+    assert "sesame" not in kept
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=["for tests only, not a secret at all"]):
+        assert decrypt(kept, purpose="test") == "open sesame"
+    with (
+        override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[]),
+        pytest.raises(UnreadableSecretError, match="PLANARENA_SECRET_KEY_BEFORE"),
+    ):
+        decrypt(kept, purpose="test")
+    with pytest.raises(UnreadableSecretError):
+        decrypt(kept, purpose="another")
+
+
+def test_an_operator_lets_somebody_in_who_lost_everything(client, ada):
+    sign_in(client)
+    turn_on(client)
+    call_command("take_off_second_factor", "ada")
+    assert AuditEntry.objects.get().action == Action.SECOND_FACTOR_REMOVED
+    other = Client()
+    sign_in(other)
+    assert other.get("/tokens/").status_code == 200
+    with pytest.raises(CommandError, match="has no two-factor"):
+        call_command("take_off_second_factor", "ada")
+    with pytest.raises(CommandError, match="no user called 'eve'"):
+        call_command("take_off_second_factor", "eve")

@@ -1,0 +1,95 @@
+"""What everybody may know of how the site is doing."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from leaderboard.evaluations.models import Attempt, Evaluation
+from leaderboard.evaluations.waiting import Queue
+from leaderboard.monitoring.status import SiteStatus, site_status, verdict
+from leaderboard.outbox.models import OutboxMessage
+from leaderboard.workers.own import mark
+from tests.leaderboard.factories import make_evaluation, make_lease
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def status(**changed):
+    usual = {
+        "at": NOW,
+        "queue": Queue(0, 0, 0),
+        "standing": [],
+        "late_for": timedelta(days=-1),
+        "unsent_for": timedelta(days=-1),
+        "workers": 0,
+        "last_lease": None,
+        "published": None,
+    }
+    return SiteStatus(**{**usual, **changed})
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "says"),
+    [
+        ({}, "idle", "No task waits"),
+        ({"queue": Queue(1, 3, 1)}, "running", "Everything runs"),
+        ({"queue": Queue(1, 3, 0), "last_lease": NOW - timedelta(minutes=1)}, "running", "Everything runs"),
+        ({"queue": Queue(1, 3, 0), "last_lease": NOW - timedelta(minutes=12)}, "no_workers", "for 12 minutes"),
+        ({"queue": Queue(1, 3, 0)}, "no_workers", "no worker has taken any."),
+        ({"unsent_for": timedelta(hours=3)}, "messages_late", "late by 3 hours"),
+        ({"late_for": timedelta(minutes=6), "unsent_for": timedelta(hours=3)}, "control_late", "6 minutes ago"),
+        ({"late_for": timedelta(minutes=4)}, "idle", "Everything runs"),
+    ],
+)
+def test_the_worst_is_said_first(changed, code, says):
+    found = verdict(status(**changed))
+    assert (found.code, says in found.sentence) == (code, True), found.sentence
+
+
+@pytest.mark.django_db
+class TestThePage:
+    def test_it_tells_what_waits_and_who_works(self, launcher):
+        make_evaluation()
+        working = make_evaluation(state="launching")
+        make_lease(working)
+        found = site_status()
+        assert {each.state: each.evaluations for each in found.standing} == {"queued": 1, "running": 1}
+        assert (found.workers, found.queue.leased) == (1, 1)
+        page = Client().get("/status/").content.decode()
+        assert "1 took tasks in the last ten minutes" in page
+        assert json.loads(Client().get("/api/v1/status/").content)["code"] == "running"
+
+    def test_what_is_past_its_deadline_is_found(self, launcher):
+        late = make_evaluation()
+        Evaluation.objects.filter(pk=late.pk).update(state_deadline=timezone.now() - timedelta(minutes=20))
+        assert verdict(site_status()).code == "control_late"
+
+    def test_messages_that_should_have_gone_are_found(self):
+        OutboxMessage.objects.create(kind="mail", payload={}, available_at=timezone.now() - timedelta(hours=1))
+        assert verdict(site_status()).code == "messages_late"
+        OutboxMessage.objects.update(available_at=timezone.now() + timedelta(hours=1))
+        assert verdict(site_status()).code == "idle"
+
+    def test_own_workers_are_none_of_the_sites(self, launcher):
+        own = make_evaluation(state="launching")
+        make_lease(own)
+        mark(own.submission)
+        assert Attempt.objects.count() == 1
+        assert (site_status().workers, site_status().queue.shards) == (0, 0)
+
+    def test_it_costs_the_same_however_much_waits(self, launcher):
+        counts = []
+        for _ in range(2):
+            with CaptureQueriesContext(
+                connection,
+            ) as queries:
+                assert Client().get("/status/").status_code == 200
+            counts.append(len(queries))
+            for _ in range(3):
+                make_evaluation()
+        assert counts[0] == counts[1] <= 8

@@ -1,0 +1,295 @@
+"""Uploading checkpoints, submitting them, and giving them to the workers that need them."""
+
+import hashlib
+import os
+import time
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from leaderboard.accounts.scopes import Scope
+from leaderboard.evaluations import leases, services
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.planners import checkpoints
+from leaderboard.planners.models import CheckpointUpload, Planner
+from leaderboard.planners.tasks import remove_unused_checkpoints
+from tests.fakes.checkpoints import tiny_files, zipped
+from tests.leaderboard.api.helpers import ApiClient, client_of, worker_client
+from tests.leaderboard.factories import make_submission, make_suite, make_user
+
+pytestmark = pytest.mark.django_db
+ZIP = zipped()
+DIGEST = hashlib.sha256(ZIP).hexdigest()
+STRATEGY = "openagi/zero-shot"
+
+
+@pytest.fixture(autouse=True)
+def own_store(settings, tmp_path, launcher):
+    settings.STORE_DIR = tmp_path / "store"
+
+
+@pytest.fixture
+def ada():
+    return make_user("ada")
+
+
+@pytest.fixture
+def suite():
+    return make_suite(slug="openagi", runnable=20)
+
+
+def upload(user, data: bytes = ZIP, *, client: ApiClient | None = None):
+    file = SimpleUploadedFile("model.zip", data, content_type="application/zip")
+    caller = client or client_of(user)
+    return caller._client.post("/api/v1/checkpoints/", {"file": file}, headers=caller._headers)
+
+
+def submit(user, suite, **planner):
+    chosen = {"name": "mine", "kind": "checkpoint", "checkpoint_digest": DIGEST, "strategy": STRATEGY, **planner}
+    return client_of(user).post("submissions/", {"planner": chosen, "suites": [suite.slug]})
+
+
+def kept() -> list[str]:
+    return sorted(path.parent.name + path.stem for path in checkpoints.checkpoint_store()._path.rglob("*.zip"))
+
+
+class TestUploading:
+    def test_a_checkpoint_is_kept_by_its_digest(self, ada):
+        answer = upload(ada)
+        assert answer.status_code == 201, answer.content
+        told = answer.json()
+        assert (told["digest"], told["bytes"], told["architecture"]) == (DIGEST, len(ZIP), "gpt2")
+        assert told["weights_bytes"] == len(tiny_files()["model.safetensors"])
+        assert client_of(ada).get("checkpoints/").json() == [told]
+        assert kept() == [DIGEST]
+
+    def test_again_it_is_the_same(self, ada):
+        assert upload(ada).json()["digest"] == upload(ada).json()["digest"]
+        assert CheckpointUpload.objects.count() == 1
+
+    def test_what_is_none_is_refused_with_a_sentence_and_leaves_nothing(self, ada):
+        answer = upload(ada, zipped(pytorch_model__bin=b"x"))
+        assert answer.status_code == 400
+        assert "may run code" in answer.json()["errors"]["file"][0]
+        assert upload(ada, b"no zip").status_code == 400
+        assert (kept(), CheckpointUpload.objects.count()) == ([], 0)
+
+    def test_what_is_no_multipart_body_is_415_and_no_file_is_400(self, ada):
+        assert client_of(ada).post("checkpoints/", {"file": "x"}).status_code == 415
+        caller = client_of(ada)
+        empty = caller._client.post("/api/v1/checkpoints/", {}, headers=caller._headers)
+        assert list(empty.json()["errors"]) == ["file"]
+        garbage = caller.post_bytes("checkpoints/", b"--x\r\ngarbage", "multipart/form-data; boundary=x")
+        assert garbage.status_code == 400
+
+    def test_what_is_too_large_is_413_and_never_written(self, ada, settings):
+        settings.MAX_CHECKPOINT_BYTES = len(ZIP) - 1
+        answer = upload(ada)
+        assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+        assert f"at most {len(ZIP) - 1} bytes" in answer.json()["detail"]
+        assert kept() == []
+        settings.MAX_CHECKPOINT_BYTES = len(ZIP)
+        assert upload(ada).status_code == 201
+
+    def test_what_does_not_fit_into_the_gpu_says_so(self, ada, settings):
+        settings.GPU_MEMORY_GB = 0
+        assert "is too large" in upload(ada).json()["errors"]["file"][0]
+
+    def test_only_so_many_wait_to_be_submitted(self, ada, suite, settings):
+        settings.UNUSED_CHECKPOINTS = 2
+        for number in range(2):
+            assert upload(ada, zipped(README__md=bytes([number]))).status_code == 201
+        assert "2 checkpoints that you did not submit" in upload(ada).json()["errors"]["file"][0]
+        assert upload(ada, zipped(README__md=bytes([1]))).status_code == 201
+        used = hashlib.sha256(zipped(README__md=bytes([1]))).hexdigest()
+        assert submit(ada, suite, checkpoint_digest=used).status_code == 201
+        assert upload(ada).status_code == 201
+
+    def test_it_takes_an_account_and_the_scope(self, ada):
+        assert upload(None, client=ApiClient()).status_code == 401
+        assert upload(None, client=client_of(ada, scopes=[Scope.READ])).status_code == 403
+        assert upload(None, client=client_of(ada, scopes=[Scope.SUBMIT])).status_code == 201
+
+    def test_others_see_nothing_of_it(self, ada):
+        upload(ada)
+        assert client_of(make_user()).get("checkpoints/").json() == []
+        for path in (f"/objects/{DIGEST}", f"/hidden-objects/{DIGEST}"):
+            assert Client().get(path).status_code == 404
+
+
+class TestSubmitting:
+    def test_its_owner_submits_it_by_its_digest(self, ada, suite):
+        upload(ada)
+        answer = submit(ada, suite)
+        assert answer.status_code == 201, answer.content
+        planner = answer.json()["planner"]
+        assert (planner["model_name"], planner["open_weights"]) == (f"gpt2 checkpoint {DIGEST[:8]}", False)
+        assert planner["parameters"] == CheckpointUpload.objects.get().parameters
+
+    def test_nobody_else_does(self, ada, suite):
+        upload(ada)
+        answer = submit(make_user(), suite)
+        assert "You uploaded no checkpoint with this digest" in answer.json()["errors"]["planner.checkpoint_digest"][0]
+        assert not Planner.objects.exists()
+
+    @pytest.mark.parametrize("digest", ["", "x", "../../etc/passwd", DIGEST.upper(), DIGEST + "0"])
+    def test_what_is_no_digest_is_refused(self, ada, suite, digest):
+        answer = submit(ada, suite, checkpoint_digest=digest)
+        assert list(answer.json()["errors"]) == ["planner.checkpoint_digest"]
+
+
+def lease_of(user, suite):
+    upload(user)
+    assert submit(user, suite).status_code == 201
+    Evaluation.objects.update(state="launching")
+    return worker_client().post("worker/lease/", {"worker": "w"}).json()
+
+
+def piece(lease, *, digest: str = DIGEST, token: str = "", **query):
+    return ApiClient(token or lease["token"]).get(f"worker/attempts/{lease['attempt']}/checkpoints/{digest}/", **query)
+
+
+class TestWorkers:
+    def test_the_attempt_gets_it_piece_by_piece(self, ada, suite, monkeypatch):
+        monkeypatch.setattr("leaderboard.api.worker.CHECKPOINT_PIECE_BYTES", len(ZIP) // 3)
+        lease = lease_of(ada, suite)
+        assert lease["planner"] == {
+            "kind": "checkpoint", "digest": DIGEST, "bytes": len(ZIP), "strategy": STRATEGY,
+        }  # fmt: skip
+        received = b""
+        while data := piece(lease, start=len(received)).content:
+            received += data
+        assert received == ZIP
+        assert piece(lease, start=-1).status_code == 400
+        assert piece(lease, start="x").status_code == 400
+
+    def test_one_task_runs_first_alone(self, ada, suite):
+        assert len(lease_of(ada, suite)["tasks"]) == 1
+
+    def test_nobody_else_gets_it(self, ada, suite):
+        lease = lease_of(ada, suite)
+        other = make_submission(suite=make_suite()).evaluations.get()
+        Evaluation.objects.filter(pk=other.pk).update(state="launching")
+        foreign = leases.lease(worker="w", evaluation_id=other.pk)
+        wrong = {"attempt": str(foreign.attempt.pk), "token": foreign.token}
+        assert piece(wrong).status_code == 404
+        tokens = [foreign.token, "wrong", "worker-token-of-the-tests", client_of(ada)._headers["Authorization"][7:]]
+        for token in tokens:
+            assert piece(lease, token=token).status_code == 403
+        assert ApiClient().get(f"worker/attempts/{lease['attempt']}/checkpoints/{DIGEST}/").status_code == 401
+        assert piece(lease, digest="0" * 64).status_code == 404
+        assert piece(lease, digest="passwd").status_code == 404
+
+    def test_an_attempt_that_is_over_gets_nothing(self, ada, suite):
+        lease = lease_of(ada, suite)
+        services.cancel(Evaluation.objects.get())
+        answer = piece(lease)
+        assert (answer.status_code, answer.json()["code"]) == (409, "cancelled")
+
+
+def pass_hours(hours: float) -> None:
+    for upload in CheckpointUpload.objects.all():
+        upload.wanted_at -= timedelta(hours=hours)
+        upload.save()
+
+
+class TestRemoving:
+    def test_what_was_not_submitted_within_a_day_goes(self, ada, suite):
+        upload(ada)
+        pass_hours(23)
+        remove_unused_checkpoints()
+        assert kept() == [DIGEST]
+        pass_hours(2)
+        remove_unused_checkpoints()
+        assert (kept(), CheckpointUpload.objects.count()) == ([], 0)
+        assert submit(ada, suite).status_code == 400
+
+    def test_what_was_submitted_stays(self, ada, suite):
+        upload(ada)
+        submit(ada, suite)
+        pass_hours(1000)
+        remove_unused_checkpoints()
+        assert kept() == [DIGEST]
+
+    def test_of_two_owners_each_loses_their_own(self, ada, suite):
+        upload(ada)
+        upload(make_user())
+        submit(ada, suite)
+        pass_hours(25)
+        remove_unused_checkpoints()
+        assert kept() == [DIGEST]
+        assert [found.owner for found in CheckpointUpload.objects.all()] == [ada]
+
+    def test_asking_for_it_again_keeps_it(self, ada):
+        upload(ada)
+        pass_hours(23)
+        assert checkpoints.wanted(owner=ada, digest=DIGEST) is not None
+        pass_hours(2)
+        remove_unused_checkpoints()
+        assert kept() == [DIGEST]
+
+
+def test_what_a_killed_process_left_half_way_is_removed_after_a_day(ada, settings, tmp_path):
+    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path / "incoming")
+    old, new = tmp_path / "incoming" / "old", tmp_path / "incoming" / "new"
+    old.parent.mkdir()
+    for path, hours in ((old, 25), (new, 1)):
+        path.write_bytes(b"a part")
+        then = time.time() - hours * 3600
+        os.utime(path, (then, then))
+    assert upload(ada).status_code == 201
+    remove_unused_checkpoints()
+    assert [path.name for path in (tmp_path / "incoming").iterdir()] == ["new"]
+    assert kept() == [DIGEST]
+
+
+class TestPage:
+    def form(self, **changes):
+        return {"kind": "checkpoint", "name": "mine", "strategy": STRATEGY, "suites": ["openagi"], **changes}
+
+    def file(self, data: bytes = ZIP):
+        return SimpleUploadedFile("model.zip", data, content_type="application/zip")
+
+    def test_a_checkpoint_is_uploaded_with_the_form(self, client, ada, suite):
+        client.force_login(ada)
+        assert 'type="file"' in client.get("/submit/").content.decode()
+        page = client.post("/submit/", self.form(checkpoint_file=self.file()))
+        assert page.status_code == 302, page.content.decode()
+        assert Planner.objects.get().checkpoint_digest == DIGEST
+
+    def test_after_another_mistake_it_need_not_be_sent_again(self, client, ada, suite):
+        client.force_login(ada)
+        page = client.post("/submit/", self.form(name="", checkpoint_file=self.file()))
+        assert page.status_code == 400
+        assert f'<option value="{DIGEST}" selected>' in page.content.decode()
+        assert client.post("/submit/", self.form(checkpoint_digest=DIGEST)).status_code == 302
+
+    def test_what_is_wrong_with_it_stands_beside_it(self, client, ada, suite):
+        client.force_login(ada)
+        page = client.post("/submit/", self.form(checkpoint_file=self.file(zipped(config__json=None))))
+        assert (page.status_code, "The zip has no config.json" in page.content.decode()) == (400, True)
+        nothing = client.post("/submit/", self.form())
+        assert (nothing.status_code, "Upload a checkpoint first" in nothing.content.decode()) == (400, True)
+
+    def test_a_file_of_another_kind_is_not_kept(self, client, ada, suite):
+        client.force_login(ada)
+        form = self.form(kind="bundled", bundled_name="gold", checkpoint_file=self.file())
+        assert client.post("/submit/", form).status_code == 302
+        assert kept() == []
+
+
+def test_a_member_cannot_have_their_own_worker_told_the_weights(ada, suite):
+    from leaderboard.evaluations.rerunning import rerun
+    from leaderboard.evaluations.services import NotPossibleError
+    from leaderboard.workers.own import mark
+
+    upload(ada)
+    assert submit(ada, suite).status_code == 201
+    evaluation = Evaluation.objects.get()
+    mark(evaluation.submission)
+    Evaluation.objects.update(state="cancelled")
+    with pytest.raises(NotPossibleError, match="what only its owner may know"):
+        rerun(evaluation, by=make_user())
+    assert rerun(evaluation, by=ada).planner.checkpoint_digest == DIGEST

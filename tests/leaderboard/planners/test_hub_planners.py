@@ -1,0 +1,211 @@
+"""Submitting a model of a hub: what the site asks, pins and refuses. The hub speaks real HTTP on 127.0.0.1."""
+
+import json
+
+import pytest
+
+from leaderboard.evaluations.models import Submission
+from leaderboard.evaluations.rerunning import rerun
+from leaderboard.planners.models import Planner
+from tests.evaluator.experts.hub_server import serving
+from tests.fakes.checkpoints import tiny_files
+from tests.leaderboard.api.helpers import client_of, worker_client
+from tests.leaderboard.factories import make_suite, make_user
+
+pytestmark = pytest.mark.django_db
+COMMIT, LATER = "c" * 40, "d" * 40
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """The folder of `own/planner` on the hub, to be changed."""
+    folder = tmp_path / "hub" / "own" / "planner"
+    folder.mkdir(parents=True)
+    for name, data in tiny_files().items():
+        (folder / name).write_bytes(data)
+    return folder
+
+
+@pytest.fixture
+def commits():
+    """The newest commit of each model, to be changed."""
+    return {"own/planner": COMMIT}
+
+
+@pytest.fixture
+def said():
+    """What the hub says beside the truth, to be changed."""
+    return {"safetensors": {"total": 38_912, "parameters": {"F32": 38_912}}}
+
+
+@pytest.fixture
+def hub(repository, commits, said, settings, launcher):
+    with serving(repository.parents[1], commits=commits, said=said) as address:
+        settings.HUB_URL = address
+        yield address
+
+
+@pytest.fixture
+def user():
+    return make_user("ada")
+
+
+def body(suite, **planner) -> dict:
+    chosen = {"name": "mine", "kind": "hub", "model_id": "own/planner", "strategy": "openagi/zero-shot"}
+    return {"planner": {**chosen, **planner}, "suites": [suite.slug]}
+
+
+@pytest.fixture
+def suite():
+    return make_suite(slug="openagi")
+
+
+def submit(user, suite, **planner):
+    return client_of(user).post("submissions/", body(suite, **planner))
+
+
+def test_it_is_pinned_and_what_the_hub_says_is_kept(hub, user, suite, repository):
+    answer = submit(user, suite)
+    assert answer.status_code == 201, answer.content
+    planner = answer.json()["planner"]
+    assert {name: planner[name] for name in ("revision", "commit", "licence", "parameters", "open_weights")} == {
+        "revision": "main", "commit": COMMIT, "licence": "mit", "parameters": 38_912, "open_weights": True,
+    }  # fmt: skip
+    row = Planner.objects.get()
+    assert (row.model_name, row.weights_bytes) == ("own/planner", (repository / "model.safetensors").stat().st_size)
+    lease = worker_client().post("worker/lease/", {"worker": "w"})
+    assert lease.status_code == 204
+    Submission.objects.get().evaluations.update(state="launching")
+    told = worker_client().post("worker/lease/", {"worker": "w"}).json()["planner"]
+    assert told == {"kind": "hub", "model_id": "own/planner", "commit": COMMIT, "strategy": "openagi/zero-shot"}
+
+
+def test_the_same_again_is_the_same_planner_until_its_branch_has_moved(hub, user, suite, commits):
+    assert submit(user, suite).status_code == 201
+    assert submit(user, suite, revision="main").status_code == 201
+    assert Planner.objects.count() == 1
+    commits["own/planner"] = LATER
+    moved = submit(user, suite)
+    assert moved.json()["errors"] == {
+        "planner.name": ["You have a planner 'mine' with another commit: choose another name."]
+    }
+    assert submit(user, suite, name="later").json()["planner"]["commit"] == LATER
+
+
+def test_a_rerun_uses_the_pinned_commit_and_does_not_ask_the_hub(hub, user, suite, settings):
+    submit(user, suite)
+    evaluation = Submission.objects.get().evaluations.get()
+    type(evaluation).objects.filter(pk=evaluation.pk).update(state="cancelled")
+    settings.HUB_URL = "http://127.0.0.1:9"
+    assert rerun(evaluation, by=user).planner.commit == COMMIT
+
+
+@pytest.mark.parametrize(
+    ("planner", "where", "complaint"),
+    [
+        ({"model_id": ""}, "model_id", "as ORG/NAME"),
+        ({"model_id": "planner"}, "model_id", "is no ORG/NAME"),
+        ({"model_id": "own/nothing"}, "model_id", "has no model own/nothing"),
+        ({"revision": "nightly"}, "model_id", "has no revision 'nightly'"),
+        ({"revision": "a b"}, "revision", "is no branch"),
+        ({"strategy": ""}, "strategy", "Choose one of gpt4tools"),
+        ({"strategy": "unheard-of"}, "strategy", "Choose one of"),
+        ({"strategy": "gold"}, "strategy", "Choose one of"),
+        ({"strategy": "openagi/zero-shot:chat:http://10.0.0.1/v1#m"}, "strategy", "Choose one of"),
+        ({"bundled_name": "gold"}, "bundled_name", "has no bundled planner: leave this empty"),
+        ({"endpoint_url": "https://example.org/"}, "endpoint_url", "leave this empty"),
+        ({"checkpoint_digest": "a" * 64}, "checkpoint_digest", "leave this empty"),
+        ({"kind": "bundled", "bundled_name": "gold", "strategy": ""}, "model_id", "leave this empty"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_saved(hub, user, suite, planner, where, complaint):
+    answer = submit(user, suite, **planner)
+    assert (answer.status_code, list(answer.json()["errors"])) == (400, [f"planner.{where}"])
+    assert complaint in answer.json()["errors"][f"planner.{where}"][0]
+    assert not Planner.objects.exists()
+
+
+def test_a_strategy_is_for_the_suites_that_it_understands(hub, user, suite):
+    answer = submit(user, suite, strategy="controlllm/greedy")
+    assert "controlllm/greedy does not understand requests of openagi" in answer.json()["errors"]["suites"][0]
+    assert submit(user, suite, strategy="hugginggpt").status_code == 201
+
+
+class TestRefusals:
+    def refused(self, user, suite) -> str:
+        answer = submit(user, suite)
+        assert answer.status_code == 400, answer.content
+        assert not Planner.objects.exists()
+        (sentence,) = answer.json()["errors"]["planner.model_id"]
+        return sentence
+
+    def test_gated(self, hub, user, suite, said):
+        said["gated"] = "manual"
+        assert "is gated" in self.refused(user, suite)
+
+    def test_private(self, hub, user, suite, said):
+        said["private"] = True
+        assert "it is private" in self.refused(user, suite)
+
+    def test_only_pickled_weights(self, hub, user, suite, repository):
+        (repository / "model.safetensors").rename(repository / "pytorch_model.bin")
+        assert "has no weights as safetensors" in self.refused(user, suite)
+
+    def test_code_of_its_own(self, hub, user, suite, repository):
+        config = json.loads((repository / "config.json").read_text())
+        (repository / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoModel": "own.Own"}}))
+        assert "needs code of its own" in self.refused(user, suite)
+
+    def test_an_unknown_architecture(self, hub, user, suite, repository):
+        (repository / "config.json").write_text('{"model_type": "own"}')
+        assert "no causal or sequence-to-sequence" in self.refused(user, suite)
+
+    def test_too_large_for_the_gpu_says_both_numbers(self, hub, user, suite, said, settings):
+        settings.GPU_MEMORY_GB = 16
+        files = {"model.safetensors": 14 * 1024**3, "config.json": 9, "tokenizer.json": 9}
+        said["siblings"] = [{"rfilename": name, "size": size} for name, size in files.items()]
+        sentence = self.refused(user, suite)
+        assert "weights have 14.0 GB" in sentence
+        assert "about 18.2 GB of GPU memory, and the workers here have 16 GB" in sentence
+        settings.GPU_MEMORY_GB = 19
+        assert submit(user, suite).status_code == 201
+
+
+def test_a_hub_that_is_away_is_503_with_a_sentence_and_nothing_is_saved(hub, user, suite, settings):
+    settings.HUB_URL = "http://127.0.0.1:9"
+    answer = submit(user, suite)
+    assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
+    assert "The model hub http://127.0.0.1:9 did not answer" in answer.json()["detail"]
+    assert not Planner.objects.exists()
+
+
+class TestPage:
+    FORM = {"kind": "hub", "model_id": " own/planner ", "revision": "", "strategy": "hugginggpt", "name": "mine"}
+
+    def test_a_model_is_submitted(self, client, hub, user, suite):
+        client.force_login(user)
+        shown = client.get("/submit/").content.decode()
+        assert 'name="model_id"' in shown
+        assert 'value="hub"' in shown
+        page = client.post("/submit/", {**self.FORM, "suites": ["openagi"]})
+        assert page.status_code == 302
+        assert Planner.objects.get().commit == COMMIT
+
+    def test_what_the_hub_says_stands_beside_the_field(self, client, hub, user, suite, said, settings):
+        client.force_login(user)
+        said["gated"] = "auto"
+        page = client.post("/submit/", {**self.FORM, "suites": ["openagi"]})
+        assert (page.status_code, "own/planner is gated" in page.content.decode()) == (400, True)
+        settings.HUB_URL = "http://127.0.0.1:9"
+        page = client.post("/submit/", {**self.FORM, "suites": ["openagi"]})
+        assert (page.status_code, "did not answer" in page.content.decode()) == (503, True)
+        assert not Planner.objects.exists()
+
+
+def test_a_shipped_model_is_known_too(user, suite, launcher):
+    answer = submit(
+        user, suite, kind="bundled", model_id="", strategy="", bundled_name="openagi/constrained:lilliput-planner"
+    )
+    planner = answer.json()["planner"]
+    assert (planner["model_name"], planner["open_weights"]) == ("lilliput-planner", True)
+    assert 100_000 < planner["parameters"] < 1_000_000

@@ -1,0 +1,96 @@
+"""What all kinds of planners have in common, and what PostgreSQL refuses of each."""
+
+from typing import get_args
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.forms.models import model_to_dict
+
+from evaluator.client.shapes import PlannerEntry
+from gpu_jobs.protocol import Lease
+from leaderboard.api.serializers import PlannerInput
+from leaderboard.evaluations.launching import evaluation_facts
+from leaderboard.planners.data import PlannerData
+from leaderboard.planners.kinds import KINDS, kind_of
+from leaderboard.planners.models import NEEDED, Planner, PlannerKind
+from tests.leaderboard.factories import make_submission, make_user
+
+FIELDS = {
+    PlannerKind.BUNDLED: {"bundled_name": "gold"},
+    PlannerKind.ENDPOINT: {"endpoint_url": "https://example.org/plan"},
+    PlannerKind.HUB: {"model_id": "a/b", "revision": "main", "commit": "c" * 40, "strategy": "hugginggpt"},
+    PlannerKind.CHECKPOINT: {"checkpoint_digest": "d" * 64, "strategy": "hugginggpt"},
+    PlannerKind.PLANS: {"plans_digest": "e" * 64},
+}
+ENTERED_AS = {"plans_digest": "plans"}
+"""Fields that programs enter in another form."""
+
+
+def test_a_kind_is_known_everywhere():
+    assert set(KINDS) == set(NEEDED) == set(PlannerKind.values)
+    known_to_workers = {
+        get_args(message.model_fields["kind"].annotation)[0]
+        for message in get_args(Lease.model_fields["planner"].annotation)
+    }
+    assert known_to_workers == set(KINDS)
+    assert set(get_args(PlannerEntry.model_fields["kind"].annotation)) == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.kind)
+def test_its_fields_can_be_entered_and_are_kept(kind):
+    for field in kind.fields:
+        assert field in PlannerData.__dataclass_fields__
+        assert ENTERED_AS.get(field, field) in PlannerInput().fields
+        assert ENTERED_AS.get(field, field) in PlannerEntry.model_fields
+        assert Planner._meta.get_field(field)
+    assert set(NEEDED[kind.kind]) >= set(kind.fields)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", FIELDS)
+def test_the_database_takes_what_a_kind_needs_and_nothing_else(kind):
+    owner = make_user()
+
+    def enter(**fields):
+        with transaction.atomic():
+            return Planner.objects.create(owner=owner, name="x", kind=kind, **fields)
+
+    for field in FIELDS[kind]:
+        with pytest.raises(IntegrityError, match="a_planner_has_what_its_kind_needs"):
+            enter(**{**FIELDS[kind], field: ""})
+    for field, value in {name: value for fields in FIELDS.values() for name, value in fields.items()}.items():
+        if field not in FIELDS[kind]:
+            with pytest.raises(IntegrityError, match="a_planner_has_what_its_kind_needs"):
+                enter(**{**FIELDS[kind], field: value})
+    planner = enter(**FIELDS[kind])
+    assert model_to_dict(planner, fields=list(FIELDS[kind])) == FIELDS[kind]
+    rules = kind_of(planner)
+    told = {"kind": kind, **rules.lease(planner), **rules.lease_of_tasks(planner=planner, tasks=[])}
+    message = next(
+        shape
+        for shape in get_args(Lease.model_fields["planner"].annotation)
+        if get_args(shape.model_fields["kind"].annotation) == (kind,)
+    )
+    assert message.model_validate(told).model_dump(exclude_defaults=True).keys() >= {"kind"}
+    assert set(told) <= set(message.model_fields), "a worker would not hear of all that it is told"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("kind", "network", "gpu"),
+    [
+        ("bundled", False, False),
+        ("endpoint", True, False),
+        ("hub", True, True),
+        ("checkpoint", False, True),
+        ("plans", False, False),
+    ],
+)
+def test_the_cluster_gives_a_network_or_a_gpu_to_those_that_need_one(launcher, kind, network, gpu):
+    evaluation = make_submission().evaluations.get()
+    evaluation.suite.kind = "planning"
+    evaluation.suite.save()
+    fields = {"bundled_name": "", **FIELDS[PlannerKind(kind)]}
+    Planner.objects.filter(pk=evaluation.submission.planner_id).update(kind=kind, **fields)
+    facts = evaluation_facts(str(evaluation.pk))
+    assert (facts.calls_endpoint, facts.needs_gpu) == (network, gpu)

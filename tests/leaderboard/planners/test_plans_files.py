@@ -1,0 +1,128 @@
+"""Plans files, from the upload to the board."""
+
+import pytest
+
+from evaluator.engine.store import MemoryStore
+from evaluator.plans import plan_to_json
+from evaluator.suites import suite_of
+from gpu_jobs.client import ApiClient as WorkerApi
+from gpu_jobs.exits import Exit
+from gpu_jobs.runner import EvaluatorRunner
+from gpu_jobs.worker import Worker
+from leaderboard.boards.services import latest_snapshot
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.reconcile import sweep
+from leaderboard.planners.models import FilePlan, Planner, PlansFile
+from tests.leaderboard.api.helpers import client_of, worker_client
+from tests.leaderboard.factories import make_suite, make_user
+from tests.leaderboard.planning import REAL, make_toolmini
+from tests.leaderboard.serving import server
+
+pytestmark = pytest.mark.django_db
+TASKS = [task for task in suite_of("toolmini").tasks if task.gold is not None]
+
+
+def gold(count: int | None = None) -> dict:
+    return {task.key: plan_to_json(task.gold) for task in TASKS[:count]}
+
+
+def body(plans, *, suite: str = "toolmini", name: str = "written down") -> dict:
+    return {"planner": {"name": name, "kind": "plans", "plans": plans}, "suites": [suite]}
+
+
+@pytest.fixture
+def judged(settings, tmp_path, launcher) -> Suite:
+    settings.EVALUATOR = REAL
+    settings.STORE_DIR = tmp_path / "store"
+    return make_toolmini()
+
+
+def test_a_lease_has_the_plans_of_its_own_tasks_and_no_others(judged, settings):
+    settings.PLANNING_TASKS_PER_SHARD = 2
+    first, second, third = (task.key for task in TASKS[:3])
+    plans = {first: gold()[first], third: {"plan": "b (", "alternatives": ["c"]}}
+    assert client_of(make_user()).post("submissions/", body(plans)).status_code == 201
+    Evaluation.objects.update(state="launching")
+    lease = worker_client().post("worker/lease/", {"worker": "w"}).json()
+    assert lease["tasks"] == [first, second]
+    assert lease["planner"] == {"kind": "plans", "plans": {first: {"plan": gold()[first], "alternatives": []}}}
+    lease = worker_client().post("worker/lease/", {"worker": "w"}).json()
+    assert lease["planner"]["plans"] == {third: {"plan": "b (", "alternatives": ["c"]}}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_file_is_judged_as_any_planner_and_marked_on_the_board(judged, settings):
+    left_out = TASKS[0].key
+    plans = {key: plan for key, plan in gold().items() if key != left_out}
+    made = client_of(make_user("ada")).post("submissions/", body(plans)).json()
+    sweep()
+    with server() as site:
+        worker = Worker(
+            client=WorkerApi(url=site, token=settings.WORKER_TOKEN, patience_seconds=5),
+            runner=EvaluatorRunner(store=MemoryStore(), device="cpu"),
+            name="w",
+            idle_seconds=0.0,
+        )
+        assert worker.run() == Exit.IDLE
+    sweep()
+    evaluation = Evaluation.objects.get(pk=made["evaluations"][0]["id"])
+    assert evaluation.state == "completed"
+    missing = TaskResult.objects.get(evaluation=evaluation, task__key=left_out)
+    assert (missing.outcome, missing.reason, missing.score) == ("planner_fault", "no_plan", 0.0)
+    others = TaskResult.objects.filter(evaluation=evaluation, outcome="scored")
+    assert others.count() == len(TASKS) - 1
+    assert set(others.values_list("score", flat=True)) == {1.0}
+    (row,) = latest_snapshot(suite=judged).content["rows"]
+    assert row["kind"] == "plans"
+
+
+@pytest.mark.parametrize(
+    ("plans", "sentence"),
+    [
+        (None, "Give an object"),
+        ({}, "holds no plan"),
+        ("text", "neither"),
+        ({"nothing/1": "x"}, "no task of toolmini: 'nothing/1'"),
+        ({"QA/0": 3}, "neither an object, a list nor a text"),
+        ({"QA/0": {"plan": "x", "alternatives": ["y"] * 5}}, "at most 4"),
+        ({"Q" * 300: "x"}, "300 characters"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(judged, plans, sentence):
+    answer = client_of(make_user()).post("submissions/", body(plans))
+    assert answer.status_code == 400, answer.json()
+    assert sentence in str(answer.json()["errors"])
+    assert not Planner.objects.exists()
+
+
+def test_a_suite_that_executes_plans_takes_no_file(judged):
+    make_suite(slug="openagi")
+    answer = client_of(make_user()).post("submissions/", body({"0": "Colorization"}, suite="openagi"))
+    assert answer.status_code == 400
+    assert "executes plans" in str(answer.json()["errors"]["suites"])
+
+
+def test_only_a_planner_of_this_kind_has_plans(judged):
+    entered = {"name": "x", "kind": "bundled", "bundled_name": "gold", "plans": gold(1)}
+    answer = client_of(make_user()).post("submissions/", {"planner": entered, "suites": ["toolmini"]})
+    assert answer.status_code == 400
+    assert "planner.plans" in answer.json()["errors"]
+
+
+def test_equal_files_of_one_owner_are_kept_once_and_another_one_needs_another_name(judged):
+    api = client_of(make_user())
+    assert [api.post("submissions/", body(gold(3))).status_code for _ in range(2)] == [201, 201]
+    assert (PlansFile.objects.count(), FilePlan.objects.count(), Planner.objects.count()) == (1, 3, 1)
+    answer = api.post("submissions/", body(gold(2)))
+    assert "another plans file" in str(answer.json()["errors"])
+    assert client_of(make_user()).post("submissions/", body(gold(3))).status_code == 201
+    # The one that was refused is kept for a day, in case that it is submitted under another name.
+    assert PlansFile.objects.count() == 3
+
+
+def test_one_suite_at_a_time(judged):
+    make_suite(slug="other")
+    asked = {**body(gold(1)), "suites": ["toolmini", "other"]}
+    Suite.objects.filter(slug="other").update(kind="planning")
+    assert "choose one" in str(client_of(make_user()).post("submissions/", asked).json()["errors"]["suites"])

@@ -1,0 +1,263 @@
+"""The secret header of an endpoint: kept encrypted, told within a lease only, and found nowhere else."""
+
+import io
+import json
+import logging
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+
+from evaluator.engine.store import MemoryStore
+from gpu_jobs.client import ApiClient as WorkerApi
+from gpu_jobs.exits import Exit
+from gpu_jobs.runner import EvaluatorRunner
+from gpu_jobs.worker import Worker
+from leaderboard.audit.models import AuditEntry
+from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Submission
+from leaderboard.planners import secret_headers
+from leaderboard.planners.models import EndpointSecret, Planner
+from leaderboard.planners.sealing import UnreadableSecretError, seal, seal_again, unseal
+from leaderboard.workers import own
+from leaderboard.workers.tokens import create_worker_token
+from tests.leaderboard.api.helpers import ApiClient, client_of, worker_client
+from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
+from tests.leaderboard.planners.servers import TOKEN, guarded
+from tests.leaderboard.planning import REAL, make_toolmini
+from tests.leaderboard.serving import server
+
+pytestmark = pytest.mark.django_db
+CREDENTIAL = TOKEN.removeprefix("Bearer ")
+ENDPOINT = {"kind": "endpoint", "bundled_name": "", "endpoint_url": "https://planner.example.org/plan"}
+HEADER = {"header_name": "Authorization", "header_value": TOKEN}
+
+
+def body(**planner) -> dict:
+    return {"planner": {"name": "mine", **ENDPOINT, **planner}, "suites": ["openagi"]}
+
+
+def launching(submission) -> Evaluation:
+    evaluation = submission.evaluations.get()
+    evaluation.state = EvaluationState.LAUNCHING
+    evaluation.save(update_fields=["state"])
+    return evaluation
+
+
+def everything_in_the_database() -> str:
+    """Every row of every table, as text."""
+    texts = []
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT "{table}"::text FROM "{table}"')
+            texts += [row[0] for row in cursor.fetchall()]
+    return "\n".join(texts)
+
+
+def test_what_is_sealed_is_opened_by_any_of_the_keys_and_by_no_other(settings):
+    settings.SECRETS_KEYS = ["old"]
+    sealed = seal("a secret")
+    assert "a secret" not in sealed
+    settings.SECRETS_KEYS = ["new", "old"]
+    again = seal_again(sealed)
+    assert unseal(sealed) == unseal(again) == "a secret"
+    settings.SECRETS_KEYS = ["new"]
+    assert unseal(again) == "a secret"
+    with pytest.raises(UnreadableSecretError):
+        unseal(sealed)
+
+
+def test_the_command_seals_all_headers_under_the_first_key(settings):
+    settings.SECRETS_KEYS = ["old"]
+    make_submission(suite=make_suite(slug="openagi"), **ENDPOINT, **HEADER)
+    settings.SECRETS_KEYS = ["new", "old"]
+    out = io.StringIO()
+    call_command("seal_again", stdout=out)
+    assert "1 secret" in out.getvalue()
+    settings.SECRETS_KEYS = ["new"]
+    assert secret_headers.header_of(Planner.objects.get()).value == TOKEN
+
+
+def test_the_value_is_in_no_answer_and_in_no_row_of_the_database(caplog):
+    caplog.set_level(logging.DEBUG)
+    make_suite(slug="openagi")
+    owner = make_user()
+    api = client_of(owner)
+    made = api.post("submissions/", body(**HEADER), Idempotency_Key="k1")
+    assert made.status_code == 201, made.json()
+    assert made.json()["planner"]["header"] == {"name": "Authorization", "ends_in": "ab12"}
+    browser = Client()
+    browser.force_login(owner)
+    evaluation = made.json()["evaluations"][0]["id"]
+    pages = [
+        browser.get(path).content.decode() for path in ("/submit/", "/submissions/", f"/evaluations/{evaluation}/")
+    ]
+    answers = [api.get(path).content.decode() for path in ("submissions/", f"evaluations/{evaluation}/")]
+    told = "\n".join([made.content.decode(), *pages, *answers, everything_in_the_database(), caplog.text])
+    assert CREDENTIAL not in told
+    assert "s3cr3t" not in told
+    assert EndpointSecret.objects.get().sealed in told, "the rows were really read"
+
+
+def test_others_do_not_even_learn_that_there_is_one():
+    make_suite(slug="openagi")
+    made = client_of(make_user()).post("submissions/", body(**HEADER)).json()
+    shown = ApiClient().get(f"submissions/{made['id']}/").json()
+    assert "header" not in shown["planner"]
+    assert "ab12" not in str(shown)
+
+
+def test_of_a_short_value_no_character_is_told():
+    make_suite(slug="openagi")
+    made = client_of(make_user()).post("submissions/", body(header_name="X-Key", header_value="12345678")).json()
+    assert made["planner"]["header"] == {"name": "X-Key", "ends_in": ""}
+
+
+def test_it_stays_until_it_is_replaced_or_removed_on_purpose():
+    make_suite(slug="openagi")
+    api = client_of(make_user())
+    for change, value in [
+        (HEADER, TOKEN),
+        ({}, TOKEN),
+        ({"header_name": "authorization"}, TOKEN),
+        ({"header_name": "X-Key", "header_value": "another-value"}, "another-value"),
+        ({"remove_header": True}, None),
+    ]:
+        answer = api.post("submissions/", body(**change))
+        assert answer.status_code == 201, answer.json()
+        kept = secret_headers.header_of(Planner.objects.get())
+        assert (None if kept is None else kept.value) == value
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "sentence"),
+    [
+        ({"header_name": "Host", "header_value": TOKEN}, "header_name", "belongs to HTTP"),
+        ({"header_name": "X-A\r\nX-B", "header_value": TOKEN}, "header_name", "letters, digits"),
+        ({"header_name": "X-A", "header_value": "12345678\r\nX-B: 1"}, "header_value", "line breaks"),
+        ({"header_name": "X-A", "header_value": "short"}, "header_value", "5 characters"),
+        ({"header_name": "X-A"}, "header_value", "Give the value of X-A"),
+        ({"header_value": TOKEN}, "header_name", "name too"),
+        ({**HEADER, "endpoint_url": "http://planner.example.org/plan"}, "header_name", "https://"),
+        ({**HEADER, "remove_header": True}, "remove_header", "not both"),
+        ({**HEADER, "kind": "bundled", "bundled_name": "gold", "endpoint_url": ""}, "header_name", "no secret header"),
+    ],
+)
+def test_what_cannot_be_is_refused_beside_its_field_and_not_repeated(change, field, sentence):
+    make_suite(slug="openagi")
+    answer = client_of(make_user()).post("submissions/", body(**change))
+    assert answer.status_code == 400
+    assert sentence in " ".join(answer.json()["errors"][f"planner.{field}"])
+    assert CREDENTIAL not in answer.content.decode()
+    assert not Planner.objects.exists()
+
+
+def test_the_operators_worker_is_told_it_within_a_lease(settings):
+    launching(make_submission(suite=make_suite(slug="openagi"), **ENDPOINT, **HEADER))
+    lease = worker_client().post("worker/lease/", {"worker": "w"}).json()
+    assert lease["planner"]["header"] == {"name": "Authorization", "value": TOKEN}
+
+
+def test_an_own_worker_is_told_it_if_it_is_its_owners_and_else_leases_nothing():
+    suite = make_suite(slug="openagi")
+    owner, member = make_user(), make_user()
+    team = make_team(owner, member)
+    asked = {**body(**HEADER), "suites": [suite.slug], "own_worker": True, "team": team.slug}
+    assert client_of(owner).post("submissions/", asked).status_code == 201
+    Evaluation.objects.update(state=EvaluationState.LAUNCHING)
+    strange = ApiClient(create_worker_token(owner=member, name="w").token)
+    assert strange.post("worker/lease/", {"worker": "w"}).status_code == 204
+    assert worker_client().post("worker/lease/", {"worker": "w"}).status_code == 204
+    theirs = ApiClient(create_worker_token(owner=owner, name="w").token)
+    assert theirs.post("worker/lease/", {"worker": "w"}).json()["planner"]["header"]["value"] == TOKEN
+
+
+def test_a_members_own_worker_is_not_told_the_secrets_of_anothers_planner():
+    owner, member = make_user(), make_user()
+    planner = make_submission(user=owner, suite=make_suite(slug="openagi"), **ENDPOINT, **HEADER).planner
+    # No way leads here; were there one, the worker must not be told.
+    theirs = make_submission(user=member, suite=make_suite(), kind="bundled")
+    Submission.objects.filter(pk=theirs.pk).update(planner=planner)
+    own.mark(theirs)
+    launching(theirs)
+    worker = ApiClient(create_worker_token(owner=member, name="w").token)
+    assert worker.post("worker/lease/", {"worker": "w"}).status_code == 204
+    assert Attempt.objects.get().state == "failed"
+
+
+def test_a_header_that_cannot_be_read_any_more_gives_no_lease_and_says_so(settings):
+    evaluation = launching(make_submission(suite=make_suite(slug="openagi"), **ENDPOINT, **HEADER))
+    settings.SECRETS_KEYS = ["another key"]
+    assert worker_client().post("worker/lease/", {"worker": "w"}).status_code == 204
+    evaluation.refresh_from_db()
+    assert "enter its value again" in evaluation.reason_text
+    assert Attempt.objects.get().state == "failed"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("echo", [False, True], ids=["quiet", "echo"])
+def test_a_real_worker_sends_it_and_no_record_log_or_row_tells_it(settings, tmp_path, echo, caplog, launcher):
+    caplog.set_level(logging.DEBUG)
+    settings.STORE_DIR = tmp_path / "store"
+    settings.DEMO, settings.EVALUATOR = True, REAL
+    with guarded(echo=echo) as endpoint, server() as site:
+        planner = {**ENDPOINT, **HEADER, "endpoint_url": endpoint.url}
+        evaluation = launching(make_submission(suite=make_toolmini(), **planner))
+        client = WorkerApi(url=site, token=settings.WORKER_TOKEN, patience_seconds=5)
+        runner = EvaluatorRunner(store=MemoryStore(), device="cpu")
+        assert Worker(client=client, runner=runner, name="w", idle_seconds=0.0).run() == Exit.IDLE
+    assert set(endpoint.headers) == {TOKEN}
+    assert evaluation.results.filter(outcome__in=["scored", "planner_fault"]).count() > 5
+    files = [path for path in settings.STORE_DIR.rglob("*") if path.is_file()]
+    stored = "\n".join(path.read_bytes().decode(errors="replace") for path in files)
+    assert CREDENTIAL not in stored + everything_in_the_database() + caplog.text
+    assert ("use ***" in stored) == echo, "records hold what was answered"
+
+
+class TestChangingItLater:
+    @pytest.fixture
+    def made(self):
+        make_suite(slug="openagi")
+        owner = make_user("ada")
+        submission = client_of(owner).post("submissions/", body(**HEADER)).json()
+        return owner, submission["id"]
+
+    def test_its_owner_replaces_it_and_the_log_tells_who_but_not_what(self, made):
+        owner, submission = made
+        wanted = {"name": "X-Key", "value": "another-secret-value"}
+        answer = client_of(owner).put(f"submissions/{submission}/header/", json.dumps(wanted), "application/json")
+        assert (answer.status_code, answer.json()) == (200, {"name": "X-Key", "ends_in": "alue"})
+        assert secret_headers.header_of(Planner.objects.get()).value == "another-secret-value"
+        entry = AuditEntry.objects.get(action="header_set")
+        assert (entry.actor, entry.details) == ("ada", {"header": "X-Key"})
+        assert "another-secret" not in everything_in_the_database()
+
+    @pytest.mark.parametrize("wanted", [{"name": "Host", "value": TOKEN}, {"name": "X-Key", "value": "short"}, {}])
+    def test_what_cannot_be_changes_nothing(self, made, wanted):
+        owner, submission = made
+        answer = client_of(owner).put(f"submissions/{submission}/header/", json.dumps(wanted), "application/json")
+        assert answer.status_code == 400
+        assert secret_headers.header_of(Planner.objects.get()).value == TOKEN
+
+    def test_its_owner_removes_it(self, made):
+        owner, submission = made
+        assert client_of(owner).delete(f"submissions/{submission}/header/").status_code == 204
+        assert client_of(owner).delete(f"submissions/{submission}/header/").status_code == 404
+        assert not EndpointSecret.objects.exists()
+
+    def test_nobody_else_changes_it(self, made):
+        _, submission = made
+        stranger = client_of(make_user())
+        assert stranger.delete(f"submissions/{submission}/header/").status_code == 404
+        wanted = json.dumps({"name": "X-Key", "value": TOKEN})
+        assert stranger.put(f"submissions/{submission}/header/", wanted, "application/json").status_code == 404
+        assert EndpointSecret.objects.exists()
+
+    def test_the_page_of_submissions_shows_and_removes_it(self, made, client, django_assert_max_num_queries):
+        owner, submission = made
+        client.force_login(owner)
+        with django_assert_max_num_queries(6):
+            html = client.get("/submissions/").content.decode()
+        assert "Authorization is set, ends in …ab12" in html
+        client.post(f"/submissions/{submission}/remove-header/")
+        assert "is set" not in client.get("/submissions/").content.decode()

@@ -1,0 +1,258 @@
+"""Pages of people, teams and planners: what they show, to whom, and at what cost."""
+
+import pytest
+from django.test import Client
+
+from leaderboard.accounts import teams
+from leaderboard.accounts.models import Team, User
+from leaderboard.accounts.profile import ProfileData, TeamProfileData, set_profile, set_team_profile
+from leaderboard.audit.models import Action, AuditEntry
+from leaderboard.evaluations.models import Evaluation, Submission
+from leaderboard.field_errors import FieldErrors
+from tests.leaderboard.api.helpers import ApiClient, client_of
+from tests.leaderboard.api.test_reading import finish
+from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
+
+pytestmark = pytest.mark.django_db
+PRIVATE = {"visibility": "private"}
+
+
+@pytest.fixture(autouse=True)
+def own_store(settings, tmp_path, launcher):
+    settings.STORE_DIR = tmp_path / "store"
+
+
+@pytest.fixture
+def ada() -> User:
+    return make_user("ada")
+
+
+def complete(submission: Submission, *, score: float = 0.5) -> Evaluation:
+    Evaluation.objects.filter(submission=submission).update(state="launching")
+    finish(submission.evaluations.get(), score=score)
+    return submission.evaluations.get()
+
+
+def read(client: Client, path: str) -> str:
+    response = client.get(path)
+    assert response.status_code == 200, (path, response.status_code)
+    return response.content.decode()
+
+
+class TestPeople:
+    def test_what_they_tell_and_their_best_results_are_public_their_address_is_not(self, client, ada):
+        set_profile(
+            user=ada,
+            data=ProfileData(display_name="Ada L.", affiliation="Lab", link="https://example.org/ada", bio="a <b>\nb"),
+        )
+        suite = make_suite()
+        complete(make_submission(user=ada, suite=suite, name="weak"), score=0.2)
+        best = complete(make_submission(user=ada, suite=suite, name="strong"), score=0.75)
+        html = read(client, "/users/ada/")
+        for text in (
+            "Ada L.",
+            "Lab",
+            'href="https://example.org/ada" rel="nofollow',
+            "a &lt;b&gt;<br>b",
+            "strong",
+            "weak",
+        ):
+            assert text in html, text
+        assert f'href="/evaluations/{best.pk}/"' in html
+        assert "0.750" in html
+        assert "rank 1 of 2" in html
+        assert ada.email not in html
+
+    def test_nothing_yet_is_said(self, client, ada):
+        assert "Nothing is public yet." in read(client, "/users/ada/")
+        client.force_login(ada)
+        assert "You have not submitted a planner yet." in read(client, "/users/ada/")
+
+    @pytest.mark.parametrize("address", ["users/a%00b/", f"planners/{10**30}/"])
+    def test_what_can_be_nobody_s_is_404(self, client, address):
+        assert client.get(f"/{address}").status_code == 404
+        assert client.get(f"/api/v1/{address}").status_code == 404
+
+    def test_what_is_private_stands_there_for_its_owner_alone(self, client, ada):
+        complete(make_submission(user=ada, name="secret plan", seen=PRIVATE))
+        assert "secret plan" not in read(client, "/users/ada/")
+        client.force_login(make_user())
+        assert "secret plan" not in read(client, "/users/ada/")
+        client.force_login(ada)
+        assert "secret plan" in read(client, "/users/ada/")
+
+    def test_a_closed_account_has_a_sentence_and_nothing_else(self, client, ada):
+        set_profile(user=ada, data=ProfileData(bio="All about Ada."))
+        User.objects.filter(pk=ada.pk).update(is_active=False)
+        html = read(client, "/users/ada/")
+        assert "This account is closed" in html
+        assert "All about Ada." not in html
+        assert ApiClient().get("users/ada/").status_code == 404
+        assert client.get("/users/nobody/").status_code == 404
+
+    def test_teams_are_named_only_if_they_show_their_members(self, client, ada):
+        make_team(ada, name="quiet")
+        open_team = make_team(ada, name="open")
+        set_team_profile(team=open_team, data=TeamProfileData(shows_members=True), by=ada)
+        html = read(client, "/users/ada/")
+        assert "open" in html
+        assert "quiet" not in html
+
+    def test_everybody_edits_their_own(self, client, ada):
+        client.force_login(ada)
+        page = client.post("/profile/", {"display_name": "Ada", "link": "https://example.org"}, follow=True)
+        assert "Your profile is changed." in page.content.decode()
+        assert User.objects.get(pk=ada.pk).display_name == "Ada"
+        wrong = client.post("/profile/", {"link": "javascript:alert(1)"})
+        assert wrong.status_code == 400
+        assert "Give a whole address" in wrong.content.decode()
+
+    @pytest.mark.parametrize(
+        ("data", "field"),
+        [
+            ({"display_name": "x" * 81}, "display_name"),
+            ({"affiliation": "two\nlines"}, "affiliation"),
+            ({"bio": "x" * 1001}, "bio"),
+            ({"bio": "a\x00b"}, "bio"),
+            ({"link": "ftp://example.org"}, "link"),
+            ({"link": "https://name:word@example.org"}, "link"),
+            ({"link": "https://example.org/" + "x" * 200}, "link"),
+        ],
+    )
+    def test_what_cannot_be_shown_is_refused_beside_its_field(self, ada, data, field):
+        with pytest.raises(FieldErrors) as raised:
+            set_profile(user=ada, data=ProfileData(**data))
+        assert list(raised.value.errors) == [field]
+
+    def test_the_number_of_queries_does_not_grow(self, client, ada, django_assert_max_num_queries):
+        suite = make_suite()
+        for number in range(2):
+            complete(make_submission(user=ada, suite=suite, name=f"planner {number}"))
+        read(client, "/users/ada/")
+        with django_assert_max_num_queries(8):
+            read(client, "/users/ada/")
+        for number in range(2, 6):
+            complete(make_submission(user=ada, suite=suite, name=f"planner {number}"))
+        read(client, "/users/ada/")
+        with django_assert_max_num_queries(8):
+            read(client, "/users/ada/")
+
+
+class TestTeams:
+    def test_a_team_is_public_when_something_for_it_is(self, client, ada):
+        lab = make_team(ada, name="lab")
+        make_submission(user=ada, team=lab, seen=PRIVATE, name="secret plan")
+        assert client.get("/teams/lab/").status_code == 404
+        make_submission(user=ada, team=lab, name="open plan")
+        html = read(client, "/teams/lab/")
+        assert "open plan" in html
+        assert "secret plan" not in html
+
+    def test_members_are_shown_only_if_the_owner_says_so(self, client, ada):
+        bea = make_user("bea")
+        lab = make_team(ada, bea, name="lab")
+        make_submission(user=ada, team=lab)
+        assert "/users/bea/" not in read(client, "/teams/lab/")
+        client.force_login(bea)
+        client.post("/teams/lab/describe/", {"shows_members": "on"})
+        assert not Team.objects.get().shows_members, "only the owner says so"
+        client.force_login(ada)
+        client.post("/teams/lab/describe/", {"shows_members": "on", "description": "We plan."})
+        assert "We plan." in read(client, "/teams/lab/?public=1")
+        client.logout()
+        assert "/users/bea/" in read(client, "/teams/lab/")
+        assert AuditEntry.objects.filter(action=Action.TEAM_DESCRIBED).count() == 1
+
+    def test_members_still_have_their_own_page(self, client, ada):
+        teams.create_team(owner=ada, slug="lab", name="Lab")
+        client.force_login(ada)
+        html = read(client, "/teams/lab/")
+        assert "Invite somebody" in html
+        assert "The public page" in html
+
+
+class TestPlanners:
+    def test_its_evaluations_stand_over_time_as_far_as_the_reader_sees_them(self, client, ada):
+        suite = make_suite()
+        first = complete(make_submission(user=ada, suite=suite, name="mine", description="Small and quick."), score=0.3)
+        second = complete(make_submission(user=ada, suite=suite, name="mine", seen=PRIVATE), score=0.6)
+        address = f"/planners/{first.submission.planner_id}/"
+        html = read(client, address)
+        assert "Small and quick." in html
+        assert "0.300" in html
+        assert str(second.pk) not in html
+        client.force_login(ada)
+        html = read(client, address)
+        assert str(second.pk) in html
+        assert "private" in html
+
+    def test_one_of_which_nothing_is_public_is_not_there(self, client, ada):
+        planner = make_submission(user=ada, seen=PRIVATE).planner
+        assert client.get(f"/planners/{planner.pk}/").status_code == 404
+        client.force_login(ada)
+        assert client.get(f"/planners/{planner.pk}/").status_code == 200
+
+    def test_its_endpoint_is_not_shown(self, client, ada, settings):
+        settings.DEMO = True
+        planner = make_submission(
+            user=ada, kind="endpoint", bundled_name="", endpoint_url="http://127.0.0.1:9/secret-plan"
+        ).planner
+        assert "secret-plan" not in read(client, f"/planners/{planner.pk}/")
+
+    def test_pages_of_evaluations_and_boards_lead_there(self, client, ada):
+        evaluation = complete(make_submission(user=ada))
+        html = read(client, f"/evaluations/{evaluation.pk}/")
+        assert f'href="/planners/{evaluation.submission.planner_id}/"' in html
+        assert 'href="/users/ada/"' in html
+        assert 'href="/users/ada/"' in read(client, f"/boards/{evaluation.suite.slug}/")
+        assert 'href="/users/ada/"' in read(client, f"/evaluations/{evaluation.pk}/tasks/0/")
+
+    def test_the_number_of_queries_does_not_grow(self, client, ada, django_assert_max_num_queries):
+        suite = make_suite()
+        for _ in range(5):
+            evaluation = complete(make_submission(user=ada, suite=suite, name="mine"))
+        address = f"/planners/{evaluation.submission.planner_id}/"
+        read(client, address)
+        with django_assert_max_num_queries(5):
+            read(client, address)
+
+
+class TestApi:
+    def test_a_person_is_read_by_everybody_and_changed_by_themselves(self, ada):
+        evaluation = complete(make_submission(user=ada))
+        shown = ApiClient().get("users/ada/").json()
+        assert [row["evaluation"] for row in shown["results"]] == [str(evaluation.pk)]
+        assert shown["evaluations"] == 1
+        assert "email" not in shown
+        assert ApiClient().patch("users/ada/", {"bio": "x"}).status_code == 401
+        assert client_of(make_user()).patch("users/ada/", {"bio": "x"}).status_code == 403
+        changed = client_of(ada).patch("users/ada/", {"bio": "I plan."})
+        assert (changed.status_code, changed.json()["bio"]) == (200, "I plan.")
+        assert client_of(ada).patch("users/ada/", {"link": "nowhere"}).json()["errors"].keys() == {"link"}
+
+    def test_planners_are_listed_and_shown_as_far_as_they_are_public(self, ada):
+        public = make_submission(user=ada, name="open plan").planner
+        private = make_submission(user=ada, name="secret plan", seen=PRIVATE).planner
+        make_submission()
+        listed = ApiClient().get("planners/", owner="ada").json()["results"]
+        assert [(row["id"], row["name"], row["evaluations"]) for row in listed] == [(public.pk, "open plan", 1)]
+        assert len(ApiClient().get("planners/").json()["results"]) == 2
+        assert ApiClient().get(f"planners/{private.pk}/").status_code == 404
+        assert client_of(ada).get(f"planners/{private.pk}/").json()["name"] == "secret plan"
+        assert {row["id"] for row in client_of(ada).get("planners/", owner="ada").json()["results"]} == {
+            public.pk, private.pk,
+        }  # fmt: skip
+
+    def test_evaluations_can_be_listed_by_planner(self, ada):
+        wanted = make_submission(user=ada)
+        make_submission(user=ada)
+        listed = ApiClient().get("evaluations/", planner=wanted.planner_id).json()["results"]
+        assert [row["submission"] for row in listed] == [str(wanted.pk)]
+        assert ApiClient().get("evaluations/", planner=10**30).json()["results"] == []
+        assert ApiClient().get("evaluations/", planner="odd").status_code == 400
+
+    def test_the_list_costs_the_same_queries_whatever_its_length(self, django_assert_max_num_queries):
+        for _ in range(5):
+            make_submission()
+        with django_assert_max_num_queries(1):
+            assert len(ApiClient().get("planners/").json()["results"]) == 5
