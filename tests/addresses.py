@@ -17,8 +17,8 @@ from leaderboard.config.admin import site as operators_site
 
 Things = Mapping[str, Any]
 """What there is, by the names of parameters: `suite`, `number`, `evaluation`, `compared` and `other` (ended, of one
-board), `task`, `metric`, `submission`, `team`, `digest` and `hidden_digest` of objects, and a `cursor` far down the
-list of evaluations."""
+board), `task`, `metric`, `submission`, `planner_id`, `username`, `team`, `chapter` of the documentation, `digest` and
+`hidden_digest` of objects, and a `cursor` far down the list of evaluations."""
 EXTENSIONS = ("csv", "json", "bib")
 _BOARD_QUERIES = (
     "?sort=-finished",
@@ -98,6 +98,19 @@ READ: Mapping[str, Asked] = {
     "api:tokens": Asked(),
     "api:worker-tokens": Asked(),
     "api:checkpoints": Asked(),
+    "api:user": Asked(),
+    "api:planners": Asked(queries=("?owner={username}",)),
+    "api:planner": Asked(),
+    "api:wait": Asked(parameters=_EVALUATION),
+    "api:new-wait": Asked(plain=False, queries=("?suite={suite}",)),
+    "api:status": Asked(),
+    "api:mails": Asked(),
+    "status": Asked(),
+    "profiles:edit": Asked(),
+    "profiles:user": Asked(),
+    "profiles:planner": Asked(),
+    "handbook:reference": Asked(),
+    "handbook:chapter": Asked(parameters=(("slug", "chapter"),)),
     "api:teams": Asked(),
     "api:team": Asked(parameters=(("slug", "team"),)),
     "api:webhooks": Asked(),
@@ -158,6 +171,13 @@ WRITTEN_ONLY = frozenset(
         "api:finish",
         "api:fail",
         "api:attempt-checkpoint",
+        "api:header",
+        "api:endpoint-tests",
+        "accounts:describe-team",
+        "planners:check",
+        "planners:test",
+        "planners:remove-header",
+        "outbox:mails",
         "accounts:revoke",
         "accounts:accept-invitation",
         "accounts:decline-invitation",
@@ -179,6 +199,8 @@ WRITTEN_ONLY = frozenset(
 NO_PAGES: Mapping[str, str] = {
     "api:nowhere": "answers 404",
     "evaluations:events": "a stream that stays open; test_live.py",
+    "handbook:example": "a file of this release",
+    "None": "leads on to another address",
     "live": "for probes",
     "ready": "for probes",
     "metrics": "for Prometheus; test_metrics.py",
@@ -199,6 +221,20 @@ NO_PAGES: Mapping[str, str] = {
             "account_reset_password_from_key_done",
             "account_reset_password_from_key",
             "account_reset_password_done",
+            "mfa_index",
+            "mfa_authenticate",
+            "mfa_reauthenticate",
+            "mfa_activate_totp",
+            "mfa_deactivate_totp",
+            "mfa_view_recovery_codes",
+            "mfa_generate_recovery_codes",
+            "mfa_download_recovery_codes",
+            "socialaccount_login_cancelled",
+            "socialaccount_login_error",
+            "socialaccount_signup",
+            "socialaccount_connections",
+            "github_login",
+            "github_callback",
         ],
         "a form of django-allauth about one account",
     ),

@@ -66,6 +66,8 @@ def make_world(size: int) -> World:
         "team": teams[0].slug,
         "hidden_digest": server_store(split=HIDDEN_SPLIT).put(Artefact(data=b"hidden", media_type=MediaType.TEXT)),
         "cursor": _FAR_CURSOR,
+        "username": owner.username,
+        "chapter": "api",
     }
     running = Evaluation.objects.filter(submission__submitted_by=owner, state="running")[0]
     shard = running.shards.get(number=0)
@@ -114,6 +116,7 @@ def _board(*, kind: str, slug: str, owner: User, team: Team, size: int) -> list[
     verified = _verified(planner=first.submission.planner, suite=suite, size=size, team=team)
     things = {
         "suite": slug,
+        "planner_id": first.submission.planner_id,
         "number": snapshot.number,
         "task": "0",
         "metric": "vit",
