@@ -17,8 +17,8 @@ from leaderboard.config.admin import site as operators_site
 
 Things = Mapping[str, Any]
 """What there is, by the names of parameters: `suite`, `number`, `evaluation`, `compared` and `other` (ended, of one
-board), `task`, `metric`, `submission`, `team`, `username`, `planner`, `digest` and `hidden_digest` of objects, and a
-`cursor` far down the list of evaluations."""
+board), `task`, `metric`, `submission`, `planner_id`, `username`, `team`, `chapter` of the documentation, `digest` and
+`hidden_digest` of objects, and a `cursor` far down the list of evaluations."""
 EXTENSIONS = ("csv", "json", "bib")
 _BOARD_QUERIES = (
     "?sort=-finished",
@@ -77,13 +77,6 @@ READ: Mapping[str, Asked] = {
     "api:log": Asked(parameters=_EVALUATION),
     "api:verifications": Asked(parameters=_EVALUATION),
     "api:quota": Asked(),
-    "api:wait": Asked(parameters=_EVALUATION),
-    "api:new-wait": Asked(plain=False, queries=("?suite={suite}",)),
-    "api:status": Asked(),
-    "api:mails": Asked(),
-    "api:user": Asked(),
-    "api:planners": Asked(queries=("?owner={username}",)),
-    "api:planner": Asked(parameters=(("planner_id", "planner"),)),
     "api:suites": Asked(),
     "api:tasks": Asked(parameters=(("slug", "suite"),), queries=("?fields=key,text",)),
     "api:board": Asked(parameters=(("slug", "suite"),)),
@@ -105,6 +98,19 @@ READ: Mapping[str, Asked] = {
     "api:tokens": Asked(),
     "api:worker-tokens": Asked(),
     "api:checkpoints": Asked(),
+    "api:user": Asked(),
+    "api:planners": Asked(queries=("?owner={username}",)),
+    "api:planner": Asked(),
+    "api:wait": Asked(parameters=_EVALUATION),
+    "api:new-wait": Asked(plain=False, queries=("?suite={suite}",)),
+    "api:status": Asked(),
+    "api:mails": Asked(),
+    "status": Asked(),
+    "profiles:edit": Asked(),
+    "profiles:user": Asked(),
+    "profiles:planner": Asked(),
+    "handbook:reference": Asked(),
+    "handbook:chapter": Asked(parameters=(("slug", "chapter"),)),
     "api:teams": Asked(),
     "api:team": Asked(parameters=(("slug", "team"),)),
     "api:webhooks": Asked(),
@@ -138,16 +144,9 @@ READ: Mapping[str, Asked] = {
     "workers:log": Asked(parameters=_EVALUATION, queries=("?page=2",)),
     "workers:tail": Asked(parameters=_EVALUATION),
     "outbox:webhooks": Asked(),
-    "profiles:edit": Asked(),
-    "profiles:user": Asked(),
-    "profiles:planner": Asked(parameters=(("planner_id", "planner"),)),
-    "status": Asked(),
-    "handbook:reference": Asked(),
 }
 WRITTEN_ONLY = frozenset(
     [
-        "api:endpoint-tests",
-        "api:header",
         "api:resume",
         "api:accept",
         "api:cancel",
@@ -172,16 +171,19 @@ WRITTEN_ONLY = frozenset(
         "api:finish",
         "api:fail",
         "api:attempt-checkpoint",
+        "api:header",
+        "api:endpoint-tests",
+        "accounts:describe-team",
+        "planners:check",
+        "planners:test",
+        "planners:remove-header",
+        "outbox:mails",
         "accounts:revoke",
         "accounts:accept-invitation",
         "accounts:decline-invitation",
         "accounts:withdraw-invitation",
         "accounts:remove-member",
-        "accounts:describe-team",
         "accounts:hand-over",
-        "planners:check",
-        "planners:test",
-        "planners:remove-header",
         "evaluations:resume",
         "evaluations:accept",
         "evaluations:cancel",
@@ -189,7 +191,6 @@ WRITTEN_ONLY = frozenset(
         "evaluations:verify",
         "evaluations:visibility",
         "workers:revoke",
-        "outbox:mails",
         "outbox:test",
         "outbox:remove",
     ]
@@ -198,12 +199,12 @@ WRITTEN_ONLY = frozenset(
 NO_PAGES: Mapping[str, str] = {
     "api:nowhere": "answers 404",
     "evaluations:events": "a stream that stays open; test_live.py",
+    "handbook:example": "a file of this release",
+    "None": "leads on to another address",
     "icon": "leads to the drawing",
     "live": "for probes",
     "ready": "for probes",
     "metrics": "for Prometheus; test_metrics.py",
-    "handbook:chapter": "a file of docs/, kept in memory; test_chapters.py",
-    "handbook:example": "a file of examples/; test_chapters.py",
     **dict.fromkeys(
         [
             "account_login",
@@ -248,7 +249,7 @@ def routes() -> Iterator[tuple[str, Sequence[str]]]:
         for part in resolver.url_patterns:
             if isinstance(part, URLResolver):
                 yield from walk(part, f"{prefix}{part.namespace}:" if part.namespace else prefix)
-            elif isinstance(part, URLPattern) and part.name:  # without: where things of allauth were before
+            elif isinstance(part, URLPattern):
                 names = part.pattern.converters.keys() or part.pattern.regex.groupindex
                 yield f"{prefix}{part.name}", list(names)
 

@@ -4,7 +4,7 @@ Among the evaluations of one user their own priority comes before age. It only s
 place, so that it moves nobody else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -84,8 +84,7 @@ def next_evaluations(wanted: Wanted, *, most: int) -> list[UUID]:
 
 
 def _by_turn(evaluations: QuerySet[Evaluation], *, order: Sequence[str], most: int) -> list[UUID]:
-    share = _leases_had() / Cast("submission__submitted_by__queue_weight", FloatField())
-    ordered = evaluations.annotate(share=share).order_by("share", *order)
+    ordered = with_share(evaluations, leases=leases_by_user()).order_by("share", *order)
     return list(ordered.values_list("pk", flat=True)[:most])
 
 
@@ -101,15 +100,21 @@ def _waiting_shards() -> QuerySet[Shard]:
     return Shard.objects.filter(state=ShardState.PENDING, available_at__lte=Now(), tries__lt=settings.SHARD_TRIES)
 
 
-def _leases_had() -> Coalesce:
-    """How many leases an evaluation's user has had.
+def leases_by_user() -> dict[str, int]:
+    """How many leases each user has had, by the user's id as a text: those that live and those of the last while."""
+    since = Now() - timedelta(seconds=settings.FAIR_SHARE_SECONDS)
+    leases = Attempt.objects.filter(Q(state=AttemptState.LIVE) | Q(leased_at__gte=since))
+    counts = leases.order_by().values_list("user").annotate(count=Count("pk"))
+    return {str(user): count for user, count in counts}
+
+
+def with_share(evaluations: QuerySet[Evaluation], *, leases: Mapping[str, int]) -> QuerySet[Evaluation]:
+    """Evaluations with `share`: what their users have had for their weight; the smaller, the sooner they are due.
 
     Counted once, before: PostgreSQL would run a subquery again for every evaluation that waits. One value for all
     users, because a condition for each of them takes longer to write down than the query takes to run.
     """
-    since = Now() - timedelta(seconds=settings.FAIR_SHARE_SECONDS)
-    leases = Attempt.objects.filter(Q(state=AttemptState.LIVE) | Q(leased_at__gte=since))
-    counts = leases.order_by().values_list("user").annotate(count=Count("pk"))
-    had = Value({str(user): count for user, count in counts}, output_field=JSONField())
+    had = Value(dict(leases), output_field=JSONField())
     user = Cast("submission__submitted_by", TextField())
-    return Coalesce(Cast(Func(had, user, function="jsonb_extract_path_text"), FloatField()), 0.0)
+    of_user = Coalesce(Cast(Func(had, user, function="jsonb_extract_path_text"), FloatField()), 0.0)
+    return evaluations.annotate(share=of_user / Cast("submission__submitted_by__queue_weight", FloatField()))

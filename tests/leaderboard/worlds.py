@@ -64,9 +64,10 @@ def make_world(size: int) -> World:
         worlds += boards[0]
     shared = {
         "team": teams[0].slug,
-        "username": owner.username,
         "hidden_digest": server_store(split=HIDDEN_SPLIT).put(Artefact(data=b"hidden", media_type=MediaType.TEXT)),
         "cursor": _FAR_CURSOR,
+        "username": owner.username,
+        "chapter": "api",
     }
     running = Evaluation.objects.filter(submission__submitted_by=owner, state="running")[0]
     shard = running.shards.get(number=0)
@@ -115,12 +116,12 @@ def _board(*, kind: str, slug: str, owner: User, team: Team, size: int) -> list[
     verified = _verified(planner=first.submission.planner, suite=suite, size=size, team=team)
     things = {
         "suite": slug,
+        "planner_id": first.submission.planner_id,
         "number": snapshot.number,
         "task": "0",
         "metric": "vit",
         "digest": first.results.exclude(record_digest="")[0].record_digest,
         "compared": first.pk,
-        "planner": first.submission.planner_id,
         "other": done[1].pk,
     }
     asked = (first, running[0], verified, waiting[0])

@@ -26,7 +26,7 @@ from leaderboard.accounts.services import create_token
 from leaderboard.audit.models import AuditEntry
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.services import publish
+from leaderboard.boards.services import publish, published
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.conditions import conditions_of
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, Submission
@@ -274,7 +274,7 @@ def examples() -> Iterator[dict[str, Any]]:
     far = newest.values_list("created", flat=True)[newest.count() * 9 // 10]
     for suite in Suite.objects.filter(current=True).order_by("slug"):
         of_suite = Evaluation.objects.filter(suite=suite).order_by("created", "pk")
-        own = list(of_suite.filter(state=EvaluationState.COMPLETED, submission__submitted_by=owner)[:2])
+        own = list(published().filter(suite=suite, submission__submitted_by=owner).order_by("created", "pk")[:2])
         number = Snapshot.objects.filter(suite=suite).latest("number").number
         task = Task.objects.filter(suite=suite).order_by("position")[3]
         running = of_suite.filter(state=EvaluationState.RUNNING)[0]
@@ -287,7 +287,8 @@ def examples() -> Iterator[dict[str, Any]]:
             "other": own[1].pk,
             "team": "lab0",
             "username": owner.username,
-            "planner": own[0].submission.planner_id,
+            "planner_id": own[0].submission.planner_id,
+            "chapter": "api",
             "digest": own[0].results.exclude(record_digest="")[0].record_digest,
             "hidden_digest": hidden,
             "cursor": b64encode(urlencode({"p": str(far)}).encode()).decode(),

@@ -24,6 +24,7 @@ class PlansKind(Kind):
     fields = {"plans_digest": "plans file"}
     has_canary = False
     repeatable = True
+    declares = True
 
     def check(self, data: PlannerData) -> Errors:
         return {} if data.plans_digest else {"plans_file": ["Choose the file with your plans."]}

@@ -72,7 +72,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("how", "complaint"),
         [
-            ([], "give one of --planner, --model and --checkpoint, not none"),
+            ([], "give one of --planner, --model, --checkpoint and --plans, not none"),
             (["--planner", "gold", "--model", "a/b", "--strategy", "s"], "not --planner and --model"),
             (["--planner", "gold", "--strategy", "hugginggpt"], "--strategy goes with --model or --checkpoint only"),
             (["--model", "a/b"], "--strategy is missing beside --model"),
