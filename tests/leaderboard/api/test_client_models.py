@@ -49,7 +49,8 @@ class TestCommand:
         assert done.returncode == 0, done.stderr
         planner = Planner.objects.get()
         assert (planner.model_id, planner.revision, planner.commit) == ("own/planner", "v1", COMMIT)
-        refused = commands.run(*entry(suite, "--model", "own/planner@nightly", "--strategy", "hugginggpt"))
+        other = entry(suite, "--model", "own/planner@nightly", "--strategy", "hugginggpt", "--name", "other")
+        refused = commands.run(*other)
         assert (refused.returncode, "has no revision 'nightly'" in refused.stderr) == (2, True), refused.stderr
 
     def test_a_hub_that_is_away_is_infrastructure(self, commands: Commands, settings):  # noqa: F811
