@@ -125,7 +125,11 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
     priority = forms.ChoiceField(
         label="Priority",
         help_text="Among your own evaluations. Users take turns whatever it says.",
-        choices=[("high", "High: before my others"), ("normal", "Normal"), ("low", "Low: after my others")],
+        choices=[
+            ("high", "High: before the rest of mine"),
+            ("normal", "Normal"),
+            ("low", "Low: after the rest of mine"),
+        ],
         required=False,
         initial="normal",
     )
