@@ -134,6 +134,7 @@ BY_COMPONENT: dict[str, Any] = {
     "BundledPlannerOutput": {
         "name": "gold", "group": "Anchors", "description": "Answers with the gold plan.", "suites": [],
     },
+    "EvaluationOutput": _EVALUATION,
     "FailureOutput": {
         "outcome": "planner_fault", "reason": "invalid_plan", "count": 6, "further": 0,
         "causes": [
