@@ -1,6 +1,7 @@
 """The submit form in a real browser: checked as one types, without losing the focus or moving anything."""
 
 import re
+import secrets
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -18,10 +19,11 @@ WATCH_SHIFTS = """() => { window.shifts = 0; new PerformanceObserver(
 @pytest.fixture
 def form(arena: Arena, page: Page) -> Page:  # noqa: F811 - the fixture
     page.goto(f"{arena.url}/accounts/signup/?next=/submit/")
-    page.get_by_label("Username").fill("typist")
+    page.get_by_label("Username").fill(f"typist-{secrets.token_hex(4)}")
     page.get_by_label("Password", exact=True).fill("an analytical engine")
     page.get_by_label("Password (again)").fill("an analytical engine")
     page.get_by_role("button", name="Sign up").click()
+    expect(page.get_by_role("link", name="Sign out")).to_be_visible()
     page.goto(f"{arena.url}/submit/")
     return page
 
