@@ -1,8 +1,9 @@
 """Submissions, evaluations and the queue. Postgres is the truth: every change of state is a compare-and-set.
 
 The transitions that are allowed stand in `transitions.py`, and only `states.py` writes a `state`. What must never be,
-whoever writes, the database refuses: the constraints below, and the triggers of migration 0003 (a final state stays; a
-live attempt holds a leased shard, and a leased shard of a running evaluation has one).
+whoever writes, the database refuses: the constraints below, and the triggers of migrations 0003 (a final state stays; a
+live attempt holds a leased shard, and a leased shard of a running evaluation has one) and 0012 (what was ranked stays
+public).
 """
 
 import uuid
