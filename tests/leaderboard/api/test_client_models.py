@@ -25,7 +25,7 @@ def hub(tmp_path, settings):
     folder.mkdir(parents=True)
     for name, data in tiny_files().items():
         (folder / name).write_bytes(data)
-    with serving(tmp_path / "hub", commits={"own/planner": COMMIT}) as address:
+    with serving(tmp_path / "hub", commits={"own/planner": COMMIT}, revisions=["main", "v1"]) as address:
         settings.HUB_URL = address
         yield address
 
