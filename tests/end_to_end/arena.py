@@ -53,6 +53,8 @@ class Arena:
         self.data = data
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
+        # One client: making one for each of the thousands of requests would take longer than all answers.
+        self._client = httpx.Client(base_url=f"{self.url}/api/v1/", timeout=30, trust_env=False)
         self._log = data.parent / f"{data.name}.log"
         command = [sys.executable, "manage.py", "demo", "--port", str(self.port)]
         command += [argument for name in planners for argument in ("--planner", name)]
@@ -76,7 +78,7 @@ class Arena:
             if found:
                 return found
             assert self.process.poll() is None, f"the demo ended while waiting for {what}:\n{self.output}"
-            time.sleep(0.1)
+            time.sleep(0.2)
         raise AssertionError(f"{what} did not happen within {seconds} s:\n{self.output}\n{self.logs()}")
 
     def wait_published(self) -> None:
@@ -89,7 +91,7 @@ class Arena:
         return "\n".join(f"--- {file.name}\n{file.read_text(errors='replace')[-2000:]}" for file in files)
 
     def get(self, path: str) -> Any:
-        response = httpx.get(f"{self.url}/api/v1/{path}", timeout=30)
+        response = self._client.get(path)
         response.raise_for_status()
         return response.json()
 
@@ -126,6 +128,7 @@ class Arena:
         return list(found.values())
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> int:
+        self._client.close()
         if self.process.poll() is None:
             self.process.send_signal(number)
         return self.process.wait(timeout=60)

@@ -24,6 +24,7 @@ def test_an_operator_reads_everything_and_is_told_of_each_action(arena, page):
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("main").get_by_role("button", name="Sign in").click()
     expect(page).to_have_url(f"{arena.url}/admin/")
+    expect(page.locator("#content-main th a").first).to_be_visible()
     lists = page.locator("#content-main th a").evaluate_all("found => found.map(link => link.href)")
     assert len(lists) >= 14
     for address in lists:

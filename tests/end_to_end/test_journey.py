@@ -96,7 +96,7 @@ def test_sign_up_submit_an_endpoint_watch_it_finish_and_read_why_a_task_was_lost
     picture(page, "task-lost")
 
     page.goto(f"{arena.url}/boards/openagi/")
-    expect(page.get_by_role("link", name="word-reader", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="word-reader", exact=True).first).to_be_visible()
     expect(page.get_by_text(f"{runnable_count()} of 185").first).to_be_visible()
     picture(page, "board")
     assert page.problems == []
