@@ -14,6 +14,7 @@ from gpu_jobs import bundles
 from gpu_jobs.protocol import Lease, ObjectsMissing, Wish
 
 _LONGEST_WAIT_SECONDS = 15.0
+_WRONG_CONTENT = frozenset({400, 413, 422})
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -40,6 +41,19 @@ class AttemptOverError(Exception):
 
 class RefusedError(Exception):
     """The server refuses a call, and would again."""
+
+    def __init__(self, message: str, *, status: int = 0) -> None:
+        """Args:
+        message: what was refused, and why.
+        status: the answer's; 0 where it was not the status that said so.
+        """
+        self.status = status
+        super().__init__(message)
+
+    @property
+    def is_about_content(self) -> bool:
+        """Whether other content might be taken."""
+        return self.status in _WRONG_CONTENT
 
 
 class ObjectsMissingError(RefusedError):
@@ -222,7 +236,10 @@ def _checked(response: httpx.Response) -> httpx.Response:
             raise ObjectsMissingError(ObjectsMissing.model_validate_json(response.content).missing)
         if code != "incomplete":
             raise AttemptOverError(code)
-    raise RefusedError(f"{response.request.method} {response.request.url.path}: {response.status_code} {response.text}")
+    raise RefusedError(
+        f"{response.request.method} {response.request.url.path}: {response.status_code} {response.text}",
+        status=response.status_code,
+    )
 
 
 def _body(response: httpx.Response) -> dict[str, Any]:

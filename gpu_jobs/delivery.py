@@ -136,8 +136,31 @@ class Delivery:
         while batch := self._next_batch():
             self._send(batch)
 
+    def send_each(self, batch: Sequence[ResultRecord]) -> None:
+        """Send records that were refused together one by one. One that is refused alone, too, costs its own task.
+
+        Raises:
+            AttemptOverError, RefusedError, UnreachableError: sending failed for good.
+        """
+        for record in batch:
+            try:
+                self._send_results([record])
+            except RefusedError as error:
+                if not error.is_about_content:
+                    raise
+                logger.error("the record of task %s was refused: %s", record.task, error)
+                self._send_results([_fault_instead_of(record, why="The site refused the record of this task.")])
+
     def _send(self, batch: Sequence[ResultRecord]) -> None:
         self._send_artefacts(batch)
+        try:
+            self._send_results(batch)
+        except RefusedError as error:
+            if not error.is_about_content:
+                raise
+            self.send_each(batch)
+
+    def _send_results(self, batch: Sequence[ResultRecord]) -> None:
         try:
             self._client.results(lease=self._lease, records=batch)
         except ObjectsMissingError as error:
@@ -173,16 +196,21 @@ def sendable(record: ResultRecord) -> ResultRecord:
         canonical_json.dumps(record.model_dump(mode="json")).encode()
     except (ValueError, TypeError, RecursionError) as error:
         logger.error("the record of task %s cannot be sent: %s", record.task, error)
-        return ResultRecord(
-            suite=record.suite,
-            task=record.task,
-            request=record.request,
-            metric=record.metric,
-            outcome=Outcome.INFRA_FAULT,
-            reason=Reason.INTERNAL_ERROR,
-            reason_text="The record of this task holds a number or a text that cannot be kept, so that it was dropped.",
-        )
+        why = "The record of this task holds a number or a text that cannot be kept, so that it was dropped."
+        return _fault_instead_of(record, why=why)
     return record
+
+
+def _fault_instead_of(record: ResultRecord, *, why: str) -> ResultRecord:
+    return ResultRecord(
+        suite=record.suite,
+        task=record.task,
+        request=record.request,
+        metric=record.metric,
+        outcome=Outcome.INFRA_FAULT,
+        reason=Reason.INTERNAL_ERROR,
+        reason_text=why,
+    )
 
 
 class Heartbeats:

@@ -51,12 +51,17 @@ class Redactor:
         """The text without secrets."""
         for secret in self._secrets:
             text = text.replace(secret, HIDDEN)
+        text = self.without_addresses(text)
+        for shape, instead in _SHAPES:
+            text = shape.sub(instead, text)
+        return text
+
+    def without_addresses(self, text: str) -> str:
+        """The text without the addresses only, for sentences in which a word such as `token:` is no secret."""
         for address in self._addresses:
             text = text.replace(address, "the endpoint")
         for host in self._hosts:
             text = host.sub("the endpoint's host", text)
-        for shape, instead in _SHAPES:
-            text = shape.sub(instead, text)
         return text
 
 

@@ -202,13 +202,15 @@ class Worker:
         last = Last(records=records, first_line=first, lines=lines, provenance=self._runner.provenance())
         try:
             return self._finish_in_one_call(lease=lease, last=last, delivery=delivery)
-        except RefusedError:
+        except RefusedError as error:
             # What is refused together may be good alone.
             with suppress(AttemptOverError, UnreachableError, RefusedError):
                 self._client.log(lease=lease, first=first, lines=lines, patience=_LAST_WORDS_SECONDS)
-            if records:
-                self._client.results(lease=lease, records=records)
-            raise
+            delivery.send_each(records)
+            if not error.is_about_content:
+                raise
+            rest = Last(records=(), first_line=first + len(lines), lines=(), provenance=last.provenance)
+            return self._finish_in_one_call(lease=lease, last=rest, delivery=delivery)
         except Terminated as stopped:
             # Whether it has come nobody knows; a second time it changes nothing.
             with suppress(AttemptOverError, UnreachableError, RefusedError):

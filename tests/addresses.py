@@ -201,6 +201,7 @@ NO_PAGES: Mapping[str, str] = {
     "evaluations:events": "a stream that stays open; test_live.py",
     "handbook:example": "a file of this release",
     "None": "leads on to another address",
+    "icon": "leads to the drawing",
     "live": "for probes",
     "ready": "for probes",
     "metrics": "for Prometheus; test_metrics.py",

@@ -32,9 +32,9 @@ URL_VARIABLE = "PLANARENA_URL"
 _TRANSIENT = frozenset({500, 502, 503, 504})
 _LONGEST_WAIT_SECONDS = 15.0
 _ROWS_PER_PAGE = 500
+_Shape = TypeVar("_Shape", bound=BaseModel)
 _UPLOAD_TIMEOUT = httpx.Timeout(600.0, connect=10.0)
 """The site answers when it has read and checked all of it."""
-_Shape = TypeVar("_Shape", bound=BaseModel)
 
 
 class Client:
@@ -224,18 +224,6 @@ class Client:
             wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
 
 
-def _is_transient(answer: httpx.Response) -> bool:
-    """Whether the same call may succeed a little later: also reading that was done too often."""
-    throttled = answer.status_code == httpx.codes.TOO_MANY_REQUESTS and answer.request.method == "GET"
-    return throttled or answer.status_code in _TRANSIENT
-
-
-def _asked_to_wait(answer: httpx.Response) -> float:
-    """Seconds that the site asks to be left alone for; 0 if it does not."""
-    text = answer.headers.get("Retry-After", "")
-    return float(text) if text.isdecimal() else 0.0
-
-
 class _Page(BaseModel):
     """One page of a list."""
 
@@ -255,6 +243,18 @@ def _shaped(shape: type[_Shape], value: object) -> _Shape:
         where = ".".join(str(part) for part in error.errors()[0]["loc"])
         detail = f"the site answered in a form that this client does not know (at {where!r}): is it a PlanArena site?"
         raise RefusedError(Problem(status=httpx.codes.OK, detail=detail)) from None
+
+
+def _is_transient(answer: httpx.Response) -> bool:
+    """Whether the same call may succeed a little later: also reading that was done too often."""
+    throttled = answer.status_code == httpx.codes.TOO_MANY_REQUESTS and answer.request.method == "GET"
+    return throttled or answer.status_code in _TRANSIENT
+
+
+def _asked_to_wait(answer: httpx.Response) -> float:
+    """Seconds that the site asks to be left alone for; 0 if it does not."""
+    text = answer.headers.get("Retry-After", "")
+    return float(text) if text.isdecimal() else 0.0
 
 
 def _segment(text: str) -> str:

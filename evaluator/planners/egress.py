@@ -47,6 +47,8 @@ def check_url(*, url: str, allow_private: bool) -> None:
         raise EgressRefusedError("The address names no host.")
     if parts.username or parts.password:
         raise EgressRefusedError("The address must not hold a user name or password.")
+    if not _can_be_looked_up(parts.hostname):
+        raise EgressRefusedError("The address names a host that no name server can know.")
     if allow_private:
         return
     try:
@@ -100,8 +102,21 @@ def _remaining(timeout: float | None) -> float | None:
     return left if timeout is None else min(timeout, left)
 
 
+def _can_be_looked_up(host: str) -> bool:
+    """Whether the name's parts have lengths and characters that names may have."""
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        return False
+    return True
+
+
 def _resolve(host: str, port: int) -> list[str]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:
+        # Names that cannot be encoded are no error of the system to Python.
+        raise socket.gaierror(socket.EAI_NONAME, "it cannot be the name of a host") from error
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 

@@ -18,5 +18,5 @@ htmx.config.scrollIntoViewOnBoost = false;
 enableThemeToggle();
 enableCopyButtons();
 followEvaluation();
-checkAsOneTypes();
 showCurrentTabs();
+checkAsOneTypes();

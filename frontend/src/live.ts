@@ -15,6 +15,8 @@ interface Progress {
 
 const MOVING = new Set(["queued", "launching", "running", "aggregating"]);
 const RESULTS_EVERY_MS = 2500;
+/** The page of a large suite takes longer to make, for everybody who watches: it is asked for less often. */
+const RESULTS_MS_PER_TASK = 4;
 const TICK_MS = 4000;
 /** A stream that says nothing for so long may be dead without anybody having told the browser. */
 const SILENCE_MS = 15000;
@@ -93,7 +95,7 @@ class Follower {
     setText(this.panel, "interrupted", "");
     show(this.panel, event);
     this.sayQuarter(event);
-    if (event.done !== this.done) refreshResultsSoon();
+    if (event.done !== this.done) refreshResultsSoon(event.total);
     this.done = event.done;
     if (MOVING.has(event.state)) return;
     clearInterval(this.timer);
@@ -174,13 +176,21 @@ function setText(panel: HTMLElement, name: string, text: string): void {
 
 let pending: number | undefined;
 
-function refreshResultsSoon(): void {
+function refreshResultsSoon(total: number): void {
   pending ??= setTimeout(() => {
     pending = undefined;
     // Never swap the filters away under somebody's fingers.
     const results = document.getElementById("results");
-    if (results !== null && !results.contains(document.activeElement)) void replace("#results");
-  }, RESULTS_EVERY_MS);
+    if (results !== null && !results.contains(document.activeElement)) void replaceResults(results);
+  }, Math.max(RESULTS_EVERY_MS, total * RESULTS_MS_PER_TASK));
+}
+
+/** What was folded open stays open. */
+async function replaceResults(results: HTMLElement): Promise<void> {
+  const open = results.querySelector<HTMLDetailsElement>(".further-filters")?.open ?? false;
+  await replace("#results");
+  const folded = document.querySelector<HTMLDetailsElement>("#results .further-filters");
+  if (folded !== null && open) folded.open = true;
 }
 
 function replace(selector: string): Promise<void> {

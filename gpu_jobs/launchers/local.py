@@ -19,6 +19,7 @@ from pathlib import Path
 import psutil
 
 from gpu_jobs.launchers.base import LaunchError, Liveness
+from gpu_jobs.redaction import Redactor, secrets_of
 
 PREFIX = "local-"
 _CRASH_WINDOW_SECONDS = 60
@@ -185,9 +186,11 @@ class LocalLauncher:
         """Do not start workers that end at once over and over again: it would hide why they do."""
         recent = [worker for worker in known if time.time() - worker.started_at < _CRASH_WINDOW_SECONDS]
         if len(recent) >= _CRASHES_ALLOWED:
+            # Whoever looks at the evaluation reads it.
+            last = Redactor(secrets=secrets_of(self._environment))(_last_line(recent[-1].log))
             raise LaunchError(
                 f"{len(recent)} workers ended within the last {_CRASH_WINDOW_SECONDS} seconds; "
-                f"the last line of {recent[-1].log.name} is: {_last_line(recent[-1].log)!r}."
+                f"the last line of {recent[-1].log.name} is: {last!r}."
             )
 
     def _forget_old(self, known: list[_Known]) -> None:
@@ -221,7 +224,8 @@ class LocalLauncher:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """One process at a time starts workers; the lock ends with the process that holds it."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        # Logs, and the store of workers that may run the hidden split: for nobody else on this machine.
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (self._folder / ".lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield

@@ -2,14 +2,17 @@
 
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.config.encryption import decrypt, encrypt
+from leaderboard.config.encryption import UnreadableSecretError, decrypt, encrypt, encrypt_again
 
 _PURPOSE = "secret of two-factor authentication"
+_SEALED = frozenset({"secret", "seed"})
+"""What allauth has encrypted within an authenticator's data: an app's secret, and what recovery codes are made from."""
 
 
 class Adapter(DefaultMFAAdapter):
@@ -19,7 +22,13 @@ class Adapter(DefaultMFAAdapter):
         return encrypt(text, purpose=_PURPOSE)
 
     def decrypt(self, encrypted_text: str) -> str:
-        return decrypt(encrypted_text, purpose=_PURPOSE)
+        try:
+            return decrypt(encrypted_text, purpose=_PURPOSE)
+        except UnreadableSecretError:
+            # Never an empty secret in its place: anybody could work out its codes.
+            raise PermissionDenied(
+                "Your second factor cannot be read any more, since this site's key was changed. Ask its operator."
+            ) from None
 
 
 def take_off(*, user: User, by: User | None) -> bool:
@@ -29,3 +38,24 @@ def take_off(*, user: User, by: User | None) -> bool:
         if taken:
             record(by=by, action=Action.SECOND_FACTOR_REMOVED, target=user)
     return taken > 0
+
+
+def seal_secrets_again() -> tuple[int, list[str]]:
+    """Encrypt everybody's secrets under the first key: how many, and the users whose secrets no key opens."""
+    done, lost = 0, []
+    for key in Authenticator.objects.order_by("pk").values_list("pk", flat=True):
+        with transaction.atomic():
+            kept = Authenticator.objects.select_for_update().select_related("user").filter(pk=key).first()
+            if kept is None:
+                continue
+            try:
+                kept.data = {
+                    name: encrypt_again(value, purpose=_PURPOSE) if name in _SEALED else value
+                    for name, value in kept.data.items()
+                }
+            except UnreadableSecretError:
+                lost.append(kept.user.username)
+            else:
+                kept.save(update_fields=["data"])
+                done += 1
+    return done, lost

@@ -14,6 +14,7 @@ from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope, check_scopes
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.field_errors import FieldErrors
+from leaderboard.locks import lock_owner
 
 DEFAULT_DAYS = 90
 LONGEST_DAYS = 365
@@ -41,9 +42,10 @@ def create_token(*, user: User, days: int = DEFAULT_DAYS, scopes: Collection[str
         raise FieldErrors(errors)
     if not 1 <= days <= LONGEST_DAYS:
         raise FieldErrors({"days": [f"A token lasts 1 to {LONGEST_DAYS} days."]})
-    if tokens_of(user).count() >= MOST_TOKENS:
-        raise FieldErrors({"days": [f"You have {MOST_TOKENS} tokens, the most there may be: delete one first."]})
     with transaction.atomic():
+        lock_owner(user)
+        if tokens_of(user).count() >= MOST_TOKENS:
+            raise FieldErrors({"days": [f"You have {MOST_TOKENS} tokens, the most there may be: delete one first."]})
         row, token = AuthToken.objects.create(user=user, expiry=timedelta(days=days))
         granted = TokenScopes.objects.create(token=row, scopes=[scope for scope in Scope.values if scope in scopes])
         _note(action=Action.TOKEN_MADE, row=row, details={"scopes": granted.scopes})

@@ -12,6 +12,7 @@ from leaderboard.accounts.models import Invitation, Membership, Role, Team, User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.field_errors import FieldErrors
+from leaderboard.locks import lock_owner
 
 MOST_OWNED = 10
 MOST_MEMBERS = 50
@@ -30,10 +31,11 @@ def create_team(*, owner: User, slug: str, name: str) -> Team:
         FieldErrors: slug or name is not possible or taken, or the user owns too many teams.
     """
     slug, name = slug.strip(), name.strip()
-    if errors := _check(owner=owner, slug=slug, name=name):
-        raise FieldErrors(errors)
     try:
         with transaction.atomic():
+            lock_owner(owner)
+            if errors := _check(owner=owner, slug=slug, name=name):
+                raise FieldErrors(errors)
             team = Team.objects.create(slug=slug, name=name)
             Membership.objects.create(team=team, user=owner, role=Role.OWNER)
             _note(by=owner, action=Action.TEAM_MADE, team=team)

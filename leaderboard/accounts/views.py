@@ -1,5 +1,7 @@
 """The page of a user's API tokens."""
 
+from functools import partial
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -9,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from leaderboard.accounts import services
 from leaderboard.accounts.forms import TokenForm
-from leaderboard.field_errors import FieldErrors
+from leaderboard.accounts.once import made_from
 
 
 @never_cache
@@ -17,15 +19,7 @@ from leaderboard.field_errors import FieldErrors
 @login_required
 def tokens(request: HttpRequest) -> HttpResponse:
     """List the tokens; a POST makes one and shows it this once, so the answer is the page itself and no redirect."""
-    form = TokenForm(request.POST if request.method == "POST" else None)
-    made = None
-    if form.is_valid():
-        try:
-            made = services.create_token(user=request.user, **form.cleaned_data)
-        except FieldErrors as problems:
-            form.show(problems)
-        else:
-            form = TokenForm()
+    form, made = made_from(request, form=TokenForm, make=partial(services.create_token, user=request.user))
     context = {"form": form, "made": made, "tokens": services.tokens_of(request.user)}
     return render(request, "accounts/tokens.html", context, status=400 if form.errors else 200)
 

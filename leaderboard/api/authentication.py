@@ -5,6 +5,7 @@ from typing import Any
 
 from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
+from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -15,7 +16,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from leaderboard.evaluations.leases import hash_token
-from leaderboard.evaluations.models import Attempt
+from leaderboard.evaluations.models import OWN_WORKER, Attempt
 from leaderboard.workers.tokens import holder_of
 
 
@@ -24,7 +25,10 @@ class ApiTokenAuthentication(TokenAuthentication):
 
     def authenticate(self, request: Request) -> Any:
         scheme, _, value = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() == "token" and value.isascii():
+        if scheme.lower() in {"bearer", "token"} and not value.isascii():
+            # The base class breaks where it is no UTF-8.
+            raise AuthenticationFailed("Invalid token.")
+        if scheme.lower() == "token":
             return self.authenticate_credentials(value.strip().encode())
         return super().authenticate(request)
 
@@ -56,6 +60,9 @@ class PasswordAuthentication(BasicAuthentication):
         mandatory = settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory"
         if mandatory and not EmailAddress.objects.filter(user=user, verified=True).exists():
             raise AuthenticationFailed("Confirm your e-mail address first.")
+        if is_mfa_enabled(user):
+            # Or the password alone would make a token that may do everything.
+            raise AuthenticationFailed("This account has a second factor: sign in, and make the token on its page.")
         return user, None
 
 
@@ -95,15 +102,15 @@ class IsWorker(BasePermission):
 class HoldsAttempt(BasePermission):
     """The call has the token of the attempt that it names. Whether the attempt is live is decided later, with 409.
 
-    `view.split` is that of the attempt's evaluation.
+    `view.split` is that of the attempt's evaluation, `view.is_own` whether a researcher's own worker calls.
     """
 
     message = "This is not the token of this attempt."
 
     def has_permission(self, request: Request, view: Any) -> bool:
         of_attempt = Attempt.objects.filter(pk=view.kwargs["attempt_id"])
-        found = of_attempt.values_list("token_hash", "shard__evaluation__split").first()
+        found = of_attempt.values_list("token_hash", "shard__evaluation__split", "worker").first()
         if found is None or not hmac.compare_digest(found[0], hash_token(str(request.auth))):
             return False
-        view.split = found[1]
+        view.split, view.is_own = found[1], found[2].startswith(OWN_WORKER)
         return True

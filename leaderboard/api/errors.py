@@ -143,6 +143,7 @@ def _of_framework(answer: Response) -> _Found:
 def _unexpected(*, error: Exception, request: Request) -> _Found:
     """A defect: told to the log and to Django's listeners, and answered in JSON, which is all that pipelines read."""
     plain = request._request
-    logger.error("%s %s failed", plain.method, plain.path, exc_info=error)
+    # As Python writes it: an address may hold line feeds, and must not write lines of its own into the log.
+    logger.error("%s %r failed", plain.method, plain.path, exc_info=error)
     got_request_exception.send(sender=None, request=plain)
     return _Found(500, "internal_error", _BROKEN)

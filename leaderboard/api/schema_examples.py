@@ -18,8 +18,8 @@ _PLANNER = {
     "prompt_price": 0.05, "completion_price": 0.2,
 }  # fmt: skip
 _PLANNER_OUTPUT = {
-    **_PLANNER, "owner": "ada", "commit": "", "weights_bytes": None, "licence": "", "plans_digest": "",
-    "header": {"name": "Authorization", "ends_in": "ab12"},
+    **_PLANNER, "owner": "ada", "commit": "", "weights_bytes": None, "licence": "",
+    "header": {"name": "Authorization", "ends_in": "ab12"}, "plans_digest": "",
 }  # fmt: skip
 _SUMMARY = {
     "metrics": {"overall": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171}},
@@ -149,12 +149,12 @@ BY_COMPONENT: dict[str, Any] = {
         "status": 200, "seconds": 0.42, "answer": '{"plan": "Image Denoising"}', "answer_bytes": 27, "reason": None,
         "problem": "", "plan": _PLAN, "tolerated": [], "problems": [], "alternatives": 0,
     },
-    "EvaluationOutput": _EVALUATION,
     "HeaderInput": {"name": "Authorization", "value": "Bearer " + "x" * 24},
     "HeaderOutput": {"name": "Authorization", "ends_in": "ab12"},
     "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
     "NewWebhookOutput": {"id": _ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32},
     "NewWorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40},
+    "MailsShape": {"mails": "ended"},
     "ListedPlannerOutput": _LISTED_PLANNER,
     "PatchedProfileInput": _PROFILE,
     "PlannerDetailOutput": {**_LISTED_PLANNER, "results": [_BOARD_RESULT]},
@@ -188,7 +188,6 @@ BY_COMPONENT: dict[str, Any] = {
         ],
     },
     "QueueOutput": {"evaluations": 3, "shards": 40, "leased": 2},
-    "MailsShape": {"mails": "ended"},
     "QuotaOutput": {"team": "", "suite": "openagi", "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"},
     "StatusOutput": {
         "at": _LATER, "code": "running", "sentence": "Everything runs. Workers are at the tasks that wait.",

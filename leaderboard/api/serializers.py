@@ -7,6 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from leaderboard.accounts.models import Team
+from leaderboard.accounts.operators import is_operator
 from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope
 from leaderboard.accounts.services import DEFAULT_DAYS
 from leaderboard.catalog.models import Suite, Task
@@ -203,8 +204,7 @@ class PlannerOutput(serializers.ModelSerializer[Planner]):
         fields = [
             "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "header", "model_id", "revision",
             "commit", "checkpoint_digest", "plans_digest", "strategy", "model_name", "parameters", "open_weights",
-            "weights_bytes", "licence", "description", "prompt_price", "completion_price",
-            "owner",
+            "weights_bytes", "licence", "description", "prompt_price", "completion_price", "owner",
         ]  # fmt: skip
         read_only_fields = fields
 
@@ -436,7 +436,7 @@ class ResultOutput(serializers.ModelSerializer[TaskResult]):
     def to_representation(self, instance: TaskResult) -> dict[str, Any]:
         shown = super().to_representation(instance)
         request = self.context.get("request")
-        withheld = instance.evaluation.split == HIDDEN_SPLIT and not (request and request.user.is_staff)
+        withheld = instance.evaluation.split == HIDDEN_SPLIT and not (request and is_operator(request.user))
         if withheld and "record_digest" in shown:
             shown["record_digest"] = ""
         return shown

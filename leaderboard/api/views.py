@@ -25,6 +25,7 @@ from evaluator.plans_file import PlansFileError, plans_of
 from evaluator.records import Outcome, Reason
 from evaluator.suites.reference_rows import reference_digest, reference_tables
 from leaderboard.accounts.models import User
+from leaderboard.accounts.operators import is_operator
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token, revoke_token, tokens_of
 from leaderboard.accounts.teams import teams_of
@@ -421,7 +422,7 @@ class RecordView(APIView):
             visible.select_related("task", "evaluation"), evaluation=evaluation_id, task__key=task_key
         )
         shown = dict(shapes.ResultOutput(result, context={"request": request}).data)
-        withheld = result.evaluation.split == HIDDEN_SPLIT and not request.user.is_staff
+        withheld = result.evaluation.split == HIDDEN_SPLIT and not is_operator(request.user)
         return Response({**shown, "record": _record(result, withheld=withheld)})
 
 
@@ -507,7 +508,7 @@ class MayActOrIsStaff(MayAct):
     """The caller may act on the evaluation, or is of the staff."""
 
     def has_object_permission(self, request: Request, view: Any, obj: Evaluation) -> bool:
-        return bool(request.user.is_staff) or super().has_object_permission(request, view, obj)
+        return is_operator(request.user) or super().has_object_permission(request, view, obj)
 
 
 class VerifyView(_ActionView):

@@ -64,6 +64,7 @@ from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.secret_headers import HeaderUnreadableError
 from leaderboard.workers import logs
 from leaderboard.workers.finishing import Finished, finish
+from leaderboard.workers.own import TooMuchUploadedError, count_upload
 from leaderboard.workers.tokens import Holder, holder_of, note_lease
 
 _RECORDS = TypeAdapter(list[ResultRecord])
@@ -154,9 +155,8 @@ def _lease(*, holder: Holder, body: dict[str, Any]) -> dict[str, Any] | None:
         scope=holder.scope,
         token=body.get("token", ""),
     )
-    if lease is None:
+    if lease is None or not note_lease(attempt_id=lease.attempt.pk, holder=holder):
         return None
-    note_lease(attempt_id=lease.attempt.pk, holder=holder)
     try:
         return _lease_json(lease, holder=holder)
     except (HeaderUnreadableError, _NotToldError) as error:
@@ -200,11 +200,28 @@ class AttemptView(APIView):
     throttle_scope = None
 
     split: str
-    """Set by the permission."""
+    is_own: bool
+    """Set by the permission, both."""
 
     def store(self) -> Store:
         """Where the artefacts and records of the attempt's evaluation are kept: hidden data have their own store."""
         return server_store(split=self.split)
+
+    def keep(self, *, attempt_id: UUID, artefacts: Sequence[Artefact]) -> None:
+        """Keep artefacts, as far as an own worker may send so many.
+
+        Raises:
+            TooLargeError: it may not; none was kept.
+        """
+        store = self.store()
+        if self.is_own:
+            new = sum(len(artefact.data) for artefact in artefacts if not store.has(artefact.digest))
+            try:
+                count_upload(attempt_id=attempt_id, size=new)
+            except TooMuchUploadedError as error:
+                raise TooLargeError(str(error)) from error
+        for artefact in artefacts:
+            store.put(artefact)
 
 
 class HeartbeatView(AttemptView):
@@ -239,11 +256,10 @@ class BundleView(AttemptView):
             frames = bundles.unpack(data)
         except bundles.BundleError as error:
             raise FieldValidationError({"bundle": [f"{error}."]}) from error
-        store = self.store()
         problems = {frame.digest: problem for frame in frames if (problem := _problem(frame))}
         good = [frame for frame in frames if frame.digest not in problems]
-        for frame in good:
-            store.put(Artefact(data=frame.data, media_type=MediaType(frame.media_type)))
+        artefacts = [Artefact(data=frame.data, media_type=MediaType(frame.media_type)) for frame in good]
+        self.keep(attempt_id=attempt_id, artefacts=artefacts)
         return Response({"kept": len(good), "refused": problems})
 
 
@@ -273,7 +289,7 @@ class ObjectView(AttemptView):
             raise TooLargeError(f"An artefact has at most {settings.MAX_OBJECT_BYTES} bytes.")
         if (actual := digest_of(data)) != digest:
             raise FieldValidationError({"digest": [f"The bytes have the SHA-256 {actual}."]})
-        self.store().put(Artefact(data=data, media_type=media_type))
+        self.keep(attempt_id=attempt_id, artefacts=[Artefact(data=data, media_type=media_type)])
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

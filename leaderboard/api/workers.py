@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from leaderboard.api.pagination import Pages
 from leaderboard.api.permissions import LOGGED_IN
 from leaderboard.evaluations.models import Attempt
 from leaderboard.evaluations.visibility import visible_evaluations
@@ -100,9 +101,18 @@ class AttemptOutput(serializers.Serializer[Any]):
         return super().to_representation(shown_attempt(instance))
 
 
-class LogView(generics.ListAPIView[Attempt]):
-    """What the workers said, attempt by attempt, the newest first. For the evaluation's owner and staff."""
+class LogPages(Pages):
+    """Few attempts a page: each may have a log of `PLANARENA_MAX_LOG_CHARACTERS`."""
 
+    page_size = 20
+    max_page_size = 20
+
+
+class LogView(generics.ListAPIView[Attempt]):
+    """What the workers said, attempt by attempt, the newest first, at most 20 a page. For the evaluation's owner and
+    staff."""
+
+    pagination_class = LogPages
     serializer_class = AttemptOutput
     ordering = ("-leased_at", "-id")
     permission_classes = LOGGED_IN

@@ -16,7 +16,8 @@ class BackupError(Exception):
 
 
 def dump(*, target: Path) -> None:
-    """Write everything in the database, as it is at one moment, into one file. The site may go on meanwhile.
+    """Write everything in the database, as it is at one moment, into one file, which keeps its mode if it is there.
+    The site may go on meanwhile.
 
     Raises:
         BackupError: pg_dump is missing or failed; it says why.

@@ -6,6 +6,7 @@ those copied after it. A backup into the same folder copies only what is new.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,10 @@ from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
 STORES = ("public", "hidden")
 CHECKPOINTS = "checkpoints"
 MANIFEST = "backup.json"
+_DUMP_NAME = re.compile(r"database-[0-9TZ]+\.dump")
 _VERSION = "backup/1"
 _CHUNK = 1 << 20
+_PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
 
 
 def back_up(*, folder: Path, keep: int) -> dict[str, Any]:
@@ -42,7 +45,9 @@ def back_up(*, folder: Path, keep: int) -> dict[str, Any]:
     Raises:
         BackupError: it could not be made, or objects are damaged; what could be copied was.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    # Password hashes, the secrets of webhooks and hidden data: for nobody else on this machine.
+    for private in (folder, folder / "hidden"):
+        private.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_FOLDER)
     dump = _dump(folder)
     copied = {
         name: copy_objects(source=LocalStore(settings.STORE_DIR / name), target=LocalStore(folder / name))
@@ -71,7 +76,7 @@ def restore(*, folder: Path) -> Iterator[str]:
     """
     manifest = _read_manifest(folder)
     dump = folder / manifest["dump"]["name"]
-    if not dump.exists() or _digest(dump) != manifest["dump"]["sha256"]:
+    if not dump.is_file() or _digest(dump) != manifest["dump"]["sha256"]:
         raise BackupError(f"{dump} is not the dump that {MANIFEST} names: it is missing, cut off or changed.")
     database.restore(source=dump)
     yield f"The database is that of {manifest['made']}."
@@ -101,6 +106,7 @@ def _dump(folder: Path) -> Path:
     target = folder / f"database-{stamp}.dump"
     partial = target.with_suffix(".partial")
     try:
+        partial.touch(mode=_PRIVATE_FILE)
         database.dump(target=partial)
         partial.replace(target)
     finally:
@@ -142,15 +148,20 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise BackupError(f"{folder} holds no backup: there is no {MANIFEST}.") from None
     except ValueError as error:
         raise BackupError(f"{path} is no JSON: {error}.") from error
-    if manifest.get("version") != _VERSION:
-        raise BackupError(f"{path} has the version {manifest.get('version')!r}; this release reads {_VERSION!r}.")
+    version = manifest.get("version") if isinstance(manifest, dict) else None
+    if version != _VERSION:
+        raise BackupError(f"{path} has the version {version!r}; this release reads {_VERSION!r}.")
+    dump = manifest.get("dump")
+    if not isinstance(dump, dict) or not _DUMP_NAME.fullmatch(str(dump.get("name"))) or "sha256" not in dump:
+        raise BackupError(f"{path} names no dump of this folder under `dump`: it was cut off or changed.")
     return manifest
 
 
 def _forget_old_dumps(*, folder: Path, keep: int) -> None:
     # Their names are their times. Objects stay: the dumps that are kept may need them.
-    for path in sorted(folder.glob("database-*.dump"))[:-keep]:
-        path.unlink()
+    killed = folder.glob("database-*.partial")
+    for path in [*sorted(folder.glob("database-*.dump"))[:-keep], *killed]:
+        path.unlink(missing_ok=True)
 
 
 def _digest(path: Path) -> str:

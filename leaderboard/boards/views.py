@@ -1,5 +1,6 @@
 """Pages that anyone reads: the start page, boards, their snapshots and plots, and how to write an endpoint."""
 
+import re
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -203,6 +204,6 @@ def _conditions(request: HttpRequest) -> Conditions | None:
     given = {name: request.GET[name] for name in Conditions._fields if name in request.GET}
     if not given:
         return None
-    if len(given) < len(Conditions._fields) or not given["samples"].isdecimal():
+    if len(given) < len(Conditions._fields) or re.fullmatch(r"[0-9]{1,9}", given["samples"]) is None:
         raise Http404("a board is named by profile_digest, split and samples together")
     return Conditions(given["profile_digest"], given["split"], int(given["samples"]))

@@ -46,6 +46,10 @@ class OperatorsSite(admin.AdminSite):
         """The site's own page, for the same reason."""
         return redirect("account_change_password")
 
+    def password_change_done(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
+        """Nobody is led here."""
+        return redirect("admin:index")
+
 
 site = OperatorsSite()
 
@@ -82,9 +86,21 @@ class ReadOnlyAdmin(_ForOperators, admin.ModelAdmin):
             return list(self.fields)
         return [field.name for field in self.model._meta.fields if field.name not in (self.exclude or ())]
 
+    def get_inline_instances(self, request: HttpRequest, obj: Any = None) -> list[admin.options.InlineModelAdmin]:
+        """Only those with rows: of the others there would be headings to scroll sideways, and nothing to do it with."""
+        return [
+            inline
+            for inline in super().get_inline_instances(request, obj)
+            if obj is not None
+            and inline.get_queryset(request).filter(**{inline.get_formset(request, obj).fk.name: obj}).exists()
+        ]
+
 
 class ReadOnlyInline(_ForOperators, admin.TabularInline):
-    """Rows that belong to another one."""
+    """Rows that belong to another one, each with a way to its own page where it has one: so the table, which scrolls on
+    small screens, is reached by keyboard, too."""
+
+    show_change_link = True
 
     extra = 0
     max_num = 0

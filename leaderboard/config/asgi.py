@@ -13,12 +13,20 @@ _site = get_asgi_application()
 
 from django.conf import settings  # noqa: E402 - after Django is set up
 
+from leaderboard.api.parsers import LARGEST_BODY  # noqa: E402
 from leaderboard.config.bodies import BoundedBodies  # noqa: E402
 from leaderboard.config.collecting import collect_seldom  # noqa: E402
 from leaderboard.config.worker_calls import PREFIX, Receive, Scope, Send, WorkerCalls  # noqa: E402
 
-_bounded_site = BoundedBodies(_site, most_bytes=settings.MAX_CHECKPOINT_BYTES + 1024 * 1024)
-_worker_calls = WorkerCalls(threads=settings.WORKER_CALLS_AT_ONCE)
+_MIB = 1024 * 1024
+_bounded_site = BoundedBodies(
+    _site,
+    most_bytes=LARGEST_BODY + _MIB,
+    uploads=dict.fromkeys(("/submit/", "/api/v1/checkpoints/"), settings.MAX_CHECKPOINT_BYTES + _MIB),
+)
+_worker_calls = WorkerCalls(
+    threads=settings.WORKER_CALLS_AT_ONCE, most_bytes=max(settings.MAX_OBJECT_BYTES, LARGEST_BODY)
+)
 collect_seldom()
 
 

@@ -1,7 +1,10 @@
-"""Encryption of secrets that the database keeps: whoever reads a dump alone reads none of them."""
+"""Encryption of secrets that the database keeps: whoever reads it, or a backup, reads none of them.
+
+With Fernet (AES-128-CBC and HMAC-SHA256), under keys derived from those of the environment.
+"""
 
 import base64
-from collections.abc import Sequence
+from functools import cache
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -13,45 +16,46 @@ class UnreadableSecretError(Exception):
     """What is kept was encrypted with a key that this installation no longer has."""
 
 
-def encrypt(text: str, *, purpose: str, keys: Sequence[str] | None = None) -> str:
-    """The text, readable only with this installation's secret key.
+def encrypt(text: str, *, purpose: str) -> str:
+    """The text, encrypted under the first key of `SECRETS_KEYS`.
 
     Args:
-        purpose: what kind of secret it is; each kind has a key of its own.
-        keys: what the key is derived from, the newest first; None: the secret key and the one before it.
+        purpose: what kind of secret it is, as in "secret of a webhook"; each kind has a key of its own.
     """
-    return _keys(purpose, keys).encrypt(text.encode()).decode()
+    return _fernet(purpose=purpose, keys=tuple(settings.SECRETS_KEYS)).encrypt(text.encode()).decode("ascii")
 
 
-def encrypt_again(encrypted: str, *, purpose: str, keys: Sequence[str] | None = None) -> str:
-    """The same text, readable with the newest key.
+def decrypt(encrypted: str, *, purpose: str) -> str:
+    """What was encrypted for the same purpose, under any of the keys.
 
     Raises:
-        UnreadableSecretError: it was encrypted with another key.
-    """
-    return encrypt(decrypt(encrypted, purpose=purpose, keys=keys), purpose=purpose, keys=keys)
-
-
-def decrypt(encrypted: str, *, purpose: str, keys: Sequence[str] | None = None) -> str:
-    """What was encrypted for the same purpose, with the present secret key or one that it replaced.
-
-    Raises:
-        UnreadableSecretError: it was encrypted with another key.
+        UnreadableSecretError: none of them opens it.
     """
     try:
-        return _keys(purpose, keys).decrypt(encrypted.encode()).decode()
-    except InvalidToken:
+        opened = _fernet(purpose=purpose, keys=tuple(settings.SECRETS_KEYS)).decrypt(encrypted.encode("ascii"))
+        return opened.decode()
+    except (InvalidToken, UnicodeError):
         raise UnreadableSecretError(
-            f"A {purpose} cannot be read: PLANARENA_SECRET_KEY has changed. Name the key before it in "
-            "PLANARENA_SECRET_KEY_BEFORE."
+            f"A {purpose} cannot be read, since the site's key has changed: name the one before it at the end of "
+            "PLANARENA_SECRETS_KEY, or in PLANARENA_SECRET_KEY_BEFORE."
         ) from None
 
 
-def _keys(purpose: str, keys: Sequence[str] | None) -> MultiFernet:
-    secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS] if keys is None else keys
-    return MultiFernet([Fernet(_derived(secret, purpose=purpose)) for secret in secrets])
+def encrypt_again(encrypted: str, *, purpose: str) -> str:
+    """The same text under the first key.
+
+    Raises:
+        UnreadableSecretError: no key opens it.
+    """
+    return encrypt(decrypt(encrypted, purpose=purpose), purpose=purpose)
 
 
-def _derived(secret: str, *, purpose: str) -> bytes:
+@cache
+def _fernet(*, purpose: str, keys: tuple[str, ...]) -> MultiFernet:
+    return MultiFernet([Fernet(_derived(key, purpose=purpose)) for key in dict.fromkeys(keys)])
+
+
+def _derived(key: str, *, purpose: str) -> bytes:
+    """256 bits from a key of any length. It is random, not a password, so that no slow derivation is needed."""
     derivation = HKDF(algorithm=SHA256(), length=32, salt=None, info=f"planarena:{purpose}".encode())
-    return base64.urlsafe_b64encode(derivation.derive(secret.encode()))
+    return base64.urlsafe_b64encode(derivation.derive(key.encode()))

@@ -27,6 +27,8 @@ if DEMO:
     ALLOWED_HOSTS = env.names("PLANARENA_ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
 else:
     SECRET_KEY = env.required("PLANARENA_SECRET_KEY", purpose="the key that signs sessions (50 random characters)")
+    if len(SECRET_KEY) < 30:
+        raise ImproperlyConfigured("PLANARENA_SECRET_KEY is too short: use 50 random characters.")
     WORKER_TOKEN = env.required("PLANARENA_WORKER_TOKEN", purpose="the secret that workers lease tasks with")
     if len(WORKER_TOKEN) < 20:
         raise ImproperlyConfigured("PLANARENA_WORKER_TOKEN is too short: use at least 20 random characters.")
@@ -43,7 +45,15 @@ HTTPS = env.flag("PLANARENA_HTTPS", default=not DEMO)
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = 86_400 * 30 if HTTPS else 0
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("PLANARENA_TRUST_PROXY") else None
+TRUST_PROXY = env.flag("PLANARENA_TRUST_PROXY")
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None
+# Only the proxy's word tells that somebody came without TLS. Workers, probes and Prometheus come past it.
+SECURE_SSL_REDIRECT = HTTPS and TRUST_PROXY
+SECURE_REDIRECT_EXEMPT = [r"^api/v1/worker/", r"^health/", r"^metrics$"]
+PROXIES = 1 if TRUST_PROXY else 0
+"""How many of the last addresses in `X-Forwarded-For` proxies of ours have written. What stands before them is the
+caller's own invention, and with none nothing in it counts: limits on guessing passwords go by address."""
+ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY: dict[str, Any] = {
@@ -101,6 +111,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "leaderboard.config.requests.refuse_nul",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -108,6 +119,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "leaderboard.config.refusals.explain_refused_methods",
 ]
 
 ROOT_URLCONF = "leaderboard.config.urls"
@@ -193,6 +205,8 @@ EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if env.text('EMAIL_HOST') el
 EMAIL_PORT = env.integer("EMAIL_PORT", default=587, least=1)
 EMAIL_HOST_USER = env.text("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD")
+EMAIL_TIMEOUT = 20
+"""Seconds; Django's own default is to wait for ever for a mail server that says nothing."""
 EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS", default=True)
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "PlanArena <planarena@localhost>")
 
@@ -207,9 +221,9 @@ REST_FRAMEWORK = {
         "rest_framework.permissions.IsAuthenticatedOrReadOnly",
         "leaderboard.api.permissions.HasScope",
     ],
-    "DEFAULT_THROTTLE_CLASSES": ["leaderboard.api.throttling.Throttle", "leaderboard.api.throttling.ReadThrottle"],
     # Who calls is told by the nearest proxy or by the connection; what callers say of themselves counts nothing.
-    "NUM_PROXIES": 1 if env.flag("PLANARENA_TRUST_PROXY") else 0,
+    "NUM_PROXIES": PROXIES,
+    "DEFAULT_THROTTLE_CLASSES": ["leaderboard.api.throttling.Throttle", "leaderboard.api.throttling.ReadThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["leaderboard.api.parsers.BoundedJSONParser"],
     "EXCEPTION_HANDLER": "leaderboard.api.errors.handle",
@@ -393,6 +407,8 @@ TEAM_QUOTA_PER_DAY = env.integer("PLANARENA_TEAM_QUOTA_PER_DAY", default=0 if DE
 HEARTBEAT_SECONDS = env.integer("PLANARENA_HEARTBEAT_SECONDS", default=10, least=1)
 """How often workers say that they live; never less often than four times in a lease."""
 MAX_OBJECT_BYTES = env.integer("PLANARENA_MAX_OBJECT_BYTES", default=32 * 1024 * 1024, least=1024)
+MAX_OWN_WORKER_BYTES = env.size("PLANARENA_MAX_OWN_WORKER_UPLOAD") or 4 * 1024**3
+"""Of the artefacts of one evaluation that a researcher's own worker sends."""
 MAX_LOG_CHARACTERS = env.integer("PLANARENA_MAX_LOG_CHARACTERS", default=256 * 1024, least=1000)
 """Of one attempt's log; what comes after it is dropped, and the log says so."""
 HUB_URL = (env.text("HF_ENDPOINT") or env.text("PLANARENA_KUBERNETES_MODEL_MIRROR") or "https://huggingface.co").rstrip(

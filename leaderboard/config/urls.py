@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from leaderboard.config.admin import site
 from leaderboard.config.health import live, ready
+from leaderboard.config.icon import icon
 from leaderboard.evaluations.objects import artefact, hidden_artefact
 from leaderboard.monitoring.views import metrics, status
 
@@ -12,6 +13,7 @@ urlpatterns = [
     path("api/v1/", include("leaderboard.api.urls")),
     path("objects/<slug:digest>", artefact, name="object"),
     path("hidden-objects/<slug:digest>", hidden_artefact, name="hidden-object"),
+    path("favicon.ico", icon, name="icon"),
     path("health/live", live, name="live"),
     path("health/ready", ready, name="ready"),
     path("metrics", metrics, name="metrics"),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.conf import settings
 
-from evaluator.planners.bundled import DESCRIPTIONS, bundled_names
+from evaluator.planners.bundled import DESCRIPTIONS
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.library import library
@@ -17,8 +17,8 @@ OWNER = "planarena"
 SUITE = "openagi"
 
 
-def submit_bundled() -> Sequence[Evaluation]:
-    """Submit the bundled planners that have no evaluation yet, and return the evaluations of all of them.
+def submit_bundled(names: Sequence[str]) -> Sequence[Evaluation]:
+    """Submit those of these bundled planners that have no evaluation yet, and return the evaluations of all of them.
 
     An evaluation that an earlier demo began is taken up again; one that failed or was cancelled is made anew.
     """
@@ -26,7 +26,7 @@ def submit_bundled() -> Sequence[Evaluation]:
     if made:
         owner.set_unusable_password()
         owner.save()
-    return [_evaluation(name=name, owner=owner) for name in bundled_names()]
+    return [_evaluation(name=name, owner=owner) for name in names]
 
 
 def _evaluation(*, name: str, owner: User) -> Evaluation:

@@ -25,6 +25,8 @@ _RESULTS_PER_EVENT = 40
 """PostgreSQL refuses payloads of 8,000 bytes; a result takes up to 125."""
 LATEST = 5
 """How many of the tasks that ended last a page shows while it waits for more."""
+_LONGEST_TEXT = 1600
+"""Bytes of the reason as JSON, where a character takes up to twelve: a worker's or planner's words may be in it."""
 
 
 _STANDS = """
@@ -56,16 +58,24 @@ def describe(evaluation_id: UUID) -> dict[str, Any]:
     return {
         "state": state,
         "state_label": str(EvaluationState(state).label),
-        "reason_text": reason_text[:400],
+        "reason_text": _cut(reason_text),
         "done": sum(outcomes.values()),
         "total": total,
         "outcomes": outcomes,
     }
 
 
+def _cut(text: str) -> str:
+    """As much of the text as an event has room for."""
+    kept = text[:400]
+    while len(json.dumps(kept)) > _LONGEST_TEXT:
+        kept = kept[: len(kept) * 3 // 4]
+    return kept
+
+
 def snapshot(evaluation_id: UUID) -> dict[str, Any]:
-    """Where an evaluation stands, with all results so far: what a listener receives first."""
-    results = TaskResult.objects.filter(evaluation=evaluation_id).order_by("task__position")
+    """Where an evaluation stands, with all results so far, as they came in: what a listener receives first."""
+    results = TaskResult.objects.filter(evaluation=evaluation_id).order_by("updated", "task__position")
     return {
         **describe(evaluation_id),
         "results": [
@@ -88,7 +98,7 @@ def progress(evaluation: Evaluation) -> dict[str, Any]:
 def latest_results(evaluation_id: UUID) -> list[NewResult]:
     """The tasks that ended last, the last one first. Tasks that cannot run had ended before anything began."""
     ended = TaskResult.objects.filter(evaluation=evaluation_id).exclude(outcome=Outcome.NOT_RUN)
-    columns = ended.order_by("-updated", "-pk").values_list("task__key", "outcome", "score")
+    columns = ended.order_by("-updated", "-task__position").values_list("task__key", "outcome", "score")
     return [NewResult(task=task, outcome=outcome, score=score) for task, outcome, score in columns[:LATEST]]
 
 

@@ -16,7 +16,10 @@ from leaderboard.planners.kinds import kind_of
 if TYPE_CHECKING:
     from gpu_jobs.launchers.kubernetes import ClusterClient, EvaluationFacts, KubernetesLauncher, KubernetesSettings
 
-_NOT_FOR_WORKERS = ("PLANARENA_SECRET_KEY", "DATABASE_URL", "BROKER_URL", "EMAIL_HOST_PASSWORD")
+_NOT_FOR_WORKERS = (
+    "PLANARENA_SECRET_KEY", "PLANARENA_SECRET_KEY_BEFORE", "PLANARENA_GITHUB_SECRET", "PLANARENA_METRICS_TOKEN",
+    "DATABASE_URL", "PGPASSWORD", "BROKER_URL", "EMAIL_HOST_USER", "EMAIL_HOST_PASSWORD",
+)  # fmt: skip
 
 
 def launcher() -> Launcher:

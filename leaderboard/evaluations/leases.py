@@ -19,7 +19,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Func, OuterRef, Q, Subquery, UUIDField, Value
 from django.db.models.functions import Now
 
+from evaluator.planners.keeping import keepable_text
+from gpu_jobs.redaction import Redactor
+from leaderboard.clock import database_now
 from leaderboard.evaluations import canary
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import (
     Attempt,
     AttemptState,
@@ -37,6 +41,9 @@ from leaderboard.evaluations.turns import Wanted, due_shards, next_evaluations, 
 
 _LONGEST_WAIT = timedelta(seconds=60)
 _REFUSED_WAIT = timedelta(seconds=30)
+_RELEASES_FORGIVEN = 200
+"""Attempts at a shard after which one that is given back counts. No cluster takes away so many workers; a worker of
+somebody's own that leases and gives back would make rows and logs without end."""
 _LOOKS = 5
 """How often a worker looks for another shard when others were faster."""
 _PASSED_OVER = 32
@@ -47,7 +54,7 @@ class GivenUp(StrEnum):
     """How a worker ends an attempt without having finished it."""
 
     RELEASED = "released"
-    """It was told to stop. Does not count as a try."""
+    """It was told to stop. Does not count as a try, within reason."""
     REFUSED = "refused"
     """It cannot work on this evaluation, because its profile differs. Does not count as a try."""
     FAILED = "failed"
@@ -315,15 +322,22 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
     """
     with transaction.atomic():
         attempt = locked_attempt(attempt_id)
+        # Everybody reads it on the evaluation's page, and it may be the text of any error.
+        planner = attempt.shard.evaluation.submission.planner
+        detail = Redactor(secrets=[settings.WORKER_TOKEN], addresses=[planner.endpoint_url])(keepable_text(detail))
         end_attempt(attempt_id=attempt.pk, target=AttemptState.FAILED, reason=f"{how}: {detail}"[:2000])
         wait = {
             GivenUp.RELEASED: timedelta(),
             GivenUp.REFUSED: _REFUSED_WAIT,
             GivenUp.FAILED: _wait_after(attempt.shard),
         }[how]
-        _free_shard(attempt.shard, wait=wait, counts=how is GivenUp.FAILED)
+        given_back_for_ever = how is GivenUp.RELEASED and attempt.number > _RELEASES_FORGIVEN
+        _free_shard(attempt.shard, wait=wait, counts=how is GivenUp.FAILED or given_back_for_ever)
         if how is not GivenUp.RELEASED:
             refused = how is GivenUp.REFUSED
+            if not refused and attempt.shard.evaluation.split == HIDDEN_SPLIT:
+                # As with its log: the message of any error could tell about hidden data.
+                detail = "its log, which staff may read, says why"
             explain(
                 evaluation_id=attempt.shard.evaluation_id,
                 source=EvaluationState.RUNNING,
@@ -333,17 +347,24 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
         enqueue_reconcile(attempt.shard.evaluation_id)
 
 
-def lose(*, attempt_id: UUID, detail: str) -> bool:
+def lose(*, attempt_id: UUID, detail: str, if_silent: bool = False) -> bool:
     """Take a live attempt from a worker that is gone.
 
     Before: nothing; the attempt may have ended meanwhile.
     After: it is `lost` and its shard can be leased at once, with the tasks that have no result (True); or it had
     ended and nothing changed (False).
+
+    Args:
+        attempt_id: which.
+        detail: why, as part of a sentence.
+        if_silent: only if its lease has passed still: who decided it may have looked before the last heartbeat came.
     """
     with transaction.atomic():
         try:
             attempt = locked_attempt(attempt_id)
         except AttemptEndedError:
+            return False
+        if if_silent and attempt.expires_at > database_now():
             return False
         end_attempt(attempt_id=attempt.pk, target=AttemptState.LOST, reason=detail)
         _free_shard(attempt.shard, wait=timedelta(), counts=True)

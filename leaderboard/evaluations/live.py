@@ -53,9 +53,14 @@ class Hub:
         self._queues[evaluation_id].add(queue)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
-        # A client that cannot be served live still gets the state that it starts with, and heartbeats.
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._listening.wait(), timeout=5)
+        try:
+            # A client that cannot be served live still gets the state that it starts with, and heartbeats.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._listening.wait(), timeout=5)
+        except asyncio.CancelledError:
+            # It has gone already, and nobody else would take its queue away.
+            self.unsubscribe(evaluation_id=evaluation_id, queue=queue)
+            raise
         return queue
 
     def unsubscribe(self, *, evaluation_id: str, queue: "asyncio.Queue[Event]") -> None:

@@ -1,8 +1,9 @@
 """Submissions, evaluations and the queue. Postgres is the truth: every change of state is a compare-and-set.
 
 The transitions that are allowed stand in `transitions.py`, and only `states.py` writes a `state`. What must never be,
-whoever writes, the database refuses: the constraints below, and the triggers of migration 0003 (a final state stays; a
-live attempt holds a leased shard, and a leased shard of a running evaluation has one).
+whoever writes, the database refuses: the constraints below, and the triggers of migrations 0003 (a final state stays; a
+live attempt holds a leased shard, and a leased shard of a running evaluation has one) and 0012 (what was ranked stays
+public).
 """
 
 import uuid
@@ -123,7 +124,8 @@ class Evaluation(models.Model):
 
     state = models.CharField(max_length=20, choices=EvaluationState, default=EvaluationState.QUEUED)
     attempt = models.PositiveIntegerField(default=1)
-    """The fence: raised by every launch and resume; a transition names the value it read."""
+    """The fence: raised when the owner resumes or accepts, which leads back to states it was in; a transition names
+    the value it read."""
     state_since = models.DateTimeField()
     state_deadline = models.DateTimeField(null=True)
     """When the reconciler must act on this state; null for final states."""
@@ -235,6 +237,10 @@ class AttemptState(models.TextChoices):
     CANCELLED = "cancelled", "Cancelled"
 
 
+OWN_WORKER = "own:"
+"""Begins the names of researchers' workers, so that none can pass for one that a launcher here has started."""
+
+
 class Attempt(models.Model):
     """One try at a shard: the lease. Its token is good for this shard only and dies with the attempt."""
 
@@ -273,6 +279,11 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.shard}#{self.number}"
+
+    @property
+    def is_by_own_worker(self) -> bool:
+        """Whether a researcher's own worker has it, which may send anything."""
+        return self.worker.startswith(OWN_WORKER)
 
 
 class TaskResult(models.Model):

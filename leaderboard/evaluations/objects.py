@@ -14,17 +14,22 @@ from django.views.decorators.http import require_safe
 
 from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError, Store
 from evaluator.values import MediaType
+from leaderboard.accounts.operators import is_operator
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 
 
 def server_store(*, split: str) -> Store:
     """Where artefacts and records of evaluations on this split are kept."""
     # Folders beside each other, and nothing else is ever served from this installation's data.
-    return _store(settings.STORE_DIR / ("hidden" if split == HIDDEN_SPLIT else "public"))
+    hidden = split == HIDDEN_SPLIT
+    return _store(settings.STORE_DIR / ("hidden" if hidden else "public"), private=hidden)
 
 
 @cache
-def _store(path: Path) -> Store:
+def _store(path: Path, *, private: bool) -> Store:
+    if private:
+        # Others on this machine are not to read it either.
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return LocalStore(path)
 
 
@@ -48,7 +53,7 @@ def artefact(request: HttpRequest, digest: str) -> HttpResponse:
 @require_safe
 def hidden_artefact(request: HttpRequest, digest: str) -> HttpResponse:
     """One artefact of the hidden split: `GET /hidden-objects/<digest>`, for staff only."""
-    if not request.user.is_staff:
+    if not is_operator(request.user):
         raise Http404("There is no such artefact.")
     response = _served(store=server_store(split=HIDDEN_SPLIT), digest=digest)
     response["Cache-Control"] = "private, no-store"

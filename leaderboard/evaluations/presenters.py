@@ -9,9 +9,10 @@ from django.core.paginator import Page, Paginator
 
 from evaluator.metrics.aggregate import SIZES
 from evaluator.metrics.planning import LOWER_IS_BETTER
+from evaluator.records import Outcome
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.breakdowns import ScoreBreakdown, score_breakdowns
-from leaderboard.evaluations.events import NewResult, latest_results
+from leaderboard.evaluations.events import LATEST
 from leaderboard.evaluations.failures import FailureGroup, failures
 from leaderboard.evaluations.indicators import Breakdown, breakdown
 from leaderboard.evaluations.models import Evaluation, EvaluationState
@@ -29,6 +30,8 @@ MOVING = frozenset(
 _FIRST_FILTERS = frozenset({"outcome", "reason", "cause"})
 _ENDED_KEPT = 24
 """Evaluations whose tasks are kept in memory; one of 2,500 tasks takes some 3 MB."""
+_GOING_ON_KEPT = 8
+"""The same of evaluations that go on, each as its results stand."""
 
 
 class Heading(NamedTuple):
@@ -60,8 +63,8 @@ class Progress(NamedTuple):
     counts: tuple[tuple[str, int], ...]
     """(outcome, count) in the order in which they are always shown."""
     is_moving: bool
-    latest: tuple[NewResult, ...] = ()
-    """While it moves: the tasks that ended last."""
+    latest: tuple[TaskRow, ...] = ()
+    """While it moves: the tasks that ended last, the last one first."""
     waiting: str = ""
     """While it waits: its place in the queue, and why."""
 
@@ -111,6 +114,7 @@ class EvaluationPage(NamedTuple):
 
 
 _ended: Kept[Gathered] = Kept(_ENDED_KEPT)
+_going_on: Kept[Gathered] = Kept(_GOING_ON_KEPT)
 
 
 def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) -> EvaluationPage:
@@ -134,24 +138,32 @@ def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) ->
 
 
 def gather(evaluation: Evaluation) -> Gathered:
-    """The tasks with what is computed from all of them: kept in memory once the evaluation has ended."""
+    """The tasks with what is computed from all of them.
 
-    def make() -> Gathered:
-        rows = task_rows(evaluation)
-        judged = evaluation.suite.judges_plans
-        return Gathered(
-            index=index(rows),
-            failures=tuple(failures(rows)),
-            breakdowns=_breakdowns(rows) if judged else (),
-            score_breakdowns=() if judged else score_breakdowns(rows),
-        )
+    Kept in memory once the evaluation has ended, and before that as long as no result came: whoever watches asks again
+    and again, and most of the time goes into intervals.
+    """
+    judged = evaluation.suite.judges_plans
+    if evaluation.state in FINAL:
+        return _ended.get((evaluation.pk, evaluation.state), lambda: _gathered(task_rows(evaluation), judged=judged))
+    rows = task_rows(evaluation)
+    results = hash(tuple((row.ended, row.outcome, row.score) for row in rows))
+    return _going_on.get((evaluation.pk, results), lambda: _gathered(rows, judged=judged))
 
-    return _ended.get((evaluation.pk, evaluation.state), make) if evaluation.state in FINAL else make()
+
+def _gathered(rows: Sequence[TaskRow], *, judged: bool) -> Gathered:
+    return Gathered(
+        index=index(rows),
+        failures=tuple(failures(rows)),
+        breakdowns=_breakdowns(rows) if judged else (),
+        score_breakdowns=() if judged else score_breakdowns(rows),
+    )
 
 
 def forget_gathered() -> None:
     """Empty the memory of this process, for tests that change what never changes."""
     _ended.clear()
+    _going_on.clear()
 
 
 def _breakdowns(rows: Sequence[TaskRow]) -> tuple[Breakdown, ...]:
@@ -159,11 +171,17 @@ def _breakdowns(rows: Sequence[TaskRow]) -> tuple[Breakdown, ...]:
     found = []
     for facet, (label, value, order) in _JUDGED.items():
         tasks = [(value(row), row.indicators) for row in rows]
-        ordered = order or sorted({name for name, _ in tasks})
+        ordered = order or _ordered([name for name, _ in tasks], by_count=facet == "modality")
         part = breakdown(facet=facet, label=label, tasks=tasks, order=ordered)
         if len(part.rows) > (0 if facet in {"level", "group"} else 1):
             found.append(part)
     return tuple(found)
+
+
+def _ordered(names: Sequence[str], *, by_count: bool) -> list[str]:
+    """Each name once: in the order of letters, or the most frequent first."""
+    counted = Counter(names)
+    return sorted(counted, key=lambda name: (-counted[name] if by_count else 0, name))
 
 
 _JUDGED: Mapping[str, tuple[str, Callable[[TaskRow], str], tuple[str, ...]]] = {
@@ -189,9 +207,15 @@ def _progress(*, rows: Sequence[TaskRow], evaluation: Evaluation) -> Progress:
         total=len(rows),
         counts=tuple((outcome, counted[outcome]) for outcome in OUTCOME_ORDER),
         is_moving=is_moving,
-        latest=tuple(latest_results(evaluation.pk)) if is_moving else (),
+        latest=latest_rows(rows) if is_moving else (),
         waiting=place.sentence if place else "",
     )
+
+
+def latest_rows(rows: Sequence[TaskRow]) -> tuple[TaskRow, ...]:
+    """The tasks that ended last, as `events.latest_results` has them."""
+    ran = [row for row in rows if row.ended is not None and row.outcome != Outcome.NOT_RUN]
+    return tuple(sorted(ran, key=lambda row: (row.ended, row.position), reverse=True)[:LATEST])
 
 
 def _metric_cards(*, suite: Suite, summary: Mapping[str, Any]) -> tuple[MetricCard, ...]:

@@ -1,7 +1,8 @@
 """Where a waiting evaluation stands in the queue, and what it waits for.
 
-The order is that in which workers are served (`turns.py`) at this moment. It changes with every lease, since whoever
-was served steps back behind those who were not: a place is a fact about now, and no promise.
+The order is that in which a worker would be served at this moment, and comes from the same function (`turns.py`). It
+changes with every lease, since whoever was served steps back behind those who were not: a place is a fact about now,
+and no promise.
 """
 
 from collections.abc import Mapping
@@ -10,15 +11,14 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import Count, Exists, IntegerField, Min, OuterRef, Q, QuerySet, Subquery, Sum
-from django.db.models.functions import Coalesce, Now
+from django.db.models import Count, Min, Q
+from django.db.models.functions import Now
 
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
-from leaderboard.evaluations.turns import leases_by_user, with_share
+from leaderboard.evaluations.turns import Wanted, next_evaluations
 
 _WAITING = (EvaluationState.QUEUED, *transitions.LEASABLE)
-_SAME = 1e-9
 
 
 class WaitsFor(StrEnum):
@@ -33,9 +33,9 @@ class WaitsFor(StrEnum):
     WORKER = "worker"
     """Nobody is before it, and no worker is at work."""
     SHARE = "share"
-    """Users who have had less for their weight go first."""
+    """Other users' evaluations are due before it."""
     TURN = "turn"
-    """Older ones, or ones of a higher priority, go first."""
+    """Only further ones of who submitted it are."""
     FREE_WORKER = "free_worker"
     """It is the next one."""
 
@@ -58,8 +58,9 @@ class Before(NamedTuple):
 
     evaluations: int
     shards: int
-    by_share: int
-    """Of the evaluations, those of users who have had less."""
+    """Of these evaluations, that wait."""
+    of_others: int
+    """Of the evaluations, those of other users."""
 
 
 class Place(NamedTuple):
@@ -76,12 +77,11 @@ class Place(NamedTuple):
     @property
     def sentence(self) -> str:
         """Place and reason in words."""
-        alone = self.waits_for in {WaitsFor.CANARY, WaitsFor.RETRY}
-        return self.why if alone else f"{_place(self.before)} {self.why}"
+        return self.why if self.waits_for in _WITHOUT_PLACE else f"{_place(self.before)} {self.why}"
 
 
 def place_of(evaluation: Evaluation) -> Place | None:
-    """The place of an evaluation that waits; None if none of its shards waits or some are worked on. Four queries."""
+    """The place of an evaluation that waits; None if none of its shards waits or some are worked on. Five queries."""
     if evaluation.state not in _WAITING:
         return None
     shards = _shards(evaluation)
@@ -97,7 +97,9 @@ def place_of(evaluation: Evaluation) -> Place | None:
         before=before,
         workers=_busy_workers(evaluation),
     )
-    why = _WHY[waits_for].format(at=f"{shards.next_at:%H:%M} UTC" if shards.next_at else "once", minutes=_minutes())
+    counted = {"pending": _wait(shards.pending, "more shard"), "waiting": _wait(before.evaluations, "evaluation")}
+    at = f"{shards.next_at:%H:%M} UTC" if shards.next_at else "once"
+    why = _WHY[waits_for].format(at=at, minutes=_minutes(), **counted)
     return Place(number=before.evaluations + 1, before=before, shards=shards, waits_for=waits_for, why=why)
 
 
@@ -122,7 +124,7 @@ def what_it_waits_for(
         return WaitsFor.RETRY
     if is_own and not workers:
         return WaitsFor.OWN_WORKER
-    if before.by_share:
+    if before.of_others:
         return WaitsFor.SHARE
     if before.evaluations:
         return WaitsFor.TURN
@@ -130,15 +132,20 @@ def what_it_waits_for(
 
 
 _WHY: Mapping[WaitsFor, str] = {
-    WaitsFor.LAUNCH: "It is about to be handed to the workers.",
-    WaitsFor.CANARY: "One task runs alone first; the others follow when the planner has answered it.",
+    WaitsFor.LAUNCH: "It is about to be handed to the workers, for whom {waiting} already.",
+    WaitsFor.CANARY: "{pending} for what comes of it.",
     WaitsFor.RETRY: "A worker gave its tasks back; they rest and are tried again at {at}.",
     WaitsFor.OWN_WORKER: "It waits for its owner's own worker, and none is at work now.",
     WaitsFor.WORKER: "It waits for a worker, and none is at work now.",
-    WaitsFor.SHARE: "Whoever has had the fewest tasks run in the last {minutes} for their share goes first.",
-    WaitsFor.TURN: "Its turn comes after those of a higher priority and the older ones.",
+    WaitsFor.SHARE: "Users take turns: whose tasks ran least in the last {minutes}, for their share, goes first; then "
+    "priority and age decide.",
+    WaitsFor.TURN: "They are of the same user, and of a higher priority or older.",
     WaitsFor.FREE_WORKER: "The next worker that is free takes it.",
 }
+
+_WITHOUT_PLACE = frozenset({WaitsFor.LAUNCH, WaitsFor.CANARY, WaitsFor.RETRY})
+_LONGEST = 5000
+"""Evaluations of which the order is asked for; who stands behind all of these has no better place than that."""
 
 
 def _place(before: Before) -> str:
@@ -149,6 +156,10 @@ def _place(before: Before) -> str:
         f"Place {before.evaluations + 1} in the queue: {before.evaluations} evaluation{'s' if several else ''} with "
         f"{before.shards} waiting shard{'s' if before.shards != 1 else ''} {'are' if several else 'is'} before it."
     )
+
+
+def _wait(count: int, noun: str) -> str:
+    return f"1 {noun} waits" if count == 1 else f"{count or 'no'} {noun}s wait"
 
 
 def _minutes() -> str:
@@ -176,29 +187,16 @@ def _shards(evaluation: Evaluation) -> Shards:
 
 
 def _before(evaluation: Evaluation) -> Before:
-    """What is due before it among what the same workers may take."""
-    submission = evaluation.submission
-    leases = leases_by_user()
-    share = leases.get(str(submission.submitted_by_id), 0) / submission.submitted_by.queue_weight
-    waiting = _waiting_with(evaluation).exclude(pk=evaluation.pk)
-    sooner = Q(share__lt=share - _SAME)
-    same_share = Q(share__lt=share + _SAME)
-    earlier = Q(priority__gt=evaluation.priority) | Q(priority=evaluation.priority, created__lt=evaluation.created)
-    shards = Shard.objects.filter(evaluation=OuterRef("pk"), state=ShardState.PENDING).order_by()
-    counted = shards.values("evaluation").annotate(count=Count("pk")).values("count")
-    found = (
-        with_share(waiting, leases=leases)
-        .filter(sooner | same_share & earlier)
-        .annotate(open=Coalesce(Subquery(counted, output_field=IntegerField()), 0))
-        .aggregate(evaluations=Count("pk"), shards=Coalesce(Sum("open"), 0), by_share=Count("pk", filter=sooner))
+    """What is due before it among what the same workers may take; all of that, if it is not due itself."""
+    order = next_evaluations(Wanted(scope=_same_workers(evaluation)), most=_LONGEST)
+    sooner = order[: order.index(evaluation.pk)] if evaluation.pk in order else order
+    submitter = evaluation.submission.submitted_by_id
+    waiting = Shard.objects.filter(evaluation__in=sooner, state=ShardState.PENDING)
+    found = waiting.aggregate(
+        shards=Count("pk"),
+        of_others=Count("evaluation", distinct=True, filter=~Q(evaluation__submission__submitted_by=submitter)),
     )
-    return Before(**found)
-
-
-def _waiting_with(evaluation: Evaluation) -> QuerySet[Evaluation]:
-    """Evaluations with waiting shards that are served from the same workers."""
-    pending = Shard.objects.filter(evaluation=OuterRef("pk"), state=ShardState.PENDING)
-    return Evaluation.objects.filter(_same_workers(evaluation), Exists(pending), state__in=_WAITING)
+    return Before(evaluations=len(sooner), **found)
 
 
 def _same_workers(evaluation: Evaluation, prefix: str = "") -> Q:

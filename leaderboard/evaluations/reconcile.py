@@ -8,8 +8,7 @@ import logging
 import random
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
@@ -19,7 +18,6 @@ from uuid import UUID
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.contrib.postgres.aggregates import ArrayAgg
-from django.db import DatabaseError, connection
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
 
@@ -34,6 +32,7 @@ from leaderboard.evaluations.models import (
     Shard,
     ShardState,
 )
+from leaderboard.locks import alone
 from leaderboard.workers import verification
 
 logger = logging.getLogger(__name__)
@@ -71,7 +70,7 @@ class Step:
 
     do: Do
     attempts: tuple[tuple[UUID, str], ...] = ()
-    """For LOSE_ATTEMPTS: which, and why."""
+    """For LOSE_ATTEMPTS: which, and why; nothing for those that were only not heard of."""
     shards: tuple[int, ...] = ()
     """For GIVE_UP_SHARDS: ids."""
 
@@ -123,8 +122,9 @@ def decide(view: View) -> Step:
 
 def _decide_active(view: View) -> Step:
     """The next step of an evaluation that is launching or running."""
-    if lost := tuple((attempt.id, why) for attempt in view.live_attempts if (why := _lost(attempt, now=view.now))):
-        return Step(do=Do.LOSE_ATTEMPTS, attempts=lost)
+    gone = [attempt for attempt in view.live_attempts if attempt.worker_dead or attempt.expires_at <= view.now]
+    if gone:
+        return Step(do=Do.LOSE_ATTEMPTS, attempts=tuple((attempt.id, attempt.worker_dead) for attempt in gone))
     if view.exhausted_shards:
         return Step(do=Do.GIVE_UP_SHARDS, shards=view.exhausted_shards)
     if view.canary_ended:
@@ -140,12 +140,6 @@ def _decide_active(view: View) -> Step:
 
 def _overdue(view: View) -> bool:
     return view.deadline is not None and view.deadline <= view.now
-
-
-def _lost(attempt: AttemptView, *, now: datetime) -> str:
-    if attempt.worker_dead:
-        return attempt.worker_dead
-    return "it was not heard of any more" if attempt.expires_at <= now else ""
 
 
 def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID, View]:
@@ -275,8 +269,8 @@ def sweep(*, budget: timedelta = SWEEP_BUDGET) -> int:
     suffices for, the next sweep begins somewhere else, so that all of them have their turn. An error in one of them is
     logged and keeps none of the others from moving on.
     """
-    with _sweeping_alone() as alone:
-        if not alone:
+    with alone(SWEEP_LOCK) as sweeps:
+        if not sweeps:
             return 0
         waiting = _not_ended()
         turn = random.randrange(len(waiting)) if waiting else 0  # noqa: S311 - no secret
@@ -325,21 +319,6 @@ def reconcile_some(evaluation_id: UUID) -> bool:
     Bounded, because others wait.
     """
     return all(reconcile(evaluation_id) for _ in range(_STEPS_TOGETHER))
-
-
-@contextmanager
-def _sweeping_alone() -> Iterator[bool]:
-    """Whether nobody else sweeps; until the end nobody else does. The lock goes with the connection of a process."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [SWEEP_LOCK])
-        alone = bool(cursor.fetchone()[0])
-    try:
-        yield alone
-    finally:
-        if alone:
-            # Where the connection is gone, the lock is, too.
-            with suppress(DatabaseError), connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [SWEEP_LOCK])
 
 
 def _not_ended() -> Sequence[UUID]:

@@ -1,19 +1,21 @@
 """Taking in what workers measured: records into the store, one slim row per task into the database."""
 
-import re
 from collections.abc import Sequence
-from urllib.parse import urlsplit
+from typing import Annotated
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
+from pydantic import BaseModel, Field, ValidationError
 
 from evaluator import canonical_json
 from evaluator.engine.store import Store
 from evaluator.metrics.planning import INDICATORS
+from evaluator.planners.keeping import keepable_text
 from evaluator.planners.secret_header import SecretHeader
 from evaluator.records import Outcome, ResultRecord
 from evaluator.values import Artefact, MediaType
+from gpu_jobs.redaction import Redactor
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.leases import locked_attempt
@@ -23,7 +25,30 @@ from leaderboard.evaluations.usage import usage_fields
 from leaderboard.monitoring.usage import count_steps
 from leaderboard.planners.secret_headers import header_to_hide
 
+_MOST_SECONDS = 10_000_000
+_LARGEST_RECORD = 8 * 1024 * 1024
+"""Bytes. Of an answer of 1 MiB and eight samples of a hundred steps each there are less than three million."""
+_MOST_INDICATORS = 30
+_MOST_STEPS = 1000
+"""More than any parser lets pass."""
 _FROM_WORKERS = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
+
+
+class _Step(BaseModel):
+    """What pages rely on of a plan's step."""
+
+    id: str
+    tool: str
+    inputs: dict[str, str] = {}
+    outputs: dict[str, str] = {}
+
+
+class _Plan(BaseModel):
+    """What pages rely on of a plan."""
+
+    steps: Annotated[list[_Step], Field(max_length=_MOST_STEPS)]
+    answers: Annotated[list[str], Field(max_length=_MOST_STEPS)]
+    subgoals: list[str] | None = None
 
 
 class RecordsRefusedError(Exception):
@@ -55,10 +80,17 @@ def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store) 
         ObjectsMissingError: an artefact is missing.
     """
     with transaction.atomic():
-        new = take_in(attempt=locked_attempt(attempt_id), records=records, store=store)
+        attempt = locked_attempt(attempt_id)
+        new = take_in(attempt=attempt, records=records, store=store)
         # The last of all, since others wait for it until the commit.
-        count_steps(new)
+        count_steps_of(attempt=attempt, records=new)
     return len(new)
+
+
+def count_steps_of(*, attempt: Attempt, records: Sequence[ResultRecord]) -> None:
+    """Count the steps of records, but of own workers none: each name that they make up would be a metric for ever."""
+    if not attempt.is_by_own_worker:
+        count_steps(records)
 
 
 def take_in(*, attempt: Attempt, records: Sequence[ResultRecord], store: Store) -> list[ResultRecord]:
@@ -74,7 +106,7 @@ def take_in(*, attempt: Attempt, records: Sequence[ResultRecord], store: Store) 
     url = evaluation.submission.planner.endpoint_url
     header = header_to_hide(evaluation.submission.planner)
     records = [without_address(record=without_secret(record=record, header=header), url=url) for record in records]
-    _check(records=records, suite=evaluation.suite, tasks=frozenset(shard.task_keys))
+    _check(records=records, evaluation=evaluation, tasks=frozenset(shard.task_keys))
     _refuse_missing_objects(records=records, store=store)
     digests = {record.task: _keep(record=record, store=store) for record in records}
     new = _insert(attempt=attempt, evaluation=evaluation, records=records, digests=digests)
@@ -87,7 +119,8 @@ def take_in(*, attempt: Attempt, records: Sequence[ResultRecord], store: Store) 
     return new
 
 
-def _check(*, records: Sequence[ResultRecord], suite: Suite, tasks: frozenset[str]) -> None:
+def _check(*, records: Sequence[ResultRecord], evaluation: Evaluation, tasks: frozenset[str]) -> None:
+    suite = evaluation.suite
     problems: dict[str, str] = {}
     seen: set[str] = set()
     for record in records:
@@ -105,7 +138,7 @@ def _check(*, records: Sequence[ResultRecord], suite: Suite, tasks: frozenset[st
             problems[record.task] = f"outcome {record.outcome} {wanted}"
         elif record.outcome is not Outcome.SCORED and record.reason is None:
             problems[record.task] = f"outcome {record.outcome} needs a reason"
-        elif problem := _problem_of_figures(record=record, suite=suite):
+        elif problem := _problem_of_figures(record=record, suite=suite) or _problem_of_shape(record, evaluation):
             problems[record.task] = problem
         seen.add(record.task)
     if problems:
@@ -117,10 +150,38 @@ def _problem_of_figures(*, record: ResultRecord, suite: Suite) -> str:
     for score in (record.score, *(sample.score for sample in record.samples)):
         if score is not None and not -1 <= score <= 1:
             return f"a score is {score}; scores are in [-1, 1]"
+    if problem := _problem_of_usage(record):
+        return problem
     if not suite.judges_plans or record.outcome is not Outcome.SCORED:
         return ""
     wrong = [name for name in INDICATORS if not 0 <= record.indicators.get(name, -1) <= 1]
     return f"a judged plan needs {', '.join(wrong)} in [0, 1]" if wrong else ""
+
+
+def _problem_of_shape(record: ResultRecord, evaluation: Evaluation) -> str:
+    """What no evaluator makes, and the pages could not show, as a sentence."""
+    if record.plan is not None:
+        try:
+            _Plan.model_validate(record.plan)
+        except ValidationError as error:
+            first = error.errors()[0]
+            return f"`plan` is no plan/1: {'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    if len(record.indicators) > _MOST_INDICATORS or any(len(name) > 40 for name in record.indicators):
+        return f"it has more than {_MOST_INDICATORS} indicators, or one with a name of more than 40 characters"
+    if len(record.samples) > evaluation.samples:
+        return f"it has {len(record.samples)} samples; the evaluation has {evaluation.samples}"
+    if any(len(sample.steps) > _MOST_STEPS for sample in record.samples):
+        return f"a sample has more than {_MOST_STEPS} steps"
+    return ""
+
+
+def _problem_of_usage(record: ResultRecord) -> str:
+    """What nothing can take, as a sentence."""
+    steps = [step.seconds for sample in record.samples for step in sample.steps]
+    for seconds in [*steps, record.planner.seconds if record.planner else 0.0]:
+        if not 0 <= seconds <= _MOST_SECONDS:
+            return f"something took {seconds} seconds; these are from 0 to {_MOST_SECONDS}"
+    return ""
 
 
 def _refuse_missing_objects(*, records: Sequence[ResultRecord], store: Store) -> None:
@@ -134,6 +195,8 @@ def _keep(*, record: ResultRecord, store: Store) -> str:
         data = canonical_json.dumps(record.model_dump(mode="json")).encode()
     except ValueError as error:
         raise RecordsRefusedError({record.task: f"holds a number or text that cannot be kept ({error})"}) from error
+    if len(data) > _LARGEST_RECORD:
+        raise RecordsRefusedError({record.task: f"has {len(data)} bytes; a record has at most {_LARGEST_RECORD}"})
     return store.put(Artefact(data=data, media_type=MediaType.TEXT))
 
 
@@ -154,7 +217,7 @@ def _insert(
                 task_id=tasks[record.task],
                 outcome=record.outcome,
                 reason=record.reason or "",
-                reason_text=record.reason_text.replace("\x00", "\N{REPLACEMENT CHARACTER}"),
+                reason_text=keepable_text(record.reason_text),
                 score=record.score,
                 indicators=record.indicators,
                 seconds=_seconds(record),
@@ -181,12 +244,8 @@ def without_secret(*, record: ResultRecord, header: SecretHeader | None) -> Resu
 
 def without_address(*, record: ResultRecord, url: str) -> ResultRecord:
     """The record without the planner's address in its sentence: records are public, addresses are their owner's."""
-    host = urlsplit(url).hostname or ""
-    if not host or host.lower() not in record.reason_text.lower():
-        return record
-    text = record.reason_text.replace(url, "the endpoint")
-    text = re.sub(rf"(?<![\w.-]){re.escape(host)}(?![\w-])", "the endpoint's host", text, flags=re.IGNORECASE)
-    return record.model_copy(update={"reason_text": text})
+    text = Redactor(addresses=[url]).without_addresses(record.reason_text)
+    return record if text == record.reason_text else record.model_copy(update={"reason_text": text})
 
 
 def plan_summary(record: ResultRecord) -> str:
@@ -194,7 +253,7 @@ def plan_summary(record: ResultRecord) -> str:
     steps = record.plan.get("steps") if isinstance(record.plan, dict) else None
     listed = steps if isinstance(steps, list) else []
     names = [str(step.get("tool", "?")) for step in listed if isinstance(step, dict)]
-    text = " → ".join(names)
+    text = keepable_text(" → ".join(names))
     return text if len(text) <= 400 else text[:399] + "…"
 
 

@@ -142,6 +142,7 @@ def _sample(*, sample: SampleResult, reading: Reading, catalogue: Catalogue | No
 
 def _step(*, run: StepRun, number: int, reading: Reading, catalogue: Catalogue | None) -> ShownStep:
     where = f"step {run.step}, {run.tool}, sample {number}"
+    # What is no output of the tool comes last: it says more about one that is.
     kinds = _output_types(run.tool, catalogue=catalogue)
     pictures = [value for value in run.inputs.values() if value.media_type.startswith("image/")]
     over = pictures[0] if pictures else None
@@ -155,7 +156,7 @@ def _step(*, run: StepRun, number: int, reading: Reading, catalogue: Catalogue |
             reading.show_output(
                 name=name, kind=kinds.get(name, ""), reference=value, over=over, alt=f"Output {name} of {where}"
             )
-            for name, value in run.outputs.items()
+            for name, value in sorted(run.outputs.items(), key=lambda output: output[0] not in kinds)
         ),
     )
 

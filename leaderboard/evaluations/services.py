@@ -7,7 +7,7 @@ the owner reads; None stands for a command on the operator's own machine.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -194,25 +194,14 @@ def _find_team(*, user: User, slug: str) -> tuple[Team | None, dict[str, list[st
 
 def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
     suite, conditions, not_run = entrance
-    now = database_now()
     tasks = list(Task.objects.filter(suite=suite).order_by("position"))
-    shards, leasable = canary.split(
-        planner=submission.planner,
-        keys=[task.key for task in tasks if task.key not in not_run],
-        size=tasks_per_shard(suite),
-    )
-    evaluation = Evaluation.objects.create(
+    evaluation = queue_tasks(
         submission=submission,
         suite=suite,
-        **conditions._asdict(),
-        state_since=now,
-        state_deadline=deadline_of(EvaluationState.QUEUED, now=now),
-        reason=EvaluationReason.WAITING,
-        reason_text=sentence(EvaluationReason.WAITING),
-        leasable_shards=leasable,
+        conditions=conditions,
+        keys=[task.key for task in tasks if task.key not in not_run],
         tasks_total=len(tasks),
         tasks_not_run=sum(task.key in not_run for task in tasks),
-        provenance={"suite_digest": suite.digest, "profile_digest": conditions.profile_digest, "workers": []},
     )
     TaskResult.objects.bulk_create(
         TaskResult(
@@ -224,6 +213,37 @@ def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
         )
         for task in tasks
         if task.key in not_run
+    )
+    return evaluation
+
+
+def queue_tasks(
+    *, submission: Submission, suite: Suite, conditions: RunConditions, keys: Sequence[str], **fields: Any
+) -> Evaluation:
+    """Queue an evaluation of these tasks, within the present transaction.
+
+    After: it is `queued` with its shards, and the reconciler is told after the commit.
+
+    Args:
+        submission: what is evaluated.
+        suite: on what.
+        conditions: under which.
+        keys: of the tasks that workers run, in order.
+        fields: what else is known of it.
+    """
+    now = database_now()
+    shards, leasable = canary.split(planner=submission.planner, keys=keys, size=tasks_per_shard(suite))
+    evaluation = Evaluation.objects.create(
+        submission=submission,
+        suite=suite,
+        **conditions._asdict(),
+        state_since=now,
+        state_deadline=deadline_of(EvaluationState.QUEUED, now=now),
+        reason=EvaluationReason.WAITING,
+        reason_text=sentence(EvaluationReason.WAITING),
+        leasable_shards=leasable,
+        provenance={"suite_digest": suite.digest, "profile_digest": conditions.profile_digest, "workers": []},
+        **fields,
     )
     _add_shards(evaluation=evaluation, shards=shards)
     enqueue_reconcile(evaluation.pk)
@@ -295,6 +315,8 @@ def accept(evaluation: Evaluation, *, by: User | None = None) -> int:
             target=EvaluationState.AGGREGATING,
             reason=EvaluationReason.ACCEPTED,
             facts={"count": count, "who": in_words(by=by, submission=current.submission)},
+            # Who read the results before must not put it back on hold.
+            raise_fence=True,
         )
         _note(by=by, action=Action.ACCEPTED, evaluation=current, after=EvaluationState.AGGREGATING, tasks=count)
         enqueue_reconcile(current.pk)

@@ -33,6 +33,7 @@ def advance(
     reason: EvaluationReason,
     facts: dict[str, object] | None = None,
     raise_fence: bool = False,
+    only_overdue: bool = False,
     **fields: Any,
 ) -> bool:
     """Take an evaluation from `source` to `target` if it still is in `source` with this `attempt`.
@@ -40,7 +41,8 @@ def advance(
     Before: nothing is assumed; another process may have been faster.
     After: either the row has the new state, reason and deadline, and an event and what its owner is told go out with
     the commit (True), or nothing changed (False). With `raise_fence` its attempt is one higher, so that steps decided
-    before do nothing.
+    before do nothing. With `only_overdue` nothing changes unless the state has lasted too long still:
+    whoever decided that may have looked before a result came, which gives a running evaluation its full time again.
 
     Raises:
         IllegalTransitionError: the table does not allow it.
@@ -52,7 +54,10 @@ def advance(
     if target in transitions.FINAL:
         fields.setdefault("finished", now)
     with transaction.atomic(savepoint=False):
-        changed = Evaluation.objects.filter(pk=evaluation_id, state=source, attempt=attempt).update(
+        wanted = Evaluation.objects.filter(pk=evaluation_id, state=source, attempt=attempt)
+        if only_overdue:
+            wanted = wanted.filter(state_deadline__lte=now)
+        changed = wanted.update(
             state=target,
             state_since=now,
             state_deadline=deadline_of(target, now=now),

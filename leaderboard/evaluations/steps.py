@@ -18,7 +18,7 @@ from leaderboard.evaluations.library import TaskOutcome, library
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain, move_shard
-from leaderboard.evaluations.transitions import DEADLINES
+from leaderboard.evaluations.transitions import DEADLINES, LEASABLE
 from leaderboard.evaluations.usage import usage_of
 from leaderboard.workers import verification
 from leaderboard.workers.own import runs_on_own_worker
@@ -83,8 +83,12 @@ def _give_up_launching(*, evaluation: Evaluation, why: str) -> bool:
 
 
 def lose_attempts(attempts: Sequence[tuple[UUID, str]]) -> bool:
-    """Take shards from workers that are gone."""
-    return sum(lose(attempt_id=attempt, detail=why) for attempt, why in attempts) > 0
+    """Take shards from workers that are gone. Of those without a reason only the lease tells it."""
+    lost = [
+        lose(attempt_id=attempt, detail=why or "it was not heard of any more", if_silent=not why)
+        for attempt, why in attempts
+    ]
+    return any(lost)
 
 
 def give_up_shards(*, evaluation: Evaluation, shard_ids: Sequence[int]) -> bool:
@@ -92,7 +96,8 @@ def give_up_shards(*, evaluation: Evaluation, shard_ids: Sequence[int]) -> bool:
     did = False
     for shard_id in shard_ids:
         with transaction.atomic():
-            lock_evaluation(evaluation.pk)
+            if lock_evaluation(evaluation.pk).state not in LEASABLE:
+                return did
             shard = Shard.objects.select_for_update().filter(pk=shard_id, state=ShardState.PENDING).first()
             if shard is None:
                 continue
@@ -228,6 +233,7 @@ def fail_overdue(evaluation: Evaluation) -> bool:
             target=EvaluationState.FAILED,
             reason=reason,
             facts={"hours": hours},
+            only_overdue=True,
         )
         if done:
             cancel_attempts(evaluation.pk)
@@ -244,6 +250,7 @@ def abandon(evaluation: Evaluation) -> bool:
         target=EvaluationState.CANCELLED,
         reason=EvaluationReason.ABANDONED,
         facts={"days": lasts.days if lasts else 0},
+        only_overdue=True,
     )
 
 

@@ -6,6 +6,7 @@ bits, however many values and rows there are.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import reduce
 from operator import and_
 from types import MappingProxyType
@@ -44,6 +45,7 @@ class TaskRow(NamedTuple):
     """What the request gives and what it expects, such as `image → text`."""
     tools: tuple[str, ...] = ()
     """Of the plan, each once."""
+    ended: datetime | None = None
     cause: str = ""
     """Of a fault: which of the sentences that say the same (`failures.py`)."""
     group: str = ""

@@ -22,7 +22,11 @@ from leaderboard.evaluations.plan_graph import Graph, draw
 from leaderboard.evaluations.plan_reading import Marks
 from leaderboard.evaluations.planning_presenters import WRONG_TYPE, PlanningPage, planning_page, step_problems
 from leaderboard.evaluations.samples_shown import SamplesPage, StepTotal, samples_page, score_in_words, step_totals
+from leaderboard.evaluations.task_filters import language_in_words
+from leaderboard.evaluations.task_rows import modalities
 
+MAX_RECEIVED = 20_000
+"""Characters of what the planner sent that the page shows; the record has it all."""
 FAILED_WHEN_RUN = "failed when run"
 _TYPE_CONFLICTS = frozenset({"type_conflict", "answer_type"})
 
@@ -30,6 +34,9 @@ _TYPE_CONFLICTS = frozenset({"type_conflict", "answer_type"})
 class TaskPage(NamedTuple):
     """Everything on the page that comes from the record, or stands in for it."""
 
+    modality: str
+    """What the request gives and expects; nothing where that is not known."""
+    language: str
     record: ResultRecord | None
     record_missing: bool
     """The row names a record, but the store cannot give it."""
@@ -43,6 +50,8 @@ class TaskPage(NamedTuple):
     score_words: str
     """Where the score comes from."""
     received: str
+    received_left_out: int
+    """Characters of what the planner sent that are not shown."""
     data_is_hidden: bool
     record_url: str
     """Where the record is shown; nothing if it is withheld."""
@@ -79,7 +88,10 @@ def task_page(
     gold = None if hidden else task.gold
     differs = drawing.differences(record=record, gold=gold)
     reading = Reading(store=store, split=split)
+    received = _as_text(record.plan_received) if record else ""
     return TaskPage(
+        modality=modalities(slug=task.suite.slug, digest=task.suite.digest).get(task.key, ""),
+        language=language_in_words(str(task.attributes.get("language") or "")),
         record=record,
         record_missing=bool(digest) and record is None,
         graph=drawing.plan(record=record, differs=differs),
@@ -90,7 +102,8 @@ def task_page(
         else None,
         steps=step_totals(open_record) if open_record else (),
         score_words=score_in_words(open_record) if open_record else "",
-        received=_as_text(record.plan_received) if record else "",
+        received=received[:MAX_RECEIVED],
+        received_left_out=max(0, len(received) - MAX_RECEIVED),
         data_is_hidden=hidden,
         record_url=object_url(digest=digest, split=split) if open_record else "",
         planning=_planning(task=task, library_task=library_task, record=record, result=result) if judged else None,

@@ -6,6 +6,7 @@ so that both are kept in memory: the facts by suite, and what was gathered of ev
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
+from datetime import datetime
 from functools import lru_cache
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -48,6 +49,7 @@ class Result(NamedTuple):
     indicators: Mapping[str, float]
     seconds: float
     plan_summary: str
+    updated: datetime
 
 
 class Kept(Generic[T]):
@@ -184,6 +186,7 @@ def _row(*, facts: Facts, result: Result | None) -> TaskRow:
         seconds=result.seconds,
         plan_summary=result.plan_summary,
         tools=tools_of(result.plan_summary),
+        ended=result.updated,
         cause=cause_key(outcome=result.outcome, reason=result.reason, text=result.reason_text),
         indicators=counted_values(outcome=result.outcome, indicators=result.indicators) if judged else {},
     )

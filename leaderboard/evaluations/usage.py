@@ -5,6 +5,9 @@ from typing import Any, Protocol
 
 from evaluator.records import PlannerCall
 
+_MOST_TOKENS = 2**31 - 1
+"""What the column holds."""
+
 
 class TaskUsage(Protocol):
     """What one task took; None where it is not known. `TaskResult` is one."""
@@ -20,9 +23,14 @@ def usage_fields(call: PlannerCall | None) -> dict[str, Any]:
         return {}
     return {
         "planning_seconds": call.seconds,
-        "prompt_tokens": call.prompt_tokens,
-        "completion_tokens": call.completion_tokens,
+        "prompt_tokens": _counted(call.prompt_tokens),
+        "completion_tokens": _counted(call.completion_tokens),
     }
+
+
+def _counted(tokens: int | None) -> int | None:
+    """The number that a planner told, if it can be one: it is the planner's word, and must not cost a result."""
+    return tokens if tokens is not None and 0 <= tokens <= _MOST_TOKENS else None
 
 
 def usage_of(results: Iterable[TaskUsage]) -> dict[str, Any]:

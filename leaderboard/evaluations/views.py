@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from leaderboard.accounts.operators import is_operator
 from leaderboard.compare.services import best_of_board, can_be_compared
 from leaderboard.evaluations import events, rerunning, services, transitions
 from leaderboard.evaluations.acting import may_act, reader_in_team, remember_reader
@@ -26,6 +27,7 @@ from leaderboard.evaluations.task_presenters import task_page
 from leaderboard.evaluations.task_rows import tasks_of
 from leaderboard.evaluations.visibility import may_see, visible_evaluations
 from leaderboard.evaluations.visibility_presenters import for_readers_of, visibility_panel
+from leaderboard.evaluations.walking import kept_query, walk
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.visibility_form import ChangeVisibilityForm
 from leaderboard.quotas.services import QuotaExceededError
@@ -100,6 +102,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     context = {
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
+        "kept_query": kept_query(request.GET.dict()),
         "is_owner": request.user.pk == evaluation.submission.planner.owner_id,
         "actions": (
             *(allowed_actions(evaluation) if acts else ()),
@@ -129,11 +132,6 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
     evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
     found = get_object_or_404(tasks_of(evaluation).select_related("suite"), key=key)
     result = TaskResult.objects.filter(evaluation=evaluation, task=found).first()
-    neighbours: dict[int, str] = dict(
-        tasks_of(evaluation)
-        .filter(position__in=[found.position - 1, found.position + 1])
-        .values_list("position", "key")
-    )
     context = {
         **_names(evaluation),
         "task": found,
@@ -141,13 +139,12 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "outcome": result.outcome if result else PENDING,
         "score": result.score if result else None,
         "others": others_on(evaluation=evaluation, task=found, score=result.score if result else None),
-        "previous": neighbours.get(found.position - 1),
-        "next": neighbours.get(found.position + 1),
+        "walk": walk(evaluation=evaluation, key=found.key, parameters=request.GET.dict()),
         "page": task_page(
             task=found,
             result=result,
             split=evaluation.split,
-            sees_hidden=request.user.is_staff,
+            sees_hidden=is_operator(request.user),
             samples=request.GET.get("samples"),
         ),
     }
@@ -231,7 +228,7 @@ def visibility(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 
 def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[Action, ...]:
     """The action of asking for a verification, if this reader may."""
-    concerned = request.user.is_staff or may_act(user=request.user, submission=evaluation.submission)
+    concerned = is_operator(request.user) or may_act(user=request.user, submission=evaluation.submission)
     if not concerned or not hasattr(evaluation, "own_worker_run"):
         return ()
     return () if verification.why_not(user=request.user, evaluation=evaluation) else (VERIFY,)
@@ -287,7 +284,9 @@ def _reruns(*, evaluation: Evaluation, seen: QuerySet[Evaluation]) -> QuerySet[E
 
 def _actable(*, request: HttpRequest, evaluation_id: UUID, staff_may: bool = False) -> Evaluation:
     evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
-    if not may_act(user=request.user, submission=evaluation.submission) and not (staff_may and request.user.is_staff):
+    if not may_act(user=request.user, submission=evaluation.submission) and not (
+        staff_may and is_operator(request.user)
+    ):
         raise PermissionDenied
     return evaluation
 

@@ -1,5 +1,6 @@
 """The chapters: the Markdown files of `docs/`, as pages."""
 
+import itertools
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -137,5 +138,13 @@ def _rendered(tokens: Sequence[Token]) -> str:
     """HTML, with what is wide in regions that scroll by themselves and by the keyboard."""
     text = MARKDOWN.renderer.render(list(tokens), MARKDOWN.options, {})
     text = text.replace("<pre>", '<pre tabindex="0">')
-    region = '<div class="table-scroll" tabindex="0" role="region" aria-label="Table">'
-    return text.replace("<table>", f'{region}<table class="data">').replace("</table>", "</table></div>")
+    numbers = itertools.count(1)
+
+    def framed(_: re.Match[str]) -> str:
+        # Regions of one page need names of their own: screen readers list them.
+        return (
+            f'<div class="table-scroll" tabindex="0" role="region" aria-label="Table {next(numbers)}">'
+            '<table class="data">'
+        )
+
+    return re.sub("<table>", framed, text).replace("</table>", "</table></div>")

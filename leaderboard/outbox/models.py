@@ -80,9 +80,15 @@ class Webhook(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
-    secret = models.CharField(max_length=100)
-    """Known to us and the receiver: signs what is sent."""
+    secret = models.TextField()
+    """Known to us and the receiver: signs what is sent. Encrypted (`signing.py`)."""
     active = models.BooleanField(default=True)
+    """Switched off, it is told nothing, until its owner sends it a test (`receivers.py`)."""
+    failures = models.PositiveIntegerField(default=0)
+    """Tries in a row that it did not take."""
+    failing_since = models.DateTimeField(null=True)
+    rests_until = models.DateTimeField(null=True)
+    """Not tried before."""
     created = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

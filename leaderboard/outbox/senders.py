@@ -5,20 +5,22 @@ mail        {"to", "subject", "text"}                Django's mail backend
 webhook     {"webhook": id, "event": {...}}          a signed POST, see `post_webhook`
 """
 
-import hashlib
-import hmac
 import json
 import time
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 import httpx
 from django.conf import settings
 from django.core.mail import EmailMessage
+from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
 
 from evaluator.planners.egress import EgressRefusedError, call_deadline, egress_client
 from leaderboard.config.celery import app
+from leaderboard.outbox import receivers
 from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
+from leaderboard.outbox.signing import opened, signature
 
 RECONCILE_TASK = "leaderboard.evaluations.tasks.reconcile_evaluation"
 DISPATCH_TASK = "leaderboard.outbox.tasks.dispatch"
@@ -32,8 +34,20 @@ class PermanentError(Exception):
     """Trying again would change nothing."""
 
 
+class GoneError(PermanentError):
+    """The receiver says that it is told no more."""
+
+
 class NotTakenError(Exception):
     """The receiver did not take the message now; it may later."""
+
+
+class RestingError(Exception):
+    """The receiver is not asked before `until`, by the database's clock: nothing was tried."""
+
+    def __init__(self, until: datetime) -> None:
+        self.until = until
+        super().__init__("the receiver did not take an earlier message and is left alone for a while")
 
 
 def send(message: OutboxMessage) -> None:
@@ -54,23 +68,33 @@ def ask_for_dispatch() -> None:
         return
 
 
-def signature(*, secret: str, timestamp: int, body: bytes) -> str:
-    """What a receiver compares: HMAC-SHA256 over timestamp, a dot and the body, so that neither can be exchanged."""
-    signed = f"{timestamp}.".encode() + body
-    return "sha256=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
-
-
 def post_webhook(message: OutboxMessage) -> None:
     """POST the event as JSON, signed, to the webhook's address. Redirects are not followed.
 
     Raises:
         PermanentError: the webhook is gone or off, its address is not a public one, or it answered 410.
+        RestingError: it did not take an earlier message.
         NotTakenError: any answer that is not 2xx.
         httpx.HTTPError: it cannot be reached.
     """
-    webhook = Webhook.objects.filter(pk=message.payload["webhook"], active=True).first()
+    mine = Webhook.objects.filter(pk=message.payload["webhook"], active=True).select_related("owner")
+    webhook = mine.annotate(now=Now()).first()
     if webhook is None:
         raise PermanentError("the webhook was removed or switched off")
+    if webhook.rests_until is not None and webhook.rests_until > webhook.now:
+        raise RestingError(webhook.rests_until)
+    try:
+        _post_signed(webhook=webhook, message=message)
+    except GoneError as error:
+        receivers.switch_off(webhook, why=str(error))
+        raise
+    except (PermanentError, NotTakenError, httpx.HTTPError):
+        receivers.note_refused(webhook)
+        raise
+    receivers.note_taken(webhook)
+
+
+def _post_signed(*, webhook: Webhook, message: OutboxMessage) -> None:
     body = json.dumps(message.payload["event"], separators=(",", ":"), sort_keys=True).encode()
     timestamp = int(time.time())
     headers = {
@@ -78,11 +102,11 @@ def post_webhook(message: OutboxMessage) -> None:
         "User-Agent": "PlanArena",
         DELIVERY_HEADER: str(message.pk),
         TIMESTAMP_HEADER: str(timestamp),
-        SIGNATURE_HEADER: signature(secret=webhook.secret, timestamp=timestamp, body=body),
+        SIGNATURE_HEADER: signature(secret=opened(webhook.secret), timestamp=timestamp, body=body),
     }
     status = _post(url=webhook.url, body=body, headers=headers)
     if status == httpx.codes.GONE:
-        raise PermanentError("the receiver answered 410 (gone)")
+        raise GoneError("the receiver answered 410 (gone)")
     if not 200 <= status < 300:
         raise NotTakenError(f"the receiver answered HTTP {status}")
 

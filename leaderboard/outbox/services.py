@@ -1,11 +1,13 @@
 """Writing messages, and sending those that are due.
 
-Sending holds no lock and no transaction: a message is claimed by moving its `available_at` on, sent, and noted as sent
+Sending holds no row and no transaction: a message is claimed by moving its `available_at` on, sent, and noted as sent
 only if nobody wrote to it meanwhile. So a broker or mail server that hangs keeps nobody waiting, and what is asked for
-again while it is being sent is sent again.
+again while it is being sent is sent again. Mails and webhooks, which may take seconds each, are sent by one process
+at a time; the queue's own messages by any.
 """
 
 import logging
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
@@ -20,15 +22,15 @@ from django.db.models.functions import Now
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
+from leaderboard.locks import alone
 from leaderboard.outbox.models import Kind, OutboxMessage
-from leaderboard.outbox.senders import PermanentError, ask_for_dispatch, send
+from leaderboard.outbox.senders import PermanentError, RestingError, ask_for_dispatch, send
+from leaderboard.outbox.waits import wait_after
 
 logger = logging.getLogger(__name__)
 
 CLAIM = timedelta(seconds=60)
 """How long a message that is being sent is left to its sender: longer than any sender takes."""
-FIRST_WAIT = timedelta(seconds=5)
-LONGEST_WAIT = timedelta(minutes=30)
 GIVE_UP_AFTER: Mapping[Kind, timedelta] = {
     Kind.RECONCILE: timedelta(minutes=10),  # the sweep has done it long since
     Kind.MAIL: timedelta(days=2),
@@ -37,6 +39,12 @@ GIVE_UP_AFTER: Mapping[Kind, timedelta] = {
 KEEP_SENT = timedelta(days=1)
 KEEP_GIVEN_UP = timedelta(days=30)
 _PER_DISPATCH = 100
+_BUDGET_SECONDS = 30.0
+"""How long a dispatch takes another message: well below the limit of a Celery task."""
+_SLOW = (Kind.MAIL, Kind.WEBHOOK)
+"""Sending one may take seconds. Mails go first: their server is ours."""
+SENDER_LOCK = 7_215_092
+"""Number of the lock that who sends them holds: receivers that hang cost one Celery process at most."""
 _WAITING = Q(sent_at=None, given_up_at=None)
 _LONGEST_ERROR = 500
 _WITHOUT_WAITING_FOR_THE_DISK = "(SELECT set_config('synchronous_commit', 'off', true)) = 'off'"
@@ -103,31 +111,42 @@ def dispatch(*, only: UUID | None = None) -> int:
     """Send the messages that are due and return how many were sent.
 
     Before: nothing; many processes may call at once.
-    After: each message that was due is sent, waits for its next try, or is given up with its reason in the log; no two
+    After: each message that was due is sent, waits for its next try, or is given up with its reason in the log, as far
+    as the time for it sufficed; mails and webhooks were left to another process if one is sending some. No two
     processes have sent the same one, unless one of them was killed while it did.
     """
+    if only is not None:
+        message = _claim(only=only)
+        return 0 if message is None else int(_send_one(message))
+    until = time.monotonic() + _BUDGET_SECONDS
+    sent = _send_due(kind=Kind.RECONCILE, until=until)
+    with alone(SENDER_LOCK) as sends:
+        return sent + sum(_send_due(kind=kind, until=until) for kind in _SLOW if sends)
+
+
+def _send_due(*, kind: Kind, until: float) -> int:
     sent = 0
-    for _ in range(1 if only else _PER_DISPATCH):
-        message = _claim(only)
+    for _ in range(_PER_DISPATCH):
+        message = _claim(kind=kind) if time.monotonic() < until else None
         if message is None:
             break
         sent += _send_one(message)
     return sent
 
 
-def _claim(only: UUID | None) -> OutboxMessage | None:
+def _claim(*, only: UUID | None = None, kind: Kind | None = None) -> OutboxMessage | None:
     """Take one message for as long as `CLAIM`, so that a process that dies now keeps it no longer than that.
 
     One statement, since the queue does this with each shard. The message comes with `now`, the database's time.
     """
-    which = "" if only is None else "AND id = %(only)s "
+    which = "AND kind = %(kind)s " if only is None else "AND id = %(only)s "
     found = OutboxMessage.objects.raw(
         "UPDATE outbox_outboxmessage SET tries = tries + 1, available_at = statement_timestamp() + %(claim)s "  # noqa: S608
         "WHERE id = (SELECT id FROM outbox_outboxmessage "
         f"WHERE sent_at IS NULL AND given_up_at IS NULL AND available_at <= statement_timestamp() {which}"
         f"AND {_WITHOUT_WAITING_FOR_THE_DISK} "
         "ORDER BY available_at LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING *, statement_timestamp() AS now",
-        {"claim": CLAIM, "only": only},
+        {"claim": CLAIM, "only": only, "kind": kind},
     )
     return next(iter(found), None)
 
@@ -155,18 +174,15 @@ def _note_failure(*, message: OutboxMessage, error: Exception) -> None:
         logger.error("outbox: given up %s after %d tries: %s", message, message.tries, text)
         _claimed(message).update(given_up_at=Now(), last_error=text)
         return
+    if isinstance(error, RestingError):
+        _claimed(message).update(available_at=error.until, tries=message.tries - 1)
+        return
     logger.warning("outbox: %s was not sent (%s); this is tried again", message, text)
     _claimed(message).update(available_at=Now() + wait_after(tries=message.tries), last_error=text)
 
 
 def _claimed(message: OutboxMessage) -> "QuerySet[OutboxMessage]":
     return OutboxMessage.objects.filter(_WAITING, pk=message.pk, tries=message.tries, available_at=message.available_at)
-
-
-def wait_after(*, tries: int) -> timedelta:
-    """How long a message waits after so many tries, the first being 1. Pure."""
-    doublings = min(max(tries, 1) - 1, 16)
-    return min(FIRST_WAIT * 2**doublings, LONGEST_WAIT)
 
 
 def prune() -> int:

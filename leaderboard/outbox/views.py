@@ -1,5 +1,6 @@
 """The page on which users say what they want to be told of, and how."""
 
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
@@ -10,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from leaderboard.accounts.once import made_from
 from leaderboard.field_errors import FieldErrors
 from leaderboard.outbox import mails
 from leaderboard.outbox import webhooks as services
@@ -21,15 +23,7 @@ from leaderboard.outbox.forms import MailsForm, WebhookForm
 @login_required
 def webhooks(request: HttpRequest) -> HttpResponse:
     """List them; a POST adds one and shows its secret this once, so the answer is the page itself and no redirect."""
-    form = WebhookForm(request.POST if request.method == "POST" else None)
-    made = None
-    if form.is_valid():
-        try:
-            made = services.add_webhook(owner=request.user, url=form.cleaned_data["url"])
-        except FieldErrors as problems:
-            form.show(problems)
-        else:
-            form = WebhookForm()
+    form, made = made_from(request, form=WebhookForm, make=partial(services.add_webhook, owner=request.user))
     context = {
         "form": form,
         "made": made,

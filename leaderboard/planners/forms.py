@@ -125,7 +125,11 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
     priority = forms.ChoiceField(
         label="Priority",
         help_text="Among your own evaluations. Users take turns whatever it says.",
-        choices=[("high", "High: before my others"), ("normal", "Normal"), ("low", "Low: after my others")],
+        choices=[
+            ("high", "High: before the rest of mine"),
+            ("normal", "Normal"),
+            ("low", "Low: after the rest of mine"),
+        ],
         required=False,
         initial="normal",
     )
@@ -182,8 +186,8 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
             timeout_seconds=DEFAULT_TIMEOUT if timeout is None else timeout,
             description=entered.get("description", ""),
             **{field: (entered.get(field) or "").strip() for field in (kind.fields if kind else ())},
-            **(header if is_endpoint else {}),
             **(self.declared_entered(kind=kind) if kind else {}),
+            **(header if is_endpoint else {}),
         )
 
     def data_entered(self) -> SubmissionData:

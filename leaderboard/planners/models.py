@@ -97,7 +97,7 @@ class EndpointSecret(models.Model):
     planner = models.OneToOneField(Planner, on_delete=models.CASCADE, related_name="secret")
     name = models.CharField(max_length=100)
     sealed = models.TextField()
-    """The value as `sealing.seal` leaves it."""
+    """The value as `encryption.encrypt` leaves it."""
     ending = models.CharField(max_length=4, blank=True)
     """The last characters of the value, by which its owner knows it again; empty where that would tell too much."""
     updated = models.DateTimeField(auto_now=True)

@@ -10,11 +10,13 @@ from evaluator.planners.secret_header import SecretHeader, problem_of_name, prob
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
+from leaderboard.config.encryption import UnreadableSecretError, decrypt, encrypt
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.models import EndpointSecret, Planner, PlannerKind
-from leaderboard.planners.sealing import UnreadableSecretError, seal, unseal
 
+PURPOSE = "secret header of an endpoint"
+"""What it is encrypted for."""
 _ENDING = 4
 _LONG_ENOUGH = 20
 """Of a shorter value the last characters would tell too much."""
@@ -82,7 +84,7 @@ def keep(*, planner: Planner, data: PlannerData) -> None:
         remove(planner)
     elif data.header_value:
         ending = data.header_value[-_ENDING:] if len(data.header_value) >= _LONG_ENOUGH else ""
-        fields = {"name": data.header_name, "sealed": seal(data.header_value), "ending": ending}
+        fields = {"name": data.header_name, "sealed": encrypt(data.header_value, purpose=PURPOSE), "ending": ending}
         EndpointSecret.objects.update_or_create(planner=planner, defaults=fields)
 
 
@@ -135,7 +137,7 @@ def header_of(planner: Planner) -> SecretHeader | None:
     if found is None:
         return None
     try:
-        return SecretHeader(found.name, unseal(found.sealed))
+        return SecretHeader(found.name, decrypt(found.sealed, purpose=PURPOSE))
     except UnreadableSecretError as error:
         raise HeaderUnreadableError from error
 

@@ -83,6 +83,7 @@ def check_name(*, data: PlannerData, owner: User) -> Errors:
         *(field for field in (kind.fields if kind else ()) if wanted[field]),
     }
     differing = _differences(planner=found, wanted={**vars(found), **{field: wanted[field] for field in known}})
+    differing += declared.differing(planner=found, data=data)
     return _another(found, differing[0]) if differing else {}
 
 
@@ -108,12 +109,12 @@ def enter_planner(*, owner: User, data: PlannerData, facts: Facts | None = None)
         raise FieldErrors(errors)
     wanted = _fields(data=data, facts=facts or facts_of(owner=owner, data=data))
     with transaction.atomic():
-        planner = _found_or_made(owner=owner, wanted=wanted, data=data)
+        planner = _found_or_made(owner=owner, data=data, wanted=wanted)
         KINDS[data.kind].entered(planner=planner, data=data)
     return planner
 
 
-def _found_or_made(*, owner: User, wanted: Mapping[str, Any], data: PlannerData) -> Planner:
+def _found_or_made(*, owner: User, data: PlannerData, wanted: Mapping[str, Any]) -> Planner:
     found = _find(owner=owner, name=wanted["name"])
     if found is None:
         try:

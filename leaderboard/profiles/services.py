@@ -7,6 +7,7 @@ from django.db.models import Count, DateTimeField, Exists, IntegerField, Max, Ou
 from django.db.models.functions import Coalesce
 
 from leaderboard.accounts.models import Membership, Team, User
+from leaderboard.accounts.operators import is_operator
 from leaderboard.boards.contents import contents_of
 from leaderboard.boards.services import latest_snapshots, primary_metric
 from leaderboard.catalog.models import Suite
@@ -53,7 +54,7 @@ def planners_seen_by(reader: Reader) -> QuerySet[Planner]:
         ),
         latest=Subquery(grouped.annotate(last=Max("created")).values("last"), output_field=DateTimeField()),
     )
-    own = Q() if reader.is_staff else Q(owner=reader.pk) if reader.pk else Q(pk__in=[])
+    own = Q() if is_operator(reader) else Q(owner=reader.pk) if reader.pk else Q(pk__in=[])
     return annotated.filter(Exists(seen) | own).select_related("owner")
 
 
@@ -61,7 +62,7 @@ def teams_seen_by(reader: Reader) -> QuerySet[Team]:
     """Teams that show their members, that something was submitted for which the reader sees, or that the reader is
     in."""
     submitted = Submission.objects.filter(visible_to(reader), team__isnull=False).values("team")
-    if reader.is_staff:
+    if is_operator(reader):
         return Team.objects.all()
     mine = Membership.objects.filter(user=reader.pk).values("team") if reader.pk else []
     return Team.objects.filter(Q(shows_members=True) | Q(pk__in=submitted) | Q(pk__in=mine))

@@ -13,8 +13,7 @@ from gpu_jobs.logs import LogLine
 from leaderboard.evaluations import leases
 from leaderboard.evaluations.models import AttemptState, Evaluation
 from leaderboard.evaluations.provenance import note_worker_of
-from leaderboard.evaluations.results import take_in
-from leaderboard.monitoring.usage import count_steps
+from leaderboard.evaluations.results import count_steps_of, take_in
 from leaderboard.workers import logs
 
 
@@ -59,7 +58,7 @@ def _finish(*, attempt_id: UUID, finished: Finished, store: Store) -> None:
     new = take_in(attempt=attempt, records=finished.records, store=store) if finished.records else []
     leases.complete_locked(attempt)
     # The last of all, since others wait for it until the commit.
-    count_steps(new)
+    count_steps_of(attempt=attempt, records=new)
 
 
 def _keep_lines(*, attempt_id: UUID, finished: Finished, evaluation: Evaluation) -> None:

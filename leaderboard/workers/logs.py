@@ -11,9 +11,11 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 
+from evaluator.planners.keeping import keepable_text
 from gpu_jobs.logs import LONGEST_LINE, LogLine
 from gpu_jobs.redaction import Redactor
 from leaderboard.accounts.models import User
+from leaderboard.accounts.operators import is_operator
 from leaderboard.evaluations import leases
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
@@ -101,7 +103,7 @@ def _evaluation_of(attempt_id: UUID) -> Evaluation:
 
 def may_read(*, user: User | AnonymousUser, evaluation: Evaluation) -> bool:
     """Who sees the log: staff, and who may act like the owner unless messages could tell about hidden data."""
-    if user.is_staff:
+    if is_operator(user):
         return True
     return evaluation.split != HIDDEN_SPLIT and may_act(user=user, submission=evaluation.submission)
 
@@ -144,8 +146,8 @@ def _add(*, log: AttemptLog, lines: Sequence[LogLine], is_new: bool) -> None:
 
 
 def _kept(line: LogLine, *, redact: Redactor) -> LogLine:
-    text = redact(line.text.encode("utf-8", "replace").decode().replace("\x00", "?"))
-    return LogLine(at=line.at, level=line.level[:10], text=text[:LONGEST_LINE])
+    text = redact(keepable_text(line.text))
+    return LogLine(at=line.at, level=keepable_text(line.level)[:10], text=text[:LONGEST_LINE])
 
 
 def _shown(line: Sequence[float | str]) -> ShownLine:

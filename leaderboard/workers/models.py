@@ -126,6 +126,8 @@ class OwnWorkerRun(models.Model):
     )
     verified_by = models.OneToOneField(Verification, on_delete=models.RESTRICT, null=True, related_name="+")
     """The verification that agreed: from then on the evaluation is ranked."""
+    uploaded_bytes = models.BigIntegerField(default=0)
+    """Of the artefacts that its worker has sent and the site did not have."""
     created = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

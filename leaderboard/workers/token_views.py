@@ -1,5 +1,6 @@
 """The page of a user's worker tokens."""
 
+from functools import partial
 from uuid import UUID
 
 from django.contrib import messages
@@ -9,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from leaderboard.field_errors import FieldErrors
+from leaderboard.accounts.once import made_from
 from leaderboard.workers.forms import WorkerTokenForm
 from leaderboard.workers.tokens import create_worker_token, revoke_worker_token, worker_tokens_of
 
@@ -19,15 +20,7 @@ from leaderboard.workers.tokens import create_worker_token, revoke_worker_token,
 @login_required
 def tokens(request: HttpRequest) -> HttpResponse:
     """List the tokens; a POST makes one and shows it this once, so the answer is the page itself and no redirect."""
-    form = WorkerTokenForm(request.POST if request.method == "POST" else None)
-    made = None
-    if form.is_valid():
-        try:
-            made = create_worker_token(owner=request.user, name=form.cleaned_data["name"])
-        except FieldErrors as problems:
-            form.show(problems)
-        else:
-            form = WorkerTokenForm()
+    form, made = made_from(request, form=WorkerTokenForm, make=partial(create_worker_token, owner=request.user))
     context = {
         "form": form,
         "made": made,

@@ -15,14 +15,14 @@ from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.evaluations.leases import hash_token, lose
-from leaderboard.evaluations.models import AttemptState
+from leaderboard.evaluations.models import OWN_WORKER, AttemptState
 from leaderboard.field_errors import FieldErrors
+from leaderboard.locks import lock_owner
 from leaderboard.workers.models import AttemptToken, WorkerToken
 
 PREFIX = "paw_"
 MOST_TOKENS = 20
-OWN_WORKER = "own:"
-"""Begins the names of researchers' workers, so that none can pass for one that a launcher here has started."""
+_REVOKED = "the token of its worker was revoked"
 _USE_IS_NOTED_EVERY = timedelta(minutes=1)
 
 
@@ -68,13 +68,19 @@ def create_worker_token(*, owner: User | None, name: str) -> NewWorkerToken:
     name = name.strip()
     if not 1 <= len(name) <= 80:
         raise FieldErrors({"name": ["A worker token has a name of 1 to 80 characters."]})
-    if owner is not None and worker_tokens_of(owner).count() >= MOST_TOKENS:
-        raise FieldErrors({"name": [f"You have {MOST_TOKENS} worker tokens, the most there may be: revoke one first."]})
     text = f"{PREFIX}{secrets.token_urlsafe(32)}"
     with transaction.atomic():
+        if owner is not None:
+            _refuse_too_many(owner)
         row = WorkerToken.objects.create(owner=owner, name=name, token_hash=hash_token(text))
         record(by=owner, action=Action.WORKER_TOKEN_MADE, target=row)
     return NewWorkerToken(id=row.pk, name=name, token=text)
+
+
+def _refuse_too_many(owner: User) -> None:
+    lock_owner(owner)
+    if worker_tokens_of(owner).count() >= MOST_TOKENS:
+        raise FieldErrors({"name": [f"You have {MOST_TOKENS} worker tokens, the most there may be: revoke one first."]})
 
 
 def worker_tokens_of(owner: User) -> QuerySet[WorkerToken]:
@@ -93,9 +99,11 @@ def revoke_worker_token(*, owner: User | None, token_id: UUID, by: User | None =
             return False
         token = WorkerToken.objects.get(pk=token_id)
         record(by=by or owner, action=Action.WORKER_TOKEN_REVOKED, target=token)
-        live = AttemptToken.objects.filter(token=token_id, attempt__state=AttemptState.LIVE).order_by("attempt")
-        for attempt_id in list(live.values_list("attempt", flat=True)):
-            lose(attempt_id=attempt_id, detail="the token of its worker was revoked")
+    # After the commit, so that a lease which is given at this moment is seen here or sees that the token has ended;
+    # and each by itself: whoever holds the locks of one evaluation waits for no other.
+    live = AttemptToken.objects.filter(token=token_id, attempt__state=AttemptState.LIVE).order_by("attempt")
+    for attempt_id in list(live.values_list("attempt", flat=True)):
+        lose(attempt_id=attempt_id, detail=_REVOKED)
     return True
 
 
@@ -111,10 +119,19 @@ def holder_of(token: str) -> Holder | None:
     return Holder(token=found)
 
 
-def note_lease(*, attempt_id: UUID, holder: Holder) -> None:
-    """Record which token an attempt was leased with."""
-    if holder.token is not None:
-        AttemptToken.objects.get_or_create(attempt_id=attempt_id, defaults={"token": holder.token})
+def note_lease(*, attempt_id: UUID, holder: Holder) -> bool:
+    """Record which token an attempt was leased with.
+
+    Before: nothing; the token may be revoked at this moment.
+    After: it is recorded (True); or the token has ended meanwhile, and so has the lease (False).
+    """
+    if holder.token is None:
+        return True
+    AttemptToken.objects.get_or_create(attempt_id=attempt_id, defaults={"token": holder.token})
+    if WorkerToken.objects.filter(pk=holder.token.pk, revoked_at=None).exists():
+        return True
+    lose(attempt_id=attempt_id, detail=_REVOKED)
+    return False
 
 
 def _note_use(token: WorkerToken) -> None:

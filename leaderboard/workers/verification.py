@@ -25,17 +25,17 @@ from pydantic import ValidationError
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.records import Outcome, ResultRecord
 from leaderboard.accounts.models import User
+from leaderboard.accounts.operators import is_operator
 from leaderboard.boards.services import primary_metric, publish
-from leaderboard.evaluations import canary, transitions
-from leaderboard.evaluations.conditions import tasks_per_shard
+from leaderboard.evaluations import transitions
+from leaderboard.evaluations.conditions import RunConditions
 from leaderboard.evaluations.leases import lock_evaluation
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, TaskResult
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.notices import tell_verdict
 from leaderboard.evaluations.objects import server_store
-from leaderboard.evaluations.queueing import enqueue_reconcile
-from leaderboard.evaluations.reasons import EvaluationReason, sentence
-from leaderboard.evaluations.services import NotPossibleError
-from leaderboard.evaluations.states import deadline_of, explain
+from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.services import NotPossibleError, queue_tasks
+from leaderboard.evaluations.states import explain
 from leaderboard.planners.kinds import kind_of
 from leaderboard.workers import comparing
 from leaderboard.workers.models import OwnWorkerRun, Verification, VerificationVerdict
@@ -117,34 +117,22 @@ def begin(*, evaluation: Evaluation, tasks: Sequence[str], ordered_by: User | No
     Before: within the transaction that completed the evaluation, or has locked it; no verification of it is open.
     After: the further evaluation is `queued` with its shards, under the conditions of the first one.
     """
-    now = timezone.now()
-    shards, leasable = canary.split(
-        planner=evaluation.submission.planner, keys=tasks, size=tasks_per_shard(evaluation.suite)
-    )
-    again = Evaluation.objects.create(
-        verifies=evaluation,
-        submission=evaluation.submission,
-        suite=evaluation.suite,
+    conditions = RunConditions(
         profile=evaluation.profile,
         profile_digest=evaluation.profile_digest,
         split=evaluation.split,
         samples=evaluation.samples,
-        priority=evaluation.priority,
-        state_since=now,
-        state_deadline=deadline_of(EvaluationState.QUEUED, now=now),
-        reason=EvaluationReason.WAITING,
-        reason_text=sentence(EvaluationReason.WAITING),
-        leasable_shards=leasable,
-        tasks_total=len(tasks),
-        provenance={
-            "suite_digest": evaluation.suite.digest, "profile_digest": evaluation.profile_digest, "workers": [],
-        },
-    )  # fmt: skip
-    Verification.objects.create(evaluation=again, tasks=list(tasks), ordered_by=ordered_by)
-    Shard.objects.bulk_create(
-        Shard(evaluation=again, number=number, task_keys=keys, available_at=now) for number, keys in enumerate(shards)
     )
-    enqueue_reconcile(again.pk)
+    again = queue_tasks(
+        submission=evaluation.submission,
+        suite=evaluation.suite,
+        conditions=conditions,
+        keys=tasks,
+        tasks_total=len(tasks),
+        verifies=evaluation,
+        priority=evaluation.priority,
+    )
+    Verification.objects.create(evaluation=again, tasks=list(tasks), ordered_by=ordered_by)
     return again
 
 
@@ -181,7 +169,7 @@ def why_not(*, user: User, evaluation: Evaluation) -> str:
     latest = latest_of(evaluation)
     if latest is not None and latest.verdict == VerificationVerdict.OPEN:
         return "A verification is under way."
-    if user.is_staff:
+    if is_operator(user):
         return ""
     if run.verified_by_id is not None:
         return "This evaluation is verified."
@@ -203,7 +191,7 @@ def latest_of(evaluation: Evaluation) -> Verification | None:
 
 def _sample_for(*, user: User, evaluation: Evaluation) -> list[str]:
     latest = latest_of(evaluation)
-    if latest is not None and not user.is_staff:
+    if latest is not None and not is_operator(user):
         return list(latest.tasks)
     return draw(evaluation=evaluation, results=_results(evaluation))
 

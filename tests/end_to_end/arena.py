@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,12 +48,14 @@ def clean_environment(**changes: str) -> dict[str, str]:
 class Arena:
     """A running demo."""
 
-    def __init__(self, *, data: Path, once: bool = False) -> None:
+    def __init__(self, *, data: Path, planners: Sequence[str] = ()) -> None:
+        """`planners`: which of the bundled ones are evaluated; none: all."""
         self.data = data
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = data.parent / f"{data.name}.log"
-        command = [sys.executable, "manage.py", "demo", "--port", str(self.port), *(["--once"] if once else [])]
+        command = [sys.executable, "manage.py", "demo", "--port", str(self.port)]
+        command += [argument for name in planners for argument in ("--planner", name)]
         environment = clean_environment(
             PLANARENA_DEMO="1", PLANARENA_DATA=str(data), PLANARENA_SAMPLES=str(SAMPLES), PYTHONUNBUFFERED="1"
         )
@@ -137,8 +139,8 @@ def running(pid: int) -> bool:
 
 
 @contextmanager
-def started(data: Path) -> Iterator[Arena]:
-    arena = Arena(data=data)
+def started(data: Path, *, planners: Sequence[str] = ()) -> Iterator[Arena]:
+    arena = Arena(data=data, planners=planners)
     try:
         yield arena
     finally:

@@ -7,13 +7,12 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.end_to_end.arena import ROOT, clean_environment
-from tests.end_to_end.test_journey import browser, page  # noqa: F401 - fixtures
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
 PASSWORD = "a difference engine"
 
 
-def test_an_operator_reads_everything_and_is_told_of_each_action(arena, page):  # noqa: F811 - the fixture
+def test_an_operator_reads_everything_and_is_told_of_each_action(arena, page):
     environment = clean_environment(
         PLANARENA_DEMO="1", PLANARENA_DATA=str(arena.data), DJANGO_SUPERUSER_PASSWORD=PASSWORD
     )

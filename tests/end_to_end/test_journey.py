@@ -1,87 +1,69 @@
-"""A researcher in a real browser: sign up, submit the example endpoint, watch it finish, open a task."""
+"""A researcher in a real browser: sign up, submit an endpoint, watch it finish, read why a task was lost."""
 
 import re
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-from tests.end_to_end.arena import ROOT, free_port, runnable_count
-from tests.run import find_browser
+from tests.end_to_end.arena import ROOT, Arena, runnable_count
+from tests.end_to_end.endpoints import Misbehaving, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
-
-PICTURES = ROOT / "test-output"
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+PICTURES = ROOT / "test-output" / "journeys"
+PASS_PHRASE = "an analytical engine"
+LOST = "5"
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
-        yield started
-        started.close()
+class NearlyRight(Misbehaving):
+    """The repository's example, but for one task, whose plan classifies an image and colours the answer."""
+
+    WRONG = {LOST: Misbehaving.WRONG[LOST]}
+    LATE = UNAVAILABLE = ""
 
 
 @pytest.fixture
-def page(browser):
-    """A page that collects errors of scripts and the console, and requests to other hosts."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    opened = context.new_page()
-    opened.set_default_timeout(20_000)
-    opened.problems = []
-    opened.on("console", lambda message: message.type == "error" and opened.problems.append(message.text))
-    opened.on("pageerror", lambda error: opened.problems.append(str(error)))
-    opened.on(
-        "request",
-        lambda request: (
-            request.url.startswith(("http://127.0.0.1", "data:", "blob:"))
-            or opened.problems.append(f"request to {request.url}")
-        ),
-    )
-    yield opened
-    context.close()
+def endpoint() -> Iterator[str]:
+    with serving(NearlyRight) as url:
+        yield url
 
 
-@pytest.fixture
-def example_endpoint():
-    port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, "examples/planner_server.py", "--port", str(port)],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert process.stdout is not None
-    process.stdout.readline()
-    yield f"http://127.0.0.1:{port}/"
-    process.terminate()
-    process.wait(timeout=10)
-
-
-def picture(page, name):
+def picture(page: Page, name: str) -> None:
     """Keep a picture of the page in light and dark, for people to look at."""
-    Path(PICTURES).mkdir(exist_ok=True)
+    Path(PICTURES).mkdir(parents=True, exist_ok=True)
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         page.screenshot(path=PICTURES / f"{name}-{scheme}.png", full_page=True, caret="initial")
     page.emulate_media(color_scheme="light")
 
 
-def test_sign_up_submit_the_example_endpoint_watch_it_finish_and_open_a_task(arena, page, example_endpoint):
+def sign_up(page: Page, arena: Arena, name: str) -> None:
     page.goto(f"{arena.url}/accounts/signup/")
-    page.get_by_label("Username").fill("ada")
-    page.get_by_label("Password", exact=True).fill("an analytical engine")
-    page.get_by_label("Password (again)").fill("an analytical engine")
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password", exact=True).fill(PASS_PHRASE)
+    page.get_by_label("Password (again)").fill(PASS_PHRASE)
     page.get_by_role("main").get_by_role("button", name="Sign up").click()
     expect(page.get_by_role("link", name="Sign out")).to_be_visible()
 
+
+def sign_in(page: Page, arena: Arena, name: str) -> None:
+    page.goto(f"{arena.url}/accounts/logout/")
+    page.get_by_role("main").get_by_role("button", name="Sign out").click()
+    page.get_by_role("link", name="Sign in").click()
+    page.get_by_label("Login").fill(name)
+    page.get_by_label("Password").fill(PASS_PHRASE)
+    page.get_by_role("main").get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("link", name="Sign out")).to_be_visible()
+
+
+def test_sign_up_submit_an_endpoint_watch_it_finish_and_read_why_a_task_was_lost(arena, page, endpoint):
+    sign_up(page, arena, "ada")
+    sign_in(page, arena, "ada")
+
     page.goto(f"{arena.url}/submit/")
     page.get_by_label("HTTP endpoint").check()
-    page.get_by_label("Address").fill(example_endpoint)
+    page.get_by_label("Address").fill(endpoint)
     page.get_by_label("Name on the board").fill("word-reader")
     page.get_by_role("checkbox", name=re.compile("^OpenAGI")).check()
     page.get_by_role("main").get_by_role("button", name="Submit").click()
@@ -92,6 +74,7 @@ def test_sign_up_submit_the_example_endpoint_watch_it_finish_and_open_a_task(are
     expect(page.locator("[data-live='state']")).to_have_text("Completed", timeout=180_000)
     expect(page.locator("#results tbody tr").first).to_be_visible()
     picture(page, "evaluation")
+    evaluation = page.url
 
     page.get_by_role("link", name=re.compile(r"^25\b")).first.click()
     expect(page.get_by_text("Given noisy blurry grayscale image").first).to_be_visible()
@@ -100,7 +83,17 @@ def test_sign_up_submit_the_example_endpoint_watch_it_finish_and_open_a_task(are
     assert images.count() >= 2 * 4
     # Images below the fold load late; `decode` waits for each, and rejects one that cannot be shown.
     images.evaluate_all("found => Promise.all(found.map(image => { image.loading = 'eager'; return image.decode(); }))")
-    picture(page, "task")
+    picture(page, "task-won")
+
+    page.goto(evaluation)
+    page.get_by_role("region", name="What went wrong").get_by_role("link", name="1 task").click()
+    page.locator("#results tbody").get_by_role("link", name=re.compile(rf"^{LOST}\b")).first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(rf"Task {LOST}\b"))
+    expect(page.get_by_text('input "image" is text').first).to_be_visible()
+    graph = page.get_by_role("region", name="The plan as a graph")
+    expect(graph.locator(".node.failing")).to_contain_text("Colorization")
+    expect(page.get_by_role("region", name="The gold plan as a graph")).to_be_visible()
+    picture(page, "task-lost")
 
     page.goto(f"{arena.url}/boards/openagi/")
     expect(page.get_by_role("link", name="word-reader", exact=True)).to_be_visible()
@@ -110,11 +103,7 @@ def test_sign_up_submit_the_example_endpoint_watch_it_finish_and_open_a_task(are
 
 
 def test_a_malformed_form_names_the_field_and_keeps_what_was_entered(arena, page):
-    page.goto(f"{arena.url}/accounts/signup/")
-    page.get_by_label("Username").fill("grace")
-    page.get_by_label("Password", exact=True).fill("a compiler for you")
-    page.get_by_label("Password (again)").fill("a compiler for you")
-    page.get_by_role("main").get_by_role("button", name="Sign up").click()
+    sign_up(page, arena, "grace")
     page.goto(f"{arena.url}/submit/")
     page.get_by_label("HTTP endpoint").check()
     page.get_by_label("Address").fill("ftp://example.org/")
@@ -125,13 +114,3 @@ def test_a_malformed_form_names_the_field_and_keeps_what_was_entered(arena, page
     assert answered.value.status == 400
     expect(page.get_by_text("The address must begin with http:// or https://.")).to_be_visible()
     expect(page.get_by_label("Name on the board")).to_have_value("wrong")
-
-
-def test_the_board_can_be_read_and_sorted_without_javascript(arena, browser):
-    context = browser.new_context(java_script_enabled=False)
-    reading = context.new_page()
-    reading.goto(f"{arena.url}/boards/openagi/?sort=overall")
-    names = reading.locator("table.data tbody tr th a, table.data tbody tr td a").all_inner_texts()
-    planners = [name for name in names if name in {"gold", "random-valid", "no-op"}]
-    assert planners[-1] == "gold"
-    context.close()

@@ -147,7 +147,7 @@ def test_a_hub_in_trouble_is_no_fault_of_the_planner(repository, status):
 def test_a_model_that_is_gone_from_the_hub_is_the_planner_s_fault(repository):
     with serving(repository.parents[1], commits={}) as hub:
         assert ends(runner_of(hub=hub), make_lease()) == [("planner_fault", "model_unusable")]
-    with serving(repository.parents[1], commits={"own/planner": "e" * 40}) as hub:
+    with serving(repository.parents[1], commits={"own/planner": "e" * 40}, revisions=["main"]) as hub:
         (record,) = runner_of(hub=hub).run(make_lease())
     assert (record.outcome, record.reason) == ("planner_fault", "model_unusable")
     assert f"no revision of that name: own/planner@{COMMIT}" in record.reason_text

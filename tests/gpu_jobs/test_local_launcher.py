@@ -107,17 +107,22 @@ def test_a_worker_that_nobody_could_note_is_not_taken_for_dead(make):
 
 
 def test_a_worker_that_dies_at_once_is_not_started_for_ever(make):
-    launcher = make(command=CRASHER)
-
-    def try_often() -> None:
-        for _ in range(20):
-            handle = launcher.ensure(evaluation_id="e1")
-            until = time.monotonic() + 5
-            while launcher.alive(handle=handle).alive and time.monotonic() < until:
-                time.sleep(0.02)
-
     with pytest.raises(LaunchError, match=r"5 workers ended within .* 'there is no torch'"):
-        try_often()
+        start_often(make(command=CRASHER))
+
+
+def start_often(launcher) -> None:
+    for _ in range(20):
+        handle = launcher.ensure(evaluation_id="e1")
+        until = time.monotonic() + 5
+        while launcher.alive(handle=handle).alive and time.monotonic() < until:
+            time.sleep(0.02)
+
+
+def test_why_workers_die_is_told_without_secrets(make):
+    launcher = make(command=CRASHER, PLANARENA_WORKER_TOKEN="no torch")
+    with pytest.raises(LaunchError, match=r"'there is \*\*\*'"):
+        start_often(launcher)
 
 
 def test_a_program_that_is_not_there_is_said_in_a_sentence(make):

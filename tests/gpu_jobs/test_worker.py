@@ -218,7 +218,8 @@ def test_refused_results_are_a_failure_of_the_attempt():
 
     class Refusing(FakeRunner):
         def _record(self, *, lease, task):
-            api.failures.append(400)
+            # Of each record, of each alone, and of the fault in its place.
+            api.failures.extend([400] * 9)
             return super()._record(lease=lease, task=task)
 
     make_worker(api, Refusing()).run()
@@ -245,3 +246,23 @@ def test_a_record_that_cannot_be_sent_costs_its_own_task_only(received):
     odd = api.results["1"]
     assert (odd["reason"], odd["score"], odd["plan_received"], odd["samples"]) == ("internal_error", None, None, [])
     assert odd["reason_text"].endswith(".")
+
+
+class Picky(FakeApi):
+    """A site that refuses what comes with a task that was scored and is called `1`."""
+
+    def _take_in(self, records):
+        if any(record["task"] == "1" and record["outcome"] == "scored" for record in records):
+            return httpx.Response(400, json={"code": "invalid", "detail": "task 1: it has 9 samples"})
+        return super()._take_in(records)
+
+
+@pytest.mark.parametrize("finish", [False, True])
+def test_a_record_that_the_site_refuses_costs_its_own_task_only(finish, caplog):
+    caplog.set_level("INFO")
+    api = Picky({**LEASE, "finish": finish})
+    assert make_worker(api, FakeRunner()).run() == Exit.IDLE
+    assert [how for how, _ in api.ended] == ["finish" if finish else "complete"]
+    outcomes = {task: (record["outcome"], record["reason"]) for task, record in sorted(api.results.items())}
+    assert outcomes == {"0": ("scored", None), "1": ("infra_fault", "internal_error"), "2": ("scored", None)}
+    assert "it has 9 samples" in caplog.text

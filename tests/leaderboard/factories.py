@@ -119,3 +119,8 @@ def expire(lease: leases.Lease) -> None:
     """Let the lease's time pass."""
     lease.attempt.expires_at = timezone.now() - timedelta(seconds=1)
     lease.attempt.save(update_fields=["expires_at"])
+
+
+def let_time_pass(evaluation: Evaluation) -> None:
+    """Let the evaluation's present state have lasted too long."""
+    Evaluation.objects.filter(pk=evaluation.pk).update(state_deadline=timezone.now() - timedelta(seconds=1))

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from uvicorn._types import ASGIApplication
 
 from leaderboard.config.asgi import application
 
 
 @contextmanager
-def server() -> Iterator[str]:
+def server(site: ASGIApplication = application) -> Iterator[str]:
     """The site, in a thread of this process."""
-    running = uvicorn.Server(uvicorn.Config(application, port=0, log_level="warning", lifespan="off"))
+    running = uvicorn.Server(uvicorn.Config(site, port=0, log_level="warning", lifespan="off"))
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
     while not running.started:

@@ -9,7 +9,7 @@ from threading import Thread
 from urllib.parse import unquote, urlsplit
 
 
-def _handler(folder: Path, commits: dict[str, str], said: dict[str, object], answers: dict[str, object]):
+def _handler(folder: Path, *, commits, said, answers, revisions):
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *arguments):
             pass
@@ -38,7 +38,7 @@ def _handler(folder: Path, commits: dict[str, str], said: dict[str, object], ans
             if repo not in commits:
                 self.send({"error": "Repository not found"}, status=404, error="RepoNotFound", body=body)
                 return
-            if revision not in {"main", "v1", "release/2", commits[repo]}:
+            if revisions is not None and revision not in {*revisions, commits[repo]}:
                 self.send({"error": "Invalid rev id"}, status=404, error="RevisionNotFound", body=body)
                 return
             names = [path.relative_to(folder / repo) for path in sorted((folder / repo).rglob("*")) if path.is_file()]
@@ -88,14 +88,16 @@ def _handler(folder: Path, commits: dict[str, str], said: dict[str, object], ans
 
 
 @contextmanager
-def serving(folder: Path, *, commits: dict[str, str], said=None, answers=None):
+def serving(folder: Path, *, commits: dict[str, str], said=None, answers=None, revisions=None):
     """A hub with the repositories `owner/name` in a folder, each at one commit; gives its address.
 
     Args:
         said: what it says about its models beside or instead of the truth.
+        revisions: names of branches and tags that there are; None: any.
         answers: functions that answer requests for paths with these beginnings, given the handler.
     """
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(folder, commits, said or {}, answers or {}))
+    handler = _handler(folder, commits=commits, said=said or {}, answers=answers or {}, revisions=revisions)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:

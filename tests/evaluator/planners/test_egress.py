@@ -19,6 +19,9 @@ from evaluator.planners import EgressRefusedError, check_url, egress
         ("http://user:secret@example.org/", "user name"),
         ("http://example.org:99999/", "not a valid address"),
         ("http://" + "a" * 600, "longer than"),
+        ("http://" + "a" * 64 + ".org/", "no name server"),
+        ("http://example..org/", "no name server"),
+        ("http://\ud800.org/", "no name server"),
         ("http://127.0.0.1:8000/", "private"),
         ("http://localhost/", "private"),
         ("http://[::1]/", "private"),
@@ -60,6 +63,15 @@ def test_a_name_that_changes_its_mind_is_refused_at_the_connection(monkeypatch):
         pytest.raises(EgressRefusedError, match="private"),
     ):
         client.post("http://rebind.example/")
+
+
+@pytest.mark.parametrize("host", ["example..org", "a" * 64 + ".org"])
+def test_a_name_that_there_cannot_be_is_a_connection_error(host):
+    with (
+        egress.egress_client(allow_private=True, timeout=httpx.Timeout(5)) as client,
+        pytest.raises(httpx.ConnectError, match="cannot be the name of a host"),
+    ):
+        client.get(f"http://{host}/")
 
 
 def test_a_name_that_does_not_resolve_is_a_connection_error():

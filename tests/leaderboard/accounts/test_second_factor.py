@@ -11,10 +11,11 @@ from allauth.mfa.models import Authenticator
 from django.core.management import CommandError, call_command
 from django.test import Client, override_settings
 
+from evaluator.values import encode
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action, AuditEntry
-from leaderboard.config.encryption import UnreadableSecretError, decrypt, encrypt
-from tests.leaderboard.factories import make_user
+from leaderboard.evaluations.objects import server_store
+from tests.leaderboard.factories import make_evaluation, make_user
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
@@ -65,6 +66,18 @@ def test_who_has_it_is_asked_for_a_code_and_gets_in_with_none_but_the_right_one(
     assert other.get("/tokens/").status_code == 200
 
 
+def test_the_password_alone_makes_no_api_token_either(client, ada):
+    basic = {"Authorization": "Basic " + base64.b64encode(f"ada:{PASSWORD}".encode()).decode()}
+    post = {"path": "/api/v1/tokens/", "data": {}, "content_type": "application/json", "headers": basic}
+    assert Client().post(**post).status_code == 201
+    sign_in(client)
+    turn_on(client)
+    refused = Client().post(**post)
+    assert refused.status_code == 401
+    assert "second factor" in refused.json()["detail"]
+    assert Client().get("/api/v1/tokens/", headers=basic).status_code == 401
+
+
 def test_a_recovery_code_lets_in_once(client, ada):
     sign_in(client)
     turn_on(client)
@@ -97,18 +110,42 @@ def test_staff_are_operators_only_with_a_second_factor(client, ada):
     assert client.get("/admin/").status_code == 200
 
 
-def test_a_secret_is_read_with_the_key_before_and_with_no_other():
-    kept = encrypt("open sesame", purpose="test")
-    assert "sesame" not in kept
-    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=["for tests only, not a secret at all"]):
-        assert decrypt(kept, purpose="test") == "open sesame"
-    with (
-        override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[]),
-        pytest.raises(UnreadableSecretError, match="PLANARENA_SECRET_KEY_BEFORE"),
-    ):
-        decrypt(kept, purpose="test")
-    with pytest.raises(UnreadableSecretError):
-        decrypt(kept, purpose="another")
+def test_secrets_are_sealed_again_under_a_new_key(client, ada, settings):
+    sign_in(client)
+    secret = turn_on(client)
+    settings.SECRETS_KEYS = ["new", *settings.SECRETS_KEYS]
+    call_command("seal_again")
+    settings.SECRETS_KEYS = ["new"]
+    other = Client()
+    sign_in(other)
+    other.post("/accounts/2fa/authenticate/", {"code": code_of(secret, ahead=1)})
+    assert other.get("/tokens/").status_code == 200
+
+
+def test_who_has_a_secret_that_no_key_opens_is_told_and_not_let_in(client, ada, settings):
+    sign_in(client)
+    turn_on(client)
+    settings.SECRETS_KEYS = ["another"]
+    with pytest.raises(CommandError, match="second factor of ada"):
+        call_command("seal_again")
+    other = Client()
+    sign_in(other)
+    answer = other.post("/accounts/2fa/authenticate/", {"code": "000000"})
+    assert answer.status_code == 403
+    assert other.get("/tokens/").status_code == 302
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_without_it_staff_see_no_more_than_others_anywhere(client, ada, settings, tmp_path, needed):
+    settings.OPERATORS_NEED_SECOND_FACTOR, settings.STORE_DIR = needed, tmp_path / "store"
+    User.objects.filter(pk=ada.pk).update(is_staff=True)
+    sign_in(client)
+    digest = server_store(split="hidden").put(encode("hidden"))
+    evaluation = make_evaluation()
+    seen = (404, 404, 403) if needed else (200, 200, 200)
+    addresses = (f"/hidden-objects/{digest}", f"/evaluations/{evaluation.pk}/log/")
+    log = f"/api/v1/evaluations/{evaluation.pk}/log/"
+    assert tuple(client.get(address).status_code for address in (*addresses, log)) == seen
 
 
 def test_an_operator_lets_somebody_in_who_lost_everything(client, ada):

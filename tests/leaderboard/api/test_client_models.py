@@ -25,7 +25,7 @@ def hub(tmp_path, settings):
     folder.mkdir(parents=True)
     for name, data in tiny_files().items():
         (folder / name).write_bytes(data)
-    with serving(tmp_path / "hub", commits={"own/planner": COMMIT}) as address:
+    with serving(tmp_path / "hub", commits={"own/planner": COMMIT}, revisions=["main", "v1"]) as address:
         settings.HUB_URL = address
         yield address
 
@@ -49,7 +49,8 @@ class TestCommand:
         assert done.returncode == 0, done.stderr
         planner = Planner.objects.get()
         assert (planner.model_id, planner.revision, planner.commit) == ("own/planner", "v1", COMMIT)
-        refused = commands.run(*entry(suite, "--model", "own/planner@nightly", "--strategy", "hugginggpt"))
+        other = entry(suite, "--model", "own/planner@nightly", "--strategy", "hugginggpt", "--name", "other")
+        refused = commands.run(*other)
         assert (refused.returncode, "has no revision 'nightly'" in refused.stderr) == (2, True), refused.stderr
 
     def test_a_hub_that_is_away_is_infrastructure(self, commands: Commands, settings):  # noqa: F811
@@ -72,7 +73,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("how", "complaint"),
         [
-            ([], "give one of --planner, --model and --checkpoint, not none"),
+            ([], "give one of --planner, --model, --checkpoint and --plans, not none"),
             (["--planner", "gold", "--model", "a/b", "--strategy", "s"], "not --planner and --model"),
             (["--planner", "gold", "--strategy", "hugginggpt"], "--strategy goes with --model or --checkpoint only"),
             (["--model", "a/b"], "--strategy is missing beside --model"),

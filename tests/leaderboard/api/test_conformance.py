@@ -70,7 +70,6 @@ def things():
         "number": [1, 2],
         "slug": ["lab", "openagi"],
         "username": ["member", "owner"],
-        "planner_id": [done.submission.planner_id],
         "token_id": [create_token(user=owner).id, str(create_worker_token(owner=owner, name="a").id)],
         "webhook_id": [str(add_webhook(owner=owner, url="https://example.org/hook").pk)],
     }

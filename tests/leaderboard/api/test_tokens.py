@@ -85,3 +85,8 @@ def test_the_word_token_is_accepted_in_place_of_bearer():
     token = create_token(user=make_user()).token
     response = Client().get("/api/v1/submissions/", headers={"Authorization": f"Token {token}"})
     assert response.status_code == 200
+
+
+@pytest.mark.parametrize("value", ["Bearer \xff\xfe", "Token \xff"])
+def test_a_token_that_is_no_text_is_a_wrong_one(value):
+    assert Client().get("/api/v1/quota/", headers={"Authorization": value}).status_code == 401

@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -147,6 +148,43 @@ def test_no_password_stands_in_a_command_line(tmp_path, monkeypatch):
     call_command("back_up", tmp_path / "backup")
     assert seen
     assert all("not to be seen" not in argument for command in seen for argument in map(str, command))
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_nobody_else_on_the_machine_can_read_a_backup(tmp_path):
+    folder = tmp_path / "backups"
+    (tmp_path / "backups").mkdir(mode=0o755)
+    call_command("back_up", str(folder))
+    (dump,) = folder.glob("database-*.dump")
+    assert (mode_of(dump), mode_of(folder / "hidden")) == (0o600, 0o700)
+    call_command("back_up", str(tmp_path / "made"))
+    assert mode_of(tmp_path / "made") == 0o700
+
+
+def test_what_a_killed_backup_left_behind_goes_with_the_next_one(tmp_path):
+    left = tmp_path / "database-20260101T000000000000Z.partial"
+    left.write_bytes(b"half a dump")
+    call_command("back_up", str(tmp_path))
+    assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    "dump",
+    [None, {}, {"name": "../elsewhere.dump", "sha256": ""}, {"name": "/etc/passwd"}, {"name": "database-1.dump"}],
+)
+def test_a_manifest_that_names_no_dump_of_its_folder_is_refused(tmp_path, dump):
+    (tmp_path / "backup.json").write_text(json.dumps({"version": "backup/1", "made": "today", "dump": dump}))
+    with pytest.raises(CommandError, match="names no dump of this folder"):
+        call_command("restore", str(tmp_path))
+
+
+def test_a_manifest_that_is_a_list_is_refused(tmp_path):
+    (tmp_path / "backup.json").write_text("[]")
+    with pytest.raises(CommandError, match="this release reads"):
+        call_command("restore", str(tmp_path))
 
 
 def test_uploaded_checkpoints_are_backed_up_and_restored(tmp_path, empty_database, launcher):

@@ -33,6 +33,39 @@ def test_outside_demo_mode_a_missing_variable_is_named(missing):
     assert f"{missing} is not set" in done.stderr.splitlines()[-1]
 
 
+def test_a_short_key_is_refused():
+    done = read({**COMPLETE, "PLANARENA_SECRET_KEY": "changeme"})
+    assert "PLANARENA_SECRET_KEY is too short" in done.stderr.splitlines()[-1]
+
+
+_OF_PROXY = "s.SECURE_SSL_REDIRECT, s.ALLAUTH_TRUSTED_PROXY_COUNT, s.REST_FRAMEWORK['NUM_PROXIES']"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "False 0 0"),
+        ({"PLANARENA_TRUST_PROXY": "1"}, "True 1 1"),
+        ({"PLANARENA_TRUST_PROXY": "1", "PLANARENA_HTTPS": "0"}, "False 1 1"),
+    ],
+)
+def test_a_proxy_s_word_counts_if_there_is_one_to_trust(given, told, tmp_path):
+    done = read({**COMPLETE, **given, "PLANARENA_DATA": str(tmp_path)}, _OF_PROXY)
+    assert done.stdout.strip() == told, done.stderr
+
+
+def test_nothing_but_the_known_is_wanting_for_deployment(tmp_path):
+    program = (
+        "import django; django.setup(); from django.core.checks import run_checks;"
+        "print(*sorted(one.id for one in run_checks(include_deployment_checks=True)))"
+    )
+    environment = {**COMPLETE, "PLANARENA_TRUST_PROXY": "1", "PLANARENA_SECRET_KEY": "0123456789abcdef" * 4}
+    environment |= {"PLANARENA_DATA": str(tmp_path), "DJANGO_SETTINGS_MODULE": "leaderboard.config.settings"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    # What other names of the domain do, and whether it is known to browsers beforehand, is not ours to say.
+    assert done.stdout.split() == ["security.W005", "security.W021"], done.stderr
+
+
 def test_demo_mode_makes_its_own_secrets_and_keeps_them(tmp_path):
     environment = {"PLANARENA_DEMO": "1", "PLANARENA_DATA": str(tmp_path), "DATABASE_URL": COMPLETE["DATABASE_URL"]}
     first = read(environment, "s.SECRET_KEY, s.WORKER_TOKEN, s.DEBUG")

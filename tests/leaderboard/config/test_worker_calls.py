@@ -1,12 +1,14 @@
 """Workers' calls have a handler of their own, which answers as Django's does."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import httpx
 import pytest
 from django.conf import settings
 from django.db import connection
 
+from leaderboard.config import asgi
 from leaderboard.evaluations.models import EvaluationState
 from tests.leaderboard.factories import make_evaluation, make_suite
 from tests.leaderboard.serving import server
@@ -67,3 +69,31 @@ def test_no_connection_to_the_database_stays_in_use(client):
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle'")
         assert cursor.fetchone()[0] == 1
+
+
+class TestLargeBodies:
+    """They are read before anybody knows who calls, so that a stranger could fill the disk with one."""
+
+    @pytest.fixture(autouse=True)
+    def small(self, monkeypatch):
+        monkeypatch.setattr(asgi._worker_calls, "_most_bytes", 100_000)
+
+    def test_one_that_says_how_large_it_is_is_not_read(self, client):
+        answer = client.post(LEASE, content=b"x" * 100_001)
+        assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+    def test_one_that_does_not_say_it_is_read_no_further(self, client):
+        sent = 0
+
+        def body():
+            nonlocal sent
+            for _ in range(100_000):
+                sent += 10_000
+                yield b"x" * 10_000
+
+        with suppress(httpx.TransportError):
+            assert client.post(LEASE, content=body()).status_code == 413
+        assert sent < 100_000_000
+
+    def test_the_largest_one_is_read(self, client):
+        assert client.post(LEASE, content=b"x" * 100_000).status_code == 401

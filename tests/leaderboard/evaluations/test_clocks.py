@@ -13,6 +13,7 @@ from leaderboard.evaluations.reconcile import reconcile, sweep
 from leaderboard.outbox import services as outbox
 from leaderboard.outbox.models import OutboxMessage
 from tests.leaderboard.factories import make_evaluation, make_lease
+from tests.leaderboard.workers.verifying import completed_own, rerun_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.parametrize("ahead", [300, -300])]
 
@@ -109,3 +110,12 @@ def test_a_message_is_sent_at_once_by_either_and_never_by_both(monkeypatch, on_a
     on_another_host()
     monkeypatch.setattr(outbox, "send", sent.append)
     assert outbox.dispatch() == 0, "the other host may be sending it"
+
+
+def test_a_verification_is_due_at_once_whichever_host_began_it(launcher, on_another_host, settings, tmp_path):
+    settings.STORE_DIR = tmp_path / "store"
+    on_another_host()
+    own = completed_own()
+    again = rerun_of(own)
+    assert abs(again.state_since - database_now()) < timedelta(seconds=60)
+    assert not again.shards.filter(available_at__gt=database_now()).exists()

@@ -14,7 +14,15 @@ from leaderboard.evaluations import leases, steps
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.reconcile import reconcile, sweep
 from leaderboard.evaluations.results import deliver
-from tests.leaderboard.factories import expire, make_evaluation, make_lease, make_record, make_suite, rows
+from tests.leaderboard.factories import (
+    expire,
+    let_time_pass,
+    make_evaluation,
+    make_lease,
+    make_record,
+    make_suite,
+    rows,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -103,6 +111,7 @@ def test_a_step_that_another_process_has_done_changes_nothing(step, launcher):
         steps.abandon: EvaluationState.ON_HOLD,
     }[step]  # fmt: skip
     Evaluation.objects.filter(pk=evaluation.pk).update(state=before)
+    let_time_pass(evaluation)
     seen = Evaluation.objects.select_related("suite").get(pk=evaluation.pk)
     assert step(seen) is True
     after = Evaluation.objects.values().get(pk=evaluation.pk)

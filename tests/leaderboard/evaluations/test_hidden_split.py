@@ -1,12 +1,14 @@
 """An evaluation on the hidden split by a real worker, and what the public can read of it: nothing of its data."""
 
 import json
+import stat
 
 import pytest
 from django.test import Client
 
 from evaluator.engine.store import LocalStore
 from evaluator.records import ResultRecord
+from evaluator.values import Artefact, MediaType
 from gpu_jobs.client import ApiClient
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker
@@ -119,3 +121,18 @@ def test_local_workers_write_into_no_store_that_is_served(settings):
         assert store not in {settings.STORE_DIR, server_store(split=split).path}
         assert not server_store(split=split).path.is_relative_to(store)
         assert not store.is_relative_to(server_store(split=split).path)
+
+
+def test_nobody_else_on_the_machine_can_read_the_hidden_store(settings, tmp_path):
+    settings.STORE_DIR = tmp_path / "store"
+    digest = server_store(split="hidden").put(Artefact(data=b"hidden", media_type=MediaType.TEXT))
+    assert server_store(split="hidden").has(digest)
+    assert stat.S_IMODE(server_store(split="hidden").path.stat().st_mode) == 0o700
+
+
+def test_local_workers_get_none_of_the_site_s_secrets(monkeypatch):
+    ours = {"PLANARENA_SECRET_KEY", "PLANARENA_SECRET_KEY_BEFORE", "PLANARENA_GITHUB_SECRET", "PLANARENA_METRICS_TOKEN"}
+    ours |= {"DATABASE_URL", "BROKER_URL", "EMAIL_HOST_PASSWORD"}
+    for name in ours:
+        monkeypatch.setenv(name, "a secret")
+    assert not ours & set(local_launcher()._environment)

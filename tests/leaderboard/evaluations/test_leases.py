@@ -116,6 +116,18 @@ def _in_transaction(work) -> None:
 
 
 @pytest.mark.django_db
+def test_who_leases_and_gives_back_without_end_comes_to_one(monkeypatch):
+    monkeypatch.setattr(leases, "_RELEASES_FORGIVEN", 3)
+    evaluation = make_evaluation(state=LAUNCHING)
+    tries = []
+    for _ in range(6):
+        lease = make_lease(evaluation)
+        leases.give_up(attempt_id=lease.attempt.pk, how=leases.GivenUp.RELEASED, detail="stopped")
+        tries.append(Shard.objects.get().tries)
+    assert tries == [0, 0, 0, 1, 2, 3]
+
+
+@pytest.mark.django_db
 class TestDelivery:
     def test_a_second_delivery_changes_nothing(self):
         lease = make_lease(make_evaluation(state=LAUNCHING))

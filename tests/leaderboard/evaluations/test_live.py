@@ -111,3 +111,22 @@ def test_a_listener_that_falls_behind_gets_the_whole_state_instead_of_every_even
         live._put(queue, {"number": number})
     live._put(queue, {"number": 3})
     assert [queue.get_nowait() for _ in range(queue.qsize())] == [live._RESYNC]
+
+
+def test_a_listener_that_goes_while_it_waits_for_the_connection_leaves_nothing_behind(monkeypatch):
+    async def never(self: live.Hub) -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(live.Hub, "_listen", never)
+
+    async def come_and_go() -> live.Hub:
+        hub = live.Hub()
+        coming = asyncio.create_task(hub.subscribe("e1"))
+        await asyncio.sleep(0.05)
+        coming.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await coming
+        return hub
+
+    hub = asyncio.run(come_and_go())
+    assert (dict(hub._queues), hub._task) == ({}, None)

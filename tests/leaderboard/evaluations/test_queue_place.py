@@ -1,5 +1,6 @@
 """Where a waiting evaluation stands, against the order in which workers are really served."""
 
+import random
 from datetime import timedelta
 
 import pytest
@@ -12,7 +13,7 @@ from leaderboard.workers.models import OwnWorkerRun
 from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_user
 
 LAUNCHING = EvaluationState.LAUNCHING
-NONE = Before(evaluations=0, shards=0, by_share=0)
+NONE = Before(evaluations=0, shards=0, of_others=0)
 DUE = Shards(pending=2, leased=0, due=2, resting=0, next_at=None)
 
 
@@ -64,16 +65,38 @@ def test_places_are_those_in_which_workers_are_served():
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("seed", range(3))
+def test_whose_place_is_the_first_is_served_next_whatever_was_before(seed: int):
+    """Some users with several evaluations each, of different priorities and weights, are served one by one."""
+    dice = random.Random(seed)
+    suite = make_suite(runnable=1)
+    users = [make_user() for _ in range(3)]
+    for user in users:
+        user.queue_weight = dice.randint(1, 3)
+        user.save()
+    waiting = {make_evaluation(state=LAUNCHING, user=dice.choice(users), suite=suite).pk for _ in range(7)}
+    for pk in waiting:
+        Evaluation.objects.filter(pk=pk).update(priority=dice.choice([0, 0, 1]))
+    while waiting:
+        numbers = {place_of(fresh(one)).number: one.pk for one in Evaluation.objects.filter(pk__in=waiting)}
+        assert sorted(numbers) == list(range(1, len(waiting) + 1)), "each has a place of its own"
+        served = leases.lease(worker="w").evaluation.pk
+        assert numbers[1] == served
+        waiting.discard(served)
+
+
+@pytest.mark.django_db
 def test_who_has_had_less_for_their_weight_goes_first():
     suite = make_suite(runnable=40)
     ada, bea = make_user(), make_user()
     first = make_evaluation(state=LAUNCHING, user=ada, suite=suite)
     make_lease(first)
     mine = make_evaluation(state=LAUNCHING, user=ada, suite=suite)
-    assert waits_for(mine) == WaitsFor.TURN, "the older one of the same user is served first"
+    place = place_of(fresh(mine))
+    assert (place.number, place.waits_for) == (2, WaitsFor.TURN), "the older one of the same user is served first"
     make_evaluation(state=LAUNCHING, user=bea, suite=suite)
     place = place_of(fresh(mine))
-    assert (place.waits_for, place.before.evaluations, place.before.by_share) == (WaitsFor.SHARE, 2, 1)
+    assert (place.waits_for, place.before.evaluations, place.before.of_others) == (WaitsFor.SHARE, 2, 1)
     assert place.sentence.startswith("Place 3 in the queue: 2 evaluations with ")
     assert "in the last 10 minutes" in place.sentence
 
@@ -91,11 +114,21 @@ def test_alone_it_waits_for_a_worker_and_then_for_a_free_one():
 
 
 @pytest.mark.django_db
+def test_before_its_launch_it_has_no_place_but_says_how_many_wait():
+    suite = make_suite(runnable=1)
+    for _ in range(2):
+        make_evaluation(state=LAUNCHING, suite=suite)
+    place = place_of(fresh(make_evaluation(suite=suite)))
+    assert place.waits_for == WaitsFor.LAUNCH
+    assert place.sentence == "It is about to be handed to the workers, for whom 2 evaluations wait already."
+
+
+@pytest.mark.django_db
 def test_what_own_workers_run_has_a_queue_of_its_own():
     suite = make_suite(runnable=1)
     user = make_user()
-    for _ in range(2):
-        make_evaluation(state=LAUNCHING, user=user, suite=suite)
+    for owner in (user, make_user()):
+        make_evaluation(state=LAUNCHING, user=owner, suite=suite)
     own = make_evaluation(state=LAUNCHING, user=user, suite=suite)
     OwnWorkerRun.objects.create(evaluation=own)
     place = place_of(fresh(own))
@@ -124,6 +157,15 @@ def test_while_the_canary_runs_the_others_wait_for_it():
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(("waiting", "words"), [(0, "no evaluations wait"), (1, "1 evaluation waits")])
+def test_few_that_wait_are_said_in_right_english(waiting: int, words: str):
+    suite = make_suite(runnable=1)
+    for _ in range(waiting):
+        make_evaluation(state=LAUNCHING, suite=suite)
+    assert f"for whom {words} already" in place_of(fresh(make_evaluation(suite=suite))).sentence
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("state", ["aggregating", "on_hold", "failed", "cancelled"])
 def test_what_does_not_wait_has_no_place(state):
     mine = make_evaluation(suite=make_suite(runnable=1))
@@ -137,6 +179,6 @@ def test_the_number_of_queries_does_not_grow_with_the_queue(django_assert_num_qu
     for _ in range(6):
         make_evaluation(state=LAUNCHING, suite=suite)
     mine = fresh(make_evaluation(state=LAUNCHING, suite=suite))
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         assert place_of(mine).number == 7
     assert mine.shards.get().state == ShardState.PENDING

@@ -13,7 +13,7 @@ from leaderboard.quotas.models import QuotaBalance, QuotaEntry
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.workers.own import runs_on_own_worker, submit_for_own_worker
 from tests.leaderboard.api.helpers import ApiClient, client_of
-from tests.leaderboard.factories import make_evaluation, make_suite, make_user, planner_data
+from tests.leaderboard.factories import let_time_pass, make_evaluation, make_suite, make_user, planner_data
 
 pytestmark = pytest.mark.django_db
 
@@ -56,6 +56,7 @@ def test_what_failed_is_run_again_and_what_is_under_way_is_not():
     owner = evaluation.submission.submitted_by
     with pytest.raises(NotPossibleError, match="only one that has ended can be run again"):
         rerun(evaluation, by=owner)
+    let_time_pass(evaluation)
     fail_overdue(evaluation)
     assert rerun(evaluation, by=owner).evaluations.get().state == EvaluationState.QUEUED
 

@@ -7,7 +7,7 @@ from leaderboard.evaluations import services, steps, tasks
 from leaderboard.evaluations.models import AttemptState, EvaluationState, Shard
 from leaderboard.evaluations.reconcile import reconcile
 from leaderboard.evaluations.stopping import stop_workers
-from tests.leaderboard.factories import make_evaluation, make_lease, make_suite
+from tests.leaderboard.factories import let_time_pass, make_evaluation, make_lease, make_suite
 
 pytestmark = pytest.mark.django_db
 
@@ -66,6 +66,7 @@ def test_a_worker_of_the_pool_that_has_moved_on_is_left_alone(launcher):
 def test_a_failed_evaluation_s_workers_are_stopped_too(launcher):
     evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
     make_lease(evaluation, worker="fake-1")
+    let_time_pass(evaluation)
     evaluation.refresh_from_db()
     assert steps.fail_overdue(evaluation)
     assert stop_workers(evaluation_id=evaluation.pk, launching=launcher) == ["fake-1"]

@@ -79,6 +79,21 @@ def test_what_was_gathered_of_an_evaluation_that_has_ended_is_kept(django_assert
 
 
 @pytest.mark.django_db
+def test_what_was_gathered_of_one_that_goes_on_is_kept_until_a_result_comes_changes_or_goes():
+    running = make_evaluation(planner=make_planner(owner=make_user()), suite=make_suite(), state="running")
+    first = gather(running)
+    assert gather(running) is first
+    result = make_result(evaluation=running, task=Task.objects.get(key="0"), samples=0)
+    second = gather(running)
+    assert second is not first
+    assert gather(running) is second
+    TaskResult.objects.filter(pk=result.pk).update(outcome="planner_fault", accepted=True)
+    assert gather(running).index.rows[0].outcome == "planner_fault"
+    result.delete()
+    assert gather(running).index.rows[0].outcome == "pending"
+
+
+@pytest.mark.django_db
 def test_a_verification_shows_its_sample_only():
     suite = make_suite()
     planner = make_planner(owner=make_user())

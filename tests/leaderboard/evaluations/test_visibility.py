@@ -154,6 +154,11 @@ class TestChanging:
         assert on_the_board(evaluation)
         assert not AuditEntry.objects.filter(action=Action.VISIBILITY_SET).exists()
 
+    def test_the_database_refuses_it_whoever_writes(self):
+        evaluation = complete(make_submission())
+        with pytest.raises(IntegrityError, match="stays public"), transaction.atomic():
+            Submission.objects.filter(pk=evaluation.submission_id).update(visibility="private")
+
     def test_what_no_snapshot_held_can_be_made_private(self):
         submission = make_submission()
         assert set_visibility(submission, **PRIVATE, by=submission.submitted_by)
@@ -347,7 +352,7 @@ class TestPages:
             "visibility": "embargo", "embargo_until": until,
         }  # fmt: skip
         page = client.post("/submit/", entered, follow=True)
-        assert "embargo until" in page.content.decode()
+        assert '<span class="tag">embargo</span>' in page.content.decode()
         submission = Submission.objects.get()
         assert submission.embargo_until.strftime("%Y-%m-%dT%H:%M") == until
         address = page.redirect_chain[-1][0]

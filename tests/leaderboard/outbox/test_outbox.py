@@ -2,10 +2,12 @@
 
 from datetime import timedelta
 
+import psycopg
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded
+from django.conf import settings
 from django.core import mail
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from leaderboard.evaluations import leases
@@ -17,6 +19,7 @@ from leaderboard.evaluations.states import advance
 from leaderboard.outbox import senders, services
 from leaderboard.outbox.mails import choose_mails
 from leaderboard.outbox.models import Kind, OutboxMessage
+from leaderboard.outbox.waits import LONGEST_WAIT, wait_after
 from tests.leaderboard.factories import make_evaluation
 from tests.leaderboard.threads import in_threads
 
@@ -43,6 +46,11 @@ def postman(monkeypatch) -> Postman:
     made = Postman()
     monkeypatch.setattr(services, "send", made)
     return made
+
+
+def connection_parameters() -> dict:
+    wanted = {"dbname", "user", "password", "host", "port"}
+    return {name: value for name, value in connection.get_connection_params().items() if name in wanted}
 
 
 def make_due() -> None:
@@ -157,10 +165,35 @@ class TestSending:
         assert services.prune() == 2
         assert OutboxMessage.objects.count() == 2
 
+    def test_the_queue_s_own_messages_wait_for_no_mail_server(self, postman):
+        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        services.enqueue(kind=Kind.RECONCILE, payload={"evaluation": "x"}, dedup_key="reconcile:x")
+        assert services.dispatch() == 2
+        assert [message.kind for message in postman.taken] == [Kind.RECONCILE, Kind.MAIL]
+
+    def test_while_one_process_sends_mails_the_others_leave_them_to_it(self, postman):
+        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        services.enqueue(kind=Kind.RECONCILE, payload={"evaluation": "x"}, dedup_key="reconcile:x")
+        with psycopg.connect(**connection_parameters()) as other:
+            other.execute("SELECT pg_advisory_lock(%s)", [services.SENDER_LOCK])
+            assert services.dispatch() == 1
+        assert services.dispatch() == 1
+        assert [message.kind for message in postman.taken] == [Kind.RECONCILE, Kind.MAIL]
+
+    def test_a_dispatch_ends_before_celery_ends_it(self, postman, monkeypatch):
+        monkeypatch.setattr(services, "_BUDGET_SECONDS", 0.0)
+        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        assert services.dispatch() == 0
+        assert services._BUDGET_SECONDS + senders.WEBHOOK_SECONDS < settings.CELERY_TASK_SOFT_TIME_LIMIT
+
+    def test_a_mail_server_that_says_nothing_is_not_waited_for(self):
+        assert settings.EMAIL_TIMEOUT
+        assert timedelta(seconds=settings.EMAIL_TIMEOUT) < services.CLAIM
+
     def test_waits_are_bounded(self):
-        waits = [services.wait_after(tries=tries) for tries in range(1, 100)]
+        waits = [wait_after(tries=tries) for tries in range(1, 100)]
         assert waits == sorted(waits)
-        assert waits[-1] == services.LONGEST_WAIT
+        assert waits[-1] == LONGEST_WAIT
 
 
 @pytest.mark.django_db(transaction=True)

@@ -6,12 +6,18 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib import import_module
 
 import pytest
+from django.apps import apps
+from django.core import mail
+from django.db import connection
+from django.utils import timezone
 
 from leaderboard.evaluations import services as evaluations
-from leaderboard.outbox import senders, services
+from leaderboard.outbox import receivers, senders, services, webhooks
 from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
+from leaderboard.outbox.signing import sealed, signature
 from tests.leaderboard.factories import make_evaluation, make_user
 
 pytestmark = pytest.mark.django_db
@@ -58,7 +64,7 @@ def receiver() -> Iterator[Receiver]:
 @pytest.fixture
 def webhook(receiver, settings) -> Webhook:
     settings.DEMO = True
-    return Webhook.objects.create(owner=make_user(), url=receiver.url, secret=SECRET)
+    return Webhook.objects.create(owner=make_user(), url=receiver.url, secret=sealed(SECRET))
 
 
 def message(webhook: Webhook) -> OutboxMessage:
@@ -89,7 +95,7 @@ def test_any_other_answer_is_tried_again_and_no_redirect_is_followed(webhook, re
 
 def test_a_receiver_that_is_gone_is_not_asked_again(webhook, receiver):
     receiver.status = 410
-    with pytest.raises(senders.PermanentError, match="410"):
+    with pytest.raises(senders.GoneError, match="410"):
         senders.post_webhook(message(webhook))
 
 
@@ -108,7 +114,7 @@ def test_a_webhook_that_was_switched_off_gets_nothing(webhook, receiver):
 
 
 def test_the_owner_s_webhooks_and_nobody_else_s_are_told(webhook, receiver):
-    Webhook.objects.create(owner=make_user(), url=receiver.url, secret="another")
+    Webhook.objects.create(owner=make_user(), url=receiver.url, secret=sealed("another"))
     evaluation = make_evaluation(user=webhook.owner)
     evaluations.cancel(evaluation)
     OutboxMessage.objects.exclude(kind=Kind.WEBHOOK).delete()
@@ -116,3 +122,120 @@ def test_the_owner_s_webhooks_and_nobody_else_s_are_told(webhook, receiver):
     ((_, _, body),) = receiver.received
     assert json.loads(body)["evaluation"] == str(evaluation.pk)
     assert json.loads(body)["state"] == "cancelled"
+
+
+def due(webhook: Webhook) -> OutboxMessage:
+    """A message that is tried now, whatever came before."""
+    Webhook.objects.update(rests_until=None)
+    return message(webhook)
+
+
+class TestReceiversThatDoNotAnswer:
+    def test_one_that_did_not_take_a_message_rests_for_all_messages(self, webhook, receiver):
+        receiver.status = 503
+        for _ in range(5):
+            message(webhook)
+        assert services.dispatch() == 0
+        assert len(receiver.received) == 1, "the others would take as long, and keep everybody waiting"
+        tries = sorted(OutboxMessage.objects.values_list("tries", flat=True))
+        assert tries == [0, 0, 0, 0, 1]
+        webhook.refresh_from_db()
+        rested = OutboxMessage.objects.filter(tries=0).values_list("available_at", flat=True)
+        assert set(rested) == {webhook.rests_until}
+
+    def test_it_rests_longer_each_time_and_is_as_before_when_it_takes_one(self, webhook, receiver):
+        receiver.status = 500
+        rests = []
+        for _ in range(3):
+            due(webhook)
+            services.dispatch()
+            webhook.refresh_from_db()
+            rests.append(round((webhook.rests_until - timezone.now()).total_seconds()))
+            OutboxMessage.objects.all().delete()
+        assert rests == [5, 10, 20]
+        receiver.status = 204
+        due(webhook)
+        assert services.dispatch() == 1
+        webhook.refresh_from_db()
+        assert (webhook.failures, webhook.failing_since, webhook.rests_until) == (0, None, None)
+
+    def test_one_that_takes_nothing_for_days_is_switched_off_and_its_owner_told_once(self, webhook, receiver):
+        receiver.status = 500
+        due(webhook)
+        services.dispatch()
+        Webhook.objects.update(failing_since=timezone.now() - receivers.SWITCHED_OFF_AFTER)
+        for _ in range(2):
+            due(webhook)
+            services.dispatch()
+        webhook.refresh_from_db()
+        assert not webhook.active
+        services.dispatch()
+        (sent,) = mail.outbox
+        assert sent.to == [webhook.owner.email]
+        assert "has taken no message for 5 days" in sent.body
+
+    def test_one_that_says_that_it_is_gone_is_switched_off_at_once(self, webhook, receiver):
+        receiver.status = 410
+        message(webhook)
+        services.dispatch()
+        webhook.refresh_from_db()
+        assert not webhook.active
+
+    def test_a_test_switches_it_on_again(self, webhook, receiver):
+        Webhook.objects.update(active=False, failures=9, failing_since=timezone.now(), rests_until=timezone.now())
+        assert webhooks.send_test(owner=webhook.owner, webhook_id=webhook.pk)
+        assert services.dispatch() == 1
+        webhook.refresh_from_db()
+        assert (webhook.active, webhook.failures) == (True, 0)
+        assert len(receiver.received) == 1
+
+    def test_a_stranger_cannot_switch_it_on(self, webhook):
+        Webhook.objects.update(active=False)
+        assert not webhooks.send_test(owner=make_user(), webhook_id=webhook.pk)
+        webhook.refresh_from_db()
+        assert not webhook.active
+
+
+def test_the_last_messages_are_found_by_an_index(webhook, django_assert_num_queries):
+    waiting = message(webhook)
+    OutboxMessage.objects.create(kind=Kind.WEBHOOK, payload={"webhook": "another", "event": {}})
+    with django_assert_num_queries(2) as queries:
+        (told,) = webhooks.with_deliveries(webhook.owner)
+    assert told.deliveries == [waiting]
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("EXPLAIN " + queries.captured_queries[1]["sql"])
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    assert "messages_by_webhook" in plan, plan
+
+
+class TestSecrets:
+    def test_the_one_that_is_shown_signs_and_the_database_does_not_hold_it(self, receiver, settings):
+        settings.DEMO = True
+        owner = make_user()
+        shown = webhooks.add_webhook(owner=owner, url=receiver.url)
+        kept = Webhook.objects.get().secret
+        assert shown.secret not in kept
+        assert webhooks.send_test(owner=owner, webhook_id=shown.pk)
+        assert services.dispatch() == 1
+        ((_, headers, body),) = receiver.received
+        timestamp = int(headers["X-PlanArena-Timestamp"])
+        assert headers["X-PlanArena-Signature"] == signature(secret=shown.secret, timestamp=timestamp, body=body)
+
+    def test_one_from_another_key_sends_nothing_and_says_why(self, webhook, receiver, settings):
+        settings.SECRETS_KEYS = ["another key of this site"]
+        waiting = message(webhook)
+        assert services.dispatch() == 0
+        waiting.refresh_from_db()
+        assert "PLANARENA_SECRET_KEY_BEFORE" in waiting.last_error
+        assert receiver.received == []
+
+    def test_those_from_before_are_encrypted_where_they_are(self):
+        webhook = Webhook.objects.create(owner=make_user(), url="https://example.org/", secret="in clear")
+        migration = import_module("leaderboard.outbox.migrations.0002_receivers")
+        migration.seal(apps, None)
+        webhook.refresh_from_db()
+        assert "in clear" not in webhook.secret
+        migration.open_again(apps, None)
+        webhook.refresh_from_db()
+        assert webhook.secret == "in clear"

@@ -26,7 +26,7 @@ def address(evaluation: Evaluation, rest: str = "") -> str:
 
 
 def tasks(html: str) -> list[str]:
-    return re.findall(r"/tasks/(\w+)/\" tabindex", html)
+    return re.findall(r"/tasks/(\w+)/(?:\?[^\"]*)?\" tabindex", html)
 
 
 def test_page_shows_scores_outcomes_failures_and_provenance(client: Client, evaluation: Evaluation):

@@ -5,7 +5,7 @@ from django.test import Client
 from django.utils import timezone
 
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.events import LATEST
+from leaderboard.evaluations.events import LATEST, snapshot
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from tests.leaderboard.pages.factories import (
     make_evaluation,
@@ -46,8 +46,8 @@ def test_while_it_waits_the_page_says_its_place_and_why(client: Client, suite: S
     under_way(suite)
     mine = under_way(suite, name="bea")
     expected = (
-        "Place 2 in the queue: 1 evaluation with 3 waiting shards is before it. Its turn comes after those of a higher "
-        "priority and the older ones."
+        "Place 2 in the queue: 1 evaluation with 3 waiting shards is before it. Users take turns: whose tasks ran "
+        "least in the last 10 minutes, for their share, goes first; then priority and age decide."
     )
     assert expected in page(client, mine)
     assert progress(client, mine)["waiting"] == expected
@@ -69,6 +69,13 @@ def test_what_ended_last_comes_first_and_tasks_that_cannot_run_are_left_out(clie
     assert "0.850" in part
 
 
+def test_who_comes_late_hears_the_results_in_the_order_in_which_they_came(suite: Suite):
+    running = under_way(suite, state="running")
+    for key in ("7", "2", "4"):
+        make_result(evaluation=running, task=Task.objects.get(key=key), samples=0)
+    assert [one["task"] for one in snapshot(running.pk)["results"]] == ["7", "2", "4"]
+
+
 def test_what_has_ended_has_no_place_and_asks_for_nothing(client: Client, suite: Suite):
     done = make_evaluation(planner=make_planner(owner=make_user()), suite=suite)
     assert progress(client, done)["waiting"] == ""
@@ -88,7 +95,7 @@ def test_the_number_of_queries_is_at_most_12_and_does_not_grow(
     make_results(mine, samples=0, upto=60)
     for number in range(4):
         under_way(suite, name=f"other{number}")
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(8):
         progress(client, mine)
     client.force_login(mine.submission.submitted_by)
     with django_assert_max_num_queries(12):

@@ -1,16 +1,18 @@
 """The task page."""
 
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
 
-from evaluator.records import Reason, ResultRecord
+from evaluator.records import ArtefactReference, Reason, ResultRecord
 from evaluator.values import Artefact, MediaType
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.objects import server_store
+from leaderboard.evaluations.task_presenters import MAX_RECEIVED
 from tests.leaderboard.pages.factories import (
     make_evaluation,
     make_planner,
@@ -32,8 +34,8 @@ def task(key: str) -> Task:
     return Task.objects.get(key=key)
 
 
-def page(client: Client, evaluation: Evaluation, key: str) -> str:
-    response = client.get(f"/evaluations/{evaluation.pk}/tasks/{key}/")
+def page(client: Client, evaluation: Evaluation, key: str, **query: str) -> str:
+    response = client.get(f"/evaluations/{evaluation.pk}/tasks/{key}/", query)
     assert response.status_code == 200
     return response.content.decode()
 
@@ -52,6 +54,7 @@ def test_a_scored_task_shows_plan_gold_samples_and_what_was_sent(client: Client,
         "from the store",
         "4.0 ms",
         "ignored an empty name",
+        "<dt>Modality</dt><dd>image → image</dd>",
         "What the planner sent",
         f"/objects/{result.record_digest}",
         "tasks/1/",
@@ -61,7 +64,9 @@ def test_a_scored_task_shows_plan_gold_samples_and_what_was_sent(client: Client,
 
 def test_texts_of_a_sample_are_quoted(client: Client, evaluation: Evaluation):
     make_result(evaluation=evaluation, task=task("19"))
-    assert "<blockquote>a red circle</blockquote>" in page(client, evaluation, "19")
+    assert "<blockquote>a red circle</blockquote>" in page(client, evaluation, "19"), (
+        "a short one is no stop of the keys"
+    )
 
 
 def test_a_wrong_plan_marks_the_step_and_says_why(client: Client, evaluation: Evaluation):
@@ -127,6 +132,8 @@ def test_the_hidden_split_shows_no_data_and_no_gold_plan(client: Client, evaluat
         assert "Sample 1" not in html
         assert 'id="gold-text"' not in html
         assert "objects/" not in html
+        for telling in ("gold plan as", "Missing:", "Not in the gold plan", "Over all", "from 0.", "lilliput/"):
+            assert telling not in html, telling
         assert result.record_digest not in html
 
 
@@ -149,11 +156,151 @@ def test_staff_see_the_hidden_split_at_addresses_of_its_own(client: Client, eval
         assert client.get(address.replace("/hidden-objects/", "/objects/")).status_code == 404
 
 
+def changed(evaluation: Evaluation, key: str, **changes: Any) -> TaskResult:
+    """A result whose record differs in this from a scored one."""
+    result = make_result(evaluation=evaluation, task=task(key))
+    store = server_store(split=evaluation.split)
+    record = ResultRecord.model_validate_json(store.get(result.record_digest).data)
+    data = record.model_copy(update=changes).model_dump_json().encode()
+    result.record_digest = store.put(Artefact(data=data, media_type=MediaType.TEXT))
+    result.save()
+    return result
+
+
+def test_a_value_of_a_wrong_type_is_marked_at_its_edge_with_both_types(client: Client, evaluation: Evaluation):
+    make_result(evaluation=evaluation, task=task("3"), fault=Reason.INVALID_PLAN)
+    html = page(client, evaluation, "3")
+    assert html.count('class="edge conflict"') == 1
+    assert ">text, wants image</text>" in html
+    assert "Colorization: Type conflict." in html, "for who does not see the drawing"
+
+
+def test_an_answer_of_a_wrong_type_is_marked_at_its_edge(client: Client, evaluation: Evaluation):
+    make_result(evaluation=evaluation, task=task("19"), fault=Reason.INVALID_PLAN, steps=0)
+    html = page(client, evaluation, "19")
+    assert html.count('class="edge conflict"') == 1
+    assert ">image, wants text</text>" in html
+
+
+def test_differences_from_the_gold_plan_are_marked_in_both_drawings_and_said(client: Client, evaluation: Evaluation):
+    steps = [{"id": "a", "tool": "Image Denoising", "inputs": {"image": "$image"}, "outputs": {"image": "a.image"}}] * 2
+    changed(evaluation, "0", plan={"steps": steps, "answers": ["a.image"], "subgoals": None})
+    html = page(client, evaluation, "0")
+    assert html.count('class="node step extra"') == 1
+    assert html.count('class="node step missing"') == 3
+    assert "Missing: Image Super Resolution, Image Deblurring, Colorization." in html
+    assert "Not in the gold plan: Image Denoising." in html
+
+
+def test_a_step_that_failed_when_run_is_marked_with_its_error(client: Client, evaluation: Evaluation):
+    result = make_result(evaluation=evaluation, task=task("0"))
+    record = ResultRecord.model_validate_json(server_store(split="public").get(result.record_digest).data)
+    result.delete()
+    record.samples[1].steps[2].error = "lilliput/deblurring failed: out of memory"
+    changed(evaluation, "0", samples=record.samples)
+    html = page(client, evaluation, "0")
+    assert html.count('class="node step failing"') == 1
+    assert "failed when run" in html
+    assert html.count("lilliput/deblurring failed: out of memory") == 2, "once over all samples, once at its sample"
+
+
+def test_steps_have_totals_and_the_score_says_where_it_comes_from(client: Client, evaluation: Evaluation):
+    make_result(evaluation=evaluation, task=task("0"), samples=3)
+    html = page(client, evaluation, "0")
+    assert "Over all 3 samples" in html
+    assert "from 0.700 (sample 3) to 0.900 (sample 1)" in html
+
+
+def test_many_samples_come_in_pages_that_the_address_names(client: Client, evaluation: Evaluation):
+    make_result(evaluation=evaluation, task=task("0"), samples=10)
+    first, second = page(client, evaluation, "0"), page(client, evaluation, "0", samples="2")
+    assert "Sample 8<" in first
+    assert "Sample 9<" not in first
+    assert 'href="?samples=2#samples"' in first
+    assert "Sample 9<" in second
+    assert "Sample 8<" not in second
+
+
+def test_what_the_planner_sent_can_be_copied_and_reached_by_keyboard(client: Client, evaluation: Evaluation):
+    changed(evaluation, "0", plan_received="Image Denoising, <b>" * 500)
+    html = page(client, evaluation, "0")
+    assert 'data-copy="received" hidden' in html, "the button needs JavaScript"
+    assert '<pre class="wrap" id="received" tabindex="0" role="region"' in html
+    assert "&lt;b&gt;" in html
+
+
+def test_of_a_very_long_reply_the_beginning_is_shown(client: Client, evaluation: Evaluation):
+    changed(evaluation, "0", plan_received={"steps": ["x" * MAX_RECEIVED], "last": "the very end"})
+    html = page(client, evaluation, "0")
+    assert "the very end" not in html
+    assert "more characters are in the record" in html
+
+
+def test_the_page_of_a_task_takes_few_queries_also_on_the_way_through_a_selection(
+    client: Client, evaluation: Evaluation, django_assert_max_num_queries
+):
+    for key in ("0", "1", "2"):
+        make_result(evaluation=evaluation, task=task(key), samples=2)
+    for most in (8, 6):
+        with django_assert_max_num_queries(most):
+            page(client, evaluation, "1", outcome="scored")
+
+
+def test_sound_and_films_have_players_that_wait_to_be_started(client: Client, evaluation: Evaluation):
+    result = make_result(evaluation=evaluation, task=task("0"), samples=1)
+    record = ResultRecord.model_validate_json(server_store(split="public").get(result.record_digest).data)
+    result.delete()
+    outputs = record.samples[0].steps[0].outputs
+    digest = outputs["image"].digest
+    outputs |= {
+        "sound": ArtefactReference(digest=digest, media_type="audio/wav"),
+        "film": ArtefactReference(digest=digest, media_type="video/mp4"),
+    }
+    changed(evaluation, "0", samples=record.samples)
+    html = page(client, evaluation, "0")
+    for kind, name in (("audio", "sound"), ("video", "film")):
+        assert f"<{kind} controls" in html
+        assert f'aria-label="Output {name} of step s1, Image Super Resolution, sample 1"></{kind}>' in html
+    assert html.count('preload="none"') == 2
+    assert "autoplay" not in html
+
+
 def test_first_and_last_task_have_one_neighbour(client: Client, evaluation: Evaluation):
     assert 'rel="prev"' not in page(client, evaluation, "0")
     last = page(client, evaluation, "184")
     assert 'rel="next"' not in last
     assert "tasks/183/" in last
+
+
+def test_going_on_keeps_to_what_was_filtered_and_sorted(client: Client, evaluation: Evaluation):
+    for key in ("0", "1", "2", "3"):
+        fault = Reason.INVALID_PLAN if key in "13" else None
+        make_result(evaluation=evaluation, task=task(key), fault=fault, samples=0)
+    chosen = {"outcome": "planner_fault", "sort": "-task"}
+    listed = client.get(f"/evaluations/{evaluation.pk}/", chosen).content.decode()
+    assert f'href="/evaluations/{evaluation.pk}/tasks/3/?outcome=planner_fault&amp;sort=-task"' in listed
+    html = page(client, evaluation, "3", **chosen)
+    assert "1 of 2 in your selection" in html
+    assert f'rel="next" href="/evaluations/{evaluation.pk}/tasks/1/?outcome=planner_fault&amp;sort=-task"' in html
+    assert 'rel="prev"' not in html
+    assert f'href="/evaluations/{evaluation.pk}/?outcome=planner_fault&amp;sort=-task#results"' in html
+
+
+def test_a_task_that_the_filters_leave_out_has_the_neighbours_of_the_suite(client: Client, evaluation: Evaluation):
+    html = page(client, evaluation, "2", outcome="planner_fault", page="7")
+    assert "in your selection" not in html
+    assert f'rel="next" href="/evaluations/{evaluation.pk}/tasks/3/"' in html
+
+
+def test_tasks_of_a_verification_follow_each_other_in_its_sample(client: Client, evaluation: Evaluation):
+    again = make_evaluation(
+        planner=evaluation.submission.planner, suite=evaluation.suite, state="running", verifies=evaluation
+    )
+    again.shards.create(number=0, task_keys=["3", "14", "90"], available_at=again.created)
+    html = page(client, again, "14")
+    assert "tasks/3/" in html
+    assert "tasks/90/" in html
+    assert client.get(f"/evaluations/{again.pk}/tasks/15/").status_code == 404
 
 
 def test_a_task_that_the_suite_does_not_have_is_404(client: Client, evaluation: Evaluation):
@@ -198,13 +345,7 @@ NOTES = {
 
 def noted(evaluation: Evaluation, key: str, *, notes: dict) -> TaskResult:
     """A result whose record has notes."""
-    result = make_result(evaluation=evaluation, task=task(key))
-    store = server_store(split=evaluation.split)
-    record = ResultRecord.model_validate_json(store.get(result.record_digest).data)
-    data = record.model_copy(update={"planner_notes": notes}).model_dump_json().encode()
-    result.record_digest = store.put(Artefact(data=data, media_type=MediaType.TEXT))
-    result.save()
-    return result
+    return changed(evaluation, key, planner_notes=notes)
 
 
 def test_how_a_plan_came_about_is_shown_and_quoted(client: Client, evaluation: Evaluation):

@@ -40,7 +40,7 @@ def said():
 
 @pytest.fixture
 def hub(repository, commits, said, settings, launcher):
-    with serving(repository.parents[1], commits=commits, said=said) as address:
+    with serving(repository.parents[1], commits=commits, said=said, revisions=["main"]) as address:
         settings.HUB_URL = address
         yield address
 

@@ -15,10 +15,10 @@ from gpu_jobs.exits import Exit
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker
 from leaderboard.audit.models import AuditEntry
+from leaderboard.config.encryption import UnreadableSecretError, decrypt, encrypt, encrypt_again
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Submission
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import EndpointSecret, Planner
-from leaderboard.planners.sealing import UnreadableSecretError, seal, seal_again, unseal
 from leaderboard.workers import own
 from leaderboard.workers.tokens import create_worker_token
 from tests.leaderboard.api.helpers import ApiClient, client_of, worker_client
@@ -56,15 +56,17 @@ def everything_in_the_database() -> str:
 
 def test_what_is_sealed_is_opened_by_any_of_the_keys_and_by_no_other(settings):
     settings.SECRETS_KEYS = ["old"]
-    sealed = seal("a secret")
+    sealed = encrypt("a secret", purpose="test")
     assert "a secret" not in sealed
     settings.SECRETS_KEYS = ["new", "old"]
-    again = seal_again(sealed)
-    assert unseal(sealed) == unseal(again) == "a secret"
+    again = encrypt_again(sealed, purpose="test")
+    assert decrypt(sealed, purpose="test") == decrypt(again, purpose="test") == "a secret"
     settings.SECRETS_KEYS = ["new"]
-    assert unseal(again) == "a secret"
+    assert decrypt(again, purpose="test") == "a secret"
     with pytest.raises(UnreadableSecretError):
-        unseal(sealed)
+        decrypt(sealed, purpose="test")
+    with pytest.raises(UnreadableSecretError):
+        decrypt(again, purpose="another")
 
 
 def test_the_command_seals_all_headers_under_the_first_key(settings):

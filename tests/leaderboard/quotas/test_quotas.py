@@ -15,7 +15,15 @@ from leaderboard.evaluations.results import deliver
 from leaderboard.quotas.models import ALL_SUITES, EntryReason, QuotaBalance, QuotaEntry
 from leaderboard.quotas.services import QuotaExceededError, quotas_of, refund, today
 from tests.leaderboard.api.helpers import client_of
-from tests.leaderboard.factories import PASSWORD, make_evaluation, make_lease, make_record, make_suite, make_user
+from tests.leaderboard.factories import (
+    PASSWORD,
+    let_time_pass,
+    make_evaluation,
+    make_lease,
+    make_record,
+    make_suite,
+    make_user,
+)
 from tests.leaderboard.threads import in_threads
 
 UNLIMITED = 0
@@ -153,6 +161,7 @@ class TestRefunds:
 
     def test_an_evaluation_that_no_worker_took_is_refunded(self):
         evaluation = make_evaluation()
+        let_time_pass(evaluation)
         assert steps.fail_overdue(evaluation)
         assert ledger(evaluation)[1:] == [(-1, EntryReason.NOT_THE_PLANNERS_FAULT)]
 

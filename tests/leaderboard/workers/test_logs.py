@@ -10,7 +10,7 @@ from leaderboard.evaluations import leases, services
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.workers.models import LogChunk
 from tests.leaderboard.api.helpers import ApiClient, client_of
-from tests.leaderboard.factories import make_submission, make_user
+from tests.leaderboard.factories import make_evaluation, make_lease, make_submission, make_user
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "https://planner.example.org/plan"
@@ -180,3 +180,13 @@ def test_many_attempts_cost_no_more_queries(case, django_assert_max_num_queries)
     client = client_of(case.owner)
     with django_assert_max_num_queries(8):
         assert len(case.read(client).json()["results"]) == 4
+
+
+def test_a_page_of_the_log_has_few_attempts_whatever_is_asked_for():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    for _ in range(22):
+        lease = make_lease(evaluation)
+        leases.give_up(attempt_id=lease.attempt.pk, how=leases.GivenUp.RELEASED, detail="stopped")
+    answer = client_of(evaluation.submission.submitted_by).get(f"evaluations/{evaluation.pk}/log/", page_size=500)
+    assert len(answer.json()["results"]) == 20
+    assert answer.json()["next"]

@@ -5,7 +5,9 @@ import hashlib
 import pytest
 from django.conf import settings as site_settings
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.evaluations import leases, reconcile
@@ -13,6 +15,7 @@ from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Ev
 from leaderboard.evaluations.results import deliver
 from leaderboard.workers.models import AttemptToken, WorkerToken
 from leaderboard.workers.own import submit_for_own_worker
+from leaderboard.workers.tokens import revoke_worker_token
 from tests.fakes.launcher import FakeLauncher
 from tests.leaderboard.api.helpers import ApiClient, client_of, worker_client
 from tests.leaderboard.factories import make_record, make_submission, make_suite, make_user, planner_data
@@ -129,6 +132,42 @@ def test_a_revoked_token_leases_nothing_and_its_attempts_are_lost():
     late = ApiClient(told["token"]).post(f"worker/attempts/{told['attempt']}/heartbeat/")
     assert (late.status_code, late.json()["code"]) == (409, "lost")
     assert client_of(ada).get("worker-tokens/").json() == []
+
+
+def test_a_token_that_is_revoked_while_it_leases_leaves_no_lease_behind(monkeypatch):
+    ada = make_user("ada")
+    evaluation = own_evaluation(ada)
+    made = token_of(ada)
+    real = leases.lease
+
+    def revoked_meanwhile(**asked):
+        found = real(**asked)
+        assert revoke_worker_token(owner=ada, token_id=made["id"])
+        return found
+
+    monkeypatch.setattr(leases, "lease", revoked_meanwhile)
+    assert lease(ApiClient(made["token"])).status_code == 204
+    assert Attempt.objects.get().state == AttemptState.LOST
+    assert evaluation.shards.filter(state="leased").count() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_tokens_that_are_revoked_at_one_moment_wait_for_no_locks_of_each_other(settings):
+    settings.TASKS_PER_SHARD = 2
+    ada = make_user("ada")
+    evaluations = [own_evaluation(ada) for _ in range(2)]
+    made = [token_of(ada) for _ in range(2)]
+    for each in made:
+        for evaluation in evaluations:
+            body = {"worker": "w", "evaluation": str(evaluation.pk)}
+            assert ApiClient(each["token"]).post("worker/lease/", body).status_code == 200
+    locks = CaptureQueriesContext(connection)
+    with locks:
+        assert revoke_worker_token(owner=ada, token_id=made[0]["id"])
+    told = [query["sql"] for query in locks.captured_queries]
+    wanted = 'FOR NO KEY UPDATE OF "evaluations_evaluation"'
+    first, second = (number for number, sql in enumerate(told) if wanted in sql)
+    assert "COMMIT" in told[first:second], "the locks of both evaluations would be held together"
 
 
 def test_the_token_of_a_closed_account_leases_nothing():

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
+from evaluator.planners.bundled import bundled_names
 from leaderboard.config.environment import BASE_DIR
 from leaderboard.demo.processes import DemoError, Supervisor, interruptible, require_free_port, wait_for_site
 from leaderboard.demo.progress import follow, print_board
@@ -30,6 +31,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--once", action="store_true", help="print the board and exit when all is published")
+        parser.add_argument(
+            "--planner",
+            action="append",
+            choices=bundled_names(),
+            help="evaluate only this bundled planner; may be given several times (default: all)",
+        )
         parser.add_argument("--port", type=int, default=8000, help="port of the site on 127.0.0.1 (default: 8000)")
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -39,14 +46,19 @@ class Command(BaseCommand):
             raise CommandError("The demo needs PLANARENA_DEMO=1; start it with ./planarena demo.")
         try:
             with interruptible():
-                self._run(console=console, once=options["once"], port=options["port"])
+                self._run(
+                    console=console,
+                    once=options["once"],
+                    port=options["port"],
+                    names=options["planner"] or bundled_names(),
+                )
         except KeyboardInterrupt:
             console.print("\nStopped.")
             sys.exit(130 if options["once"] else 0)
         except DemoError as error:
             raise CommandError(str(error)) from error
 
-    def _run(self, *, console: Console, once: bool, port: int) -> None:
+    def _run(self, *, console: Console, once: bool, port: int, names: Sequence[str]) -> None:
         require_free_port(port)
         url = f"http://127.0.0.1:{port}"
         console.print("Preparing the database and the site ...")
@@ -56,7 +68,7 @@ class Command(BaseCommand):
         with _processes(url=url, port=port) as supervisor:
             wait_for_site(url=url, supervisor=supervisor)
             console.print(f"The site is at [link={url}]{url}[/link]")
-            evaluations = submit_bundled()
+            evaluations = submit_bundled(names)
             problem = follow(evaluations=evaluations, console=console, on_tick=supervisor.watch)
             print_board(console=console, url=url)
             if problem is not None:

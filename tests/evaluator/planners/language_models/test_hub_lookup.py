@@ -33,7 +33,8 @@ def repository(tiny, tmp_path):
 
 
 def asked(repository, *, revision="main", model_id="own/planner", deadline=10.0, said=None, answers=None):
-    with serving(repository.parents[1], commits={"own/planner": COMMIT}, said=said, answers=answers) as hub:
+    known = {"commits": {"own/planner": COMMIT}, "revisions": ("main", "v1", "release/2")}
+    with serving(repository.parents[1], **known, said=said, answers=answers) as hub:
         return look_up(model_id=model_id, revision=revision, hub=hub, deadline_seconds=deadline)
 
 

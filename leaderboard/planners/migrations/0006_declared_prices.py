@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("planners", "0005_secrets_and_plans_files"),
+        ('planners', '0005_secrets_and_plans_files'),
     ]
 
     operations = [

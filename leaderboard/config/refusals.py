@@ -1,0 +1,42 @@
+"""A page for addresses that only take forms.
+
+Django refuses a visit with an empty 405, for which browsers show a page of their own, as if the site were broken.
+"""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from asgiref.sync import iscoroutinefunction, sync_to_async
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import render
+from django.utils.decorators import sync_and_async_middleware
+
+
+@sync_and_async_middleware
+def explain_refused_methods(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
+    """Middleware that gives an empty 405 a page, for who asks for pages. The API's answers have a body of their own."""
+    if iscoroutinefunction(get_response):
+
+        async def answer_later(request: HttpRequest) -> HttpResponseBase:
+            response: HttpResponseBase = await get_response(request)
+            return await sync_to_async(_explained)(request, response) if _is_mute(request, response) else response
+
+        return answer_later
+
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        response: HttpResponseBase = get_response(request)
+        return _explained(request, response) if _is_mute(request, response) else response
+
+    return answer
+
+
+def _is_mute(request: HttpRequest, response: HttpResponseBase) -> bool:
+    refused = response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
+    return refused and not getattr(response, "content", b"") and "text/html" in request.headers.get("Accept", "")
+
+
+def _explained(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    page = render(request, "405.html", status=HTTPStatus.METHOD_NOT_ALLOWED)
+    page["Allow"] = response["Allow"]
+    return page

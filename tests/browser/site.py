@@ -1,0 +1,240 @@
+"""A site with something on every page, served by this process: boards, evaluations in each state, people, tokens."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from allauth.account.forms import default_token_generator
+from allauth.account.utils import user_pk_to_url_str
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.core.asgi import get_asgi_application
+from django.core.management import call_command
+from django.db import connection
+from django.db.models import Model
+from django.test import Client, override_settings
+from django.urls import reverse
+from django.utils import timezone
+
+from evaluator.suites.toolbench.mini import toolmini_tasks
+from evaluator.suites.toolbench.suite import tool_suite
+from gpu_jobs.logs import LogLine
+from leaderboard.accounts import teams
+from leaderboard.accounts.models import User
+from leaderboard.accounts.scopes import Scope
+from leaderboard.accounts.services import create_token
+from leaderboard.boards.services import publish
+from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import register_suite
+from leaderboard.config import admin as operators
+from leaderboard.evaluations import leases
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.outbox.models import Webhook
+from leaderboard.planners.models import CheckpointUpload
+from leaderboard.workers import logs
+from leaderboard.workers.tokens import create_worker_token
+from tests.fakes.launcher import reset_launcher
+from tests.leaderboard.factories import make_submission, make_team
+from tests.leaderboard.pages.factories import (
+    make_evaluation,
+    make_planner,
+    make_results,
+    make_suite,
+    make_summary,
+)
+from tests.leaderboard.planning import REAL, make_clumsy_evaluation
+from tests.leaderboard.serving import server
+
+PASSWORD = "correct horse"
+LONG_NAME = "a-planner-with-an-unreasonably-long-name/that_has_no_place_to_break-and-goes-on-for-eighty-char"[:80]
+_DATABASE = "planarena_looked_at"
+REASON = "The endpoint answered 503 (Service Unavailable) three times; the last answer began with '<!doctype html>'."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """Where the site is served, what addresses are made of, and the session of each role."""
+
+    url: str
+    arguments: dict[str, str]
+    """By the name that `routes.py` gives them."""
+    examples: dict[str, str]
+    """By the name of a route's parameter, where any will do."""
+    sessions: dict[str, str]
+
+
+@contextmanager
+def own_database() -> Iterator[None]:
+    """A fresh database in the place of the tests', which is there again afterwards."""
+    before = connection.settings_dict["NAME"]
+    connection.close()
+    with psycopg.connect(**{**_server(), "dbname": "postgres"}, autocommit=True) as operator:
+        operator.execute(f"DROP DATABASE IF EXISTS {_DATABASE} WITH (FORCE)")
+        operator.execute(f"CREATE DATABASE {_DATABASE}")
+        try:
+            connection.settings_dict["NAME"] = _DATABASE
+            call_command("migrate", verbosity=0)
+            yield
+        finally:
+            connection.close()
+            connection.settings_dict["NAME"] = before
+            operator.execute(f"DROP DATABASE {_DATABASE} WITH (FORCE)")
+
+
+def _server() -> dict[str, Any]:
+    names = {"user", "password", "host", "port"}
+    return {name: value for name, value in connection.get_connection_params().items() if name in names}
+
+
+@contextmanager
+def looked_at(folder: Path) -> Iterator[Site]:
+    """Fill the present database, and serve the site from it with its own style sheets and scripts."""
+    changes = override_settings(
+        EVALUATOR=REAL,
+        STORE_DIR=folder / "store",
+        STATIC_ROOT=folder / "static",
+        WHITENOISE_USE_FINDERS=True,
+        ROOT_URLCONF="tests.browser.urls",
+        ACCOUNT_REAUTHENTICATION_TIMEOUT=24 * 3600,
+    )
+    with ExitStack() as stack:
+        stack.enter_context(changes)
+        (folder / "static").mkdir()
+        reset_launcher()
+        arguments, people = _fill()
+        sessions = {role: _session(user) for role, user in people.items()}
+        # After signing in, which makes it worth nothing.
+        arguments["key"] = default_token_generator.make_token(User.objects.get(pk=people["researcher"].pk))
+        sessions["halfway"] = _session_before_the_code(people["careful"])
+        # The middleware reads its settings when the application is made.
+        url = stack.enter_context(server(get_asgi_application()))
+        yield Site(url=url, arguments=arguments, examples=_examples(arguments), sessions=sessions)
+
+
+def _session(user: User) -> str:
+    """The session of somebody who has just given their password."""
+    client = Client()
+    client.force_login(user)
+    session = client.session
+    record = {"method": "password", "at": time.time(), "username": user.username, "reauthenticated": True}
+    session["account_authentication_methods"] = [record]
+    session["account_authentication_methods_user"] = str(user.pk)
+    session.save()
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
+
+
+def _session_before_the_code(user: User) -> str:
+    client = Client()
+    asked = client.post(reverse("account_login"), {"login": user.username, "password": PASSWORD})
+    assert asked.headers["Location"] == reverse("mfa_authenticate")
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
+
+
+def _fill() -> tuple[dict[str, str], dict[str, User]]:
+    names = ("ada", "bea", "newcomer", "operator", "careful")
+    ada, bea, newcomer, operator, careful = (_person(name) for name in names)
+    TOTP.activate(careful, generate_totp_secret())
+    RecoveryCodes.activate(careful)
+    User.objects.filter(pk=operator.pk).update(is_staff=True)
+    operator.refresh_from_db()
+    # First: running it sweeps, and would bring on what is to stay as it is.
+    clumsy = make_clumsy_evaluation(user=ada)
+    states = _executed(ada=ada, bea=bea)
+    register_suite(
+        tool_suite(slug="tool100", title="Tool100", description="A suite without a row.", raw=toolmini_tasks()[:3])
+    )
+    make_team(ada, bea, name="Planning Lab")
+    other = make_team(bea, name="Second Lab")
+    teams.invite(team=other, username="ada", by=bea)
+    create_token(user=ada, scopes=Scope.values)
+    create_worker_token(owner=ada, name="desktop below the stairs")
+    CheckpointUpload.objects.create(
+        owner=ada, digest="c" * 64, bytes=1_500_000, architecture="T5ForConditionalGeneration", parameters=374_896,
+        weights_bytes=749_792, wanted_at=timezone.now(),
+    )  # fmt: skip
+    webhook = Webhook.objects.create(owner=ada, url="https://example.org/planarena/hook", secret="s" * 40)
+    completed = states["completed"]
+    arguments = {
+        "suite": "openagi", "number": "1", "slug": "planning-lab",
+        "uidb36": user_pk_to_url_str(ada),
+        "webhook": str(webhook.pk), "clumsy": str(clumsy.pk),
+        "digest": TaskResult.objects.filter(evaluation=completed).exclude(record_digest="")[0].record_digest,
+        **{state: str(evaluation.pk) for state, evaluation in states.items()},
+        **{rows: str(model._default_manager.order_by("pk")[0].pk) for rows, model in _listed()},
+    }  # fmt: skip
+    return arguments, {"researcher": ada, "newcomer": newcomer, "staff": operator, "careful": careful}
+
+
+def _examples(arguments: dict[str, str]) -> dict[str, str]:
+    return {
+        "evaluation_id": arguments["completed"], "evaluation": arguments["completed"], "digest": arguments["digest"],
+        "suite": "openagi", "number": "1", "extension": "csv", "slug": "planning-lab", "username": "bea",
+        "token_id": arguments["workers_workertoken"], "webhook_id": arguments["webhook"], "object_id": "1",
+        "content_type_id": "1", "app_label": "evaluations", "key": "0",
+        "name": "planner_server.py", "planner_id": arguments["planners_planner"],
+        "submission_id": arguments["evaluations_submission"],
+    }  # fmt: skip
+
+
+def _listed() -> Iterator[tuple[str, type[Model]]]:
+    """What operators see lists of, by the name that routes begin with; each has a row."""
+    return ((f"{model._meta.app_label}_{model._meta.model_name}", model) for model in operators.site._registry)
+
+
+def _person(name: str) -> User:
+    return User.objects.create(username=name, email=f"{name}@example.org", password=make_password(PASSWORD))
+
+
+def _executed(*, ada: User, bea: User) -> dict[str, Evaluation]:
+    """OpenAGI with a board of several planners, and an evaluation of ada's in each state."""
+    suite = make_suite()
+    planner = make_planner(owner=ada, name="word-reader", description="Reads the words of a request one by one.")
+    found = {"completed": make_evaluation(planner=planner, suite=suite, **_when(hours=3))}
+    make_results(found["completed"], faults=False)
+    others = ((bea, "gold", 0.91), (bea, "random-valid", 0.22), (ada, LONG_NAME, 0.68), (bea, "no-op", 0.04))
+    for number, (owner, name, overall) in enumerate(others):
+        fields = {"summary": make_summary(overall), **_when(hours=30 + number)}
+        evaluation = make_evaluation(planner=make_planner(owner=owner, name=name), suite=suite, **fields)
+        make_results(evaluation, faults=False, samples=1)
+        publish(evaluation)
+        found.setdefault("other", evaluation)
+    publish(found["completed"])
+    state = EvaluationState
+    on_hold = {"state": state.ON_HOLD, "reason": "infra_faults", "reason_text": REASON}
+    failed = {"state": state.FAILED, "reason": "launch_given_up", "reason_text": REASON}
+    found["on_hold"] = make_evaluation(planner=planner, suite=suite, **on_hold)
+    make_results(found["on_hold"], samples=1, upto=40)
+    found["failed"] = make_evaluation(planner=planner, suite=suite, **failed)
+    found["cancelled"] = make_evaluation(planner=planner, suite=suite, state=state.CANCELLED)
+    found["queued"] = _submit(ada, suite)
+    found["running"] = _running(ada, suite)
+    return found
+
+
+def _submit(user: User, suite: Suite) -> Evaluation:
+    return make_submission(user=user, suite=suite, name="in the queue").evaluations.get()
+
+
+def _running(user: User, suite: Suite) -> Evaluation:
+    """An evaluation with a live worker that has written a log."""
+    evaluation = make_submission(user=user, suite=suite, name="under way").evaluations.get()
+    Evaluation.objects.filter(pk=evaluation.pk).update(state=EvaluationState.LAUNCHING)
+    lease = leases.lease(worker="gpu-7", evaluation_id=evaluation.pk)
+    assert lease is not None
+    now = timezone.now().timestamp()
+    lines = [LogLine(at=now, level="INFO", text=f"task {number}: planned in 0.{number} s") for number in range(30)]
+    logs.append(attempt_id=lease.attempt.pk, first=0, lines=[*lines, LogLine(at=now, level="WARNING", text="x" * 300)])
+    evaluation.refresh_from_db()
+    make_results(evaluation, samples=1, faults=False, upto=3)
+    return evaluation
+
+
+def _when(*, hours: int) -> dict[str, Any]:
+    return {"finished": timezone.now() - timedelta(hours=hours)}
