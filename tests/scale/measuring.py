@@ -19,6 +19,10 @@ from tests.addresses import Address, admin_addresses, site_addresses
 from tests.memory import forget_everything
 from tests.scale.data import WIDE, examples
 
+_SHOWN = frozenset({200, 286})
+_REFUSED = frozenset({403, 404})
+"""Of an evaluation that somebody else runs: its log is not this reader's, and the task may have no result yet."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
@@ -74,9 +78,12 @@ def timings(*, rounds: int, only: str = "") -> Iterator[Timing]:
             if reader in users:
                 client.force_login(users[reader])
             timing = _timing(client=client, path=address.path, reader=reader, rounds=rounds)
-            # What asks for a login, or is not this reader's, tells nothing.
-            if timing.status in {200, 286}:
+            if timing.status in _SHOWN:
                 yield timing
+            elif reader != "anonymous" and timing.status not in _REFUSED:
+                raise RuntimeError(
+                    f"{address.path} answered {reader} with {timing.status}: there is nothing to measure"
+                )
 
 
 def _timing(*, client: Client, path: str, reader: str, rounds: int) -> Timing:
