@@ -150,7 +150,6 @@ BY_COMPONENT: dict[str, Any] = {
         "status": 200, "seconds": 0.42, "answer": '{"plan": "Image Denoising"}', "answer_bytes": 27, "reason": None,
         "problem": "", "plan": _PLAN, "tolerated": [], "problems": [], "alternatives": 0,
     },
-    "EvaluationOutput": _EVALUATION,
     "HeaderInput": {"name": "Authorization", "value": "Bearer " + "x" * 24},
     "HeaderOutput": {"name": "Authorization", "ends_in": "ab12"},
     "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
