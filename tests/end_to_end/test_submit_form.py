@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.end_to_end.arena import Arena
-from tests.end_to_end.test_journey import browser, page  # noqa: F401 - fixtures
 from tests.leaderboard.planners.servers import TOKEN, guarded
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
