@@ -16,7 +16,7 @@ WATCH_SHIFTS = """() => { window.shifts = 0; new PerformanceObserver(
 
 
 @pytest.fixture
-def form(arena: Arena, page: Page) -> Page:  # noqa: F811 - the fixture
+def form(arena: Arena, page: Page) -> Page:
     page.goto(f"{arena.url}/accounts/signup/?next=/submit/")
     page.get_by_label("Username").fill(f"typist-{secrets.token_hex(4)}")
     page.get_by_label("Password", exact=True).fill("an analytical engine")
@@ -74,7 +74,7 @@ def test_only_the_fields_of_the_chosen_kind_are_seen_and_a_strategy_that_does_no
     assert form.problems == []
 
 
-def test_without_scripts_a_kind_is_chosen_and_its_errors_lead_to_their_fields(browser, arena: Arena, form: Page):  # noqa: F811
+def test_without_scripts_a_kind_is_chosen_and_its_errors_lead_to_their_fields(browser, arena: Arena, form: Page):
     context = browser.new_context(java_script_enabled=False, storage_state=form.context.storage_state())
     plain = context.new_page()
     plain.goto(f"{arena.url}/submit/?kind=plans")
