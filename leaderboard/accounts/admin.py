@@ -12,24 +12,35 @@ from leaderboard.config.admin import ReadOnlyAdmin, ReadOnlyInline, site
 
 
 class WeightForm(forms.ModelForm):
-    """The one thing that is set here."""
+    """The one thing that is set here, of users and of teams."""
 
     queue_weight = forms.IntegerField(
         min_value=1,
         max_value=LARGEST_WEIGHT,
-        help_text="A user with weight 2 gets twice the workers that one with weight 1 gets.",
+        help_text="With weight 2 somebody gets twice the workers that others with weight 1 get.",
     )
 
     class Meta:
-        model = User
         fields = ["queue_weight"]
 
 
-@admin.register(User, site=site)
-class UserAdmin(ReadOnlyAdmin):
-    """Who is an operator is said at the command line, so that an operator's session cannot make another one."""
+class _Weighed:
+    """Rows of which the weight alone is set."""
 
     form = WeightForm
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_view_permission(request, obj)
+
+    def save_model(self, request: HttpRequest, obj: User | Team, form: forms.ModelForm, change: bool) -> None:  # noqa: ARG002
+        """Set the weight by the service that the command line uses."""
+        set_weight(of=obj, weight=form.cleaned_data["queue_weight"], by=request.user)
+
+
+@admin.register(User, site=site)
+class UserAdmin(_Weighed, ReadOnlyAdmin):
+    """Who is an operator is said at the command line, so that an operator's session cannot make another one."""
+
     fields = (
         "username", "email", "is_active", "is_staff", "date_joined", "last_login", "display_name", "affiliation",
         "link", "bio", "queue_weight",
@@ -39,13 +50,6 @@ class UserAdmin(ReadOnlyAdmin):
     list_filter = ("is_staff", "is_active")
     search_fields = ("username", "email")
     ordering = ("-date_joined",)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_view_permission(request, obj)
-
-    def save_model(self, request: HttpRequest, obj: User, form: forms.ModelForm, change: bool) -> None:  # noqa: ARG002
-        """Set the weight by the service that the command line uses."""
-        set_weight(user=obj, weight=form.cleaned_data["queue_weight"], by=request.user)
 
 
 class MembershipInline(ReadOnlyInline):
@@ -63,10 +67,12 @@ class InvitationInline(ReadOnlyInline):
 
 
 @admin.register(Team, site=site)
-class TeamAdmin(ReadOnlyAdmin):
+class TeamAdmin(_Weighed, ReadOnlyAdmin):
     """Teams with their members."""
 
-    list_display = ("name", "slug", "created")
+    fields = ("name", "slug", "created", "description", "link", "shows_members", "queue_weight")
+    readonly_fields = fields[:-1]
+    list_display = ("name", "slug", "queue_weight", "created")
     search_fields = ("name", "slug", "memberships__user__username")
     ordering = ("name",)
     inlines = (MembershipInline, InvitationInline)

@@ -68,9 +68,14 @@ class Team(models.Model):
     link = models.URLField(max_length=200, blank=True)
     shows_members = models.BooleanField(default=False)
     """Whether everybody sees who is in it."""
+    queue_weight = models.PositiveSmallIntegerField(default=1)
+    """Set by the operator, as a user's: what is for a team of weight 2 gets twice the workers, all members together."""
 
     class Meta:
-        constraints = [models.UniqueConstraint(Lower("name"), name="one_team_per_name")]
+        constraints = [
+            models.UniqueConstraint(Lower("name"), name="one_team_per_name"),
+            models.CheckConstraint(condition=models.Q(queue_weight__gte=1), name="a_team_weighs_at_least_one"),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from knox.models import AuthToken
 
-from leaderboard.accounts.models import TokenScopes, User
+from leaderboard.accounts.models import Team, TokenScopes, User
 from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope, check_scopes
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
@@ -72,8 +72,8 @@ def revoke_token(*, user: User, token_id: str) -> bool:
     return True
 
 
-def set_weight(*, user: User, weight: int, by: User | None = None) -> None:
-    """Give a user another share of the workers; `by` is None for a command on the operator's own machine.
+def set_weight(*, of: User | Team, weight: int, by: User | None = None) -> None:
+    """Give a user or a team another share of the workers; `by` is None for a command on the operator's own machine.
 
     Raises:
         ValueError: the weight is not in [1, 1000].
@@ -81,9 +81,10 @@ def set_weight(*, user: User, weight: int, by: User | None = None) -> None:
     if not 1 <= weight <= LARGEST_WEIGHT:
         raise ValueError(f"Give a weight from 1 to {LARGEST_WEIGHT}.")
     with transaction.atomic():
-        before = User.objects.select_for_update().get(pk=user.pk).queue_weight
-        User.objects.filter(pk=user.pk).update(queue_weight=weight)
-        record(by=by, action=Action.WEIGHT_SET, target=user, details={"before": before, "after": weight})
+        rows = type(of)._default_manager.filter(pk=of.pk)
+        before = rows.select_for_update().get().queue_weight
+        rows.update(queue_weight=weight)
+        record(by=by, action=Action.WEIGHT_SET, target=of, details={"before": before, "after": weight})
 
 
 def scopes_of(token: AuthToken) -> Sequence[str]:

@@ -20,7 +20,7 @@ class Action(models.TextChoices):
     SHOWN_AGAIN = "shown_again", "Put a hidden evaluation back on the boards"
     HEADER_SET = "header_set", "Set the secret header of a planner"
     HEADER_REMOVED = "header_removed", "Removed the secret header of a planner"
-    WEIGHT_SET = "weight_set", "Set the weight of a user"
+    WEIGHT_SET = "weight_set", "Set the weight of a user or a team"
     TOKEN_MADE = "token_made", "Made an API token"
     TOKEN_REVOKED = "token_revoked", "Revoked an API token"
     WORKER_TOKEN_MADE = "worker_token_made", "Made a worker token"

@@ -31,6 +31,7 @@ from leaderboard.evaluations.models import (
     EvaluationState,
     Shard,
     ShardState,
+    Submission,
     TaskResult,
 )
 from leaderboard.evaluations.queueing import enqueue_reconcile
@@ -162,9 +163,7 @@ class _Look:
         shard = _next_shard(evaluation)
         if shard is None:
             return None
-        attempt, token = _attempt(
-            shard=shard, user_id=evaluation.submission.submitted_by_id, worker=self.worker, token=token
-        )
+        attempt, token = _attempt(shard=shard, submission=evaluation.submission, worker=self.worker, token=token)
         tasks = remaining_tasks(shard)
         if evaluation.state == EvaluationState.LAUNCHING:
             advance(
@@ -218,7 +217,7 @@ def _next_shard(evaluation: Evaluation) -> Shard | None:
     return due.annotate(now=Now(), attempts_so_far=Subquery(number.values("count"))).first()
 
 
-def _attempt(*, shard: Shard, user_id: int, worker: str, token: str = "") -> tuple[Attempt, str]:
+def _attempt(*, shard: Shard, submission: Submission, worker: str, token: str = "") -> tuple[Attempt, str]:
     """Lease a shard that came from `_next_shard`. Without a token from the worker a new one is made.
 
     Raises:
@@ -232,7 +231,8 @@ def _attempt(*, shard: Shard, user_id: int, worker: str, token: str = "") -> tup
     assert moved, "the shard is locked"
     attempt = Attempt.objects.create(
         shard=shard,
-        user_id=user_id,
+        user_id=submission.submitted_by_id,
+        team_id=submission.team_id,
         number=(shard.attempts_so_far or 0) + 1,
         worker=worker,
         token_hash=hash_token(token),

@@ -250,6 +250,8 @@ class Attempt(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
     )
     """Whose evaluation it is. It stands here too, because each lease counts what each user has had."""
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+    """For which team, for the same reason."""
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=20, choices=AttemptState, default=AttemptState.LIVE)
     worker = models.CharField(max_length=120)
@@ -273,8 +275,8 @@ class Attempt(models.Model):
         ]
         indexes = [
             models.Index(fields=["shard", "state"]),
-            models.Index(fields=["leased_at"], include=["user"], name="leases_by_time_and_user"),
-            models.Index(fields=["user"], condition=models.Q(state="live"), name="live_leases_by_user"),
+            models.Index(fields=["leased_at"], include=["user", "team"], name="leases_by_time_and_whose"),
+            models.Index(fields=["user", "team"], condition=models.Q(state="live"), name="live_leases_by_whose"),
         ]
 
     def __str__(self) -> str:

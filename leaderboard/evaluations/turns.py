@@ -1,18 +1,21 @@
-"""Whose turn it is when a worker asks: by weight and what users had, then the operator's priority, then age.
+"""Whose turn it is when a worker asks: by weight and what users and teams had, then the operator's priority, then age.
 
 Among the evaluations of one user their own priority comes before age. It only says which of them stands in the user's
 place, so that it moves nobody else.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import (
     Count,
     Exists,
+    Expression,
     F,
     FloatField,
     Func,
@@ -24,7 +27,7 @@ from django.db.models import (
     Value,
     Window,
 )
-from django.db.models.functions import Cast, Coalesce, Now, RowNumber
+from django.db.models.functions import Cast, Coalesce, Greatest, Now, RowNumber
 
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
@@ -84,7 +87,7 @@ def next_evaluations(wanted: Wanted, *, most: int) -> list[UUID]:
 
 
 def _by_turn(evaluations: QuerySet[Evaluation], *, order: Sequence[str], most: int) -> list[UUID]:
-    ordered = with_share(evaluations, leases=leases_by_user()).order_by("share", *order)
+    ordered = with_share(evaluations, had=leases_had()).order_by("share", "own_share", *order)
     return list(ordered.values_list("pk", flat=True)[:most])
 
 
@@ -100,21 +103,40 @@ def _waiting_shards() -> QuerySet[Shard]:
     return Shard.objects.filter(state=ShardState.PENDING, available_at__lte=Now(), tries__lt=settings.SHARD_TRIES)
 
 
-def leases_by_user() -> dict[str, int]:
-    """How many leases each user has had, by the user's id as a text: those that live and those of the last while."""
+class Had(NamedTuple):
+    """How many leases everybody has had, by id as a text: those that live and those of the last while."""
+
+    users: Mapping[str, int]
+    teams: Mapping[str, int]
+
+
+def leases_had() -> Had:
+    """What users and teams have had."""
     since = Now() - timedelta(seconds=settings.FAIR_SHARE_SECONDS)
     leases = Attempt.objects.filter(Q(state=AttemptState.LIVE) | Q(leased_at__gte=since))
-    counts = leases.order_by().values_list("user").annotate(count=Count("pk"))
-    return {str(user): count for user, count in counts}
+    users, teams = Counter[str](), Counter[str]()
+    for user, team, count in leases.order_by().values_list("user", "team").annotate(count=Count("pk")):
+        users[str(user)] += count
+        if team is not None:
+            teams[str(team)] += count
+    return Had(users, teams)
 
 
-def with_share(evaluations: QuerySet[Evaluation], *, leases: Mapping[str, int]) -> QuerySet[Evaluation]:
+def with_share(evaluations: QuerySet[Evaluation], *, had: Had) -> QuerySet[Evaluation]:
     """Evaluations with `share`: what their users have had for their weight; the smaller, the sooner they are due.
+
+    Of what is for a team it is the greater of the user's and the team's: neither many members nor many teams get more.
+    `own_share` is the user's alone, by which the members of a team take turns.
 
     Counted once, before: PostgreSQL would run a subquery again for every evaluation that waits. One value for all
     users, because a condition for each of them takes longer to write down than the query takes to run.
     """
-    had = Value(dict(leases), output_field=JSONField())
-    user = Cast("submission__submitted_by", TextField())
-    of_user = Coalesce(Cast(Func(had, user, function="jsonb_extract_path_text"), FloatField()), 0.0)
-    return evaluations.annotate(share=of_user / Cast("submission__submitted_by__queue_weight", FloatField()))
+    of_user = _share(had=had.users, whose="submission__submitted_by")
+    of_team = _share(had=had.teams, whose="submission__team")
+    return evaluations.annotate(own_share=of_user, share=Greatest(of_user, Coalesce(of_team, 0.0)))
+
+
+def _share(*, had: Mapping[str, int], whose: str) -> Expression:
+    key = Cast(whose, TextField())
+    found = Func(Value(dict(had), output_field=JSONField()), key, function="jsonb_extract_path_text")
+    return Coalesce(Cast(found, FloatField()), 0.0) / Cast(f"{whose}__queue_weight", FloatField())

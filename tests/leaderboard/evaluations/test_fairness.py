@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from leaderboard.accounts.models import User
+from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.evaluations import leases
 from leaderboard.evaluations.models import (
     Attempt,
@@ -25,7 +26,7 @@ from leaderboard.evaluations.models import (
 )
 from leaderboard.evaluations.states import end_attempt, move_shard
 from leaderboard.evaluations.turns import Wanted, next_evaluations, next_of_each_user
-from tests.leaderboard.factories import make_evaluation, make_suite, make_user
+from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user
 
 pytestmark = pytest.mark.django_db
 LAUNCHING = EvaluationState.LAUNCHING
@@ -52,12 +53,17 @@ def serve(*, slots: int, until: int, seed: int = 0) -> Counter[str]:
         assert turn is not None, "every queue is longer than this"
         evaluation = Evaluation.objects.select_related("submission").get(pk=turn)
         shard = leases._next_shard(evaluation)
-        attempt, _ = leases._attempt(shard=shard, user_id=evaluation.submission.submitted_by_id, worker="w")
+        attempt, _ = leases._attempt(shard=shard, submission=evaluation.submission, worker="w")
         live.append((attempt, shard))
         served[owners[turn]] += 1
     for attempt, shard in live:
         _finish(attempt, shard)
     return served
+
+
+def _for_team(*, user, suite, team):
+    evaluation = make_submission(user=user, suite=suite, team=team).evaluations.get()
+    Evaluation.objects.filter(pk=evaluation.pk).update(state=LAUNCHING)
 
 
 def _finish(attempt: Attempt, shard: Shard) -> None:
@@ -94,6 +100,41 @@ def test_a_user_of_twice_the_weight_gets_twice_as_much():
     assert (User.objects.get(pk=heavy.pk).queue_weight, light.queue_weight) == (2, 1)
 
 
+def test_a_team_gets_no_more_than_a_user_however_many_are_in_it():
+    suite = make_suite(runnable=20)
+    alone, *members = (make_user(name) for name in ("alone", "ada", "bea", "cleo"))
+    lab = make_team(*members, name="lab")
+    make_evaluation(user=alone, suite=suite, state=LAUNCHING)
+    for member in members:
+        _for_team(user=member, suite=suite, team=lab)
+    served = serve(slots=2, until=20)
+    assert abs(served["alone"] - 10) <= 1, served
+    assert all(2 <= served[member.username] <= 5 for member in members), served
+
+
+def test_a_team_of_twice_the_weight_gets_twice_as_much():
+    suite = make_suite(runnable=20)
+    alone, *members = (make_user(name) for name in ("alone", "ada", "bea"))
+    lab = make_team(*members, name="lab")
+    call_command("prioritise", "team", "lab", "2", verbosity=0)
+    make_evaluation(user=alone, suite=suite, state=LAUNCHING)
+    for member in members:
+        _for_team(user=member, suite=suite, team=lab)
+    served = serve(slots=2, until=18)
+    assert abs(served["alone"] - 6) <= 1, served
+    assert AuditEntry.objects.get(action=Action.WEIGHT_SET).details == {"before": 1, "after": 2}
+
+
+def test_who_submits_for_many_teams_gets_no_more_than_who_submits_for_none():
+    suite = make_suite(runnable=20)
+    alone, busy = make_user("alone"), make_user("busy")
+    make_evaluation(user=alone, suite=suite, state=LAUNCHING)
+    for number in range(3):
+        _for_team(user=busy, suite=suite, team=make_team(busy, name=f"lab{number}"))
+    served = serve(slots=2, until=20)
+    assert abs(served["alone"] - 10) <= 1, served
+
+
 def test_what_was_had_long_ago_does_not_count():
     suite = make_suite(runnable=8)
     first = make_evaluation(suite=suite, state=LAUNCHING)
@@ -122,7 +163,14 @@ def test_priority_does_not_outweigh_shares():
 
 
 @pytest.mark.parametrize(
-    "arguments", [["user", "nobody", "2"], ["user", "ada", "0"], ["evaluation", "not-an-id", "1"], ["user", "ada", "x"]]
+    "arguments",
+    [
+        ["user", "nobody", "2"],
+        ["user", "ada", "0"],
+        ["team", "nothing", "2"],
+        ["evaluation", "not-an-id", "1"],
+        ["user", "ada", "x"],
+    ],
 )
 def test_what_cannot_be_is_refused_with_a_sentence(arguments):
     make_user("ada")

@@ -1,30 +1,34 @@
 """`manage.py prioritise`: the operator's say in whose turn it is."""
 
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
-from leaderboard.accounts.models import User
+from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.services import set_weight
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.operating import prioritise
 from leaderboard.evaluations.services import NotPossibleError
 
+_WEIGHED: Mapping[str, tuple[type[User | Team], str]] = {"user": (User, "username"), "team": (Team, "slug")}
+"""What has a weight, and what it is called by."""
+
 
 class Command(BaseCommand):
-    """Sets the weight of a user, or the priority of an evaluation."""
+    """Sets the weight of a user or a team, or the priority of an evaluation."""
 
     help = (
-        "Set the weight of a user (2: twice the workers of others; the default is 1), or the priority of an evaluation "
-        "(the higher goes first among what is equally due; the default is 0)."
+        "Set the weight of a user or a team (2: twice the workers of others; the default is 1), or the priority of an "
+        "evaluation (the higher goes first among what is equally due; the default is 0)."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """What, which, and how much."""
-        parser.add_argument("what", choices=["user", "evaluation"])
-        parser.add_argument("which", help="user name, or id of the evaluation")
+        parser.add_argument("what", choices=["user", "team", "evaluation"])
+        parser.add_argument("which", help="user name, short name of the team, or id of the evaluation")
         parser.add_argument("value", type=int)
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
@@ -39,11 +43,12 @@ class Command(BaseCommand):
 
 def _change(*, what: str, which: str, value: int) -> bool:
     """Change it, and say whether there is such a user or evaluation."""
-    if what == "user":
-        user = User.objects.filter(username=which).first()
-        if user is not None:
-            set_weight(user=user, weight=value)
-        return user is not None
+    if what in _WEIGHED:
+        model, name = _WEIGHED[what]
+        found = model._default_manager.filter(**{name: which}).first()
+        if found is not None:
+            set_weight(of=found, weight=value)
+        return found is not None
     evaluation = Evaluation.objects.filter(pk=_id(which)).first()
     if evaluation is not None:
         prioritise(evaluation, priority=value)
