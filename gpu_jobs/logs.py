@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 
 from evaluator.planners.secret_header import SecretHeader
 from gpu_jobs.client import ApiClient, AttemptOverError, RefusedError, UnreachableError
-from gpu_jobs.protocol import EndpointPlanner, Lease
+from gpu_jobs.protocol import ChatPlanner, EndpointPlanner, Lease
 from gpu_jobs.redaction import Redactor
 
 MOST_LINES_PER_CALL = 200
@@ -46,8 +46,8 @@ class AttemptLog:
         every_seconds: how often lines are sent.
         """
         planner = lease.planner
-        addresses = [planner.url] if isinstance(planner, EndpointPlanner) else []
-        header = planner.header if isinstance(planner, EndpointPlanner) else None
+        addresses = [planner.url] if isinstance(planner, EndpointPlanner | ChatPlanner) else []
+        header = planner.header if isinstance(planner, EndpointPlanner | ChatPlanner) else None
         told = SecretHeader(header.name, header.value.get_secret_value()).secrets() if header else ()
         self._client = client
         self._lease = lease

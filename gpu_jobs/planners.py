@@ -4,11 +4,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gpu_jobs.protocol import BundledPlanner, EndpointPlanner, PlansPlanner
+from gpu_jobs.protocol import BundledPlanner, ChatPlanner, EndpointPlanner, PlansPlanner
+from gpu_jobs.protocol import SecretHeader as ToldHeader
 
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
+    from evaluator.planners.secret_header import SecretHeader
     from evaluator.suites.model import Suite
+
+
+CHAT_TRIES = 4
+"""Of one call of a chat endpoint, as of a `planner/1` endpoint."""
+CHAT_PAUSE_SECONDS = 20.0
+"""Added for each try to the time that a call may take in all."""
 
 
 class LeaseRefusedError(Exception):
@@ -35,22 +43,44 @@ def _bundled(wanted: BundledPlanner, suite: "Suite") -> "Iterator[Planner]":
 def _endpoint(wanted: EndpointPlanner, suite: "Suite") -> "Iterator[Planner]":  # noqa: ARG001 - as the others
     from evaluator.planners.endpoint import EndpointPlanner as Client
     from evaluator.planners.endpoint import EndpointSettings
-    from evaluator.planners.secret_header import SecretHeader
 
-    told = wanted.header
-    header = None if told is None else SecretHeader(told.name, told.value.get_secret_value())
     client = Client(
         EndpointSettings(
             url=wanted.url,
             timeout_seconds=wanted.timeout_seconds,
             allow_private=wanted.allow_private,
-            header=header,
+            header=_header(wanted.header),
         )
     )
     try:
         yield client
     finally:
         client.close()
+
+
+@contextmanager
+def _chat(wanted: ChatPlanner, suite: "Suite") -> "Iterator[Planner]":
+    from evaluator.planners.driving import StrategyPlanner, UnfitModelError
+    from evaluator.planners.language_models.chat import ChatModel, ChatSettings
+    from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
+
+    # The address is its owner's, and in no name.
+    model = f"chat:{wanted.model}"
+    settings = ChatSettings(
+        url=wanted.url, model=wanted.model, allow_private=wanted.allow_private, tries=CHAT_TRIES,
+        try_seconds=wanted.timeout_seconds, total_seconds=CHAT_TRIES * (wanted.timeout_seconds + CHAT_PAUSE_SECONDS),
+    )  # fmt: skip
+    # The key in the environment is the worker's own, and goes to nobody's endpoint.
+    asked = ChatModel(settings, name=model, key=lambda: None, header=_header(wanted.header))
+    try:
+        entry = strategy_of(name=f"{wanted.strategy}:{model}", suite=suite)
+        planner = StrategyPlanner(strategy=entry.strategy(with_model=True), model=asked)
+    except (PlannerNameError, UnfitModelError) as error:
+        raise LeaseRefusedError(f"{error}.") from error
+    try:
+        yield planner
+    finally:
+        planner.close()
 
 
 @contextmanager
@@ -61,8 +91,19 @@ def _plans(wanted: PlansPlanner, suite: "Suite") -> "Iterator[Planner]":  # noqa
     yield GivenPlans({task: GivenPlan(given.plan, given.alternatives) for task, given in wanted.plans.items()})
 
 
+def _header(told: ToldHeader | None) -> "SecretHeader | None":
+    from evaluator.planners.secret_header import SecretHeader
+
+    return None if told is None else SecretHeader(told.name, told.value.get_secret_value())
+
+
 Opener = Callable[[Any, "Suite"], AbstractContextManager["Planner"]]
 """Opens the planner of a message for a suite; leaving the context closes it. May raise `LeaseRefusedError`."""
 
-OPENERS: Mapping[type, Opener] = {BundledPlanner: _bundled, EndpointPlanner: _endpoint, PlansPlanner: _plans}
+OPENERS: Mapping[type, Opener] = {
+    BundledPlanner: _bundled,
+    EndpointPlanner: _endpoint,
+    ChatPlanner: _chat,
+    PlansPlanner: _plans,
+}
 """Those that need nothing of the worker."""

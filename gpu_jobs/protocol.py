@@ -38,6 +38,23 @@ class EndpointPlanner(_Message):
     """Sent with each request. Good for this lease: it is kept nowhere, and told to nobody else."""
 
 
+class ChatPlanner(_Message):
+    """A strategy with a language model behind OpenAI's chat API."""
+
+    kind: Literal["chat"]
+    url: str
+    """Its base, as in `https://host/v1`."""
+    model: str
+    """As requests name it."""
+    strategy: str
+    timeout_seconds: float
+    """For one try of one call."""
+    allow_private: bool = False
+    """As for `EndpointPlanner`."""
+    header: SecretHeader | None = None
+    """As for `EndpointPlanner`."""
+
+
 class GivenPlan(_Message):
     """What a plans file says of one task."""
 
@@ -91,7 +108,8 @@ class Lease(_Message):
     split: str
     samples: int
     planner: Annotated[
-        BundledPlanner | EndpointPlanner | HubPlanner | CheckpointPlanner | PlansPlanner, Field(discriminator="kind")
+        BundledPlanner | EndpointPlanner | ChatPlanner | HubPlanner | CheckpointPlanner | PlansPlanner,
+        Field(discriminator="kind"),
     ]
     tasks: tuple[str, ...]
     """Keys of the tasks that have no result yet."""

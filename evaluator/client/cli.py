@@ -67,7 +67,13 @@ def submit(
         Path | None,
         typer.Option(metavar="FILE.zip", help="A zip of safetensors, config and tokenizer, for a --strategy."),
     ] = None,
-    strategy: Annotated[str, typer.Option(help="What asks the language model of --model or --checkpoint.")] = "",
+    chat: Annotated[
+        str, typer.Option(metavar="URL", help="Base of an OpenAI-compatible chat API, for a --strategy.")
+    ] = "",
+    chat_model: Annotated[str, typer.Option(metavar="NAME", help="The model that --chat is asked for.")] = "",
+    strategy: Annotated[
+        str, typer.Option(help="What asks the language model of --model, --checkpoint or --chat.")
+    ] = "",
     plans: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Plans of a suite that judges plans, as JSON or JSON lines.")
     ] = None,
@@ -117,7 +123,10 @@ def submit(
         new = NewSubmission(
             planner=PlannerEntry.model_validate(
                 {"name": name, "timeout_seconds": timeout, "description": description}
-                | _chosen(planner=planner, model=model, checkpoint=checkpoint, strategy=strategy, plans=plans)
+                | _chosen(
+                    planner=planner, model=model, checkpoint=checkpoint, chat=chat, chat_model=chat_model,
+                    strategy=strategy, plans=plans,
+                )
                 | header_of_options(name=header, variable=header_value_env, remove=remove_header)
             ),
             suites=suites, team=team, own_worker=own_worker, priority=_priority(priority),
@@ -340,24 +349,39 @@ def _priority(text: str) -> _Priority:
     return cast(_Priority, text)
 
 
-def _chosen(*, planner: str, model: str, checkpoint: Path | None, strategy: str, plans: Path | None) -> dict[str, Any]:
+def _chosen(
+    *,
+    planner: str,
+    model: str,
+    checkpoint: Path | None,
+    chat: str,
+    chat_model: str,
+    strategy: str,
+    plans: Path | None,
+) -> dict[str, Any]:
     """The fields of the one kind of planner that was asked for.
 
     Raises:
         UsageError: none was, or several, or a strategy is missing or too much.
     """
-    options = {"--planner": planner, "--model": model, "--checkpoint": checkpoint, "--plans": plans}
+    options = {"--planner": planner, "--model": model, "--checkpoint": checkpoint, "--chat": chat, "--plans": plans}
     given = [option for option, value in options.items() if value]
     if len(given) != 1:
         chosen = " and ".join(given) or "none"
-        raise UsageError(f"give one of --planner, --model, --checkpoint and --plans, not {chosen}")
+        raise UsageError(f"give one of --planner, --model, --checkpoint, --chat and --plans, not {chosen}")
+    if bool(chat_model) != bool(chat):
+        raise UsageError(
+            "--chat-model goes with --chat only" if chat_model else "--chat-model is missing beside --chat"
+        )
     if plans is not None:
         return {"kind": "plans", "plans": plans_of_file(plans)}
-    if bool(strategy) != bool(model or checkpoint):
-        wrong = "goes with --model or --checkpoint only" if strategy else f"is missing beside {given[0]}"
+    if bool(strategy) != bool(model or checkpoint or chat):
+        wrong = "goes with --model, --checkpoint or --chat only" if strategy else f"is missing beside {given[0]}"
         raise UsageError(f"--strategy {wrong}")
     if checkpoint is not None:
         return {"kind": "checkpoint", "checkpoint_digest": _digest(checkpoint), "strategy": strategy}
+    if chat:
+        return {"kind": "chat", "endpoint_url": chat, "model_id": chat_model, "strategy": strategy}
     if model:
         model_id, _, revision = model.partition("@")
         return {"kind": "hub", "model_id": model_id, "revision": revision, "strategy": strategy}

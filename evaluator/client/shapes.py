@@ -19,13 +19,13 @@ class PlannerEntry(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     name: str
-    kind: Literal["bundled", "endpoint", "hub", "checkpoint", "plans"]
+    kind: Literal["bundled", "endpoint", "chat", "hub", "checkpoint", "plans"]
     bundled_name: str = ""
     endpoint_url: str = ""
     timeout_seconds: int = 30
-    """For the whole of one answer, in [1, 300]."""
+    """For the whole of one answer, in [1, 300]; for `chat`: for one try of one call."""
     header_name: str = ""
-    """For `endpoint`: a header that it asks for, such as `Authorization`; empty: none, or the one that is kept."""
+    """For `endpoint` and `chat`: a header that it asks for, as `Authorization`; empty: none, or the kept one."""
     header_value: str = Field(default="", repr=False)
     """The site keeps it encrypted and never shows it again. Empty: the one that is kept."""
     remove_header: bool = False
@@ -33,13 +33,13 @@ class PlannerEntry(BaseModel):
     plans: dict[str, Any] | None = Field(default=None, repr=False)
     """For `plans`: a plan for each task key, as a plans file has it."""
     model_id: str = ""
-    """For `hub`: `ORG/NAME`."""
+    """For `hub`: `ORG/NAME`; for `chat`: the model as requests name it."""
     revision: str = ""
     """For `hub`: a branch, a tag or a commit; empty: `main`."""
     checkpoint_digest: str = ""
     """For `checkpoint`: as `Client.upload_checkpoint` gives it."""
     strategy: str = ""
-    """For `hub` and `checkpoint`: what asks the language model."""
+    """For `hub`, `checkpoint` and `chat`: what asks the language model."""
     description: str = ""
 
     @classmethod
@@ -51,6 +51,12 @@ class PlannerEntry(BaseModel):
     def endpoint(cls, url: str, *, name: str, timeout_seconds: int = 30) -> Self:
         """A planner behind HTTP, which speaks `planner/1`."""
         return cls(name=name, kind="endpoint", endpoint_url=url, timeout_seconds=timeout_seconds)
+
+    @classmethod
+    def chat(cls, url: str, *, name: str, model: str, strategy: str, timeout_seconds: int = 30) -> Self:
+        """A strategy with a language model behind OpenAI's chat API; `url` is its base."""
+        called = {"endpoint_url": url, "model_id": model, "timeout_seconds": timeout_seconds}
+        return cls.model_validate({"name": name, "kind": "chat", "strategy": strategy, **called})
 
     @classmethod
     def from_plans(cls, plans: dict[str, Any], *, name: str) -> Self:

@@ -16,7 +16,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Submissi
 from leaderboard.evaluations.services import PRIORITIES
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.planners import secret_headers
-from leaderboard.planners.local_models import model_strategies
+from leaderboard.planners.local_models import chat_strategies, model_strategies
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.services import BUNDLED_PLANNERS
 from leaderboard.workers.comparing import Finding
@@ -32,10 +32,17 @@ class PlannerInput(serializers.Serializer[Any]):
         required=False, allow_blank=True, default="", help_text=f"For `bundled`: {', '.join(BUNDLED_PLANNERS)}."
     )
     endpoint_url = serializers.CharField(
-        required=False, allow_blank=True, default="", help_text="For `endpoint`: where one JSON POST per turn goes."
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="For `endpoint`: where one JSON POST per turn goes. For `chat`: the base of its API, such as "
+        "`https://example.org/v1`.",
     )
     model_id = serializers.CharField(
-        required=False, allow_blank=True, default="", help_text="For `hub`: `ORG/NAME` of the model."
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="For `hub`: `ORG/NAME` of the model. For `chat`: its name in requests.",
     )
     revision = serializers.CharField(
         required=False,
@@ -51,14 +58,17 @@ class PlannerInput(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         default="",
-        help_text=f"For `hub` and `checkpoint`, what asks the language model: {', '.join(model_strategies())}.",
+        help_text=f"For `hub` and `checkpoint`, what asks the language model: {', '.join(model_strategies())}. For `chat`: "
+        f"{', '.join(chat_strategies())}.",
     )
-    timeout_seconds = serializers.IntegerField(required=False, default=30, help_text="For the whole of one answer.")
+    timeout_seconds = serializers.IntegerField(
+        required=False, default=30, help_text="For the whole of one answer. For `chat`: for one try of one call."
+    )
     header_name = serializers.CharField(
         required=False,
         allow_blank=True,
         default="",
-        help_text="For `endpoint`: a header that it asks for, such as `Authorization`.",
+        help_text="For `endpoint` and `chat`: a header that it asks for, such as `Authorization`.",
     )
     header_value = serializers.CharField(
         required=False,
@@ -82,7 +92,8 @@ class PlannerInput(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         default="",
-        help_text="For `endpoint`, as the four below: its language model, as boards show it, marked as declared.",
+        help_text="For `endpoint`, `chat` and `plans`, as the four below: its language model, as boards show it, marked "
+        "as declared.",
     )
     parameters = serializers.IntegerField(required=False, allow_null=True, default=None, help_text="How many it has.")
     open_weights = serializers.BooleanField(required=False, allow_null=True, default=None)

@@ -30,6 +30,7 @@ MOST_NARROW = 5
 KINDS = {
     "bundled": "Bundled with PlanArena",
     "endpoint": "HTTP endpoint",
+    "chat": "Chat endpoint",
     "hub": "Hugging Face model",
     "checkpoint": "Uploaded checkpoint",
 }

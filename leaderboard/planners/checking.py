@@ -16,7 +16,7 @@ from leaderboard.field_errors import FieldErrors
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.forms import SubmitForm
-from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.models import CALLED, Planner
 from leaderboard.planners.services import check_name
 from leaderboard.quotas.services import Quota, quotas_of, quotas_of_teams
 
@@ -120,7 +120,7 @@ def _good_news(*, user: User, data: services.SubmissionData, content: PlansConte
         yield "name", "You have this planner already: it gets a further evaluation." if there else "This name is free."
     if planner.endpoint_url:
         yield "endpoint_url", "This address may be called."
-    if planner.kind == PlannerKind.ENDPOINT:
+    if planner.kind in CALLED:
         yield from _header_news(user=user, planner=planner)
     if content is not None:
         yield "plans_file", plans_news(content, suites=data.suites)

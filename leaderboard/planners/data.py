@@ -16,7 +16,7 @@ class PlannerData:
     endpoint_url: str = ""
     timeout_seconds: int = 30
     model_id: str = ""
-    """For `hub`: `ORG/NAME`."""
+    """For `hub`: `ORG/NAME`; for `chat`: the model as requests name it."""
     revision: str = ""
     """For `hub`: a branch, a tag or a commit; empty: `main`."""
     checkpoint_digest: str = ""
@@ -24,13 +24,13 @@ class PlannerData:
     plans_digest: str = ""
     """For `plans`: digest of the plans file that its owner uploaded (`plans_files.keep`)."""
     header_name: str = ""
-    """For `endpoint`: a header with a secret that it asks for; empty: none, or the one that is kept already."""
+    """For `endpoint` and `chat`: a header with a secret that it asks for; empty: none, or the one that is kept."""
     header_value: str = field(default="", repr=False)
     """Never shown again. Empty, with the name of the header that is kept: that one."""
     remove_header: bool = False
     """Forget the header that is kept."""
     strategy: str = ""
-    """For `hub` and `checkpoint`: what asks the language model."""
+    """For `hub`, `checkpoint` and `chat`: what asks the language model."""
     description: str = ""
     model_name: str = ""
     """What its owner declares, as the four below: see `declared.py`."""

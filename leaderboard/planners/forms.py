@@ -17,7 +17,7 @@ from leaderboard.planners.data import PlannerData
 from leaderboard.planners.declared import DeclaredFields
 from leaderboard.planners.kinds import BUNDLED_PLANNERS, KINDS
 from leaderboard.planners.kinds.fields import ModelFields
-from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.models import CALLED, PlannerKind
 from leaderboard.planners.services import LONGEST_TIMEOUT, SHORTEST_TIMEOUT
 from leaderboard.planners.visibility_form import VisibilityFields
 
@@ -25,6 +25,7 @@ DEFAULT_TIMEOUT = 30
 CHECK_ADDRESS = reverse_lazy("planners:check")
 _TOLD: Mapping[str, str] = {
     PlannerKind.ENDPOINT: "PlanArena sends one JSON POST per task to your server. You can test it here first.",
+    PlannerKind.CHAT: "Our workers run a strategy that you choose, and it asks your /chat/completions.",
     PlannerKind.HUB: "By its id and revision. The commit that it names now is fetched and run by our workers.",
     PlannerKind.CHECKPOINT: "A zip with safetensors, which our workers run with a strategy that you choose.",
     PlannerKind.BUNDLED: "An anchor of every board, or a strategy with the language model that is shipped.",
@@ -62,14 +63,15 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
     )
     endpoint_url = forms.CharField(
         label="Address of the endpoint",
-        help_text="PlanArena sends one JSON POST per task there. Only you will see this address.",
+        help_text="Where planner/1 requests go, or the base of a chat API, such as https://example.org/v1. Only you "
+        "will see this address.",
         required=False,
         widget=forms.URLInput(attrs={"placeholder": "https://example.org/plan"}),
     )
     timeout_seconds = forms.IntegerField(
         label="Timeout in seconds",
-        help_text=f"How long one answer may take: {SHORTEST_TIMEOUT} to {LONGEST_TIMEOUT}. A later answer is a planner "
-        "fault.",
+        help_text=f"How long one answer may take: {SHORTEST_TIMEOUT} to {LONGEST_TIMEOUT}. A later answer of a "
+        "planner/1 endpoint is a planner fault; a chat endpoint is asked again a few times.",
         required=False,
         initial=DEFAULT_TIMEOUT,
         widget=forms.NumberInput(attrs={"class": "short", "min": SHORTEST_TIMEOUT, "max": LONGEST_TIMEOUT}),
@@ -173,8 +175,8 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
         entered = self.cleaned_data
         chosen = entered.get("kind", "")
         kind = KINDS.get(chosen)
-        is_endpoint = chosen == PlannerKind.ENDPOINT
-        timeout = entered.get("timeout_seconds") if is_endpoint else None
+        is_called = chosen in CALLED
+        timeout = entered.get("timeout_seconds") if is_called else None
         header: dict[str, Any] = {
             "header_name": entered.get("header_name", ""),
             "header_value": entered.get("header_value", ""),
@@ -187,7 +189,7 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
             description=entered.get("description", ""),
             **{field: (entered.get(field) or "").strip() for field in (kind.fields if kind else ())},
             **(self.declared_entered(kind=kind) if kind else {}),
-            **(header if is_endpoint else {}),
+            **(header if is_called else {}),
         )
 
     def data_entered(self) -> SubmissionData:

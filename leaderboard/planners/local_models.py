@@ -1,4 +1,4 @@
-"""What planners have in common that are a strategy with a language model which runs on the worker."""
+"""What planners have in common that are a strategy with a language model."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from django.conf import settings
 
+from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.strategies.registry import StrategyEntry, strategies
 from leaderboard.planners.data import Errors
 
@@ -21,6 +22,14 @@ def model_strategies() -> Mapping[str, StrategyEntry]:
     worker can do all that any of them asks for."""
     found = {name: entry for name, entry in strategies().items() if entry.needs or entry.optional}
     return MappingProxyType(dict(sorted(found.items(), key=lambda item: (bool(item[1].suites), item[0]))))
+
+
+@cache
+def chat_strategies() -> Mapping[str, StrategyEntry]:
+    """Those of them that ask for nothing but free text, which is all that a chat endpoint can give."""
+    can = frozenset({Ability.GENERATE})
+    found = {name: entry for name, entry in model_strategies().items() if entry.needs | entry.optional <= can}
+    return MappingProxyType(found)
 
 
 def check_strategy(name: str) -> Errors:

@@ -14,6 +14,7 @@ class PlannerKind(models.TextChoices):
 
     BUNDLED = "bundled", "Bundled with PlanArena"
     ENDPOINT = "endpoint", "HTTP endpoint (planner/1)"
+    CHAT = "chat", "Chat endpoint"
     HUB = "hub", "Hugging Face model"
     CHECKPOINT = "checkpoint", "Uploaded checkpoint"
     PLANS = "plans", "Plans file"
@@ -22,11 +23,15 @@ class PlannerKind(models.TextChoices):
 NEEDED: Mapping[PlannerKind, tuple[str, ...]] = {
     PlannerKind.BUNDLED: ("bundled_name",),
     PlannerKind.ENDPOINT: ("endpoint_url",),
+    PlannerKind.CHAT: ("endpoint_url", "model_id", "strategy"),
     PlannerKind.HUB: ("model_id", "revision", "commit", "strategy"),
     PlannerKind.CHECKPOINT: ("checkpoint_digest", "strategy"),
     PlannerKind.PLANS: ("plans_digest",),
 }
 """The text fields that a planner of each kind has; those that only others have are empty."""
+
+CALLED = frozenset({PlannerKind.ENDPOINT, PlannerKind.CHAT})
+"""Those that stand behind an address of their owner's, which may ask for a secret header."""
 
 
 def _has_what_its_kind_needs() -> models.Q:
@@ -51,10 +56,11 @@ class Planner(models.Model):
     bundled_name = models.CharField(max_length=100, blank=True)
     """For `bundled`: a name such as `gold` or `controlllm/adaptive` (`evaluator.planners.offline` has them all)."""
     endpoint_url = models.URLField(max_length=500, blank=True)
-    """For `endpoint`: where one JSON POST per turn goes. Shown to the owner only."""
+    """For `endpoint`: where one JSON POST per turn goes; for `chat`: the base of the API. Shown to the owner only."""
     timeout_seconds = models.PositiveIntegerField(default=30)
+    """For the whole of one answer; for `chat`: for one try of one call."""
     model_id = models.CharField(max_length=200, blank=True)
-    """For `hub`: `ORG/NAME`."""
+    """For `hub`: `ORG/NAME`; for `chat`: the name by which the endpoint is asked for the model."""
     revision = models.CharField(max_length=200, blank=True)
     """For `hub`: the branch, tag or commit that was asked for."""
     commit = models.CharField(max_length=64, blank=True)
@@ -64,7 +70,7 @@ class Planner(models.Model):
     plans_digest = models.CharField(max_length=64, blank=True)
     """For `plans`: digest of a `PlansFile` of the owner's."""
     strategy = models.CharField(max_length=100, blank=True)
-    """For `hub` and `checkpoint`: what asks the language model (`evaluator.planners.strategies`)."""
+    """For `hub`, `checkpoint` and `chat`: what asks the language model (`evaluator.planners.strategies`)."""
     model_name = models.CharField(max_length=200, blank=True)
     """The language model, as boards show it; empty: there is none, or nobody told."""
     parameters = models.BigIntegerField(null=True, blank=True)

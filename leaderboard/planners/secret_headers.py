@@ -13,7 +13,7 @@ from leaderboard.audit.services import record
 from leaderboard.config.encryption import UnreadableSecretError, decrypt, encrypt
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.data import PlannerData
-from leaderboard.planners.models import EndpointSecret, Planner, PlannerKind
+from leaderboard.planners.models import CALLED, EndpointSecret, Planner
 
 PURPOSE = "secret header of an endpoint"
 """What it is encrypted for."""
@@ -102,8 +102,8 @@ def replace(*, planner: Planner, name: str, value: str, by: User) -> None:
     data = PlannerData(
         name=planner.name, kind=planner.kind, endpoint_url=planner.endpoint_url, header_name=name, header_value=value
     )
-    if planner.kind != PlannerKind.ENDPOINT:
-        raise FieldErrors({"header_name": ["Only an HTTP endpoint has a secret header."]})
+    if planner.kind not in CALLED:
+        raise FieldErrors({"header_name": ["Only an endpoint has a secret header."]})
     missing = {} if name and value else {"header_value": ["Give the header's name and its value."]}
     if errors := {**missing, **check(data)}:
         raise FieldErrors(errors)
@@ -164,7 +164,7 @@ def header_to_send(*, owner: User, data: PlannerData) -> SecretHeader | None:
 
 def header_to_hide(planner: Planner) -> SecretHeader | None:
     """The header whose value is to be taken out of what workers send; None if there is none that could be sent."""
-    if planner.kind != PlannerKind.ENDPOINT:
+    if planner.kind not in CALLED:
         return None
     try:
         return header_of(planner)

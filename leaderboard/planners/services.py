@@ -11,7 +11,7 @@ from leaderboard.field_errors import FieldErrors
 from leaderboard.planners import declared
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import BUNDLED_PLANNERS, KINDS, Errors, Facts, Kind
-from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.models import CALLED, Planner
 
 __all__ = [
     "BUNDLED_PLANNERS", "LONGEST_TIMEOUT", "SHORTEST_TIMEOUT", "PlannerData", "check_name", "check_owned",
@@ -42,7 +42,7 @@ def check_planner(data: PlannerData) -> Errors:
     kind = KINDS.get(data.kind)
     if kind is None:
         return {**errors, "kind": [f"Choose one of {', '.join(KINDS)}."]}
-    if kind.kind != PlannerKind.ENDPOINT and (data.header_name or data.header_value or data.remove_header):
+    if kind.kind not in CALLED and (data.header_name or data.header_value or data.remove_header):
         errors["header_name"] = [f"{kind.noun} has no secret header: leave this empty."]
     return {**errors, **_foreign(data=data, kind=kind), **declared.check(data=data, kind=kind), **kind.check(data)}
 

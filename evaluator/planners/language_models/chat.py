@@ -1,7 +1,8 @@
 """Chat endpoints that speak OpenAI's protocol: many calls at once, as many as the endpoint bears, bounded in all ways.
 
 What may succeed later is tried again: 408, 409, 425, 429, 5xx, connections that fail, answers that break off or do not
-come. Everything else costs its call at once. The key is read from the environment for every request and kept nowhere.
+come. Everything else costs its call at once. The key is read from the environment for every request and kept nowhere; where a
+secret header is given, this is sent instead.
 """
 
 import asyncio
@@ -14,7 +15,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -32,6 +34,7 @@ from evaluator.planners.language_models.protocol import (
     GenerateCall,
     Usage,
 )
+from evaluator.planners.secret_header import SecretHeader
 
 logger = logging.getLogger(__name__)
 
@@ -92,6 +95,14 @@ class _Again:
         return self.why
 
 
+class _Credentials(NamedTuple):
+    """What a request is allowed by."""
+
+    headers: Mapping[str, str]
+    without: Callable[[str], str]
+    """Takes it out of a text."""
+
+
 class ChatModel:
     """A `ConcurrentLanguageModel` behind an OpenAI-compatible endpoint."""
 
@@ -103,12 +114,21 @@ class ChatModel:
         *,
         name: str | None = None,
         key: Callable[[], str | None] = lambda: os.environ.get(KEY_VARIABLE),
+        header: SecretHeader | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> None:
+        """Args:
+        settings: how it is called.
+        name: what it is called in records and logs.
+        key: gives the key, sent as `Authorization: Bearer KEY`.
+        header: sent instead, and taken out of all that is answered; the key is not read then.
+        jitter: gives numbers in [0, 1).
+        """
         self.name = name or f"chat:{settings.url}#{settings.model}"
         self.settings = settings
         self._address = httpx.URL(settings.address)
         self._key = key
+        self._header = header
         self._jitter = jitter
         self._gate = Gate(ConcurrencyLimit(highest=settings.highest), name=self.name)
         self._client: httpx.AsyncClient | None = None
@@ -235,14 +255,13 @@ class ChatModel:
 
     async def _try(self, content: bytes, *, call: GenerateCall, until: float) -> "Answer | Failure | _Again":
         seconds = max(0.001, min(self.settings.try_seconds, until - asyncio.get_running_loop().time()))
-        key = (self._key() or "").strip()
-        if not (key.isascii() and key.isprintable()):
-            # Said here: the error of the HTTP library would quote the key.
+        credentials = self._credentials()
+        if credentials is None:
             problem = f"{KEY_VARIABLE} holds characters that no header may have, such as a line break"
             return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint cannot be called: {problem}.")
         try:
             async with asyncio.timeout(seconds):
-                response, body = await self._post(content, key=key)
+                response, body = await self._post(content, credentials=credentials)
         except TimeoutError:
             return _Again(f"it gave no complete answer within {seconds:.3g} seconds", too_much=True)
         except EgressRefusedError as error:
@@ -253,22 +272,30 @@ class ChatModel:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return _Again(f"no connection: {error or type(error).__name__}", too_much=True)
         except httpx.TransportError as error:
-            return _Again(f"the connection broke: {error or type(error).__name__}", too_much=False)
+            return _Again(credentials.without(f"the connection broke: {error or type(error).__name__}"), too_much=False)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            problem = _without(f"{type(error).__name__}: {error}", key=key)
+            problem = credentials.without(f"{type(error).__name__}: {error}")
             return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint cannot be called: {problem}.")
         # Cut last, or the beginning of a key that stands across the cut would remain.
-        shown = _without(body.decode("utf-8", "replace"), key=key)[:SHOWN]
+        shown = credentials.without(body.decode("utf-8", "replace"))[:SHOWN]
         if len(body) > MAX_RESPONSE_BYTES:
             message = f"The chat endpoint answered more than {MAX_RESPONSE_BYTES // 1024} KiB, the most that is read."
             return Failure(kind=FailureKind.WRONG_ANSWER, message=message, received=shown)
         refusal = _refusal(response, shown=shown)
-        return refusal if refusal is not None else self._read(body, call=call, shown=shown)
+        return refusal if refusal is not None else self._read(body, call=call, shown=shown, without=credentials.without)
 
-    async def _post(self, content: bytes, *, key: str) -> tuple[httpx.Response, bytes]:
+    def _credentials(self) -> _Credentials | None:
+        """None if the key is one that the HTTP library would refuse, in an error that quotes it."""
+        if self._header is not None:
+            return _Credentials(self._header.as_headers(), self._header.taken_out_of)
+        key = (self._key() or "").strip()
+        if not (key.isascii() and key.isprintable()):
+            return None
+        return _Credentials({"Authorization": f"Bearer {key}"} if key else {}, partial(_without, key=key))
+
+    async def _post(self, content: bytes, *, credentials: _Credentials) -> tuple[httpx.Response, bytes]:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "planarena"}
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
+        headers |= credentials.headers
         # Made here and not by the client, which would read the same address anew for every call.
         request = httpx.Request("POST", self._address, content=content, headers=headers)
         response = await self._connected().send(request, stream=True)
@@ -282,7 +309,7 @@ class ChatModel:
         finally:
             await response.aclose()
 
-    def _read(self, body: bytes, *, call: GenerateCall, shown: str) -> Answer | Failure:
+    def _read(self, body: bytes, *, call: GenerateCall, shown: str, without: Callable[[str], str]) -> Answer | Failure:
         try:
             text, finish, usage = _contents(json.loads(body))
         except (ValueError, RecursionError) as error:
@@ -296,7 +323,8 @@ class ChatModel:
             self._estimated += 1
             prompt = sum(self.count_tokens(message.content) for message in call.messages)
             usage = Usage(prompt_tokens=prompt, completion_tokens=self.count_tokens(text))
-        return Completion(text=text, usage=usage, truncated=finish == "length")
+        # An answer that repeats what was sent becomes part of plans and notes.
+        return Completion(text=without(text), usage=usage, truncated=finish == "length")
 
     def _connected(self) -> httpx.AsyncClient:
         loop = asyncio.get_running_loop()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from leaderboard.planners.data import Errors
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.kinds.bundled import BUNDLED_PLANNERS, BundledKind
+from leaderboard.planners.kinds.chat import ChatKind
 from leaderboard.planners.kinds.checkpoint import CheckpointKind
 from leaderboard.planners.kinds.endpoint import EndpointKind
 from leaderboard.planners.kinds.hub import HubKind
@@ -15,7 +16,8 @@ from leaderboard.planners.models import Planner
 __all__ = ["BUNDLED_PLANNERS", "KINDS", "Errors", "Facts", "Kind", "kind_of"]
 
 KINDS: Mapping[str, Kind] = {
-    kind.kind.value: kind for kind in (EndpointKind(), HubKind(), CheckpointKind(), BundledKind(), PlansKind())
+    kind.kind.value: kind
+    for kind in (EndpointKind(), ChatKind(), HubKind(), CheckpointKind(), BundledKind(), PlansKind())
 }
 """The rules by `PlannerKind`, in the order in which they are offered."""
 

@@ -1,66 +1,14 @@
 """Planners behind HTTP that speak planner/1."""
 
-from collections.abc import Sequence
-from typing import Any
-
-from django.conf import settings
-
-from leaderboard.accounts.models import User
-from leaderboard.evaluations.library import AddressRefusedError, library
-from leaderboard.planners import secret_headers
-from leaderboard.planners.data import Errors, PlannerData
-from leaderboard.planners.kinds.base import Kind
-from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.kinds.called import CalledKind
+from leaderboard.planners.models import PlannerKind
 
 
-class EndpointKind(Kind):
+class EndpointKind(CalledKind):
     """What it understands nobody knows, so that it may be entered for every suite."""
 
     kind = PlannerKind.ENDPOINT
     noun = "An HTTP endpoint"
     choice = "An HTTP endpoint that speaks planner/1"
     fields = {"endpoint_url": "address"}
-    needs_network = True
-    has_secret = True
-    declares = True
-
-    def check(self, data: PlannerData) -> Errors:
-        problem = _problem(data.endpoint_url)
-        return {**({"endpoint_url": [problem]} if problem else {}), **secret_headers.check(data)}
-
-    def check_owned(self, *, data: PlannerData, suites: Sequence[str], owner: User) -> Errors:  # noqa: ARG002
-        planner = Planner.objects.filter(owner=owner, name__iexact=data.name.strip()).first()
-        return dict(secret_headers.check_kept(planner=planner, data=data))
-
-    def entered(self, *, planner: Planner, data: PlannerData) -> None:
-        secret_headers.keep(planner=planner, data=data)
-
-    def lease(self, planner: Planner) -> dict[str, Any]:
-        """Tells the secret header too; whoever leases must be the operator's worker or its owner's.
-
-        Raises:
-            HeaderUnreadableError: it cannot be read any more.
-        """
-        header = secret_headers.header_of(planner)
-        told = {} if header is None else {"header": {"name": header.name, "value": header.value}}
-        return {
-            **told,
-            "url": planner.endpoint_url,
-            "timeout_seconds": planner.timeout_seconds,
-            "allow_private": settings.DEMO,
-        }
-
-
-def _problem(url: str) -> str:
-    if not url:
-        return "Give the address of your endpoint, such as https://example.org/plan."
-    longest = Planner._meta.get_field("endpoint_url").max_length or 0
-    if len(url) > longest:
-        return f"The address has {len(url)} characters; at most {longest} are possible."
-    if not url.isprintable() or " " in url:
-        return "The address holds blanks or characters that cannot be shown."
-    try:
-        library().check_endpoint(url=url, allow_private=settings.DEMO)
-    except AddressRefusedError as error:
-        return str(error)
-    return ""
+    example = "https://example.org/plan"

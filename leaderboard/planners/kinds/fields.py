@@ -1,4 +1,4 @@
-"""The fields of the submit form for planners with a language model on the worker: of a hub, or uploaded."""
+"""The fields of the submit form for planners that are a strategy with a language model."""
 
 from typing import Any
 
@@ -8,13 +8,14 @@ from leaderboard.accounts.models import User
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners import checkpoints
 from leaderboard.planners.kinds.hub import DEFAULT_REVISION
-from leaderboard.planners.local_models import model_strategies
+from leaderboard.planners.local_models import chat_strategies, model_strategies
 from leaderboard.planners.models import CheckpointUpload, PlannerKind
 
 
 def _strategy_label(name: str) -> str:
     suites = model_strategies()[name].suites
-    return f"{name}, for {', '.join(suites)} only" if suites else name
+    of_suites = f", for {', '.join(suites)} only" if suites else ""
+    return f"{name}{of_suites}" + ("" if name in chat_strategies() else ", not over a chat endpoint")
 
 
 class ModelFields(forms.Form):
@@ -22,7 +23,8 @@ class ModelFields(forms.Form):
 
     model_id = forms.CharField(
         label="Model",
-        help_text="ORG/NAME, as its page on Hugging Face is called. It must be open to everybody and have safetensors.",
+        help_text="ORG/NAME, as its page on Hugging Face is called: open to everybody, with safetensors. Of a chat "
+        "endpoint the name by which requests ask for it.",
         required=False,
         widget=forms.TextInput(attrs={"placeholder": "org/name", "autocapitalize": "none", "spellcheck": "false"}),
     )

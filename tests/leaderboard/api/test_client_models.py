@@ -70,12 +70,34 @@ class TestCommand:
         assert (refused.returncode, "file: 'modeling_own.py' in the zip is a program" in refused.stderr) == (2, True)
         assert Submission.objects.count() == 1
 
+    def test_a_chat_endpoint_is_named_with_its_model_and_a_header_from_a_variable(self, commands: Commands):  # noqa: F811
+        commands.environment["CHAT_KEY"] = "Bearer s3cr3t-of-the-owner"
+        how = ("--chat", "https://chat.example.org/v1", "--chat-model", "small", "--strategy", "hugginggpt")
+        secret = ("--header", "Authorization", "--header-value-env", "CHAT_KEY", "--timeout", "60")
+        done = commands.run(*entry(make_suite(), *how, *secret))
+        assert done.returncode == 0, done.stderr
+        planner = Planner.objects.get()
+        assert (planner.kind, planner.endpoint_url) == ("chat", "https://chat.example.org/v1")
+        assert (planner.model_id, planner.strategy, planner.timeout_seconds) == ("small", "hugginggpt", 60)
+        assert planner.secret.name == "Authorization"
+        assert "s3cr3t" not in done.stdout + done.stderr
+        unfit = ("--chat", "https://a.org/v1", "--chat-model", "m", "--strategy", "openagi/constrained")
+        refused = commands.run(*entry(make_suite(slug="openagi"), *unfit, "--name", "other"))
+        assert (refused.returncode, "needs the probabilities of tokens" in refused.stderr) == (2, True), refused.stderr
+
     @pytest.mark.parametrize(
         ("how", "complaint"),
         [
-            ([], "give one of --planner, --model, --checkpoint and --plans, not none"),
+            ([], "give one of --planner, --model, --checkpoint, --chat and --plans, not none"),
             (["--planner", "gold", "--model", "a/b", "--strategy", "s"], "not --planner and --model"),
-            (["--planner", "gold", "--strategy", "hugginggpt"], "--strategy goes with --model or --checkpoint only"),
+            (
+                ["--planner", "gold", "--strategy", "hugginggpt"],
+                "--strategy goes with --model, --checkpoint or --chat only",
+            ),
+            (["--chat", "https://a.org/v1", "--chat-model", "m"], "--strategy is missing beside --chat"),
+            (["--chat", "https://a.org/v1", "--strategy", "hugginggpt"], "--chat-model is missing beside --chat"),
+            (["--planner", "gold", "--chat-model", "m"], "--chat-model goes with --chat only"),
+            (["--planner", "gold", "--chat", "https://a.org/v1", "--chat-model", "m"], "not --planner and --chat"),
             (["--model", "a/b"], "--strategy is missing beside --model"),
             (["--checkpoint", "nowhere.zip", "--strategy", "s"], "nowhere.zip cannot be read"),
         ],

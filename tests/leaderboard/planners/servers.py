@@ -1,4 +1,4 @@
-"""An endpoint that asks for a secret header, on this machine."""
+"""Endpoints that ask for a secret header, on this machine."""
 
 import json
 from collections.abc import Iterator
@@ -47,4 +47,44 @@ def guarded(*, echo: bool = False) -> Iterator[Guarded]:
 
     with serving(Handler) as url:
         found.url = f"{url}plan"
+        yield found
+
+
+@dataclass
+class Chat:
+    """A chat API, and what it was sent."""
+
+    url: str = ""
+    """Its base."""
+    headers: list[str | None] = field(default_factory=list)
+    """The header `Authorization` of each request."""
+    requests: list[dict[str, object]] = field(default_factory=list)
+    paths: set[str] = field(default_factory=set)
+
+
+@contextmanager
+def chatting(*, answer: str = "Image Denoising", echo: bool = False, status: int = 200) -> Iterator[Chat]:
+    """Answers each conversation alike, and repeats the secret if `echo`; 401 to who does not know it."""
+    found = Chat()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            found.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            found.paths.add(self.path)
+            sent = self.headers["Authorization"]
+            found.headers.append(sent)
+            choice = {"message": {"role": "assistant", "content": f"use {sent}" if echo else answer}}
+            good = {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 2}}
+            told = status if sent == TOKEN else 401
+            body = json.dumps(good if told == 200 else {"error": f"not allowed with {sent}"}).encode()
+            self.send_response(told)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    with serving(Handler) as url:
+        found.url = f"{url}v1"
         yield found

@@ -18,6 +18,7 @@ from tests.leaderboard.factories import make_submission, make_user
 FIELDS = {
     PlannerKind.BUNDLED: {"bundled_name": "gold"},
     PlannerKind.ENDPOINT: {"endpoint_url": "https://example.org/plan"},
+    PlannerKind.CHAT: {"endpoint_url": "https://example.org/v1", "model_id": "m", "strategy": "hugginggpt"},
     PlannerKind.HUB: {"model_id": "a/b", "revision": "main", "commit": "c" * 40, "strategy": "hugginggpt"},
     PlannerKind.CHECKPOINT: {"checkpoint_digest": "d" * 64, "strategy": "hugginggpt"},
     PlannerKind.PLANS: {"plans_digest": "e" * 64},
@@ -81,6 +82,7 @@ def test_the_database_takes_what_a_kind_needs_and_nothing_else(kind):
     [
         ("bundled", False, False),
         ("endpoint", True, False),
+        ("chat", True, False),
         ("hub", True, True),
         ("checkpoint", False, True),
         ("plans", False, False),

@@ -246,7 +246,7 @@ class TestSubmitting:
         for target in targets:
             assert html.count(f'id="{target}"') == 1
 
-    @pytest.mark.parametrize("kind", ["endpoint", "hub", "checkpoint", "bundled", "plans"])
+    @pytest.mark.parametrize("kind", ["endpoint", "chat", "hub", "checkpoint", "bundled", "plans"])
     def test_each_kind_can_be_chosen_in_the_address(self, client, ada, kind):
         html = client.get("/submit/", {"kind": kind}).content.decode()
         assert re.search(rf'value="{kind}"[^>]*checked', html)

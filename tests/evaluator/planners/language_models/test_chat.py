@@ -16,6 +16,7 @@ from evaluator.planners.language_models.chat import KEY_VARIABLE, SHOWN, ChatMod
 from evaluator.planners.language_models.protocol import FailureKind, Message, ScoreCall
 from evaluator.planners.language_models.trial_server import ChatServer, ServerSettings
 from evaluator.planners.protocol import PlannerError
+from evaluator.planners.secret_header import SecretHeader
 from evaluator.records import Reason
 from tests.fakes.strategies import FakeStrategy, asks_once, generate, request
 from tests.fakes.tiny_models import AnyOrder
@@ -323,6 +324,21 @@ def test_without_a_key_none_is_sent():
     with endpoint(GOOD) as (url, seen):
         asked(url, key="")
     assert "Authorization" not in seen[0][1]
+
+
+def test_a_secret_header_goes_in_the_place_of_the_key_and_is_told_nowhere(monkeypatch, caplog):
+    monkeypatch.setenv(KEY_VARIABLE, "the-workers-own-key")
+    caplog.set_level(logging.DEBUG)
+    header = SecretHeader("X-Api-Key", "s3cr3t-of-the-owner")
+    repeated = f"you sent {header.value}"
+    with endpoint((401, repeated.encode()), (200, repeated.encode()), (200, body(repeated))) as (url, seen):
+        chat = ChatModel(ChatSettings(url=url, model="m", allow_private=True, tries=1), header=header)
+        found = [chat.answer([generate("x")])[0] for _ in range(3)]
+    assert [headers.get("X-Api-Key") for _, headers, *_ in seen] == [header.value] * 3
+    assert not any("Authorization" in headers for _, headers, *_ in seen)
+    assert [found[0].received, found[1].received, found[2].text] == ["you sent ***"] * 3
+    told = repr([found, caplog.text, chat.identity(), chat.progress(), vars(chat), chat.settings])
+    assert header.value not in told
 
 
 def test_what_a_chat_endpoint_cannot_do_is_refused_without_a_call():

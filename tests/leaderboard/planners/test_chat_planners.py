@@ -1,0 +1,199 @@
+"""Chat endpoints with a strategy: what may be entered, and from the API through a real worker to the results."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from evaluator.client import Client, NewSubmission, PlannerEntry
+from evaluator.engine.store import MemoryStore
+from evaluator.planners.language_models.chat import KEY_VARIABLE
+from gpu_jobs.client import ApiClient as WorkerApi
+from gpu_jobs.exits import Exit
+from gpu_jobs.runner import EvaluatorRunner
+from gpu_jobs.worker import Worker
+from leaderboard.accounts.services import create_token
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.reconcile import sweep
+from leaderboard.planners.kinds import kind_of
+from leaderboard.planners.local_models import chat_strategies, model_strategies
+from leaderboard.planners.models import Planner
+from tests.leaderboard.api.helpers import ApiClient, client_of
+from tests.leaderboard.factories import make_submission, make_suite, make_user
+from tests.leaderboard.planners.servers import TOKEN, Chat, chatting
+from tests.leaderboard.planners.test_secret_headers import CREDENTIAL, everything_in_the_database
+from tests.leaderboard.planning import REAL, make_toolmini
+from tests.leaderboard.serving import server
+
+pytestmark = pytest.mark.django_db
+HEADER = {"header_name": "Authorization", "header_value": TOKEN}
+CHAT = {
+    "kind": "chat",
+    "bundled_name": "",
+    "endpoint_url": "https://chat.example.org/v1",
+    "model_id": "small-model",
+    "strategy": "hugginggpt",
+}
+TASKS = '[{"task": "image-classification", "id": 0, "dep": [-1], "args": {"image": "a.jpg"}}]'
+
+
+def body(**planner) -> dict:
+    return {"planner": {"name": "mine", **CHAT, **planner}, "suites": ["openagi"]}
+
+
+def test_it_is_kept_and_its_worker_is_told_all_that_it_takes(settings):
+    make_suite(slug="openagi")
+    answer = client_of(make_user()).post("submissions/", body(**HEADER, timeout_seconds=60, parameters=7))
+    assert answer.status_code == 201, answer.json()
+    planner = Planner.objects.get()
+    assert (planner.model_name, planner.parameters) == ("small-model", 7)
+    assert kind_of(planner).lease(planner) == {
+        "url": "https://chat.example.org/v1", "model": "small-model", "strategy": "hugginggpt", "timeout_seconds": 60,
+        "allow_private": settings.DEMO, "header": {"name": "Authorization", "value": TOKEN},
+    }  # fmt: skip
+
+
+def test_boards_may_call_its_model_otherwise_than_requests_do():
+    make_submission(suite=make_suite(slug="openagi"), **CHAT, model_name="Small 7B")
+    assert Planner.objects.get().model_name == "Small 7B"
+
+
+def test_others_learn_neither_its_address_nor_its_header():
+    make_suite(slug="openagi")
+    made = client_of(make_user()).post("submissions/", body(**HEADER)).json()
+    assert (made["planner"]["endpoint_url"], made["planner"]["header"]["ends_in"]) == (CHAT["endpoint_url"], "ab12")
+    shown = ApiClient().get(f"submissions/{made['id']}/").json()
+    assert "chat.example.org" not in str(shown)
+    assert "ab12" not in str(shown)
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "sentence"),
+    [
+        ({"endpoint_url": ""}, "endpoint_url", "such as https://example.org/v1"),
+        ({"endpoint_url": "ftp://example.org"}, "endpoint_url", "http"),
+        ({"endpoint_url": "https://127.0.0.1/v1"}, "endpoint_url", "127.0.0.1"),
+        ({"endpoint_url": "https://example.org/v1?version=2"}, "endpoint_url", "without '?' and '#'"),
+        ({"model_id": ""}, "model_id", "name of the model"),
+        ({"model_id": "x" * 201}, "model_id", "At most 200"),
+        ({"strategy": ""}, "strategy", "Choose one of"),
+        ({"strategy": "openagi/constrained"}, "strategy", "needs the probabilities of tokens"),
+        ({"revision": "main"}, "revision", "A chat endpoint has no revision"),
+        ({**HEADER, "endpoint_url": "http://chat.example.org/v1"}, "header_name", "https://"),
+        ({"header_name": "Authorization"}, "header_value", "Give the value"),
+    ],
+)
+def test_what_cannot_be_is_refused_beside_its_field(settings, change, field, sentence):
+    settings.EVALUATOR, settings.DEMO = REAL, False
+    make_suite(slug="openagi")
+    answer = client_of(make_user()).post("submissions/", body(**change))
+    assert answer.status_code == 400
+    assert sentence in " ".join(answer.json()["errors"][f"planner.{field}"])
+    assert not Planner.objects.exists()
+
+
+def test_a_strategy_that_does_not_understand_the_suite_is_refused():
+    make_suite(slug="openagi")
+    answer = client_of(make_user()).post("submissions/", body(strategy="controlllm/adaptive"))
+    assert "does not understand requests of openagi" in str(answer.json()["errors"]["suites"])
+
+
+def test_only_strategies_that_ask_for_free_text_are_offered():
+    assert set(model_strategies()) - set(chat_strategies()) == {"openagi/constrained", "openagi/nonlinear"}
+
+
+class TestForm:
+    @pytest.fixture
+    def page(self, client):
+        make_suite(slug="openagi")
+        client.force_login(make_user("ada"))
+        return client
+
+    def test_it_is_chosen_and_entered(self, page):
+        sent = {"timeout_seconds": "60", "name": "mine", "suites": ["openagi"], **CHAT, **HEADER}
+        done = page.post("/submit/", sent)
+        assert done.status_code == 302, done.content.decode()
+        planner = Planner.objects.get()
+        assert (planner.kind, planner.model_id, planner.timeout_seconds) == ("chat", "small-model", 60)
+        assert planner.secret.name == "Authorization"
+        assert "https://chat.example.org/v1" in page.get("/submissions/").content.decode()
+
+    def test_a_strategy_that_it_cannot_do_is_told_beside_it_and_in_the_list(self, page):
+        sent = {"name": "mine", "suites": ["openagi"], **CHAT, "strategy": "openagi/constrained"}
+        html = page.post("/submit/", sent).content.decode()
+        assert "needs the probabilities of tokens" in html
+        assert "openagi/constrained, for openagi only, not over a chat endpoint" in html
+        assert "hugginggpt, not over" not in html
+
+    def test_it_has_no_test_call(self, page):
+        html = page.post("/submit/test/", {**CHAT, "name": "mine", "suites": ["openagi"]}).content.decode()
+        assert "Only an HTTP endpoint can be tested" in html
+
+
+@pytest.mark.django_db(transaction=True)
+class TestThroughAWorker:
+    @pytest.fixture
+    def site(self, settings, tmp_path, launcher, monkeypatch, caplog) -> Iterator[str]:
+        caplog.set_level(logging.DEBUG)
+        monkeypatch.setenv(KEY_VARIABLE, "the-workers-own-key")
+        settings.STORE_DIR = tmp_path / "store"
+        settings.DEMO, settings.EVALUATOR = True, REAL
+        make_toolmini()
+        with server() as url:
+            yield url
+
+    def evaluated(self, site: str, settings, chat: Chat, *, value: str = TOKEN) -> Evaluation:
+        """The evaluation after a worker has done what there was."""
+        called = {"header_name": "Authorization", "header_value": value, "endpoint_url": chat.url}
+        entry = PlannerEntry.model_validate({"name": "mine", **CHAT, **called})
+        with Client(url=site, token=create_token(user=make_user("ada")).token) as people:
+            made = people.submit(NewSubmission(planner=entry, suites=["toolmini"]), key="k")
+        sweep()
+        client = WorkerApi(url=site, token=settings.WORKER_TOKEN, patience_seconds=5)
+        runner = EvaluatorRunner(store=MemoryStore(), device="cpu")
+        assert Worker(client=client, runner=runner, name="w", idle_seconds=0.0).run() == Exit.IDLE
+        sweep()
+        return Evaluation.objects.get(pk=made.evaluations[0].id)
+
+    def told(self, settings, client, evaluation: Evaluation, log: str) -> str:
+        """All that is kept, logged and shown."""
+        files = [path for path in settings.STORE_DIR.rglob("*") if path.is_file()]
+        stored = [path.read_bytes().decode(errors="replace") for path in files]
+        client.force_login(evaluation.submission.planner.owner)
+        pages = [client.get(path).content.decode() for path in ("/submissions/", f"/evaluations/{evaluation.pk}/")]
+        return "\n".join([*stored, *pages, everything_in_the_database(), log])
+
+    @pytest.mark.parametrize("echo", [False, True], ids=["quiet", "echo"])
+    def test_the_strategy_asks_it_and_no_record_log_or_page_tells_the_secret(
+        self, site, settings, client, caplog, echo
+    ):
+        with chatting(answer=TASKS, echo=echo) as chat:
+            evaluation = self.evaluated(site, settings, chat)
+        assert set(chat.headers) == {TOKEN}
+        assert chat.paths == {"/v1/chat/completions"}
+        assert {request["model"] for request in chat.requests} == {"small-model"}
+        results = evaluation.results.all()
+        if not echo:
+            assert (evaluation.state, evaluation.reason_text) == ("completed", "")
+            assert results.count() == evaluation.suite.tasks.count() > 5
+            assert set(results.values_list("outcome", flat=True)) == {"scored"}
+        told = self.told(settings, client, evaluation, caplog.text)
+        assert CREDENTIAL not in told
+        assert "the-workers-own-key" not in told
+        assert ("use ***" in told) == echo, "records hold what was answered"
+
+    def test_a_wrong_key_fails_the_canary_with_a_sentence_that_tells_no_secret(self, site, settings, client, caplog):
+        wrong = "Bearer a-wrong-key-of-the-owner"
+        with chatting() as chat:
+            evaluation = self.evaluated(site, settings, chat, value=wrong)
+        assert (evaluation.state, evaluation.reason) == ("failed", "canary_failed")
+        assert "The chat endpoint answered HTTP 401" in evaluation.reason_text
+        assert len(chat.requests) == 2, "no task is asked for beyond the canary's two"
+        assert "a-wrong-key" not in self.told(settings, client, evaluation, caplog.text)
+
+    def test_one_that_is_overloaded_is_asked_again_and_no_fault_of_the_planner(self, site, settings):
+        with chatting(status=503) as chat:
+            evaluation = self.evaluated(site, settings, chat)
+        assert (evaluation.state, evaluation.reason) == ("running", "canary_retry")
+        assert "unavailable in 4 tries; the last: it answered HTTP 503" in evaluation.reason_text
+        assert not evaluation.results.exists()
