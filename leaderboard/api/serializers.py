@@ -58,8 +58,8 @@ class PlannerInput(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         default="",
-        help_text=f"For `hub` and `checkpoint`, what asks the language model: {', '.join(model_strategies())}. For `chat`: "
-        f"{', '.join(chat_strategies())}.",
+        help_text=f"For `hub` and `checkpoint`, what asks the language model: {', '.join(model_strategies())}. For "
+        f"`chat`: {', '.join(chat_strategies())}.",
     )
     timeout_seconds = serializers.IntegerField(
         required=False, default=30, help_text="For the whole of one answer. For `chat`: for one try of one call."
@@ -92,8 +92,8 @@ class PlannerInput(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         default="",
-        help_text="For `endpoint`, `chat` and `plans`, as the four below: its language model, as boards show it, marked "
-        "as declared.",
+        help_text="For `endpoint`, `chat` and `plans`, as the four below: its language model, as boards show it, "
+        "marked as declared.",
     )
     parameters = serializers.IntegerField(required=False, allow_null=True, default=None, help_text="How many it has.")
     open_weights = serializers.BooleanField(required=False, allow_null=True, default=None)

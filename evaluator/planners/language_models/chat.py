@@ -1,8 +1,8 @@
 """Chat endpoints that speak OpenAI's protocol: many calls at once, as many as the endpoint bears, bounded in all ways.
 
 What may succeed later is tried again: 408, 409, 425, 429, 5xx, connections that fail, answers that break off or do not
-come. Everything else costs its call at once. The key is read from the environment for every request and kept nowhere; where a
-secret header is given, this is sent instead.
+come. Everything else costs its call at once. The key is read from the environment for every request and kept nowhere;
+where a secret header is given, this is sent instead.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
 """Chat endpoints with a strategy: what may be entered, and from the API through a real worker to the results."""
 
+import json
 import logging
 from collections.abc import Iterator
 
@@ -34,7 +35,15 @@ CHAT = {
     "model_id": "small-model",
     "strategy": "hugginggpt",
 }
-TASKS = '[{"task": "image-classification", "id": 0, "dep": [-1], "args": {"image": "a.jpg"}}]'
+SOLVED = "image_editing/5"
+TASKS = json.dumps(
+    [
+        {"task": "image_instance_segmentation", "id": 0, "dep": [-1], "args": {"image": "station_000.png"}},
+        {"task": "select_mask", "id": 1, "dep": [0], "args": {"mask_list": "<resource>-0", "condition": "keyboard"}},
+        {"task": "image_inpainting", "id": 2, "dep": [1], "args": {"image": "station_000.png", "mask": "<resource>-1"}},
+    ]
+)
+"""As HuggingGPT's model writes a plan: one that solves `SOLVED`, and answers nothing else."""
 
 
 def body(**planner) -> dict:
@@ -174,9 +183,11 @@ class TestThroughAWorker:
         assert {request["model"] for request in chat.requests} == {"small-model"}
         results = evaluation.results.all()
         if not echo:
-            assert (evaluation.state, evaluation.reason_text) == ("completed", "")
+            assert evaluation.state == "completed", evaluation.reason_text
             assert results.count() == evaluation.suite.tasks.count() > 5
             assert set(results.values_list("outcome", flat=True)) == {"scored"}
+            assert results.get(task__key=SOLVED).score == 1.0
+            assert results.filter(score=0.0).count() > results.count() / 2
         told = self.told(settings, client, evaluation, caplog.text)
         assert CREDENTIAL not in told
         assert "the-workers-own-key" not in told
