@@ -62,19 +62,24 @@ def test_being_told_to_stop_is_in_the_log():
     assert "told to stop" in text_of(api)
 
 
-def test_no_token_and_no_address_is_sent():
-    planner = {"kind": "endpoint", "url": "https://planner.example.org/plan", "timeout_seconds": 3}
-    api = FakeApi({**LEASE, "planner": planner})
+@pytest.mark.parametrize("kind", [{"kind": "endpoint"}, {"kind": "chat", "model": "m", "strategy": "hugginggpt"}])
+def test_no_token_no_secret_header_and_no_address_is_sent(kind):
+    called = {"url": "https://planner.example.org/plan", "timeout_seconds": 3}
+    header = {"name": "X-Own", "value": "value-of-the-header"}
+    api = FakeApi({**LEASE, "planner": {**kind, **called, "header": header}})
 
     class Talking(FakeRunner):
         def _record(self, *, lease, task):
-            logger.warning("%s %s operator-token my-own-secret Authorization: x-y-z", lease.token, lease.planner.url)
+            value = lease.planner.header.value.get_secret_value()
+            told = f"{lease.token} {value} {lease.planner.url}"
+            logger.warning("%s operator-token my-own-secret Authorization: x-y-z", told)
             return super()._record(lease=lease, task=task)
 
     run(api, Talking(), secrets=["operator-token", "my-own-secret"])
     said = text_of(api)
     assert "the endpoint" in said
-    for secret in ("attempt-token", "operator-token", "my-own-secret", "x-y-z", "planner.example.org"):
+    hidden = ("attempt-token", "operator-token", "my-own-secret", "x-y-z", "planner.example.org", "value-of-the-header")
+    for secret in hidden:
         assert secret not in said
 
 
