@@ -24,7 +24,7 @@ class ModelFields(forms.Form):
     model_id = forms.CharField(
         label="Model",
         help_text="ORG/NAME, as its page on Hugging Face is called: open to everybody, with safetensors. Of a chat "
-        "endpoint the name by which requests ask for it.",
+        "endpoint the name by which requests ask for it; whoever sees the planner reads it.",
         required=False,
         widget=forms.TextInput(attrs={"placeholder": "org/name", "autocapitalize": "none", "spellcheck": "false"}),
     )
