@@ -238,8 +238,8 @@ REST_FRAMEWORK = {
     },
 }
 API_READS_PER_MINUTE = {
-    "reads": env.integer("PLANARENA_API_READS_PER_MINUTE", default=1200, least=0),
-    "anonymous-reads": env.integer("PLANARENA_API_ANONYMOUS_READS_PER_MINUTE", default=300, least=0),
+    "reads": env.integer("PLANARENA_API_READS_PER_MINUTE", default=0 if DEMO else 1200, least=0),
+    "anonymous-reads": env.integer("PLANARENA_API_ANONYMOUS_READS_PER_MINUTE", default=0 if DEMO else 300, least=0),
 }
 """How many calls that change nothing a user, or an address without one, may make; 0: any number. Each process of the
 site counts its own."""
