@@ -43,7 +43,7 @@ class Reason(StrEnum):
     LIMIT_EXCEEDED = "limit_exceeded"
     """Executing the plan would make an image larger than the engine works on."""
     MODEL_UNUSABLE = "model_unusable"
-    """The planner's language model cannot be loaded by anybody as it is."""
+    """The planner's language model cannot be loaded, or fails by itself, on any machine."""
     # infra_fault
     ENDPOINT_UNAVAILABLE = "endpoint_unavailable"
     MODEL_UNAVAILABLE = "model_unavailable"

@@ -126,11 +126,13 @@ class LanguageModels:
         return found.folder
 
     def _of_folder(self, folder: Path, *, wanted: ModelPlanner) -> "LocalModel":
-        from evaluator.planners.language_models.admission import CONFIG, read_config
+        from evaluator.planners.language_models.admission import CONFIG, INDEX, read_config, shards_named
         from evaluator.planners.language_models.local import LocalModel, refuse_oversized
 
         # The hub's files were looked at before they were fetched, and not since.
         read_config((folder / CONFIG).read_bytes())
+        if (folder / INDEX).is_file():
+            shards_named((folder / INDEX).read_bytes(), name=INDEX)
         refuse_oversized(folder)
         source: dict[str, Any] = wanted.model_dump(mode="json", exclude={"strategy", "bytes"})
         return LocalModel.from_folder(folder, name=_name(wanted), device=self._device, source=source)

@@ -34,6 +34,10 @@ class _TerminatedAtTheEnd(Terminated):
     """The same, where the attempt's end has been sent: there is nothing to give back."""
 
 
+_ENDS_THE_PROCESS = (Terminated, KeyboardInterrupt, SystemExit, GeneratorExit)
+"""Every other `BaseException` is foreign code that failed: native libraries raise their panics as such."""
+
+
 def stop_on_sigterm() -> None:
     """Let SIGTERM (and SIGINT) end the work between two instructions; a second one changes nothing."""
 
@@ -163,7 +167,9 @@ class Worker:
                 logger.error("attempt %s: refused: %s", lease.attempt, error)
                 self._refusals = refusals + 1
                 self._give_back(lease=lease, log=log, how="refused", reason=str(error))
-            except Exception as error:  # foreign code runs in here; the next lease may do better
+            except BaseException as error:  # foreign code runs in here; the next lease may do better
+                if isinstance(error, _ENDS_THE_PROCESS):
+                    raise
                 logger.exception("attempt %s: failed", lease.attempt)
                 self._give_back(lease=lease, log=log, how="failed", reason=f"{type(error).__name__}: {error}")
         return None
@@ -184,7 +190,9 @@ class Worker:
             except Terminated:
                 self._say_goodbye(lease=lease, delivery=delivery, log=log)
                 raise
-            except Exception:
+            except BaseException as error:
+                if isinstance(error, _ENDS_THE_PROCESS):
+                    raise
                 # What is done is done: it must arrive before the attempt is given back.
                 with suppress(Exception):
                     delivery.finish(timeout=_LAST_WORDS_SECONDS)

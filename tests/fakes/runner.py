@@ -15,13 +15,20 @@ class FakeRunner:
     """Takes `pace` seconds for a task; refuses profiles with another digest, if one is given; may fail at a task."""
 
     def __init__(
-        self, *, pace: float = 0.0, profile_digest: str = "", fails_at: str = "", store: Store | None = None
+        self,
+        *,
+        pace: float = 0.0,
+        profile_digest: str = "",
+        fails_at: str = "",
+        store: Store | None = None,
+        error: BaseException | None = None,
     ) -> None:
         self.store: Store = store or MemoryStore()
         self.ran: list[str] = []
         self._pace = pace
         self._profile_digest = profile_digest
         self._fails_at = fails_at
+        self._error = error or RuntimeError("the expert fell over")
 
     def run(self, lease: Lease) -> Iterator[ResultRecord]:
         if self._profile_digest and lease.profile_digest != self._profile_digest:
@@ -29,7 +36,7 @@ class FakeRunner:
         for task in lease.tasks:
             time.sleep(self._pace)
             if task == self._fails_at:
-                raise RuntimeError("the expert fell over")
+                raise self._error
             self.ran.append(task)
             yield self._record(lease=lease, task=task)
 

@@ -57,6 +57,7 @@ def repository(tmp_path):
 
 
 def fill(folder: Path, files=None) -> Path:
+    folder.mkdir(exist_ok=True)
     for name, data in (files or tiny_files()).items():
         (folder / name).write_bytes(data)
     return folder
@@ -157,6 +158,30 @@ def change(path: Path, **values: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
 
 
+def test_a_tokenizer_that_panics_is_the_planner_s_fault_and_the_worker_goes_on(tmp_path, spacious):
+    broken = fill(tmp_path / "broken", spacious)
+    tokenizer = json.loads((broken / "tokenizer.json").read_text())
+    # The regular expression gives up at any text as long as a strategy's prompt.
+    split = {"type": "Split", "pattern": {"Regex": "([a-z]+ ?)+\\d{99}"}, "behavior": "Isolated", "invert": False}
+    tokenizer["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [split, tokenizer["pre_tokenizer"]]}
+    (broken / "tokenizer.json").write_text(json.dumps(tokenizer))
+    good = fill(tmp_path / "good", spacious)
+    runner = runner_of(checkpoints=Folders(b=broken, a=good))
+    records = list(runner.run(uploaded(TASK, "QA/1", digest="b" * 64)))
+    assert [(record.outcome, record.reason) for record in records] == [("planner_fault", "model_unusable")] * 2
+    assert "native code gave up" in records[0].reason_text
+    assert ends(runner, uploaded(digest="a" * 64)) == [("planner_fault", "unparsable_plan")]
+
+
+def test_a_hub_s_index_that_names_another_model_s_weights_is_the_planner_s_fault(tmp_path):
+    folder = fill(tmp_path / "a")
+    weights = {"weight_map": {"lm_head.weight": "../b/model.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(weights))
+    (record,) = runner_of(checkpoints=Folders(d=folder)).run(uploaded())
+    assert (record.outcome, record.reason) == ("planner_fault", "model_unusable")
+    assert "names '../b/model.safetensors'" in record.reason_text
+
+
 @pytest.mark.parametrize(
     ("spoil", "complaint"),
     [
@@ -170,7 +195,7 @@ def change(path: Path, **values: object) -> None:
         (lambda folder: change(folder / "config.json", auto_map={"AutoConfig": "a.B"}), "code of its own"),
         (lambda folder: change(folder / "config.json", vocab_size="many"), "cannot be loaded"),
         (lambda folder: (folder / "config.json").write_text("[]"), "config.json is no JSON object"),
-        (lambda folder: (folder / "tokenizer.json").unlink(), "cannot be loaded"),
+        (lambda folder: (folder / "tokenizer.json").unlink(), "has no tokenizer.json"),
         (lambda folder: (folder / "tokenizer.json").write_text("{"), "cannot be loaded"),
         (lambda folder: (folder / "tokenizer.json").write_text('{"model": 7}'), "cannot be loaded"),
         (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),

@@ -199,6 +199,25 @@ def test_an_error_gives_the_tasks_back_after_what_was_done_has_arrived():
     assert api.ended[1][0] == "complete"
 
 
+def test_a_panic_of_native_code_costs_its_lease_and_not_the_worker():
+    """PyO3's PanicException derives from BaseException, as this one does."""
+
+    class PanicException(BaseException):
+        pass
+
+    api = FakeApi(LEASE, {**LEASE, "tasks": ["0"]})
+    assert make_worker(api, FakeRunner(fails_at="2", error=PanicException("index out of bounds"))).run() == Exit.IDLE
+    assert api.ended[0] == ("fail", {"how": "failed", "reason": "PanicException: index out of bounds"})
+    assert set(api.results) == {"0", "1"}
+    assert api.ended[1][0] == "complete"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_what_is_to_end_the_process_ends_it(error):
+    with pytest.raises(error):
+        make_worker(FakeApi(LEASE), FakeRunner(fails_at="2", error=error())).run()
+
+
 def test_being_told_to_stop_sends_what_is_done_and_gives_the_rest_back():
     api = FakeApi(LEASE)
 

@@ -11,14 +11,18 @@ from typing import Any
 
 from evaluator.planners.language_models.architectures import CAUSAL, SEQUENCE_TO_SEQUENCE
 
-CONFIG, TOKENIZER_CONFIG = "config.json", "tokenizer_config.json"
+CONFIG, INDEX = "config.json", "model.safetensors.index.json"
 MOST_SETTINGS_BYTES = 4 * 1024 * 1024
 """Of one file of settings that is read here; vocabularies may be larger, and are not read."""
 _REPEATED = re.compile(r"(num|n)_.*(layer|expert|block)s?(_.*)?")
 _MOST_REPEATED = 2000
 """Each layer is an object before it has weights: a larger number would fill a worker's memory with empty ones."""
 _CODE_KEYS = ("auto_map", "custom_pipelines")
-_VOCABULARY = re.compile(r"tokenizer\.json|vocab\.json|vocab\.txt|[\w.-]+\.(model|tiktoken)")
+_IMPLEMENTATION = re.compile(r"_?(attn|experts)_implementation(_internal)?")
+"""Of attention or experts: a name of the library's own, or a repository whose code it would fetch and run."""
+_OWN_IMPLEMENTATION = re.compile(r"[a-z0-9_]+")
+_WEIGHTS_KEY = "transformers_weights"
+_WEIGHTS_FILE = re.compile(r"[A-Za-z0-9_][\w.-]*\.safetensors", re.ASCII)
 
 
 class ModelRefusedError(ValueError):
@@ -52,7 +56,21 @@ def read_config(data: bytes) -> Config:
     for key, value in _entries(content):
         if _REPEATED.fullmatch(key) and isinstance(value, int | float) and value > _MOST_REPEATED:
             raise ModelRefusedError(f"{CONFIG} says {key[:60]} {value:g}; at most {_MOST_REPEATED} are possible here.")
+        _refuse_elsewhere(key, value)
     return Config(architecture=architecture)
+
+
+def _refuse_elsewhere(key: str, value: object) -> None:
+    """Refuse a setting that makes the library read weights or code from outside the model's folder."""
+    if not isinstance(value, str) or not value:
+        return
+    if _IMPLEMENTATION.fullmatch(key) and not _OWN_IMPLEMENTATION.fullmatch(value):
+        raise ModelRefusedError(
+            f"{CONFIG} sets {key} to {value[:60]!r}, which is code from elsewhere; use the library's own, such as "
+            "'sdpa', or leave the setting out."
+        )
+    if key == _WEIGHTS_KEY and not _WEIGHTS_FILE.fullmatch(value):
+        raise ModelRefusedError(f"{CONFIG} sets {key} to {value[:60]!r}, which is no safetensors file of the model.")
 
 
 def settings_of(data: bytes, *, name: str) -> dict[str, Any]:
@@ -84,20 +102,19 @@ def refuse_code(content: Mapping[str, Any], *, name: str) -> None:
         raise ModelRefusedError(f"It needs code of its own ({named[:80]!r} in {name}), which is never run here.")
 
 
-def has_vocabulary(names: Iterable[str]) -> bool:
-    """Whether there is a tokenizer's vocabulary among these files."""
-    return any(_VOCABULARY.fullmatch(name) for name in names)
-
-
 def shards_named(data: bytes, *, name: str) -> frozenset[str]:
     """The files that an index of weights names.
 
     Raises:
-        ModelRefusedError: it is no index.
+        ModelRefusedError: it is no index, or names something other than a safetensors file beside it.
     """
     weight_map = settings_of(data, name=name).get("weight_map")
     if not isinstance(weight_map, dict) or not all(isinstance(file, str) for file in weight_map.values()):
         raise ModelRefusedError(f"{name} is no index of weights: it has no weight_map.")
+    # The library joins these names to the folder's path: one with ".." would be another model's weights.
+    elsewhere = next((file for file in weight_map.values() if not _WEIGHTS_FILE.fullmatch(file)), None)
+    if elsewhere is not None:
+        raise ModelRefusedError(f"{name} names {elsewhere[:80]!r}, which is no safetensors file beside it.")
     return frozenset(weight_map.values())
 
 

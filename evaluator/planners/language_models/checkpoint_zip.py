@@ -18,13 +18,10 @@ from typing import IO
 
 from evaluator.planners.language_models.admission import (
     CONFIG,
+    INDEX,
     MOST_SETTINGS_BYTES,
-    TOKENIZER_CONFIG,
     ModelRefusedError,
-    has_vocabulary,
     read_config,
-    refuse_code,
-    settings_of,
     shards_named,
 )
 from evaluator.planners.language_models.safetensors_headers import (
@@ -33,6 +30,14 @@ from evaluator.planners.language_models.safetensors_headers import (
     HeaderError,
     header_length,
     read_header,
+)
+from evaluator.planners.language_models.tokenizer_admission import (
+    SPECIAL_TOKENS_MAP,
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    check_tokenizer_file,
+    read_special_tokens_map,
+    read_tokenizer_config,
 )
 
 MOST_FILES = 200
@@ -46,7 +51,6 @@ _ALLOWED = re.compile(
     re.ASCII,
 )
 _WEIGHTS = re.compile(r"model(-\d+-of-\d+)?\.safetensors")
-_INDEX = "model.safetensors.index.json"
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".h5", ".msgpack", ".onnx", ".npz", ".npy")
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _LITTER = re.compile(r"__MACOSX/.*|(.*/)?(\._[^/]*|\.DS_Store)")
@@ -86,11 +90,7 @@ def inspect(path: Path, *, most_unpacked_bytes: int) -> CheckpointFacts:
             raise ModelRefusedError("The zip has no weights: put model.safetensors, or its parts with their index, in.")
         _check_index(archive, members=members, headers=headers)
         config = read_config(_settings(archive, member=_needed(members, CONFIG), name=CONFIG))
-        if TOKENIZER_CONFIG in members:
-            data = _settings(archive, member=members[TOKENIZER_CONFIG], name=TOKENIZER_CONFIG)
-            refuse_code(settings_of(data, name=TOKENIZER_CONFIG), name=TOKENIZER_CONFIG)
-        if not has_vocabulary(members):
-            raise ModelRefusedError("The zip has no tokenizer: put tokenizer.json, or its vocabulary, in.")
+        _check_tokenizer(archive, members=members)
         for member in members.values():
             _read_to_the_end(archive, member=member)
         return CheckpointFacts(
@@ -247,15 +247,23 @@ def _check_index(
     archive: zipfile.ZipFile, *, members: Mapping[str, zipfile.ZipInfo], headers: Mapping[str, Header]
 ) -> None:
     """Refuse parts without an index, an index without its parts, and two sets of weights."""
-    if _INDEX not in members:
+    if INDEX not in members:
         if set(headers) != {"model.safetensors"}:
-            raise ModelRefusedError(f"The zip has parts of weights, but no {_INDEX} that says which tensor is where.")
+            raise ModelRefusedError(f"The zip has parts of weights, but no {INDEX} that says which tensor is where.")
         return
-    named = shards_named(_settings(archive, member=members[_INDEX], name=_INDEX), name=_INDEX)
+    named = shards_named(_settings(archive, member=members[INDEX], name=INDEX), name=INDEX)
     if missing := sorted(named - set(headers)):
-        raise ModelRefusedError(f"{_INDEX} names {missing[0][:80]!r}, which is not in the zip.")
+        raise ModelRefusedError(f"{INDEX} names {missing[0][:80]!r}, which is not in the zip.")
     if unused := sorted(set(headers) - named):
-        raise ModelRefusedError(f"{unused[0]} is in the zip, but {_INDEX} does not name it.")
+        raise ModelRefusedError(f"{unused[0]} is in the zip, but {INDEX} does not name it.")
+
+
+def _check_tokenizer(archive: zipfile.ZipFile, *, members: Mapping[str, zipfile.ZipInfo]) -> None:
+    found = members.get(TOKENIZER)
+    check_tokenizer_file(has=found is not None, size=None if found is None else found.file_size)
+    for name, read in ((TOKENIZER_CONFIG, read_tokenizer_config), (SPECIAL_TOKENS_MAP, read_special_tokens_map)):
+        if name in members:
+            read(_settings(archive, member=members[name], name=name))
 
 
 def _needed(members: Mapping[str, zipfile.ZipInfo], name: str) -> zipfile.ZipInfo:

@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -17,13 +18,19 @@ import httpx
 from evaluator.experts.hub import needed_files
 from evaluator.planners.language_models.admission import (
     CONFIG,
+    INDEX,
     MOST_SETTINGS_BYTES,
-    TOKENIZER_CONFIG,
     ModelRefusedError,
-    has_vocabulary,
     read_config,
-    refuse_code,
-    settings_of,
+    shards_named,
+)
+from evaluator.planners.language_models.tokenizer_admission import (
+    SPECIAL_TOKENS_MAP,
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    check_tokenizer_file,
+    read_special_tokens_map,
+    read_tokenizer_config,
 )
 
 _REPO = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9_][\w.-]{0,95}", re.ASCII)
@@ -35,6 +42,12 @@ _MOST_REDIRECTS = 3
 _LONGEST_LICENCE = 100
 _LONGEST_SILENCE_SECONDS = 5.0
 DEADLINE_SECONDS = 20.0
+_CHECKED: Mapping[str, Callable[[bytes], object]] = {
+    TOKENIZER_CONFIG: read_tokenizer_config,
+    SPECIAL_TOKENS_MAP: read_special_tokens_map,
+    INDEX: partial(shards_named, name=INDEX),
+}
+"""Files of settings that are read before a model is accepted, if it has them."""
 _TEMPLATES = re.compile(r"chat_template\.(jinja|json)")
 
 
@@ -89,14 +102,13 @@ def look_up(
         commit = _commit(description, hub=asking.hub)
         sizes = _sizes(description, hub=asking.hub)
         weights = _weights_bytes(sizes, source=source, hub=asking.hub)
-        if not has_vocabulary(sizes):
-            raise ModelRefusedError(f"{source} has no tokenizer beside its weights.")
+        check_tokenizer_file(has=TOKENIZER in sizes, size=sizes.get(TOKENIZER))
         if CONFIG not in sizes:
             raise ModelRefusedError(f"{source} has no {CONFIG}.")
         config = read_config(asking.file(model_id=model_id, commit=commit, name=CONFIG))
-        if TOKENIZER_CONFIG in sizes:
-            data = asking.file(model_id=model_id, commit=commit, name=TOKENIZER_CONFIG)
-            refuse_code(settings_of(data, name=TOKENIZER_CONFIG), name=TOKENIZER_CONFIG)
+        for name, check in _CHECKED.items():
+            if name in sizes:
+                check(asking.file(model_id=model_id, commit=commit, name=name))
     return HubModel(
         model_id=model_id,
         commit=commit,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
     MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
@@ -21,6 +21,7 @@ from evaluator.canonical_json import JsonValue
 from evaluator.engine.devices import is_out_of_memory, release_memory
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.weights import WeightsError, weights_digest
+from evaluator.planners.language_models.admission import ModelRefusedError
 from evaluator.planners.language_models.batching import Size, batches, isolated
 from evaluator.planners.language_models.continuous import CacheSize, continuous_completions, is_suitable
 from evaluator.planners.language_models.generation import Prepared, constrained_completions, free_completions
@@ -39,6 +40,7 @@ from evaluator.planners.language_models.protocol import (
 from evaluator.planners.language_models.safetensors_headers import Header, HeaderError, file_header
 from evaluator.planners.language_models.scoring import continuation_scores
 from evaluator.planners.language_models.spelling import Tokens, UnspellableError
+from evaluator.planners.language_models.tokenizer_loading import TokenizerPanicError, load_tokenizer
 
 logger = logging.getLogger(__name__)
 
@@ -129,9 +131,11 @@ class LocalModel:
         try:
             digest = weights_digest(folder)
             module = load_pretrained(_class_of(folder), folder=folder, device=device, precision=precision)
-            network = Network(module=module, tokenizer=_tokenizer(folder))
+            network = Network(module=module, tokenizer=load_tokenizer(folder))
         except ModelError:
             raise
+        except ModelRefusedError as error:
+            raise ModelUnusableError(str(error)) from None
         except (WeightsError, PromptError) as error:
             raise ModelUnusableError(f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}.") from None
         except Exception as error:  # the folder may be a stranger's, and what its settings lead to is anybody's guess
@@ -342,10 +346,6 @@ def _is_of_this_machine(error: Exception) -> bool:
     return is_out_of_memory(error) or (isinstance(error, OSError) and error.errno not in {None, errno.ENOENT})
 
 
-def _tokenizer(folder: Path) -> Any:
-    return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-
-
 def _kind(work: _Work) -> tuple[str, int, int]:
     """What may stand in one batch: beams are searched to one length."""
     if isinstance(work, _Scored):
@@ -390,5 +390,7 @@ def _failed_alone(work: object, error: Exception) -> Failure:
     del work
     if isinstance(error, UnspellableError):
         return _refused(str(error))
+    if isinstance(error, TokenizerPanicError):
+        return Failure(kind=FailureKind.BROKEN, message=f"The language model cannot read or write this text: {error}.")
     what = "ran out of memory" if is_out_of_memory(error) else f"failed: {type(error).__name__}: {error}"
     return Failure(kind=FailureKind.UNAVAILABLE, message=f"The language model {what}, with this call alone."[:2000])

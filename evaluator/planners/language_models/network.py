@@ -20,6 +20,10 @@ _RELATIVE_LIMIT = 2048
 """Tokens that models with relative positions were trained on (Chung et al., 2022), where tokenizers still say 512."""
 
 
+_LONGEST_REFUSAL = 300
+"""Characters."""
+
+
 class PromptError(ValueError):
     """A conversation cannot be made a prompt of this model; the message is a sentence."""
 
@@ -132,13 +136,13 @@ class Network:
             return self._apply(rows)
         except Exception as error:  # noqa: BLE001 - a template is a foreign program and raises what it likes
             if [row["role"] for row in rows][:2] != ["system", "user"]:
-                raise PromptError(f"The model's chat template refuses the conversation: {error}.") from None
+                raise _refusal(error) from None
         # Some templates know no system's message; then it is the beginning of the user's.
         joined = {"role": "user", "content": f"{rows[0]['content']}\n\n{rows[1]['content']}"}
         try:
             return self._apply([joined, *rows[2:]])
         except Exception as error:  # noqa: BLE001
-            raise PromptError(f"The model's chat template refuses the conversation: {error}.") from None
+            raise _refusal(error) from None
 
     def _apply(self, rows: Sequence[dict[str, str]]) -> str:
         goes_on = bool(rows) and rows[-1]["role"] == "assistant"
@@ -152,6 +156,13 @@ class Network:
         found = [came_with.decoder_start_token_id, getattr(config, "decoder_start_token_id", None), self.pad]
         start = next(int(token) for token in found if token is not None)
         return (start, *(token for token in self._before if token != start))
+
+
+def _refusal(error: Exception) -> PromptError:
+    # What a template raises is its author's text, of any length.
+    said = " ".join(str(error).split())
+    said = said if len(said) <= _LONGEST_REFUSAL else f"{said[:_LONGEST_REFUSAL]}…"
+    return PromptError(f"The model's chat template refuses the conversation: {said.rstrip('.')}.")
 
 
 def _ends(came_with: Any, *, tokenizer: Any) -> Tokens:

@@ -138,6 +138,8 @@ class FailureKind(StrEnum):
     """It answered, but not in its protocol: `planner_fault`."""
     REFUSED = "refused"
     """It answered that it will not or cannot answer this call (a 4xx, a prompt that is too long): `planner_fault`."""
+    BROKEN = "broken"
+    """It fails at this call by itself, on any machine: `planner_fault`."""
     TIMEOUT = "timeout"
     """It took longer than the planner has: `planner_fault`."""
 
