@@ -7,6 +7,7 @@ import secrets
 import socket
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from evaluator.engine.opening import open_store, parse_size
@@ -14,11 +15,17 @@ from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import Exit
 from gpu_jobs.hub_cache import HubCache
-from gpu_jobs.redaction import secrets_of
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker, stop_on_sigterm
-
-TOKEN = "PLANARENA_WORKER_TOKEN"  # noqa: S105 - the name of the variable
+from gpu_jobs.worker_secrets import (
+    OPTION,
+    TOKEN,
+    SecretsError,
+    WorkerSecrets,
+    received,
+    restart_without_secrets,
+    secrets_in,
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -30,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     add("--url", default=os.environ.get("PLANARENA_API_URL", "http://127.0.0.1:8000"), help="where the site is")
     add("--token-env", default=TOKEN, help="environment variable with the worker token (default: %(default)s)")
     add("--token", help="the worker token; other users of this machine can read it here, so prefer the variable")
+    add(OPTION, type=int, help=argparse.SUPPRESS)
     add("--name", default=f"{socket.gethostname()}-{secrets.token_hex(4)}", help="how the worker is called")
     add("--store", default=str(Path(data) / "worker-store"), help="folder or s3://bucket/prefix for what is executed")
     add("--store-limit", type=parse_size, default=_size("PLANARENA_STORE_LIMIT"), help="size of the folder, as in 20GB")
@@ -49,14 +57,33 @@ def _size(variable: str) -> int | None:
     return parse_size(text) if text else None
 
 
+def _secrets(options: argparse.Namespace) -> WorkerSecrets:
+    """Through the pipe that a launcher left, else from the command line and the environment.
+
+    Raises:
+        SecretsError: there is no such pipe.
+    """
+    if options.secrets_fd is not None:
+        found = received(options.secrets_fd)
+        # boto3 and httpx look for these here; /proc shows what the process was started with, not what it sets.
+        os.environ.update(found.variables)
+        return found
+    found = secrets_in(os.environ, token_variable=options.token_env)
+    return replace(found, token=options.token.strip()) if options.token else found
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit code (`gpu_jobs.exits`)."""
     options = parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     stop_on_sigterm()
-    token = (options.token or os.environ.get(options.token_env, "")).strip()
-    if not token:
+    try:
+        secrets = _secrets(options)
+    except SecretsError as error:
+        sys.stderr.write(f"{error}.\n")
+        return Exit.MISCONFIGURED
+    if not secrets.token:
         sys.stderr.write(f"{options.token_env} is not set: it must hold a worker token of {options.url}.\n")
         return Exit.MISCONFIGURED
     data = Path(os.environ.get("PLANARENA_DATA") or ".data")
@@ -65,12 +92,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         sys.stderr.write(f"--store: {error}.\n")
         return Exit.MISCONFIGURED
-    client = ApiClient(url=options.url, token=token)
+    client = ApiClient(url=options.url, token=secrets.token)
     checkpoints = CheckpointCache(client=client, folder=data / "worker-checkpoints")
     runner = EvaluatorRunner(
         store=store,
         device=options.device,
-        hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED"),
+        hidden_seed=secrets.hidden_seed,
         memory_budget=options.memory_budget,
         checkpoints=checkpoints,
         hub_cache=HubCache(folder=data / "worker-models", most_bytes=options.model_limit),
@@ -82,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         suites=options.suites,
         evaluation=options.evaluation,
         idle_seconds=options.idle_seconds,
-        secrets=[token, *secrets_of()],
+        secrets=secrets.values(),
     )
     try:
         return worker.run()
@@ -91,4 +118,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    restart_without_secrets(sys.orig_argv)
     sys.exit(main())

@@ -4,13 +4,17 @@ It knows exact values (tokens, addresses) and shapes (headers, credentials in ad
 shape may take too much of a line; that is the side to err on.
 """
 
-import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
+
+from evaluator.canonical_json import JsonValue
+from evaluator.records import ResultRecord
 
 HIDDEN = "***"
 _SHORTEST_SECRET = 6
+_SHORTEST_IN_RECORDS = 12
+"""Shorter ones, such as a database's weak password, are also words of plans; hiding them there would tell them."""
 _SECRET_NAME = re.compile(r"(?i)(token|secret|password|passwd|api_?key|access_?key|seed|credentials)")
 # No pattern begins with a repetition: a long line would take the square of its length.
 _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -49,12 +53,24 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         """The text without secrets."""
-        for secret in self._secrets:
-            text = text.replace(secret, HIDDEN)
-        text = self.without_addresses(text)
+        text = self.without_addresses(_without(text, secrets=self._secrets))
         for shape, instead in _SHAPES:
             text = shape.sub(instead, text)
         return text
+
+    def in_json(self, value: JsonValue) -> JsonValue:
+        """The value with every text, keys included, without the exact secrets.
+
+        Shapes and addresses are left: a plan may well say `token: "blue"`.
+        """
+        long = [secret for secret in self._secrets if len(secret) >= _SHORTEST_IN_RECORDS]
+        return _replaced(value, secrets=long)
+
+    def in_record(self, record: ResultRecord) -> ResultRecord:
+        """The record without the exact secrets."""
+        content = record.model_dump(mode="json")
+        hidden = self.in_json(content)
+        return record if hidden == content else ResultRecord.model_validate(hidden)
 
     def without_addresses(self, text: str) -> str:
         """The text without the addresses only, for sentences in which a word such as `token:` is no secret."""
@@ -65,6 +81,22 @@ class Redactor:
         return text
 
 
-def secrets_of(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The values of variables whose names say that they are secrets."""
-    return [value for name, value in environment.items() if _SECRET_NAME.search(name)]
+def _replaced(value: JsonValue, *, secrets: Sequence[str]) -> JsonValue:
+    if isinstance(value, str):
+        return _without(value, secrets=secrets)
+    if isinstance(value, list):
+        return [_replaced(item, secrets=secrets) for item in value]
+    if isinstance(value, dict):
+        return {_without(key, secrets=secrets): _replaced(item, secrets=secrets) for key, item in value.items()}
+    return value
+
+
+def _without(text: str, *, secrets: Sequence[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
+def names_a_secret(variable: str) -> bool:
+    """Whether the name of an environment variable says that its value is a secret."""
+    return _SECRET_NAME.search(variable) is not None

@@ -181,7 +181,7 @@ class Worker:
         ):
             try:
                 for record in self._runner.run(lease):
-                    delivery.add(record)
+                    delivery.add(log.redact.in_record(record))
                     logger.info("task %s: %s", record.task, _told(record))
                     heartbeats.check()
                 return self._finish(lease=lease, delivery=delivery, log=log)

@@ -6,7 +6,6 @@ The files, not the memory of a process, say what runs: whoever looks finds the s
 import fcntl
 import json
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -15,11 +14,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 
 import psutil
 
 from gpu_jobs.launchers.base import LaunchError, Liveness
-from gpu_jobs.redaction import Redactor, secrets_of
+from gpu_jobs.redaction import Redactor
+from gpu_jobs.worker_secrets import OPTION, WorkerSecrets, harmless, piped
 
 PREFIX = "local-"
 _CRASH_WINDOW_SECONDS = 60
@@ -76,6 +77,7 @@ class LocalLauncher:
         store: Path,
         workers: int,
         environment: Mapping[str, str],
+        secrets: WorkerSecrets,
         home: Path,
         command: tuple[str, ...] = (sys.executable, "-m", "gpu_jobs", "worker"),
         limits: Limits = NO_LIMITS,
@@ -85,8 +87,8 @@ class LocalLauncher:
         api_url: where the API is.
         store: folder of the store that workers use.
         workers: how many run at once.
-        environment: their environment, with the token in `PLANARENA_WORKER_TOKEN`; never on the command line, which
-            every user of the machine can read.
+        environment: what their environment is taken from; secrets, and what workers do not need, are left out.
+        secrets: theirs, which they read from a pipe.
         home: the folder they run in.
         command: the worker program.
         limits: what each of them may use.
@@ -95,7 +97,8 @@ class LocalLauncher:
         self._api_url = api_url
         self._store = store
         self._workers = workers
-        self._environment = dict(environment)
+        self._environment = harmless(environment)
+        self._secrets = secrets
         self._home = home
         self._command = command
         self._limits = limits
@@ -140,17 +143,19 @@ class LocalLauncher:
             self.stop(handle=worker.handle)
 
     def _start(self) -> _Known:
-        handle = f"{PREFIX}{secrets.token_hex(4)}"
+        handle = f"{PREFIX}{token_hex(4)}"
         log = self._folder / f"{handle}.log"
         arguments = [*self._guard(handle), *self._command, "--url", self._api_url, "--name", handle]
         arguments += ["--store", str(self._store), "--idle-seconds", str(_IDLE_SECONDS)]
+        # Standard input, since the guard between them hands that on by itself.
+        arguments += [OPTION, "0"]
         try:
-            with log.open("ab") as output:
+            with log.open("ab") as output, os.fdopen(piped(self._secrets), "rb") as handed_over:
                 process = subprocess.Popen(  # noqa: S603 - fixed program, no user input
                     arguments,
                     cwd=self._home,
                     env=self._environment,
-                    stdin=subprocess.DEVNULL,
+                    stdin=handed_over,
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
@@ -187,7 +192,7 @@ class LocalLauncher:
         recent = [worker for worker in known if time.time() - worker.started_at < _CRASH_WINDOW_SECONDS]
         if len(recent) >= _CRASHES_ALLOWED:
             # Whoever looks at the evaluation reads it.
-            last = Redactor(secrets=secrets_of(self._environment))(_last_line(recent[-1].log))
+            last = Redactor(secrets=self._secrets.values())(_last_line(recent[-1].log))
             raise LaunchError(
                 f"{len(recent)} workers ended within the last {_CRASH_WINDOW_SECONDS} seconds; "
                 f"the last line of {recent[-1].log.name} is: {last!r}."

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -10,16 +11,12 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from gpu_jobs.launchers import Launcher, Limits, LocalLauncher, NoLauncher
+from gpu_jobs.worker_secrets import secrets_in
 from leaderboard.evaluations.models import Evaluation, ShardState
 from leaderboard.planners.kinds import kind_of
 
 if TYPE_CHECKING:
     from gpu_jobs.launchers.kubernetes import ClusterClient, EvaluationFacts, KubernetesLauncher, KubernetesSettings
-
-_NOT_FOR_WORKERS = (
-    "PLANARENA_SECRET_KEY", "PLANARENA_SECRET_KEY_BEFORE", "PLANARENA_GITHUB_SECRET", "PLANARENA_METRICS_TOKEN",
-    "DATABASE_URL", "PGPASSWORD", "BROKER_URL", "EMAIL_HOST_USER", "EMAIL_HOST_PASSWORD",
-)  # fmt: skip
 
 
 def launcher() -> Launcher:
@@ -31,14 +28,13 @@ def launcher() -> Launcher:
 def local_launcher() -> LocalLauncher:
     """Workers as processes on this machine. Their store is their own and never served: what the public may read comes
     to the server through the protocol alone, which knows hidden data."""
-    environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_WORKERS}
-    environment["PLANARENA_WORKER_TOKEN"] = settings.WORKER_TOKEN
     return LocalLauncher(
         folder=settings.DATA_DIR / "workers",
         api_url=settings.API_URL,
         store=settings.DATA_DIR / "workers" / "store",
         workers=settings.LOCAL_WORKERS,
-        environment=environment,
+        environment=os.environ,
+        secrets=replace(secrets_in(os.environ), token=settings.WORKER_TOKEN),
         home=settings.BASE_DIR,
         limits=Limits(memory_bytes=settings.LOCAL_WORKER_MEMORY, seconds=settings.LOCAL_WORKER_SECONDS),
     )

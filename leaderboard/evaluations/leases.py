@@ -22,6 +22,7 @@ from django.db.models.functions import Now
 from evaluator.planners.keeping import keepable_text
 from gpu_jobs.redaction import Redactor
 from leaderboard.clock import database_now
+from leaderboard.config.known_secrets import known_secrets
 from leaderboard.evaluations import canary
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import (
@@ -324,7 +325,7 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
         attempt = locked_attempt(attempt_id)
         # Everybody reads it on the evaluation's page, and it may be the text of any error.
         planner = attempt.shard.evaluation.submission.planner
-        detail = Redactor(secrets=[settings.WORKER_TOKEN], addresses=[planner.endpoint_url])(keepable_text(detail))
+        detail = Redactor(secrets=known_secrets(), addresses=[planner.endpoint_url])(keepable_text(detail))
         end_attempt(attempt_id=attempt.pk, target=AttemptState.FAILED, reason=f"{how}: {detail}"[:2000])
         wait = {
             GivenUp.RELEASED: timedelta(),

@@ -16,6 +16,7 @@ from gpu_jobs.logs import LONGEST_LINE, LogLine
 from gpu_jobs.redaction import Redactor
 from leaderboard.accounts.models import User
 from leaderboard.accounts.operators import is_operator
+from leaderboard.config.known_secrets import known_secrets
 from leaderboard.evaluations import leases
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
@@ -88,7 +89,7 @@ def redactor_of(evaluation: Evaluation) -> Redactor:
     """Takes out of texts what only the evaluation's owner and the operator may know."""
     planner = evaluation.submission.planner
     header = header_to_hide(planner)
-    secrets = [settings.WORKER_TOKEN, *(header.secrets() if header else ())]
+    secrets = [*known_secrets(), *(header.secrets() if header else ())]
     return Redactor(secrets=secrets, addresses=[planner.endpoint_url])
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,7 @@ def launcher() -> Any:
     from django.conf import settings
 
     from gpu_jobs.launchers import local
+    from gpu_jobs.worker_secrets import WorkerSecrets
 
     local.subprocess = _Subprocess()  # type: ignore[assignment]
     return local.LocalLauncher(
@@ -193,7 +195,8 @@ def launcher() -> Any:
         api_url=settings.API_URL,
         store=settings.DATA_DIR / "workers" / "store",
         workers=1,
-        environment={"PLANARENA_WORKER_TOKEN": settings.WORKER_TOKEN},
+        environment={},
+        secrets=WorkerSecrets(token=settings.WORKER_TOKEN),
         home=Path(settings.DATA_DIR),
         command=("worker",),
     )
@@ -215,12 +218,12 @@ class _Subprocess:
     DEVNULL = subprocess.DEVNULL
     STDOUT = subprocess.STDOUT
 
-    def Popen(self, arguments: list[str], *, stdout: Any, env: dict[str, str], **_: Any) -> Any:
+    def Popen(self, arguments: list[str], *, stdin: Any, stdout: Any, env: dict[str, str], **_: Any) -> Any:
         run = Run.load(Path(_data_dir()))
         if run.instrumented:
             with _INSTRUMENT["current"].effect("process start"):
-                return _Forked(arguments=arguments, output=stdout.fileno(), environment=env)
-        return _Forked(arguments=arguments, output=stdout.fileno(), environment=env)
+                return _Forked(arguments=arguments, input=stdin.fileno(), output=stdout.fileno(), environment=env)
+        return _Forked(arguments=arguments, input=stdin.fileno(), output=stdout.fileno(), environment=env)
 
 
 def _data_dir() -> str:
@@ -232,20 +235,22 @@ def _data_dir() -> str:
 class _Forked:
     """A worker as a fork of the process that starts it: importing everything anew would take most of a run."""
 
-    def __init__(self, *, arguments: list[str], output: int, environment: dict[str, str]) -> None:
+    def __init__(self, *, arguments: list[str], input: int, output: int, environment: dict[str, str]) -> None:
         run = Run.load(Path(_data_dir()))
         self.pid = os.fork()
         if not self.pid:
-            in_child(lambda: gpu_worker(arguments=arguments, environment=environment, run=run), output=output)
+            in_child(
+                lambda: gpu_worker(arguments=arguments, environment=environment, run=run), input=input, output=output
+            )
 
 
-def in_child(work: Callable[[], None], *, output: int) -> None:
+def in_child(work: Callable[[], None], *, output: int, input: int | None = None) -> None:
     """Do the work in a process that was just forked, and end it. Nothing of its parent's stays open, as after exec:
     a connection that a child holds would hide from the server that the parent is dead."""
     code = 1
     try:
         os.setsid()
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(os.open(os.devnull, os.O_RDONLY) if input is None else input, 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
         os.closerange(3, 1024)

@@ -13,9 +13,14 @@ import pytest
 
 from gpu_jobs.launchers import LaunchError, Limits, LocalLauncher
 from gpu_jobs.launchers.local import NO_LIMITS
+from gpu_jobs.worker_secrets import WorkerSecrets
 
 SLEEPER = (sys.executable, "-c", "import time; time.sleep(60)")
 CRASHER = (sys.executable, "-c", "print('there is no torch'); raise SystemExit(1)")
+
+
+def program(text: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", f"import mmap, os, signal, subprocess, sys, time\n{text}")
 
 
 @pytest.fixture
@@ -23,7 +28,9 @@ def make(tmp_path):
     """A function that makes launchers over one folder; what they started is stopped at the end."""
     made = []
 
-    def launcher(command=SLEEPER, workers=1, api_url="http://site", limits=NO_LIMITS, **environment) -> LocalLauncher:
+    def launcher(
+        command=SLEEPER, workers=1, api_url="http://site", limits=NO_LIMITS, token="", **environment
+    ) -> LocalLauncher:
         made.append(
             LocalLauncher(
                 folder=tmp_path / "workers",
@@ -31,6 +38,7 @@ def make(tmp_path):
                 store=tmp_path / "store",
                 workers=workers,
                 environment={**os.environ, **environment},
+                secrets=WorkerSecrets(token=token),
                 home=Path.cwd(),
                 command=command,
                 limits=limits,
@@ -120,7 +128,7 @@ def start_often(launcher) -> None:
 
 
 def test_why_workers_die_is_told_without_secrets(make):
-    launcher = make(command=CRASHER, PLANARENA_WORKER_TOKEN="no torch")
+    launcher = make(command=CRASHER, token="no torch")
     with pytest.raises(LaunchError, match=r"'there is \*\*\*'"):
         start_often(launcher)
 
@@ -130,16 +138,39 @@ def test_a_program_that_is_not_there_is_said_in_a_sentence(make):
         make(command=("/no/such/program",)).ensure(evaluation_id="e1")
 
 
-def test_the_token_is_in_the_environment_and_never_on_the_command_line(make):
-    launcher = make(PLANARENA_WORKER_TOKEN="very-secret")
-    process = psutil.Process(pid_of(launcher, launcher.ensure(evaluation_id="e1")))
-    until = time.monotonic() + 5
-    # The kernel shows both a moment after the new program has replaced the old one.
-    while not (process.cmdline() and process.environ()):
+REPORTS = program(
+    "from gpu_jobs.worker_secrets import received\n"
+    "import json, pathlib\n"
+    "own = [pathlib.Path(f'/proc/self/{name}').read_bytes().decode() for name in ('environ', 'cmdline')]\n"
+    "token = received(0).token\n"
+    "print(json.dumps({'own': own, 'token': token, 'left': sys.stdin.read()}), flush=True)\n"
+    "time.sleep(60)"
+)
+
+
+@pytest.mark.parametrize("limits", [NO_LIMITS, Limits(seconds=60)])
+def test_secrets_come_through_a_pipe_and_stand_in_no_environment_and_no_command_line(make, limits):
+    secrets = {
+        "PLANARENA_WORKER_TOKEN": "secret-1", "PLANARENA_SECRETS_KEY": "secret-2", "PLANARENA_SECRET_KEY": "secret-3",
+        "DATABASE_URL": "postgresql://a:secret-4@h/d", "PGPASSWORD": "secret-5", "BROKER_URL": "redis://:secret-6@h",
+        "PLANARENA_HIDDEN_SEED": "secret-7", "EMAIL_HOST_PASSWORD": "secret-8", "OPENAI_API_KEY": "secret-9",
+        "HF_TOKEN": "secret-10", "SOMEBODYS_OWN": "secret-11", "AWS_SECRET_ACCESS_KEY": "secret-12",
+    }  # fmt: skip
+    launcher = make(command=REPORTS, token="very-secret", limits=limits, PLANARENA_DEVICE="cpu", **secrets)
+    handle = launcher.ensure(evaluation_id="e1")
+    started = psutil.Process(pid_of(launcher, handle))
+    log = launcher._folder / f"{handle}.log"
+    until = time.monotonic() + 30
+    while not log.read_text().endswith("\n"):
         assert time.monotonic() < until
-        time.sleep(0.01)
-    assert "very-secret" not in " ".join(process.cmdline())
-    assert process.environ()["PLANARENA_WORKER_TOKEN"] == "very-secret"
+        time.sleep(0.02)
+    report = json.loads(log.read_text())
+    assert report["token"] == "very-secret"
+    assert report["left"] == ""
+    family = [started, *started.children(recursive=True)]
+    seen = [*report["own"], *(str(one.environ()) + str(one.cmdline()) for one in family)]
+    assert "PLANARENA_DEVICE" in report["own"][0]
+    assert not [text for text in seen if "secret-" in text or "very-secret" in text]
 
 
 def test_stopping_ends_the_process(make):
@@ -148,10 +179,6 @@ def test_stopping_ends_the_process(make):
     launcher.stop(handle=handle)
     launcher.stop(handle="local-unknown")
     assert launcher.alive(handle=handle).alive is False
-
-
-def program(text: str) -> tuple[str, ...]:
-    return (sys.executable, "-c", f"import mmap, os, signal, subprocess, sys, time\n{text}")
 
 
 HOG = program("held = b'x' * 400_000_000\ntime.sleep(60)")

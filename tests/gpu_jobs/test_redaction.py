@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from gpu_jobs.redaction import Redactor, secrets_of
+from gpu_jobs.redaction import Redactor, names_a_secret
 
 SECRET = "s3cr3t-v4lue_0123456789"
 
@@ -57,9 +57,24 @@ def test_an_endpoint_s_address_is_hidden_in_all_its_forms():
     assert redact("notplanner.example.org.evil") == "notplanner.example.org.evil"
 
 
-def test_variables_that_are_secret_are_known_by_their_names():
-    found = secrets_of({"PLANARENA_WORKER_TOKEN": "a", "PLANARENA_HIDDEN_SEED": "b", "PATH": "c", "DB_PASSWORD": "d"})
-    assert found == ["a", "b", "d"]
+@pytest.mark.parametrize("name", ["PLANARENA_WORKER_TOKEN", "PLANARENA_HIDDEN_SEED", "DB_PASSWORD", "openai_api_key"])
+def test_variables_that_are_secret_are_known_by_their_names(name):
+    assert names_a_secret(name)
+    assert not names_a_secret("PATH")
+
+
+def test_in_a_record_exact_secrets_are_replaced_wherever_they_stand_and_nothing_else():
+    plan = {"steps": [{"id": SECRET, "tool": "token: blue", "inputs": {SECRET: f"x{SECRET}y"}}], "answers": [1, None]}
+    assert Redactor(secrets=[SECRET]).in_json(plan) == {
+        "steps": [{"id": "***", "tool": "token: blue", "inputs": {"***": "x***y"}}],
+        "answers": [1, None],
+    }
+
+
+def test_short_secrets_are_left_in_records_since_they_are_words_of_plans():
+    redact = Redactor(secrets=["password"])
+    assert redact.in_json("the password field") == "the password field"
+    assert redact("the password field") == "the *** field"
 
 
 def test_a_long_line_takes_no_longer_than_its_length():

@@ -218,6 +218,20 @@ def test_what_is_to_end_the_process_ends_it(error):
         make_worker(FakeApi(LEASE), FakeRunner(fails_at="2", error=error())).run()
 
 
+def test_a_record_leaves_the_worker_without_its_secrets():
+    class Telling(FakeRunner):
+        def _record(self, *, lease, task):
+            record = super()._record(lease=lease, task=task)
+            return record.model_copy(
+                update={"request": "secret-of-the-operator", "reason_text": "secret-of-the-operator"}
+            )
+
+    api = FakeApi(LEASE)
+    make_worker(api, Telling(), secrets=["secret-of-the-operator"]).run()
+    assert len(api.results) == 3
+    assert "secret-of-the-operator" not in str(api.results)
+
+
 def test_being_told_to_stop_sends_what_is_done_and_gives_the_rest_back():
     api = FakeApi(LEASE)
 

@@ -44,6 +44,24 @@ def test_the_address_reaches_neither_the_row_nor_the_stored_record():
     assert b"planner.example" not in store.get(row.record_digest).data
 
 
+@pytest.mark.django_db
+def test_a_secret_of_the_site_reaches_neither_the_row_nor_the_stored_record(settings):
+    settings.WORKER_TOKEN, settings.HIDDEN_SEED = "the-operator-s-worker-token", "the-seed-of-hidden-data"
+    settings.SECRETS_KEYS = ["the-key-that-secrets-are-sealed-with"]
+    secrets = [settings.WORKER_TOKEN, settings.HIDDEN_SEED, *settings.SECRETS_KEYS]
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    lease, store = make_lease(evaluation), MemoryStore()
+    plan = {"steps": [{"id": "s1", "tool": secrets[2], "inputs": {"text": " ".join(secrets)}}], "answers": ["s1.text"]}
+    record = make_record("0", suite=evaluation.suite.slug).model_copy(
+        update={"reason_text": f"refused: {secrets[0]}", "plan": plan, "request": secrets[1]}
+    )
+    deliver(attempt_id=lease.attempt.pk, records=[record], store=store)
+    row = TaskResult.objects.get()
+    kept = store.get(row.record_digest).data.decode() + row.reason_text + row.plan_summary
+    assert "refused: ***" in row.reason_text
+    assert not [secret for secret in secrets if secret in kept]
+
+
 def test_the_summary_of_a_plan_is_cut_where_it_must_be():
     record = make_record("0", suite="s")
     assert plan_summary(record) == "Image Denoising"

@@ -1,0 +1,19 @@
+"""Which secrets the site knows of itself."""
+
+from leaderboard.config.known_secrets import known_secrets
+
+
+def test_every_secret_setting_is_listed(settings):
+    settings.WORKER_TOKEN, settings.HIDDEN_SEED, settings.SECRET_KEY = "worker", "seed", "key"
+    settings.METRICS_TOKEN, settings.EMAIL_HOST_PASSWORD, settings.SECRETS_KEYS = "metrics", "mail", ["new", "old"]
+    settings.CELERY_BROKER_URL = "redis://user:broker@host/0"
+    settings.SOCIALACCOUNT_PROVIDERS = {"github": {"APPS": [{"client_id": "public", "secret": "github"}]}}
+    found = set(known_secrets())
+    assert {"worker", "seed", "key", "metrics", "mail", "new", "old", "broker", "github"} <= found
+    assert not {"", "public"} & found
+
+
+def test_what_is_not_set_is_left_out(settings):
+    settings.HIDDEN_SEED = settings.METRICS_TOKEN = settings.EMAIL_HOST_PASSWORD = ""
+    settings.CELERY_BROKER_URL = "filesystem://localhost//"
+    assert "" not in known_secrets()
