@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from gpu_jobs.redaction import names_a_secret
@@ -157,7 +158,8 @@ def _token_variable(arguments: Sequence[str]) -> str:
 
 def _forget(descriptor: int) -> None:
     if descriptor > 2:
-        os.close(descriptor)
+        with suppress(OSError):
+            os.close(descriptor)
         return
     # A standard stream stays open, or the next file would take its number.
     null = os.open(os.devnull, os.O_RDWR)

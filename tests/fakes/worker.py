@@ -1,4 +1,4 @@
-"""`python -m tests.fakes.worker worker`: the real program with the fake runner, FAKE_PACE seconds a task."""
+"""`python -m tests.fakes.worker worker`: the real program with the fake runner, PLANARENA_FAKE_PACE seconds a task."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from tests.fakes.runner import FakeRunner
 
 def main() -> int:
     """Run a worker as `python -m gpu_jobs` does."""
-    program.EvaluatorRunner = lambda **_: FakeRunner(pace=float(os.environ.get("FAKE_PACE", "0")))  # type: ignore[assignment,misc]
+    program.EvaluatorRunner = lambda **_: FakeRunner(pace=float(os.environ.get("PLANARENA_FAKE_PACE", "0")))  # type: ignore[assignment,misc]
     return program.main()
 
 

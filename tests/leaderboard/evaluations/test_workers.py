@@ -20,6 +20,7 @@ from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import FAIL_AT_ONCE, Exit
 from gpu_jobs.launchers import LocalLauncher
 from gpu_jobs.worker import Worker
+from gpu_jobs.worker_secrets import WorkerSecrets
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.reconcile import sweep
 from tests.fakes.runner import FakeRunner, score_of
@@ -38,9 +39,10 @@ def local_fake_launcher() -> LocalLauncher:
 
 
 def make_launcher(*, folder: Path, url: str, pace: float) -> LocalLauncher:
-    environment = {**os.environ, "PLANARENA_WORKER_TOKEN": django_settings.WORKER_TOKEN, "FAKE_PACE": str(pace)}
+    environment = {**os.environ, "PLANARENA_FAKE_PACE": str(pace)}
     return LocalLauncher(
         folder=folder / "workers", api_url=url, store=folder / "store", workers=1, environment=environment,
+        secrets=WorkerSecrets(token=django_settings.WORKER_TOKEN),
         home=django_settings.BASE_DIR if hasattr(django_settings, "BASE_DIR") else Path.cwd(), command=_COMMAND,
     )  # fmt: skip
 
@@ -115,7 +117,7 @@ def test_a_worker_that_is_told_to_stop_hands_over_and_exits_with_143(site, tmp_p
     evaluation = make_evaluation(suite=make_suite(runnable=8), state=EvaluationState.LAUNCHING)
     worker = subprocess.Popen(
         [*_COMMAND, "--url", launcher._api_url, "--store", str(tmp_path / "own")],
-        env=launcher._environment, cwd=launcher._home,
+        env={**launcher._environment, "PLANARENA_WORKER_TOKEN": django_settings.WORKER_TOKEN}, cwd=launcher._home,
     )  # fmt: skip
     until = time.monotonic() + 20
     while TaskResult.objects.filter(evaluation=evaluation).count() < 2:
