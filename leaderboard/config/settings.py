@@ -203,6 +203,10 @@ if GITHUB_CLIENT_ID := env.text("PLANARENA_GITHUB_CLIENT_ID"):
     INSTALLED_APPS.append("allauth.socialaccount.providers.github")
     # The form that leads to GitHub is answered with a redirect there, which browsers count as its action.
     CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"].append(GITHUB_URL)
+ACCOUNT_FORMS = {
+    "change_password": "leaderboard.accounts.password_forms.ChangePasswordForm",
+    "reset_password_from_key": "leaderboard.accounts.password_forms.ResetPasswordKeyForm",
+}
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
