@@ -112,9 +112,8 @@ class Hub:
             asyncio.timeout(_PROBE_SECONDS) as patience,
         ):
             await listening.execute(f"LISTEN {event_source.CHANNEL}")
-            # A pooler in transaction mode accepts LISTEN, and passes nothing on.
             probe = json.dumps({"probe": secrets.token_hex(8)})
-            await listening.execute("SELECT pg_notify(%s, %s)", [event_source.CHANNEL, probe])
+            await _notify_from_elsewhere(probe)
             async for notification in listening.notifies():
                 if notification.payload == probe:
                     patience.reschedule(None)
@@ -136,6 +135,16 @@ class Hub:
         for queues in self._queues.values():
             for queue in queues:
                 _put(queue, _RESYNC)
+
+
+async def _notify_from_elsewhere(payload: str) -> None:
+    """Notify from a connection of its own, as others do.
+
+    A pooler in transaction mode accepts LISTEN and passes on only what arrives during a transaction of the client: what
+    the listener itself sends would come back.
+    """
+    async with await psycopg.AsyncConnection.connect(**direct_parameters(), autocommit=True) as other:
+        await other.execute("SELECT pg_notify(%s, %s)", [event_source.CHANNEL, payload])
 
 
 def _put(queue: "asyncio.Queue[Event]", event: Event) -> None:
