@@ -1,6 +1,8 @@
 """A store in a bucket of S3, or of anything that speaks its protocol. There an object is seen whole or not at all."""
 
-from collections.abc import Mapping
+import logging
+import time
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -16,6 +18,8 @@ from evaluator.engine.store import (
 from evaluator.records import ArtefactReference
 from evaluator.values import Artefact, MediaType
 
+logger = logging.getLogger(__name__)
+
 _GONE = frozenset({"404", "NoSuchKey", "NotFound"})
 
 
@@ -23,7 +27,9 @@ class S3Store:
     """`objects/ab/cdef...` and `steps/ab/cdef...` under a prefix of a bucket. The content type is the media type.
 
     Nothing is ever removed: a life-cycle rule of the bucket does that, and a step whose object is gone counts as never
-    executed. boto3 tries again what may succeed later, and signs with the usual AWS variables.
+    executed. A damaged object is moved to `quarantine/<digest>.<nanoseconds>`, with the reason in its metadata; the
+    rule may remove it like any other, since workers execute the step again. boto3 tries again what may succeed later,
+    and signs with the usual AWS variables.
     """
 
     parallel_writes = 8
@@ -57,11 +63,11 @@ class S3Store:
         try:
             artefact = Artefact(data=data, media_type=MediaType(content_type))
         except ValueError:
-            raise ObjectDamagedError(f"object {digest} has the content type {content_type!r}") from None
+            reason = f"has the content type {content_type!r}"
+            raise self._damaged(digest=digest, data=data, content_type=content_type, reason=reason) from None
         if artefact.digest != digest:
-            # Removed, so that whoever needs it makes it anew.
-            self._client.delete_object(Bucket=self._bucket, Key=self._key("objects", digest))
-            raise ObjectDamagedError(f"object {digest} had the digest {artefact.digest} in the bucket; it was removed")
+            reason = f"has the digest {artefact.digest}"
+            raise self._damaged(digest=digest, data=data, content_type=content_type, reason=reason)
         return artefact
 
     def put(self, artefact: Artefact) -> str:
@@ -69,6 +75,9 @@ class S3Store:
         if not self.has(digest):
             self._write(key=self._key("objects", digest), data=artefact.data, content_type=artefact.media_type.value)
         return digest
+
+    def put_all(self, artefacts: Sequence[Artefact]) -> list[str]:
+        return [self.put(artefact) for artefact in artefacts]
 
     def get_step(self, key: str) -> dict[str, ArtefactReference] | None:
         found = self._read(self._key("steps", key))
@@ -85,6 +94,19 @@ class S3Store:
 
     def held(self) -> AbstractContextManager[None]:
         return nullcontext()
+
+    def _damaged(self, *, digest: str, data: bytes, content_type: str, reason: str) -> ObjectDamagedError:
+        """Move a damaged object to the quarantine, and the error to raise. First the copy: it is never in neither."""
+        self._client.put_object(
+            Bucket=self._bucket,
+            Key=f"{self._prefix}quarantine/{digest}.{time.time_ns()}",
+            Body=data,
+            ContentType=content_type,
+            Metadata={"reason": reason.encode("ascii", "backslashreplace").decode()},
+        )
+        self._client.delete_object(Bucket=self._bucket, Key=self._key("objects", digest))
+        logger.error("object %s in the bucket is damaged (it %s); moved to the quarantine", digest, reason)
+        return ObjectDamagedError(f"object {digest} is damaged: the object in the bucket {reason}")
 
     def _key(self, kind: str, digest: str) -> str:
         return f"{self._prefix}{kind}/{digest[:2]}/{digest[2:]}"
@@ -134,6 +156,9 @@ class CachedStore:
             self._far.put(artefact)
             self._near.put(artefact)
         return digest
+
+    def put_all(self, artefacts: Sequence[Artefact]) -> list[str]:
+        return [self.put(artefact) for artefact in artefacts]
 
     def get_step(self, key: str) -> dict[str, ArtefactReference] | None:
         outputs = self._near.get_step(key)

@@ -3,26 +3,29 @@
 Writes are atomic (a temporary file beside the target, then a rename), so that a process killed at any instruction
 leaves either the whole object or none. Reads verify the digest, so that also what a dying disk or a power cut leaves
 is never taken for an artefact.
+
+A store is a cache, as a worker's is, or holds what exists nowhere else, as the site's does. In a cache a damaged object
+is removed and executed again, so that nothing is gained by flushing writes to the disk. In a durable store every write
+is flushed before it gets its name, and a damaged object is moved to the store's quarantine.
 """
 
+import errno
 import hashlib
-import itertools
 import json
 import os
 import re
-import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol
 
-from evaluator.engine.eviction import KEEP_SECONDS, WRITING, Evictor
+from evaluator.engine.eviction import KEEP_SECONDS, Evictor
+from evaluator.engine.files import write_atomically
+from evaluator.engine.quarantine import FOLDER, Quarantine
 from evaluator.records import ArtefactReference
 from evaluator.values import Artefact, MediaType
 
-_PROCESS = secrets.token_hex(4)
-"""Machines may share a folder, so that the number of a process does not tell who writes."""
-_NUMBERS = itertools.count()
+_EMPTY = hashlib.sha256(b"").hexdigest()
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -62,6 +65,10 @@ class Store(Protocol):
         """Keep an object and return its digest. Putting it again changes nothing."""
         ...
 
+    def put_all(self, artefacts: Sequence[Artefact]) -> list[str]:
+        """`put` for several at once, which costs less than one by one. Returns their digests, in order."""
+        ...
+
     def get_step(self, key: str) -> dict[str, ArtefactReference] | None:
         """Outputs of the executed step with this store key, or None if it was never executed."""
         ...
@@ -86,13 +93,23 @@ class LocalStore:
     parallel_writes = 1
     _ENDINGS = {MediaType.PNG: ".png", MediaType.TEXT: ".txt"}
 
-    def __init__(self, path: Path, *, max_bytes: int | None = None, keep_seconds: float = KEEP_SECONDS) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        max_bytes: int | None = None,
+        keep_seconds: float = KEEP_SECONDS,
+        durable: bool = False,
+    ) -> None:
         """Args:
         path: the folder; made when first needed.
         max_bytes: of all objects together; None: no limit.
         keep_seconds: objects used within so many seconds stay: another process may be about to need them.
+        durable: whether this is no cache: writes are flushed to the disk, and damaged objects go into `quarantine`.
         """
         self.path = path
+        self.quarantine = Quarantine(path / FOLDER)
+        self._durable = durable
         self._root = str(path)
         self._evictor = None if max_bytes is None else Evictor(folder=path, limit=max_bytes, keep_seconds=keep_seconds)
 
@@ -100,8 +117,13 @@ class LocalStore:
         found = self._find(digest)
         if found is None:
             return False
-        _touch(found[0])
-        return True
+        path, _ = found
+        size = _touch(path)
+        if size == 0 and digest != _EMPTY:
+            # What a power cut leaves of a write that was not flushed.
+            self._set_aside(path=path, digest=digest, reason="is empty")
+            return False
+        return size is not None
 
     def get(self, digest: str) -> Artefact:
         found = self._find(digest)
@@ -112,20 +134,34 @@ class LocalStore:
             artefact = Artefact(data=path.read_bytes(), media_type=media_type)
         except FileNotFoundError:
             raise ObjectMissingError(f"the store has no object {digest} any more") from None
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            raise self._damaged(path=path, digest=digest, reason="cannot be read from the disk") from error
         if artefact.digest != digest:
-            path.unlink(missing_ok=True)
-            raise ObjectDamagedError(f"object {digest} had the digest {artefact.digest} on disk; it was removed")
+            raise self._damaged(path=path, digest=digest, reason=f"has the digest {artefact.digest}")
         _touch(path)
         return artefact
 
     def put(self, artefact: Artefact) -> str:
-        digest = artefact.digest
-        path = self._object_path(digest, artefact.media_type)
-        if not _touch(path):
-            _write_atomically(path=path, data=artefact.data)
-            if self._evictor is not None:
-                self._evictor.added(len(artefact.data))
-        return digest
+        return self.put_all([artefact])[0]
+
+    def put_all(self, artefacts: Sequence[Artefact]) -> list[str]:
+        digests = [artefact.digest for artefact in artefacts]
+        missing: dict[Path, bytes] = {}
+        for digest, artefact in zip(digests, artefacts, strict=True):
+            path = self._object_path(digest, artefact.media_type)
+            size = _touch(path)
+            if size == len(artefact.data):
+                continue
+            if size is not None:
+                self._set_aside(path=path, digest=digest, reason=f"has {size} bytes instead of {len(artefact.data)}")
+            missing[path] = artefact.data
+        write_atomically(missing.items(), durable=self._durable)
+        if self._evictor is not None:
+            for data in missing.values():
+                self._evictor.added(len(data))
+        return digests
 
     def get_step(self, key: str) -> dict[str, ArtefactReference] | None:
         outputs = self._read_step(key)
@@ -139,7 +175,7 @@ class LocalStore:
         return outputs
 
     def put_step(self, *, key: str, outputs: Mapping[str, ArtefactReference]) -> None:
-        _write_atomically(path=self._step_path(key), data=step_to_bytes(outputs))
+        write_atomically([(self._step_path(key), step_to_bytes(outputs))], durable=self._durable)
 
     def held(self) -> AbstractContextManager[None]:
         return nullcontext() if self._evictor is None else self._evictor.held()
@@ -151,6 +187,17 @@ class LocalStore:
                 folder.name + path.stem for path in sorted(folder.iterdir()) if path.suffix in self._ENDINGS.values()
             )
             yield from filter(is_digest, found)
+
+    def _damaged(self, *, path: Path, digest: str, reason: str) -> ObjectDamagedError:
+        """Set a damaged object aside, and the error to raise."""
+        self._set_aside(path=path, digest=digest, reason=reason)
+        return ObjectDamagedError(f"object {digest} is damaged: the file {reason}")
+
+    def _set_aside(self, *, path: Path, digest: str, reason: str) -> None:
+        if self._durable:
+            self.quarantine.take(path=path, digest=digest, reason=reason)
+        else:
+            path.unlink(missing_ok=True)
 
     def _read_step(self, key: str) -> dict[str, ArtefactReference] | None:
         try:
@@ -197,6 +244,9 @@ class MemoryStore:
         self._objects.setdefault(digest, artefact)
         return digest
 
+    def put_all(self, artefacts: Sequence[Artefact]) -> list[str]:
+        return [self.put(artefact) for artefact in artefacts]
+
     def get_step(self, key: str) -> dict[str, ArtefactReference] | None:
         return self._steps.get(key)
 
@@ -235,28 +285,17 @@ def step_from_bytes(data: bytes) -> dict[str, ArtefactReference]:
     return {name: ArtefactReference.model_validate(value) for name, value in raw.items()}
 
 
-def _touch(path: Path) -> bool:
-    """Note that an object was used; the time of its last reading is not kept on all file systems. False: not there."""
+def _touch(path: Path) -> int | None:
+    """Note that an object was used, and return its size in bytes; None: not there.
+
+    The time of the last reading is not kept on all file systems.
+    """
     try:
+        size = path.stat().st_size
         os.utime(path)
     except FileNotFoundError:
-        return False
-    except OSError:
+        return None
+    except PermissionError:
         # It is there, but not ours.
-        return path.exists()
-    return True
-
-
-def _write_atomically(*, path: Path, data: bytes) -> None:
-    """Write beside the target, then rename: whoever reads finds all of it or nothing."""
-    temporary = path.with_name(f"{WRITING}{os.getpid()}-{_PROCESS}-{next(_NUMBERS)}")
-    try:
-        try:
-            temporary.write_bytes(data)
-        except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(data)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        return path.stat().st_size if path.exists() else None
+    return size

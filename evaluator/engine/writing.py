@@ -6,7 +6,7 @@ engine hands a result out only when everything it names is written.
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 
@@ -55,6 +55,9 @@ class WritesBehind:
             self._waiting[digest] = artefact
             self._begin(self._write_object, digest, artefact)
         return digest
+
+    def put_all(self, artefacts: Sequence[Artefact]) -> list[str]:
+        return [self.put(artefact) for artefact in artefacts]
 
     def get_step(self, key: str) -> dict[str, ArtefactReference] | None:
         return self._store.get_step(key)

@@ -61,13 +61,13 @@ def tokens_of(user: User) -> QuerySet[AuthToken]:
     return living.select_related("granted").order_by("-created")
 
 
-def revoke_token(*, user: User, token_id: str) -> bool:
-    """End a token of the user. False if the user has no such token."""
+def revoke_token(*, user: User, token_id: str, because: str = "") -> bool:
+    """End a token of the user. False if the user has no such token. The audit log says `because` of what."""
     with transaction.atomic():
         row = AuthToken.objects.select_for_update().filter(user=user, token_key=token_id).first()
         if row is None:
             return False
-        _note(action=Action.TOKEN_REVOKED, row=row)
+        _note(action=Action.TOKEN_REVOKED, row=row, details={"because": because} if because else None)
         row.delete()
     return True
 

@@ -220,8 +220,7 @@ class AttemptView(APIView):
                 count_upload(attempt_id=attempt_id, size=new)
             except TooMuchUploadedError as error:
                 raise TooLargeError(str(error)) from error
-        for artefact in artefacts:
-            store.put(artefact)
+        store.put_all(artefacts)
 
 
 class HeartbeatView(AttemptView):

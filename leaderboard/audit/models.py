@@ -34,6 +34,8 @@ class Action(models.TextChoices):
     TEAM_JOINED = "team_joined", "Joined a team"
     TEAM_LEFT = "team_left", "Left a team"
     TEAM_REMOVED = "team_removed", "Removed somebody from a team"
+    PASSWORD_CHANGED = "password_changed", "Changed the password"
+    PASSWORD_RESET = "password_reset", "Reset the password by mail"
     SECOND_FACTOR_REMOVED = "second_factor_removed", "Took somebody's second factor off"
     TEAM_DESCRIBED = "team_described", "Changed whether everybody sees who is in a team"
     TEAM_HANDED_OVER = "team_handed_over", "Handed a team over"

@@ -10,6 +10,8 @@ from typing import Any
 
 from django.db import connection
 
+from leaderboard.config.direct import direct_settings
+
 
 class BackupError(Exception):
     """A backup could not be made or restored. The message is for the operator."""
@@ -85,5 +87,5 @@ def _connection_variables() -> Mapping[str, str]:
 
 
 def _settings() -> dict[str, Any]:
-    found: dict[str, Any] = connection.settings_dict
-    return found
+    # Past a pooler: these programs need a session of their own.
+    return direct_settings()

@@ -1,10 +1,15 @@
 """Copying stores. Objects are named by their bytes and never change, so that only what is missing is copied."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError
 from evaluator.experts.weights import file_digest
+from evaluator.values import Artefact
 from leaderboard.planners.checkpoints import CheckpointStore
+
+_BATCH_OBJECTS, _BATCH_BYTES = 64, 16 * 2**20
+"""Written together, since each write waits for the disk."""
 
 
 @dataclass(slots=True)
@@ -22,28 +27,48 @@ class Copied:
 def copy_objects(*, source: LocalStore, target: LocalStore) -> Copied:
     """Copy the objects that the target lacks, each whole or not at all, and check each one that is copied."""
     copied = Copied()
+    for batch in _batches(_lacking(source=source, target=target, copied=copied)):
+        target.put_all(batch)
+        copied.new += len(batch)
+        copied.new_bytes += sum(len(artefact.data) for artefact in batch)
+    return copied
+
+
+def _lacking(*, source: LocalStore, target: LocalStore, copied: Copied) -> Iterator[Artefact]:
     for digest in source.digests():
         if target.has(digest):
             copied.there += 1
             continue
         try:
-            artefact = source.get(digest)
+            yield source.get(digest)
         except ObjectDamagedError:
             copied.damaged.append(digest)
-            continue
         except ObjectMissingError:
             # Removed since the list was made.
             continue
-        target.put(artefact)
-        copied.new += 1
-        copied.new_bytes += len(artefact.data)
-    return copied
 
 
-def copy_checkpoints(*, source: CheckpointStore, target: CheckpointStore) -> Copied:
-    """The same for uploaded checkpoints, which are too large to be read into memory."""
+def _batches(artefacts: Iterator[Artefact]) -> Iterator[list[Artefact]]:
+    batch: list[Artefact] = []
+    size = 0
+    for artefact in artefacts:
+        batch.append(artefact)
+        size += len(artefact.data)
+        if len(batch) >= _BATCH_OBJECTS or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def copy_checkpoints(
+    *, source: CheckpointStore, target: CheckpointStore, only: Collection[str] | None = None
+) -> Copied:
+    """The same for uploaded checkpoints, which are too large to be read into memory; of these digests, or all."""
     copied = Copied()
     for digest in source.digests():
+        if only is not None and digest not in only:
+            continue
         if target.size(digest):
             copied.there += 1
             continue

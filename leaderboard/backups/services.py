@@ -7,114 +7,160 @@ those copied after it. A backup into the same folder copies only what is new.
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.db.migrations.recorder import MigrationRecorder
-from django.db.models import QuerySet
 from django.utils import timezone
 
+from evaluator.engine.files import flush, write_atomically
 from evaluator.engine.store import LocalStore
 from evaluator.provenance import code_version
 from leaderboard.backups import database
 from leaderboard.backups.database import BackupError
+from leaderboard.backups.losses import CHECKPOINTS, STORES, Loss, described, losses, site_store, still_lost
 from leaderboard.backups.objects import Copied, copy_checkpoints, copy_objects
-from leaderboard.evaluations.conditions import HIDDEN_SPLIT
-from leaderboard.evaluations.models import TaskResult
-from leaderboard.evaluations.objects import server_store
 from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
 
-STORES = ("public", "hidden")
-CHECKPOINTS = "checkpoints"
 MANIFEST = "backup.json"
-_DUMP_NAME = re.compile(r"database-[0-9TZ]+\.dump")
+INCOMPLETE_MANIFEST = "incomplete.json"
+_WHOLE, _INCOMPLETE = "database-", "incomplete-"
+"""How names of dumps begin: of backups that hold all that the dump names, and of others."""
+_DUMP_NAME = re.compile(r"(database|incomplete)-[0-9TZ]+\.dump")
 _VERSION = "backup/1"
 _CHUNK = 1 << 20
 _PRIVATE_FOLDER, _PRIVATE_FILE = 0o700, 0o600
 
 
-def back_up(*, folder: Path, keep: int) -> dict[str, Any]:
+def back_up(*, folder: Path, keep: int, allow_missing: bool = False) -> dict[str, Any]:
     """Make a backup and return its manifest. The site may go on meanwhile.
 
     Before: nothing; the folder may hold earlier backups.
     After: `backup.json` names a complete dump and the folder holds every object that it needs; or the folder's last
-    backup is still whole.
+    whole backup is untouched, and `incomplete.json` names the new dump, which `restore` takes only on demand.
+
+    Args:
+        folder: made if it is not there.
+        keep: how many dumps stay, of whole backups and of incomplete ones.
+        allow_missing: whether a backup counts as whole although objects are in no store and not in the folder. They
+            are listed in its manifest.
 
     Raises:
-        BackupError: it could not be made, or objects are damaged; what could be copied was.
+        BackupError: it could not be made, or the site has lost objects; what could be copied was.
     """
     # Password hashes, the secrets of webhooks and hidden data: for nobody else on this machine.
     for private in (folder, folder / "hidden"):
         private.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_FOLDER)
     dump = _dump(folder)
     copied = {
-        name: copy_objects(source=LocalStore(settings.STORE_DIR / name), target=LocalStore(folder / name))
-        for name in STORES
+        name: copy_objects(source=site_store(name), target=LocalStore(folder / name, durable=True)) for name in STORES
     }
     copied[CHECKPOINTS] = copy_checkpoints(source=checkpoint_store(), target=CheckpointStore(folder / CHECKPOINTS))
-    manifest = _manifest(dump=dump, copied=copied)
-    _write_manifest(folder=folder, manifest=manifest)
-    _forget_old_dumps(folder=folder, keep=keep)
-    if damaged := [digest for one in copied.values() for digest in one.damaged]:
-        raise BackupError(
-            f"{len(damaged)} objects of the store are damaged, and the backup lacks them: {', '.join(damaged[:10])}. "
-            "Everything else is in it."
-        )
+    damaged = {Loss(store=name, digest=digest) for name, one in copied.items() for digest in one.damaged}
+    lost = losses()
+    named = {(loss.store, loss.digest) for loss in lost}
+    lost = sorted([*lost, *(loss for loss in damaged if (loss.store, loss.digest) not in named)])
+    missing = still_lost(lost, folder=folder)
+    whole = not missing or allow_missing
+    if whole:
+        dump = dump.rename(dump.with_name(dump.name.replace(_INCOMPLETE, _WHOLE, 1)))
+    manifest = _manifest(dump=dump, copied=copied, missing=missing)
+    _write_manifest(path=folder / (MANIFEST if whole else INCOMPLETE_MANIFEST), manifest=manifest)
+    _forget_old_dumps(folder=folder, keep=keep, whole=whole)
+    if lost and not allow_missing:
+        raise BackupError(_losses_sentence(lost=lost, missing=missing, folder=folder))
     return manifest
 
 
-def restore(*, folder: Path) -> Iterator[str]:
+def _losses_sentence(*, lost: Sequence[Loss], missing: Sequence[Loss], folder: Path) -> str:
+    sentences = [f"The site's stores have lost {described(lost)}."]
+    if len(missing) < len(lost):
+        found = len(lost) - len(missing)
+        sentences.append(f"{found} of them are in this backup: put them back with `repair_store --from {folder}`.")
+    if not missing:
+        sentences.append("The backup is whole.")
+        return " ".join(sentences)
+    last = _made(folder)
+    sentences.append(
+        f"The backup lacks {described(missing)}; everything else is in it. "
+        f"{f'The last whole backup, of {last}, is kept.' if last else 'There is no whole backup in this folder.'} "
+        "Repair the store from another backup, or accept the loss with --allow-missing."
+    )
+    return " ".join(sentences)
+
+
+def _made(folder: Path) -> str:
+    try:
+        return str(_read_manifest(folder / MANIFEST)["made"])
+    except (BackupError, KeyError):
+        return ""
+
+
+def restore(*, folder: Path, report: Callable[[str], object], incomplete: bool = False) -> "Restored":
     """Make the database and the stores again from a folder's last backup, telling of each step.
 
     Before: the database is empty; the stores may hold anything.
     After: both hold what the backup does. Objects that were in the stores already stay.
 
+    Args:
+        folder: of the backup.
+        report: takes a line for the operator after each step.
+        incomplete: whether to take the last backup that lacks objects, instead of the last whole one.
+
     Raises:
-        BackupError: there is no whole backup, or the database is not empty; the database was not changed.
+        BackupError: there is no such backup, or the database is not empty; the database was not changed.
     """
-    manifest = _read_manifest(folder)
+    manifest = _read_manifest(folder / (INCOMPLETE_MANIFEST if incomplete else MANIFEST))
     dump = folder / manifest["dump"]["name"]
     if not dump.is_file() or _digest(dump) != manifest["dump"]["sha256"]:
-        raise BackupError(f"{dump} is not the dump that {MANIFEST} names: it is missing, cut off or changed.")
+        raise BackupError(f"{dump} is not the dump that its manifest names: it is missing, cut off or changed.")
     database.restore(source=dump)
-    yield f"The database is that of {manifest['made']}."
+    report(f"The database is that of {manifest['made']}.")
+    damaged: list[Loss] = []
     for name in STORES:
-        copied = copy_objects(source=LocalStore(folder / name), target=LocalStore(settings.STORE_DIR / name))
-        yield f"Store {name}: {copied.new} objects copied, {copied.there} were there."
-        if copied.damaged:
-            raise BackupError(f"The backup's objects {', '.join(copied.damaged[:10])} are damaged.")
+        copied = copy_objects(source=LocalStore(folder / name, durable=True), target=site_store(name))
+        report(f"Store {name}: {copied.new} objects copied, {copied.there} were there.")
+        damaged += (Loss(store=name, digest=digest) for digest in copied.damaged)
     copied = copy_checkpoints(source=CheckpointStore(folder / CHECKPOINTS), target=checkpoint_store())
-    yield f"Uploaded checkpoints: {copied.new} copied, {copied.there} were there."
-    if copied.damaged:
-        raise BackupError(f"The backup's checkpoints {', '.join(copied.damaged[:10])} are damaged.")
+    report(f"Uploaded checkpoints: {copied.new} copied, {copied.there} were there.")
+    damaged += (Loss(store=CHECKPOINTS, digest=digest) for digest in copied.damaged)
+    known = frozenset((str(one["store"]), str(one["digest"])) for one in manifest.get("missing", ()))
+    return Restored(damaged=damaged, missing_before=known)
 
 
-def missing_records() -> list[str]:
-    """Digests of records that results name and no store has. Empty after a whole restore."""
-    results: QuerySet[TaskResult] = TaskResult.objects.exclude(record_digest="")
-    found = results.values_list("record_digest", "evaluation__split").distinct()
-    public, hidden = server_store(split=""), server_store(split=HIDDEN_SPLIT)
-    return [
-        digest for digest, split in found.iterator() if not (hidden if split == HIDDEN_SPLIT else public).has(digest)
-    ]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What a restore could not bring back."""
+
+    damaged: Sequence[Loss]
+    """Objects of the backup whose bytes have another digest."""
+    missing_before: frozenset[tuple[str, str]]
+    """Store and digest of what was lost already when the backup was made."""
+
+    def newly_lost(self) -> list[Loss]:
+        """What the restored site lacks although the backup should have it. Needs tables of this release."""
+        return [loss for loss in losses() if (loss.store, loss.digest) not in self.missing_before]
 
 
 def _dump(folder: Path) -> Path:
     stamp = timezone.now().strftime("%Y%m%dT%H%M%S%fZ")
-    target = folder / f"database-{stamp}.dump"
+    # Whole only when the objects are there, too.
+    target = folder / f"{_INCOMPLETE}{stamp}.dump"
     partial = target.with_suffix(".partial")
     try:
         partial.touch(mode=_PRIVATE_FILE)
         database.dump(target=partial)
+        flush(partial)
         partial.replace(target)
+        flush(folder)
     finally:
         partial.unlink(missing_ok=True)
     return target
 
 
-def _manifest(*, dump: Path, copied: Mapping[str, Copied]) -> dict[str, Any]:
+def _manifest(*, dump: Path, copied: Mapping[str, Copied], missing: Sequence[Loss]) -> dict[str, Any]:
     commit, dirty = code_version()
     return {
         "version": _VERSION,
@@ -125,6 +171,7 @@ def _manifest(*, dump: Path, copied: Mapping[str, Copied]) -> dict[str, Any]:
         "objects": {
             name: {"new": one.new, "new_bytes": one.new_bytes, "there": one.there} for name, one in copied.items()
         },
+        "missing": [{"store": loss.store, "digest": loss.digest} for loss in missing],
     }
 
 
@@ -134,18 +181,17 @@ def _migrations() -> dict[str, str]:
     return dict(applied)
 
 
-def _write_manifest(*, folder: Path, manifest: Mapping[str, Any]) -> None:
-    partial = folder / f"{MANIFEST}.partial"
-    partial.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-    partial.replace(folder / MANIFEST)
+def _write_manifest(*, path: Path, manifest: Mapping[str, Any]) -> None:
+    write_atomically([(path, (json.dumps(manifest, indent=1) + "\n").encode())], durable=True)
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    path = folder / MANIFEST
+def _read_manifest(path: Path) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise BackupError(f"{folder} holds no backup: there is no {MANIFEST}.") from None
+        other = path.with_name(INCOMPLETE_MANIFEST)
+        hint = f" There is {other.name}: restore it with --incomplete." if other.exists() else ""
+        raise BackupError(f"{path.parent} holds no whole backup: there is no {path.name}.{hint}") from None
     except ValueError as error:
         raise BackupError(f"{path} is no JSON: {error}.") from error
     version = manifest.get("version") if isinstance(manifest, dict) else None
@@ -157,10 +203,14 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _forget_old_dumps(*, folder: Path, keep: int) -> None:
+def _forget_old_dumps(*, folder: Path, keep: int, whole: bool) -> None:
+    """A whole backup replaces the oldest whole one and all incomplete ones; an incomplete one only its like."""
     # Their names are their times. Objects stay: the dumps that are kept may need them.
-    killed = folder.glob("database-*.partial")
-    for path in [*sorted(folder.glob("database-*.dump"))[:-keep], *killed]:
+    incomplete = sorted(folder.glob(f"{_INCOMPLETE}*.dump"))
+    old = [*sorted(folder.glob(f"{_WHOLE}*.dump"))[:-keep], *incomplete] if whole else incomplete[:-keep]
+    if whole:
+        old.append(folder / INCOMPLETE_MANIFEST)
+    for path in [*old, *folder.glob(f"{_WHOLE}*.partial"), *folder.glob(f"{_INCOMPLETE}*.partial")]:
         path.unlink(missing_ok=True)
 
 

@@ -106,8 +106,12 @@ def upload_folder(store: Path) -> str | None:
     return str(folder)
 
 
-def parse_database_url(url: str) -> dict[str, Any]:
+def parse_database_url(url: str, *, variable: str = "DATABASE_URL") -> dict[str, Any]:
     """Django's database settings for a `postgresql://` URL; `?host=/folder` names a unix socket.
+
+    Args:
+        url: the value of the variable.
+        variable: its name, for errors.
 
     Raises:
         ImproperlyConfigured: the URL is of another kind, names no database or has an option that is not known.
@@ -115,17 +119,17 @@ def parse_database_url(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"}:
         raise ImproperlyConfigured(
-            f"DATABASE_URL starts with {parts.scheme or url[:12]!r}: PlanArena runs on PostgreSQL only, so it must be "
+            f"{variable} starts with {parts.scheme or url[:12]!r}: PlanArena runs on PostgreSQL only, so it must be "
             "postgresql://user:password@host:port/name."
         )
     name = unquote(parts.path.lstrip("/"))
     if not name:
-        raise ImproperlyConfigured("DATABASE_URL names no database: it must end with /name.")
+        raise ImproperlyConfigured(f"{variable} names no database: it must end with /name.")
     query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
     host = query.pop("host", "") or unquote(parts.hostname or "")
     if unknown := set(query) - _CONNECTION_OPTIONS:
         raise ImproperlyConfigured(
-            f"DATABASE_URL has the option {sorted(unknown)[0]!r}; "
+            f"{variable} has the option {sorted(unknown)[0]!r}; "
             f"known are host, {', '.join(sorted(_CONNECTION_OPTIONS))}."
         )
     return {

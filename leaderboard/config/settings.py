@@ -89,6 +89,7 @@ INSTALLED_APPS = [
     "knox",
     "drf_spectacular",
     "csp",
+    "leaderboard.coordination",
     "leaderboard.accounts",
     "leaderboard.audit",
     "leaderboard.catalog",
@@ -149,6 +150,15 @@ if not env.text("DATABASE_URL"):
     )
 DATABASES: dict[str, dict[str, Any]] = {"default": parse_database_url(env.text("DATABASE_URL"))}
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+# Named cursors outlive the transaction, and a pooler in transaction mode has given the connection away by then.
+DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
+DIRECT_DATABASE: dict[str, Any] = (
+    parse_database_url(env.text("DATABASE_DIRECT_URL"), variable="DATABASE_DIRECT_URL")
+    if env.text("DATABASE_DIRECT_URL")
+    else {}
+)
+"""The same database past a pooler, for what needs a session of its own: LISTEN, pg_dump and pg_restore. Empty: as in
+DATABASE_URL."""
 # Django's persistent connections leak under ASGI, where requests do not own a thread: a pool does not.
 DATABASES["default"]["OPTIONS"]["pool"] = {
     "min_size": 1,
@@ -193,6 +203,10 @@ if GITHUB_CLIENT_ID := env.text("PLANARENA_GITHUB_CLIENT_ID"):
     INSTALLED_APPS.append("allauth.socialaccount.providers.github")
     # The form that leads to GitHub is answered with a redirect there, which browsers count as its action.
     CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"].append(GITHUB_URL)
+ACCOUNT_FORMS = {
+    "change_password": "leaderboard.accounts.password_forms.ChangePasswordForm",
+    "reset_password_from_key": "leaderboard.accounts.password_forms.ResetPasswordKeyForm",
+}
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
@@ -292,6 +306,8 @@ USE_TZ = True
 # --- Queue ------------------------------------------------------------------------------------------------------------
 
 SWEEP_SECONDS = 2 if DEMO else 15
+SWEEP_LEASE_SECONDS = 10 if DEMO else 30
+"""How long a sweep keeps others away after its process was killed, or after its last step of an evaluation began."""
 CELERY_BROKER_URL = env.text("BROKER_URL", "filesystem://localhost//")
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {}

@@ -7,6 +7,7 @@ final state an event named `end` follows and the stream ends, so that a page kno
 import asyncio
 import json
 import logging
+import secrets
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -20,6 +21,7 @@ from django.db import connection
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
+from leaderboard.config.direct import direct_parameters
 from leaderboard.evaluations import events as event_source
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.evaluations.transitions import FINAL
@@ -29,7 +31,11 @@ logger = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 15.0
 _LONGEST_BACKOFF_SECONDS = 30.0
+_PROBE_SECONDS = 4.0
+"""How long the listener waits for its own notification, before it takes the connection for deaf."""
 _QUEUE_SIZE = 200
+_APPLICATION = "planarena-events"
+"""What the listening connection is called in `pg_stat_activity`."""
 
 Event = dict[str, Any]
 _RESYNC: Event = {}
@@ -73,12 +79,24 @@ class Hub:
             self._task = None
             self._listening.clear()
 
+    @property
+    def listens(self) -> bool:
+        """Whether events arrive; if not, clients have to be sent the whole state from time to time."""
+        return self._listening.is_set()
+
     async def _run(self) -> None:
         backoff = 0.5
         while True:
             try:
                 await self._listen()
                 backoff = 0.5
+            except TimeoutError:
+                self._was_cut_off = True
+                logger.error(
+                    "the database accepts LISTEN and delivers no notifications, as PgBouncer in transaction mode does: "
+                    "set DATABASE_DIRECT_URL to the server itself. Until then pages are updated every %d seconds",
+                    HEARTBEAT_SECONDS,
+                )
             except (psycopg.Error, OSError) as error:
                 self._was_cut_off = True
                 logger.warning("listening for events failed (%s); trying again", error)
@@ -87,23 +105,46 @@ class Hub:
             backoff = min(backoff * 2, _LONGEST_BACKOFF_SECONDS)
 
     async def _listen(self) -> None:
-        async with await psycopg.AsyncConnection.connect(**_parameters(), autocommit=True) as listening:
+        async with (
+            await psycopg.AsyncConnection.connect(
+                **direct_parameters(), application_name=_APPLICATION, autocommit=True
+            ) as listening,
+            asyncio.timeout(_PROBE_SECONDS) as patience,
+        ):
             await listening.execute(f"LISTEN {event_source.CHANNEL}")
-            self._listening.set()
-            if self._was_cut_off:
-                self._resync_all()
+            probe = json.dumps({"probe": secrets.token_hex(8)})
+            await _notify_from_elsewhere(probe)
             async for notification in listening.notifies():
-                self._pass_on(notification.payload)
+                if notification.payload == probe:
+                    patience.reschedule(None)
+                    self._is_heard()
+                else:
+                    self._pass_on(notification.payload)
+
+    def _is_heard(self) -> None:
+        self._listening.set()
+        if self._was_cut_off:
+            self._resync_all()
 
     def _pass_on(self, payload: str) -> None:
         message = json.loads(payload)
-        for queue in self._queues.get(message["evaluation"], ()):
+        for queue in self._queues.get(message.get("evaluation"), ()):
             _put(queue, message["event"])
 
     def _resync_all(self) -> None:
         for queues in self._queues.values():
             for queue in queues:
                 _put(queue, _RESYNC)
+
+
+async def _notify_from_elsewhere(payload: str) -> None:
+    """Notify from a connection of its own, as others do.
+
+    A pooler in transaction mode accepts LISTEN and passes on only what arrives during a transaction of the client: what
+    the listener itself sends would come back.
+    """
+    async with await psycopg.AsyncConnection.connect(**direct_parameters(), autocommit=True) as other:
+        await other.execute("SELECT pg_notify(%s, %s)", [event_source.CHANNEL, payload])
 
 
 def _put(queue: "asyncio.Queue[Event]", event: Event) -> None:
@@ -113,12 +154,6 @@ def _put(queue: "asyncio.Queue[Event]", event: Event) -> None:
             queue.get_nowait()
         event = _RESYNC
     queue.put_nowait(event)
-
-
-def _parameters() -> dict[str, Any]:
-    """The database's connection parameters without what only Django's own connections understand."""
-    wanted = {"dbname", "user", "password", "host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey"}
-    return {name: value for name, value in connection.get_connection_params().items() if name in wanted}
 
 
 _hubs: "WeakKeyDictionary[asyncio.AbstractEventLoop, Hub]" = WeakKeyDictionary()
@@ -161,6 +196,9 @@ async def _stream(evaluation_id: UUID, *, reader: Reader) -> AsyncIterator[bytes
                     event = await asyncio.wait_for(queue.get(), timeout=HEARTBEAT_SECONDS)
                     break
                 except TimeoutError:
+                    if not hub.listens:
+                        event = _RESYNC
+                        break
                     yield b": still here\n\n"
     finally:
         hub.unsubscribe(evaluation_id=str(evaluation_id), queue=queue)

@@ -18,7 +18,7 @@ from leaderboard.accounts.operators import is_operator
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 
 
-def server_store(*, split: str) -> Store:
+def server_store(*, split: str) -> LocalStore:
     """Where artefacts and records of evaluations on this split are kept."""
     # Folders beside each other, and nothing else is ever served from this installation's data.
     hidden = split == HIDDEN_SPLIT
@@ -26,11 +26,11 @@ def server_store(*, split: str) -> Store:
 
 
 @cache
-def _store(path: Path, *, private: bool) -> Store:
+def _store(path: Path, *, private: bool) -> LocalStore:
     if private:
         # Others on this machine are not to read it either.
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return LocalStore(path)
+    return LocalStore(path, durable=True)
 
 
 def object_url(*, digest: str, split: str) -> str:

@@ -22,6 +22,7 @@ from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
 
 from gpu_jobs.launchers import Launcher
+from leaderboard.coordination.services import exclusive
 from leaderboard.evaluations import steps, transitions
 from leaderboard.evaluations.launching import launcher
 from leaderboard.evaluations.models import (
@@ -32,7 +33,6 @@ from leaderboard.evaluations.models import (
     Shard,
     ShardState,
 )
-from leaderboard.locks import alone
 from leaderboard.workers import verification
 
 logger = logging.getLogger(__name__)
@@ -256,8 +256,8 @@ def _act(*, step: Step, evaluation: Evaluation, launching: Launcher) -> bool:
 
 _LOOKED_AT_TOGETHER = 100
 _STEPS_TOGETHER = 5
-SWEEP_LOCK = 7_215_091
-"""Number of the lock that a sweep holds in the database."""
+SWEEP = "sweep"
+"""Name of the lease that a sweep holds."""
 SWEEP_BUDGET = timedelta(seconds=60)
 """How long a sweep begins another evaluation: well below the limit of a Celery task."""
 
@@ -265,12 +265,12 @@ SWEEP_BUDGET = timedelta(seconds=60)
 def sweep(*, budget: timedelta = SWEEP_BUDGET) -> int:
     """Reconcile every evaluation that has not ended, or whose verdict is not drawn, and return how many there were.
 
-    Only one sweep works at a time; another one leaves with 0. Where there are more evaluations than the budget
-    suffices for, the next sweep begins somewhere else, so that all of them have their turn. An error in one of them is
-    logged and keeps none of the others from moving on.
+    Only one sweep works at a time; another one leaves with 0, and one whose lease was taken over ends early. Where
+    there are more evaluations than the budget suffices for, the next sweep begins somewhere else, so that all of them
+    have their turn. An error in one of them is logged and keeps none of the others from moving on.
     """
-    with alone(SWEEP_LOCK) as sweeps:
-        if not sweeps:
+    with exclusive(SWEEP, lasting=timedelta(seconds=settings.SWEEP_LEASE_SECONDS)) as hold:
+        if hold is None:
             return 0
         waiting = _not_ended()
         turn = random.randrange(len(waiting)) if waiting else 0  # noqa: S311 - no secret
@@ -281,6 +281,8 @@ def sweep(*, budget: timedelta = SWEEP_BUDGET) -> int:
             for evaluation, step in _steps_of(turns[start : start + _LOOKED_AT_TOGETHER], launching=launching):
                 if time.monotonic() >= until:
                     logger.warning("the sweep came to about %d of %d evaluations", start, len(waiting))
+                    return len(waiting)
+                if not hold.renew():
                     return len(waiting)
                 _act_for_sweep(step=step, evaluation=evaluation, launching=launching)
         return len(waiting)

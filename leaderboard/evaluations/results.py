@@ -112,7 +112,8 @@ def take_in(*, attempt: Attempt, records: Sequence[ResultRecord], store: Store) 
     records = [without_address(record=record, url=url) for record in records]
     _check(records=records, evaluation=evaluation, tasks=frozenset(shard.task_keys))
     _refuse_missing_objects(records=records, store=store)
-    digests = {record.task: _keep(record=record, store=store) for record in records}
+    kept = store.put_all([_artefact(record) for record in records])
+    digests = dict(zip((record.task for record in records), kept, strict=True))
     new = _insert(attempt=attempt, evaluation=evaluation, records=records, digests=digests)
     if new:
         note_progress(evaluation.pk)
@@ -194,14 +195,14 @@ def _refuse_missing_objects(*, records: Sequence[ResultRecord], store: Store) ->
         raise ObjectsMissingError(missing)
 
 
-def _keep(*, record: ResultRecord, store: Store) -> str:
+def _artefact(record: ResultRecord) -> Artefact:
     try:
         data = canonical_json.dumps(record.model_dump(mode="json")).encode()
     except ValueError as error:
         raise RecordsRefusedError({record.task: f"holds a number or text that cannot be kept ({error})"}) from error
     if len(data) > _LARGEST_RECORD:
         raise RecordsRefusedError({record.task: f"has {len(data)} bytes; a record has at most {_LARGEST_RECORD}"})
-    return store.put(Artefact(data=data, media_type=MediaType.TEXT))
+    return Artefact(data=data, media_type=MediaType.TEXT)
 
 
 def _insert(

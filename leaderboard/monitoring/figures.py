@@ -10,6 +10,8 @@ from django.db.models.functions import Now
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
+from leaderboard.backups.losses import CHECKPOINTS, STORES
+from leaderboard.backups.repair import quarantined
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.monitoring.models import ToolUsage
@@ -47,6 +49,7 @@ def _figures() -> Iterator[Metric]:
     yield _shards()
     yield _attempts()
     yield from _tools()
+    yield from _stores()
 
 
 def _evaluations() -> Iterator[Metric]:
@@ -101,3 +104,19 @@ def _tools() -> Iterator[Metric]:
         steps.add_metric([usage.tool, "no"], usage.steps - usage.cached)
         seconds.add_metric([usage.tool], usage.seconds)
     yield from (steps, seconds)
+
+
+def _stores() -> Iterator[Metric]:
+    """From the folders: a quarantine is empty unless something is wrong."""
+    files = GaugeMetricFamily(
+        "planarena_store_quarantined", "Damaged files in the quarantine of the site's stores.", labels=["store"]
+    )
+    lost = GaugeMetricFamily(
+        "planarena_store_lost", "Objects whose damaged file is in quarantine and that no store has.", labels=["store"]
+    )
+    found = quarantined()
+    for store in (*STORES, CHECKPOINTS):
+        of_store = [one for one in found if one.store == store]
+        files.add_metric([store], len(of_store))
+        lost.add_metric([store], len({one.file.digest for one in of_store if not one.is_repaired}))
+    yield from (files, lost)

@@ -22,7 +22,7 @@ from django.db.models.functions import Now
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.locks import alone
+from leaderboard.coordination.services import Hold, exclusive
 from leaderboard.outbox.models import Kind, OutboxMessage
 from leaderboard.outbox.senders import PermanentError, RestingError, ask_for_dispatch, send
 from leaderboard.outbox.waits import wait_after
@@ -43,8 +43,10 @@ _BUDGET_SECONDS = 30.0
 """How long a dispatch takes another message: well below the limit of a Celery task."""
 _SLOW = (Kind.MAIL, Kind.WEBHOOK)
 """Sending one may take seconds. Mails go first: their server is ours."""
-SENDER_LOCK = 7_215_092
-"""Number of the lock that who sends them holds: receivers that hang cost one Celery process at most."""
+SENDER = "send-messages"
+"""Name of the lease of the process that sends them: receivers that hang cost one Celery process at most."""
+SENDER_LEASE = CLAIM
+"""How long it lasts: longer than any sender takes, since it is renewed before each message."""
 _WAITING = Q(sent_at=None, given_up_at=None)
 _LONGEST_ERROR = 500
 _WITHOUT_WAITING_FOR_THE_DISK = "(SELECT set_config('synchronous_commit', 'off', true)) = 'off'"
@@ -120,13 +122,15 @@ def dispatch(*, only: UUID | None = None) -> int:
         return 0 if message is None else int(_send_one(message))
     until = time.monotonic() + _BUDGET_SECONDS
     sent = _send_due(kind=Kind.RECONCILE, until=until)
-    with alone(SENDER_LOCK) as sends:
-        return sent + sum(_send_due(kind=kind, until=until) for kind in _SLOW if sends)
+    with exclusive(SENDER, lasting=SENDER_LEASE) as hold:
+        return sent + sum(_send_due(kind=kind, until=until, hold=hold) for kind in _SLOW if hold is not None)
 
 
-def _send_due(*, kind: Kind, until: float) -> int:
+def _send_due(*, kind: Kind, until: float, hold: Hold | None = None) -> int:
     sent = 0
     for _ in range(_PER_DISPATCH):
+        if hold is not None and not hold.renew():
+            break
         message = _claim(kind=kind) if time.monotonic() < until else None
         if message is None:
             break

@@ -16,6 +16,7 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
+from evaluator.engine.files import flush, make_folder
 from evaluator.engine.store import is_digest
 from evaluator.planners.language_models.admission import ModelRefusedError
 from evaluator.planners.language_models.checkpoint_zip import CheckpointFacts, inspect
@@ -66,12 +67,15 @@ class CheckpointStore:
         target = self.path(digest)
         if target.exists():
             return
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent, durable=True)
         # Whoever reads finds all of it or nothing.
         partial = target.with_name(f".{secrets.token_hex(8)}")
         try:
             bring(path, partial)
+            # In this order, so that a power cut leaves no empty file under the digest.
+            flush(partial)
             partial.replace(target)
+            flush(target.parent)
         finally:
             partial.unlink(missing_ok=True)
 

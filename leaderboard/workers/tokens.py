@@ -3,6 +3,7 @@
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
@@ -94,17 +95,36 @@ def revoke_worker_token(*, owner: User | None, token_id: UUID, by: User | None =
     After: nobody leases with it any more, and what is leased with it goes back to be leased again.
     """
     with transaction.atomic():
-        own = WorkerToken.objects.filter(pk=token_id, owner=owner, revoked_at=None)
-        if not own.update(revoked_at=timezone.now()):
+        if not _end(owner=owner, token_id=token_id, by=by or owner):
             return False
-        token = WorkerToken.objects.get(pk=token_id)
-        record(by=by or owner, action=Action.WORKER_TOKEN_REVOKED, target=token)
+    _take_back(token_id)
+    return True
+
+
+def revoke_with_commit(*, owner: User, token_id: UUID | str, because: str) -> bool:
+    """The same within a transaction, which ends the token with its commit. The audit log says `because` of what."""
+    if not _end(owner=owner, token_id=token_id, by=owner, because=because):
+        return False
+    transaction.on_commit(partial(_take_back, token_id))
+    return True
+
+
+def _end(*, owner: User | None, token_id: UUID | str, by: User | None, because: str = "") -> bool:
+    own = WorkerToken.objects.filter(pk=token_id, owner=owner, revoked_at=None)
+    if not own.update(revoked_at=timezone.now()):
+        return False
+    token = WorkerToken.objects.get(pk=token_id)
+    details = {"because": because} if because else None
+    record(by=by, action=Action.WORKER_TOKEN_REVOKED, target=token, details=details)
+    return True
+
+
+def _take_back(token_id: UUID | str) -> None:
     # After the commit, so that a lease which is given at this moment is seen here or sees that the token has ended;
     # and each by itself: whoever holds the locks of one evaluation waits for no other.
     live = AttemptToken.objects.filter(token=token_id, attempt__state=AttemptState.LIVE).order_by("attempt")
     for attempt_id in list(live.values_list("attempt", flat=True)):
         lose(attempt_id=attempt_id, detail=_REVOKED)
-    return True
 
 
 def holder_of(token: str) -> Holder | None:

@@ -4,5 +4,6 @@ from tests.settings import *  # noqa: F403
 
 LAUNCHER = "tests.crash.roles.launcher"
 LEASE_SECONDS = 3
+SWEEP_LEASE_SECONDS = 2
 TASKS_PER_SHARD = 3
 CELERY_TASK_IGNORE_RESULT = True

@@ -149,8 +149,21 @@ def test_a_damaged_object_in_a_bucket_is_never_returned(s3, tmp_path):
     with pytest.raises(ObjectDamagedError):
         store.get(digest)
     assert path not in s3.objects
+    (kept,) = [name for name in s3.objects if name.startswith(f"/arena/some/prefix/quarantine/{digest}.")]
+    assert s3.objects[kept][0] == b"something else"
     store.put_step(key="a" * 64, outputs={"text": reference(digest)})
     assert opened(tmp_path / "three").get_step("a" * 64) is None
+
+
+def test_an_object_in_a_bucket_with_another_content_type_can_be_written_again(s3, tmp_path):
+    digest = opened(tmp_path / "one").put(text(1))
+    path = f"/arena/some/prefix/objects/{digest[:2]}/{digest[2:]}"
+    s3.objects[path] = (s3.objects[path][0], "application/octet-stream")
+    store = opened(tmp_path / "two")
+    with pytest.raises(ObjectDamagedError, match="content type"):
+        store.get(digest)
+    store.put(text(1))
+    assert opened(tmp_path / "three").get(digest) == text(1)
 
 
 def test_a_bucket_that_is_busy_for_a_moment_costs_nothing_but_time(s3, tmp_path):

@@ -123,10 +123,12 @@ def test_a_damaged_object_is_named_and_everything_else_is_copied(tmp_path):
     damaged = sorted((store / "objects").rglob("*.txt"))[0]
     damaged.write_bytes(b"something else")
     count = len(list(LocalStore(store).digests()))
-    with pytest.raises(CommandError, match=f"1 objects of the store are damaged.*{damaged.stem}"):
+    with pytest.raises(CommandError, match=f"have lost 1 record .*{damaged.stem}"):
         call_command("back_up", tmp_path / "backup")
     assert len(list(LocalStore(tmp_path / "backup/public").digests())) == count - 1
-    assert (tmp_path / "backup/backup.json").exists()
+    # It is not whole, so that `restore` does not take it by mistake.
+    assert not (tmp_path / "backup/backup.json").exists()
+    assert (tmp_path / "backup/incomplete.json").exists()
 
 
 def test_a_folder_without_a_backup_is_refused(tmp_path, empty_database):
@@ -204,5 +206,5 @@ def test_uploaded_checkpoints_are_backed_up_and_restored(tmp_path, empty_databas
     restored = CheckpointStore(tmp_path / "new" / "store" / "checkpoints")
     assert restored.read(digest=digest, start=0, most=100) == b"weights"
     checkpoint_store().path(digest).write_bytes(b"altered")
-    with pytest.raises(CommandError, match=f"1 objects of the store are damaged.*{digest}"):
+    with pytest.raises(CommandError, match=f"have lost 1 other object .checkpoints/{digest}"):
         call_command("back_up", tmp_path / "another")

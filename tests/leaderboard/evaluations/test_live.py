@@ -101,7 +101,7 @@ def _listening_connections() -> int:
     from django.db import connection
 
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%%'")
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'planarena-events'")
         return cursor.fetchone()[0]
 
 

@@ -2,11 +2,10 @@
 
 from datetime import timedelta
 
-import psycopg
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import connection
 
+from leaderboard.coordination.services import exclusive
 from leaderboard.evaluations import reconcile
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from tests.fakes.launcher import FakeLauncher
@@ -70,13 +69,8 @@ def test_what_cannot_be_looked_at_keeps_none_of_the_others_waiting(launcher, set
 
 def test_a_second_sweep_at_the_same_time_leaves(reconciled):
     make_evaluation(state=EvaluationState.QUEUED)
-    names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
-    settings = connection.settings_dict
-    with psycopg.connect(**{key: settings[name] for name, key in names.items() if settings[name]}) as other:
-        other.execute("SELECT pg_advisory_lock(%s)", [reconcile.SWEEP_LOCK])
+    with exclusive(reconcile.SWEEP, lasting=timedelta(minutes=1)):
         assert reconcile.sweep() == 0
-        # Before the connection ends: that it has ended, the server may notice a moment later.
-        other.execute("SELECT pg_advisory_unlock(%s)", [reconcile.SWEEP_LOCK])
     assert reconciled == []
     assert reconcile.sweep() == 1
 

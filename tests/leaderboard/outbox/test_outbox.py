@@ -2,14 +2,14 @@
 
 from datetime import timedelta
 
-import psycopg
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.core import mail
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from leaderboard.coordination.services import exclusive
 from leaderboard.evaluations import leases
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.notices import tell_owner
@@ -46,11 +46,6 @@ def postman(monkeypatch) -> Postman:
     made = Postman()
     monkeypatch.setattr(services, "send", made)
     return made
-
-
-def connection_parameters() -> dict:
-    wanted = {"dbname", "user", "password", "host", "port"}
-    return {name: value for name, value in connection.get_connection_params().items() if name in wanted}
 
 
 def make_due() -> None:
@@ -174,8 +169,7 @@ class TestSending:
     def test_while_one_process_sends_mails_the_others_leave_them_to_it(self, postman):
         services.enqueue(kind=Kind.MAIL, payload=MAIL)
         services.enqueue(kind=Kind.RECONCILE, payload={"evaluation": "x"}, dedup_key="reconcile:x")
-        with psycopg.connect(**connection_parameters()) as other:
-            other.execute("SELECT pg_advisory_lock(%s)", [services.SENDER_LOCK])
+        with exclusive(services.SENDER, lasting=timedelta(minutes=1)):
             assert services.dispatch() == 1
         assert services.dispatch() == 1
         assert [message.kind for message in postman.taken] == [Kind.RECONCILE, Kind.MAIL]

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from leaderboard.backups.database import BackupError
-from leaderboard.backups.services import back_up
+from leaderboard.backups.services import MANIFEST, back_up
 
 
 class Command(BaseCommand):
@@ -17,15 +17,22 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path)
         parser.add_argument("--keep", type=int, default=7, help="how many dumps of the database stay, 7 by default")
+        parser.add_argument(
+            "--allow-missing",
+            action="store_true",
+            help="succeed although the stores have lost objects, which the backup's manifest then lists",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
         if options["keep"] < 1:
             raise CommandError("--keep must be at least 1.")
         try:
-            manifest = back_up(folder=options["folder"], keep=options["keep"])
+            manifest = back_up(folder=options["folder"], keep=options["keep"], allow_missing=options["allow_missing"])
         except (BackupError, OSError) as error:
             raise CommandError(str(error)) from error
         new = sum(one["new"] for one in manifest["objects"].values())
         there = sum(one["there"] for one in manifest["objects"].values())
         dump = manifest["dump"]
         self.stdout.write(f"{dump['name']}: {dump['bytes']} bytes. Objects: {new} copied, {there} were there.")
+        if missing := manifest["missing"]:
+            self.stderr.write(f"{len(missing)} lost objects are not in it; {MANIFEST} lists them.")

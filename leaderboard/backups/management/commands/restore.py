@@ -7,7 +7,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from leaderboard.backups.database import BackupError
-from leaderboard.backups.services import missing_records, restore
+from leaderboard.backups.losses import described
+from leaderboard.backups.services import restore
 
 
 class Command(BaseCommand):
@@ -18,14 +19,22 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path)
+        parser.add_argument(
+            "--incomplete", action="store_true", help="take the last backup that lacks objects, not the last whole one"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
         try:
-            for told in restore(folder=options["folder"]):
-                self.stdout.write(told)
+            restored = restore(folder=options["folder"], report=self.stdout.write, incomplete=options["incomplete"])
         except (BackupError, OSError) as error:
             raise CommandError(str(error)) from error
         call_command("migrate", interactive=False, verbosity=0)
-        if missing := missing_records():
-            raise CommandError(f"{len(missing)} records are in no store: {', '.join(missing[:10])}.")
-        self.stdout.write("Every record that the results name is there.")
+        if restored.missing_before:
+            self.stdout.write(f"{len(restored.missing_before)} objects were lost before the backup was made.")
+        problems = [f"The backup's copies are damaged: {described(restored.damaged)}."] if restored.damaged else []
+        if lost := restored.newly_lost():
+            problems.append(f"No store has {described(lost)}.")
+        if problems:
+            raise CommandError(" ".join(problems))
+        if not restored.missing_before:
+            self.stdout.write("Every record that the results name is there.")

@@ -1,0 +1,1 @@
+"""Work that one process of the installation does at a time."""
