@@ -12,8 +12,8 @@ The first shards of such an evaluation hold one task each. Workers may take the 
     another infra_fault                                    it is tried again after a while, as any shard is; when it was
                                                            tried too often the fault stays, and the others follow
 
-An evaluation that is resumed has a canary again. Scores from before are not lost by that: where the new canary says that
-the planner is broken, the evaluation waits for its owner again.
+An evaluation that is resumed has a canary again. Scores from before are not lost by that: where the new canary says
+that the planner is broken, the evaluation waits for its owner again.
 
 Bundled planners have no canary: they come with this release and cannot be away or speak another protocol. An evaluation
 whose tasks fit into one shard has none either, since there is nothing to hold back.

@@ -6,7 +6,7 @@ attempts: with one order for all, no two transactions wait for each other.
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -172,7 +172,7 @@ class _Look:
         tasks = remaining_tasks(shard)
         allowed = deadlines.allowances(evaluation=evaluation, tasks=len(tasks), reports_phases=self.reports_phases)
         attempt, token = _attempt(
-            shard=shard, submission=evaluation.submission, worker=self.worker, allowances=allowed, token=token
+            shard=shard, submission=evaluation.submission, worker=self.worker, token=token, allowances=allowed
         )
         if evaluation.state == EvaluationState.LAUNCHING:
             advance(
@@ -227,7 +227,7 @@ def _next_shard(evaluation: Evaluation) -> Shard | None:
 
 
 def _attempt(
-    *, shard: Shard, submission: Submission, worker: str, allowances: dict[str, int], token: str = ""
+    *, shard: Shard, submission: Submission, worker: str, token: str = "", allowances: Mapping[str, int] | None = None
 ) -> tuple[Attempt, str]:
     """Lease a shard that came from `_next_shard`. Without a token from the worker a new one is made.
 
@@ -249,8 +249,8 @@ def _attempt(
         token_hash=hash_token(token),
         leased_at=now,
         expires_at=now + timedelta(seconds=settings.LEASE_SECONDS),
-        allowances=allowances,
-        stalls_at=now + timedelta(seconds=allowances[Phase.PREPARING]),
+        allowances=allowances or {},
+        stalls_at=now + timedelta(seconds=allowances[Phase.PREPARING]) if allowances else None,
     )
     return attempt, token
 

@@ -140,7 +140,7 @@ class Evaluation(models.Model):
     """Set by the operator: of what is equally due by its users' shares, the higher one goes first."""
     leasable_shards = models.PositiveIntegerField(null=True)
     """While the canary runs, how many of the shards, from the first, workers may take; null: all."""
-    canaries_from = models.PositiveIntegerField(default=0)
+    canaries_from = models.PositiveIntegerField(default=0, db_default=0)
     """Number of the first canary shard: higher than 0 once a resumed evaluation has a canary of its own."""
 
     tasks_total = models.PositiveIntegerField(default=0)
@@ -275,16 +275,16 @@ class Attempt(models.Model):
     leased_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     """Moved forward by each heartbeat; past it the attempt is lost."""
-    phase = models.CharField(max_length=20, default=Phase.PREPARING)
+    phase = models.CharField(max_length=20, default=Phase.PREPARING, db_default=Phase.PREPARING.value)
     """What its worker last said that it does (`gpu_jobs.phases`); an attempt never returns to an earlier phase."""
-    allowances = models.JSONField(default=dict)
+    allowances = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
     """Seconds that each phase may last without a new result (`deadlines.py`); set with the lease."""
     stalls_at = models.DateTimeField(null=True)
     """Moved forward by new results and by entering the next phase, never by a heartbeat alone; past it the attempt is
     lost. Null: no limit, for attempts from before this was kept."""
     ended_at = models.DateTimeField(null=True)
     reason = models.TextField(blank=True)
-    loss = models.CharField(max_length=20, choices=Loss, blank=True)
+    loss = models.CharField(max_length=20, choices=Loss, blank=True, db_default="")
     """Of a lost attempt; empty for others."""
 
     class Meta:

@@ -12,7 +12,7 @@ from leaderboard.evaluations.models import Evaluation, Shard, ShardState, TaskRe
 from leaderboard.evaluations.states import move_shard
 
 FAULT_SCORE = 0.0
-"""What a `planner_fault` scores."""
+"""What a `planner_fault` scores in the suites there are (OpenAGI, section 5)."""
 
 
 def remaining_tasks(shard: Shard) -> list[str]:

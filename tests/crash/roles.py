@@ -280,8 +280,8 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, r
     first = threading.Event()
     beating, leasing, finishing = ApiClient.heartbeat, ApiClient.lease, ApiClient.finish
 
-    def heartbeat(self: Any, lease: Any) -> None:
-        beating(self, lease)
+    def heartbeat(self: Any, lease: Any, **said: Any) -> None:
+        beating(self, lease, **said)
         first.set()
         lease.__dict__["heartbeat_seconds"] = 1.0
 

@@ -70,6 +70,8 @@ class ChatSettings:
     total_seconds: float = 600.0
     """Of one call, from its first try on, waiting included. An endpoint that failed all tries for so long is sent only
     a call now and then, and the others fail at once, so that a dead one does not hold up a run for days."""
+    give_up_calls: int | None = None
+    """Calls in a row that failed all their tries after which the same holds, however little time that took."""
     probe_seconds: float = 60.0
     """Between two such calls, at least."""
 
@@ -135,6 +137,8 @@ class ChatModel:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._silent_since: float | None = None
         """Since when every try has failed."""
+        self._unanswered = 0
+        """Calls in a row that failed all their tries."""
         self._next_probe = 0.0
         self._estimated = 0
         self._logged = time.monotonic()
@@ -221,12 +225,14 @@ class ChatModel:
                 self._gate.progress.retried += 1
                 left = deadline - clock()
                 await asyncio.sleep(max(0.0, min(self._backoff(tries=number, after=problem.after), left)))
+        self._unanswered += 1
         return _unavailable(problem, tries=self.settings.tries)
 
     def _told(self, found: "Answer | Failure | _Again", *, epoch: int) -> None:
         """Tell the gate, before the place is given to another."""
         if not isinstance(found, _Again):
             self._silent_since = None
+            self._unanswered = 0
             self._gate.succeeded()
             return
         self._silent_since = self._silent_since or asyncio.get_running_loop().time()
@@ -235,7 +241,11 @@ class ChatModel:
 
     def _is_given_up(self, now: float) -> bool:
         """Whether the endpoint has failed all tries for so long that only a call now and then is still sent."""
-        if self._silent_since is None or now - self._silent_since < self.settings.total_seconds:
+        if self._silent_since is None:
+            return False
+        most = self.settings.give_up_calls
+        too_many = most is not None and self._unanswered >= most
+        if not too_many and now - self._silent_since < self.settings.total_seconds:
             return False
         if now >= self._next_probe:
             self._next_probe = now + self.settings.try_seconds + self.settings.probe_seconds
@@ -243,10 +253,10 @@ class ChatModel:
         return True
 
     def _given_up(self, *, tries: int) -> Failure:
-        message = (
-            f"The chat endpoint has answered no call for {self.settings.total_seconds:g} seconds or more; this one was "
-            f"not sent{' again' if tries else ''}."
-        )
+        silent = f"for {self.settings.total_seconds:g} seconds or more"
+        if self.settings.give_up_calls is not None and self._unanswered >= self.settings.give_up_calls:
+            silent = f"of the last {self._unanswered}"
+        message = f"The chat endpoint has answered no call {silent}; this one was not sent{' again' if tries else ''}."
         return Failure(kind=FailureKind.UNAVAILABLE, message=message, tries=max(1, tries))
 
     def _backoff(self, *, tries: int, after: float | None) -> float:
