@@ -70,7 +70,7 @@ def _chat(wanted: ChatPlanner, suite: "Suite") -> "Iterator[Planner]":
     model = f"chat:{wanted.model}"
     settings = ChatSettings(
         url=wanted.url, model=wanted.model, allow_private=wanted.allow_private, tries=CHAT_TRIES,
-        give_up_calls=UNREACHABLE_TASKS,
+        give_up_tries=UNREACHABLE_TASKS * CHAT_TRIES,
         try_seconds=wanted.timeout_seconds, total_seconds=CHAT_TRIES * (wanted.timeout_seconds + CHAT_PAUSE_SECONDS),
     )  # fmt: skip
     # The key in the environment is the worker's own, and goes to nobody's endpoint.

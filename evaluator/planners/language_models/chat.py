@@ -70,8 +70,8 @@ class ChatSettings:
     total_seconds: float = 600.0
     """Of one call, from its first try on, waiting included. An endpoint that failed all tries for so long is sent only
     a call now and then, and the others fail at once, so that a dead one does not hold up a run for days."""
-    give_up_calls: int | None = None
-    """Calls in a row that failed all their tries after which the same holds, however little time that took."""
+    give_up_tries: int | None = None
+    """Tries in a row without an answer after which the same holds, however little time they took. 429 is an answer."""
     probe_seconds: float = 60.0
     """Between two such calls, at least."""
 
@@ -91,6 +91,8 @@ class _Again:
     """Whether it failed because the endpoint has too many calls."""
     after: float | None = None
     """Seconds that the endpoint asks to wait."""
+    is_alive: bool = False
+    """Whether it answered, and only does not want so many calls."""
     received: str | None = None
 
     def __str__(self) -> str:
@@ -138,7 +140,7 @@ class ChatModel:
         self._silent_since: float | None = None
         """Since when every try has failed."""
         self._unanswered = 0
-        """Calls in a row that failed all their tries."""
+        """Tries in a row without an answer."""
         self._next_probe = 0.0
         self._estimated = 0
         self._logged = time.monotonic()
@@ -225,7 +227,6 @@ class ChatModel:
                 self._gate.progress.retried += 1
                 left = deadline - clock()
                 await asyncio.sleep(max(0.0, min(self._backoff(tries=number, after=problem.after), left)))
-        self._unanswered += 1
         return _unavailable(problem, tries=self.settings.tries)
 
     def _told(self, found: "Answer | Failure | _Again", *, epoch: int) -> None:
@@ -236,6 +237,7 @@ class ChatModel:
             self._gate.succeeded()
             return
         self._silent_since = self._silent_since or asyncio.get_running_loop().time()
+        self._unanswered = 0 if found.is_alive else self._unanswered + 1
         if found.too_much:
             self._gate.refused(epoch=epoch, why=str(found), after=found.after)
 
@@ -243,19 +245,21 @@ class ChatModel:
         """Whether the endpoint has failed all tries for so long that only a call now and then is still sent."""
         if self._silent_since is None:
             return False
-        most = self.settings.give_up_calls
-        too_many = most is not None and self._unanswered >= most
-        if not too_many and now - self._silent_since < self.settings.total_seconds:
+        if not self._failed_too_often() and now - self._silent_since < self.settings.total_seconds:
             return False
         if now >= self._next_probe:
             self._next_probe = now + self.settings.try_seconds + self.settings.probe_seconds
             return False
         return True
 
+    def _failed_too_often(self) -> bool:
+        most = self.settings.give_up_tries
+        return most is not None and self._unanswered >= most
+
     def _given_up(self, *, tries: int) -> Failure:
         silent = f"for {self.settings.total_seconds:g} seconds or more"
-        if self.settings.give_up_calls is not None and self._unanswered >= self.settings.give_up_calls:
-            silent = f"of the last {self._unanswered}"
+        if self._failed_too_often():
+            silent = f"in {self._unanswered} tries"
         message = f"The chat endpoint has answered no call {silent}; this one was not sent{' again' if tries else ''}."
         return Failure(kind=FailureKind.UNAVAILABLE, message=message, tries=max(1, tries))
 
@@ -411,6 +415,7 @@ def _refusal(response: httpx.Response, *, shown: str) -> Failure | _Again | None
             too_much=status in _TOO_MUCH,
             after=retry_after(response.headers),
             received=shown,
+            is_alive=status == httpx.codes.TOO_MANY_REQUESTS,
         )
     if 300 <= status < 400:
         message = (
