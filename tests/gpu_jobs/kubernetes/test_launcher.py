@@ -97,7 +97,8 @@ def test_stopping_deletes_the_job_with_its_pods_once_and_for_all(api, cluster, l
     launcher.stop(handle=handle)
     assert names_of(api) == [JOB.replace(EVALUATION, OTHER)]
     assert all(OTHER in name for name in names_of(api, "pods"))
-    assert launcher.alive(handle=handle) == Liveness(alive=False, reason="it was deleted in the cluster", disrupted=True)
+    deleted = Liveness(alive=False, reason="it was deleted in the cluster", disrupted=True)
+    assert launcher.alive(handle=handle) == deleted
 
 
 def test_orphans_are_stopped_and_nothing_else(api, cluster, launcher):
