@@ -142,7 +142,7 @@ def end_lost(shard: Shard, *, why: str) -> None:
     Before: its evaluation and the shard are locked; the shard is leased, and its attempt has just been lost.
     After: it is `done`, its open tasks are faults of the planner, and the canaries are settled.
     """
-    text = f"The worker that ran this task was lost: {why}."
+    text = f"Its worker was lost: {why}."
     end_shard(
         shard=shard, evaluation=shard.evaluation, outcome=Outcome.PLANNER_FAULT, reason=Reason.ENDED_WORKER, text=text
     )
