@@ -209,6 +209,13 @@ def stuck_launcher() -> Any:
     return launcher()
 
 
+def forgiving_launcher() -> Any:
+    """Like `launcher`, but it stops no worker that hangs: for those that wake up again."""
+    forgiving = launcher()
+    forgiving.stop_one = lambda *, handle: None
+    return forgiving
+
+
 class _Subprocess:
     """What the launcher needs of `subprocess`."""
 
