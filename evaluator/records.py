@@ -44,6 +44,8 @@ class Reason(StrEnum):
     """Executing the plan would make an image larger than the engine works on."""
     MODEL_UNUSABLE = "model_unusable"
     """The planner's language model cannot be loaded, or fails by itself, on any machine."""
+    ENDED_WORKER = "ended_worker"
+    """The worker that ran the task was lost: the planner's model ended it, or hung."""
     # infra_fault
     ENDPOINT_UNAVAILABLE = "endpoint_unavailable"
     MODEL_UNAVAILABLE = "model_unavailable"
@@ -58,6 +60,8 @@ class Reason(StrEnum):
     NO_DATA = "no_data"
     NO_GOAL = "no_goal"
     """A planning suite does not know what the request wants, so that no plan can be judged."""
+    EVALUATION_FAILED = "evaluation_failed"
+    """The evaluation failed before the task ran."""
 
 
 class _Record(BaseModel):

@@ -11,6 +11,7 @@ import httpx
 from evaluator.records import ResultRecord
 from evaluator.values import Artefact
 from gpu_jobs import bundles
+from gpu_jobs.phases import Phase
 from gpu_jobs.protocol import Lease, ObjectsMissing, Wish
 
 _LONGEST_WAIT_SECONDS = 15.0
@@ -106,9 +107,9 @@ class ApiClient:
         response = self._call("POST", "lease/", token=self._token, patience=patience, json=body)
         return None if response.status_code == httpx.codes.NO_CONTENT else Lease.model_validate(response.json())
 
-    def heartbeat(self, lease: Lease) -> None:
-        """Say that the worker lives. Tried only once: the next heartbeat comes soon."""
-        self._attempt_call(lease, "POST", "heartbeat/", json={}, patience=0.0)
+    def heartbeat(self, lease: Lease, *, phase: Phase) -> None:
+        """Say that the worker lives, and what it does. Tried only once: the next heartbeat comes soon."""
+        self._attempt_call(lease, "POST", "heartbeat/", json={"phase": phase.value}, patience=0.0)
 
     def missing(self, *, lease: Lease, digests: Sequence[str]) -> list[str]:
         """Which artefacts the server does not have."""

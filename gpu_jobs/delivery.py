@@ -12,6 +12,7 @@ from evaluator.engine.store import Store
 from evaluator.records import Outcome, Reason, ResultRecord
 from gpu_jobs import bundles
 from gpu_jobs.client import ApiClient, AttemptOverError, ObjectsMissingError, RefusedError, UnreachableError
+from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.protocol import Lease
 
 logger = logging.getLogger(__name__)
@@ -214,13 +215,14 @@ def _fault_instead_of(record: ResultRecord, *, why: str) -> ResultRecord:
 
 
 class Heartbeats:
-    """Says regularly that the worker lives, and learns when the attempt is over."""
+    """Says regularly that the worker lives and which phase it is in, and learns when the attempt is over."""
 
-    def __init__(self, *, client: ApiClient, lease: Lease) -> None:
+    def __init__(self, *, client: ApiClient, lease: Lease, phase: CurrentPhase) -> None:
         self.over: AttemptOverError | None = None
         """Set when the server says that the attempt is over."""
         self._client = client
         self._lease = lease
+        self._phase = phase
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeats", daemon=True)
 
@@ -245,7 +247,7 @@ class Heartbeats:
     def _run(self) -> None:
         while not self._stopping.wait(self._lease.heartbeat_seconds):
             try:
-                self._client.heartbeat(self._lease)
+                self._client.heartbeat(self._lease, phase=self._phase.now)
             except AttemptOverError as error:
                 self.over = error
                 return

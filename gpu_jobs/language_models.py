@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evaluator.records import PlannerCall, Reason
 from gpu_jobs.checkpoints import CheckpointError, Checkpoints
 from gpu_jobs.hub_cache import HubCache
+from gpu_jobs.phases import CurrentPhase, Phase
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
 
@@ -36,14 +37,22 @@ class LanguageModels:
     """Loads the language models that leases name."""
 
     def __init__(
-        self, *, device: str, checkpoints: Checkpoints | None, hub: str | None = None, cache: HubCache | None = None
+        self,
+        *,
+        device: str,
+        checkpoints: Checkpoints | None,
+        hub: str | None = None,
+        cache: HubCache | None = None,
+        phase: CurrentPhase | None = None,
     ) -> None:
         """Args:
         device: torch device.
         checkpoints: where uploaded ones come from; None: this worker takes none.
         hub: address of the model hub; None: as its client is set.
         cache: where models of the hub are kept; None: in its client's own folder.
+        phase: is told when a model is fetched, and when it is loaded.
         """
+        self._phase = phase or CurrentPhase()
         self._cache = cache
         self._device = device
         self._checkpoints = checkpoints
@@ -93,7 +102,9 @@ class LanguageModels:
         folder: Path | None = None
         try:
             with self._held(wanted) as cache:
+                self._phase.enter(Phase.FETCHING)
                 folder = self._fetched(lease=lease, wanted=wanted, cache=cache)
+                self._phase.enter(Phase.LOADING)
                 return self._of_folder(folder, wanted=wanted)
         except (ModelUnusableError, ModelRefusedError) as error:
             problem = Problem(Reason.MODEL_UNUSABLE, _sentence(error, folder=folder, name=_shown(wanted)))

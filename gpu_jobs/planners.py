@@ -41,6 +41,7 @@ def _bundled(wanted: BundledPlanner, suite: "Suite") -> "Iterator[Planner]":
 
 @contextmanager
 def _endpoint(wanted: EndpointPlanner, suite: "Suite") -> "Iterator[Planner]":  # noqa: ARG001 - as the others
+    from evaluator.planners.breaker import CircuitBreaker
     from evaluator.planners.endpoint import EndpointPlanner as Client
     from evaluator.planners.endpoint import EndpointSettings
 
@@ -53,13 +54,14 @@ def _endpoint(wanted: EndpointPlanner, suite: "Suite") -> "Iterator[Planner]":  
         )
     )
     try:
-        yield client
+        yield CircuitBreaker(client)
     finally:
         client.close()
 
 
 @contextmanager
 def _chat(wanted: ChatPlanner, suite: "Suite") -> "Iterator[Planner]":
+    from evaluator.planners.breaker import UNREACHABLE_TASKS
     from evaluator.planners.driving import StrategyPlanner, UnfitModelError
     from evaluator.planners.language_models.chat import ChatModel, ChatSettings
     from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
@@ -68,6 +70,7 @@ def _chat(wanted: ChatPlanner, suite: "Suite") -> "Iterator[Planner]":
     model = f"chat:{wanted.model}"
     settings = ChatSettings(
         url=wanted.url, model=wanted.model, allow_private=wanted.allow_private, tries=CHAT_TRIES,
+        give_up_tries=UNREACHABLE_TASKS * CHAT_TRIES,
         try_seconds=wanted.timeout_seconds, total_seconds=CHAT_TRIES * (wanted.timeout_seconds + CHAT_PAUSE_SECONDS),
     )  # fmt: skip
     # The key in the environment is the worker's own, and goes to nobody's endpoint.

@@ -128,6 +128,8 @@ class Wish(_Message):
     """Only tasks of this one."""
     token: str
     """The token that it proposes for the attempt: asked again with the same one, the site answers the same."""
+    phases: bool = True
+    """Whether its heartbeats say which phase it is in (`phases.py`)."""
 
 
 class ObjectsMissing(_Message):

@@ -9,6 +9,7 @@ from evaluator.records import ResultRecord
 from gpu_jobs.checkpoints import Checkpoints
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.language_models import LanguageModels
+from gpu_jobs.phases import CurrentPhase, Phase
 from gpu_jobs.planners import OPENERS, LeaseRefusedError
 from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
 
@@ -24,6 +25,8 @@ class ShardRunner(Protocol):
 
     store: Store
     """Where the artefacts are that the records name."""
+    phase: CurrentPhase
+    """What it does at present; the worker begins it anew with each lease."""
 
     def run(self, lease: Lease) -> Iterator[ResultRecord]:
         """Run the tasks of a lease and yield each one's record as soon as it is complete.
@@ -65,12 +68,16 @@ class EvaluatorRunner:
         self._device = device
         self._hidden_seed = hidden_seed
         self._memory_budget = memory_budget
-        self._models = LanguageModels(device=device, checkpoints=checkpoints, hub=hub, cache=hub_cache)
+        self.phase = CurrentPhase()
+        self._models = LanguageModels(
+            device=device, checkpoints=checkpoints, hub=hub, cache=hub_cache, phase=self.phase
+        )
         self._evaluators: dict[tuple[str, str, str, int], Evaluator] = {}
 
     def run(self, lease: Lease) -> Iterator[ResultRecord]:
         evaluator = self._evaluator(lease)
         with self._planner(lease=lease, suite=evaluator.suite) as planner:
+            self.phase.enter(Phase.PLANNING)
             yield from evaluator.run(planner=planner, tasks=lease.tasks)
 
     def _planner(self, *, lease: Lease, suite: "Suite") -> "AbstractContextManager[Planner]":
@@ -119,6 +126,7 @@ class EvaluatorRunner:
             self._evaluators[key] = Evaluator(
                 suite=suite, profile=profile, samples=samples, count=lease.samples, store=self.store,
                 device=self._device, memory_budget=self._memory_budget,
+                listener=lambda _: self.phase.enter(Phase.EXECUTING),
             )  # fmt: skip
         found = self._evaluators[key]
         _refuse_difference(what=f"profile {lease.profile}", here=found.profile.digest, wanted=lease.profile_digest)

@@ -175,8 +175,9 @@ class Worker:
         return None
 
     def _run(self, *, lease: Lease, log: AttemptLog) -> Lease | None:
+        self._runner.phase.begin()
         with (
-            Heartbeats(client=self._client, lease=lease) as heartbeats,
+            Heartbeats(client=self._client, lease=lease, phase=self._runner.phase) as heartbeats,
             Delivery(client=self._client, lease=lease, store=self._runner.store, known=self._known) as delivery,
         ):
             try:

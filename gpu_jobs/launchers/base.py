@@ -21,6 +21,8 @@ class Liveness:
     """None if the launcher cannot tell, for example because it did not start this worker."""
     reason: str = ""
     """Why it is not alive, as part of a sentence."""
+    disrupted: bool = False
+    """Whether it is gone for a reason that nothing which runs in it can cause, such as a machine that was shut down."""
 
 
 class Launcher(Protocol):
@@ -42,6 +44,15 @@ class Launcher(Protocol):
 
     def stop(self, *, handle: str) -> None:
         """Stop a worker: it gives its tasks back. Nothing happens if it does not run."""
+        ...
+
+    def stop_one(self, *, handle: str) -> None:
+        """Stop one worker that may hang; others of the same evaluation go on. The launcher starts another one in its
+        place by itself or when it is asked next. Nothing happens if it does not run.
+
+        Raises:
+            LaunchError: it could not be stopped.
+        """
         ...
 
 
@@ -69,4 +80,7 @@ class NoLauncher:
         return Liveness(alive=None)
 
     def stop(self, *, handle: str) -> None:
+        """Does nothing."""
+
+    def stop_one(self, *, handle: str) -> None:
         """Does nothing."""

@@ -137,6 +137,10 @@ class LocalLauncher:
         if worker is not None and worker.running():
             _terminate(worker.pid)
 
+    def stop_one(self, *, handle: str) -> None:
+        """Stop a worker; `ensure` fills the pool again."""
+        self.stop(handle=handle)
+
     def stop_all(self) -> None:
         """Stop every worker that was started here."""
         for worker in self._known():

@@ -272,7 +272,11 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
     reruns = serializers.PrimaryKeyRelatedField[Submission](
         many=True, read_only=True, help_text="Submissions that run this evaluation again."
     )
-    done = serializers.IntegerField(read_only=True, help_text="Tasks that have ended, `not_run` ones included.")
+    done = serializers.IntegerField(
+        read_only=True,
+        help_text="Tasks that have ended. One that cannot run here counts; one that the end of its evaluation left out "
+        "does not.",
+    )
     url = serializers.SerializerMethodField()
 
     class Meta:

@@ -44,6 +44,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Submissi
 from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.releasing import set_visibility
 from leaderboard.evaluations.rerunning import rerun
+from leaderboard.evaluations.unfinished import NEVER_RAN
 from leaderboard.evaluations.visibility import OF_EVALUATION, Reader, visible_evaluations, visible_to
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners import plans_files, secret_headers
@@ -98,7 +99,8 @@ def _rerun_of(reader: Reader, prefix: str = "") -> Subquery:
 
 def _done() -> Case:
     """How many tasks have ended. Of completed evaluations all have, so that only a page's others are counted."""
-    results = TaskResult.objects.filter(evaluation=OuterRef("pk")).order_by().values("evaluation")
+    ended = TaskResult.objects.filter(evaluation=OuterRef("pk")).exclude(NEVER_RAN)
+    results = ended.order_by().values("evaluation")
     counted = Coalesce(Subquery(results.annotate(rows=Count("pk")).values("rows")), Value(0))
     return Case(When(state=EvaluationState.COMPLETED, then=F("tasks_total")), default=counted)
 

@@ -1,7 +1,7 @@
 """The worker's protocol, JSON over HTTP.
 
     POST worker/lease/                               a worker's token       200 with a lease, or 204
-    POST worker/attempts/<id>/heartbeat/             the attempt's token    204
+    POST worker/attempts/<id>/heartbeat/             {phase?} 204, with the attempt's token as all that follow
     GET  worker/attempts/<id>/checkpoints/<digest>/?start=N     a piece of the planner's checkpoint, bytes from N on
     POST worker/attempts/<id>/objects/missing/       {digests} -> {missing}
     POST worker/attempts/<id>/objects/               a bundle (`gpu_jobs.bundles`) -> {kept, refused}
@@ -14,6 +14,10 @@
 
 Artefacts come first, then the results that name them, then `complete`. Every call may be sent again. A call of an
 attempt that is not live gets 409 with `code` (`lost`, `cancelled`, ...) and changes nothing.
+
+A heartbeat keeps the lease, and gives the worker no further time to make progress: an attempt without a new result is
+over after a time that depends on the `phase` it is in (`gpu_jobs.phases`). A worker that reports phases says so with
+`phases` when it leases.
 
 `finish` is the last results, the last lines of the log, `complete` and the next lease in one call: all that a short
 shard needs. What it says of its own attempt is one transaction; the next lease is another one, which comes afterwards.
@@ -52,6 +56,7 @@ from evaluator.values import Artefact, MediaType
 from gpu_jobs import bundles
 from gpu_jobs.checkpoints import PIECE_BYTES as CHECKPOINT_PIECE_BYTES
 from gpu_jobs.logs import MOST_LINES_PER_CALL, LogLine
+from gpu_jobs.phases import Phase
 from leaderboard.api.authentication import HoldsAttempt, IsWorker, WorkerAuthentication
 from leaderboard.api.parsers import TooLargeError
 from leaderboard.evaluations import leases
@@ -82,6 +87,13 @@ class LeaseRequest(serializers.Serializer[Any]):
     suites = serializers.ListField(child=serializers.SlugField(), required=False, allow_null=True)
     evaluation = serializers.UUIDField(required=False, allow_null=True)
     token = serializers.RegexField(_PROPOSED, required=False)
+    phases = serializers.BooleanField(default=False, help_text="Whether its heartbeats say which phase it is in.")
+
+
+class HeartbeatRequest(serializers.Serializer[Any]):
+    """What a worker says with a heartbeat."""
+
+    phase = serializers.ChoiceField(choices=[phase.value for phase in Phase], required=False, allow_null=True)
 
 
 class FailRequest(serializers.Serializer[Any]):
@@ -154,6 +166,7 @@ def _lease(*, holder: Holder, body: dict[str, Any]) -> dict[str, Any] | None:
         evaluation_id=body.get("evaluation"),
         scope=holder.scope,
         token=body.get("token", ""),
+        reports_phases=body.get("phases", False),
     )
     if lease is None or not note_lease(attempt_id=lease.attempt.pk, holder=holder):
         return None
@@ -226,8 +239,9 @@ class AttemptView(APIView):
 class HeartbeatView(AttemptView):
     """Keeps the attempt alive."""
 
-    def post(self, request: Request, attempt_id: UUID) -> Response:  # noqa: ARG002 - the body is empty
-        leases.heartbeat(attempt_id)
+    def post(self, request: Request, attempt_id: UUID) -> Response:
+        phase = _validated(HeartbeatRequest, request.data).get("phase")
+        leases.heartbeat(attempt_id, phase=None if phase is None else Phase(phase))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

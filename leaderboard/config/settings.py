@@ -409,6 +409,19 @@ FAIR_SHARE_SECONDS = env.integer("PLANARENA_FAIR_SHARE_SECONDS", default=600, le
 VERIFY_TASKS = env.integer("PLANARENA_VERIFY_TASKS", default=20, least=1)
 """Tasks of an evaluation on its owner's own worker that a worker of the operator's runs again before it is ranked."""
 SHARD_TRIES = env.integer("PLANARENA_SHARD_TRIES", default=5, least=1)
+LOST_WORKERS = env.integer("PLANARENA_LOST_WORKERS", default=8, least=1)
+"""Workers that one evaluation may lose before it stops and waits for its owner."""
+PREPARE_SECONDS = env.integer("PLANARENA_PREPARE_SECONDS", default=300, least=1)
+"""For so long a worker may prepare its tasks without any progress; added to the time of planning and executing too."""
+FETCH_SECONDS = env.integer("PLANARENA_FETCH_SECONDS", default=3600, least=1)
+"""For so long it may download a planner's model."""
+LOAD_SECONDS = env.integer("PLANARENA_LOAD_SECONDS", default=900, least=1)
+"""For so long it may load that model into memory."""
+PLAN_SECONDS = env.integer("PLANARENA_PLAN_SECONDS", default=60, least=1)
+"""For so long per task of a shard it may ask the planner without a new result; for planners behind HTTP at least as
+long as all tries of one call may take."""
+EXECUTE_SECONDS = env.integer("PLANARENA_EXECUTE_SECONDS", default=300, least=1)
+"""For so long per task of a shard it may execute plans without a new result."""
 LEASE_SECONDS = env.integer("PLANARENA_LEASE_SECONDS", default=60, least=3)
 QUOTA_PER_SUITE_AND_DAY = env.integer("PLANARENA_QUOTA_PER_SUITE_AND_DAY", default=0 if DEMO else 50, least=0)
 """Evaluations of one suite that a user may submit in a day (UTC); 0: any number."""

@@ -5,25 +5,36 @@ The first shards of such an evaluation hold one task each. Workers may take the 
     its planner answered, whatever its plan is worth       the others follow
     its planner is broken as such (`BROKEN`)               the second runs; if that ends the same way, the evaluation
                                                            fails with what the planner answered, else the others follow
-    infra_fault                                            it is tried again after a while, as any shard is; when it was
+    its worker was lost                                    the same; if the others follow, the task runs again with them
+    the planner cannot be reached (`unreachable.AWAY`)     it is asked once more after a while; if it still cannot be
+                                                           reached, nobody asks it for the others, and the evaluation
+                                                           waits for its owner
+    another infra_fault                                    it is tried again after a while, as any shard is; when it was
                                                            tried too often the fault stays, and the others follow
+
+An evaluation that is resumed has a canary again. Scores from before are not lost by that: where the new canary says
+that the planner is broken, the evaluation waits for its owner again.
 
 Bundled planners have no canary: they come with this release and cannot be away or speak another protocol. An evaluation
 whose tasks fit into one shard has none either, since there is nothing to hold back.
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 from enum import Enum, auto
 from typing import NamedTuple
 
 from django.conf import settings
 
 from evaluator.records import Outcome, Reason
-from leaderboard.evaluations import transitions
+from leaderboard.evaluations import transitions, unreachable
 from leaderboard.evaluations.models import AttemptState, Evaluation, EvaluationState, Shard, ShardState, TaskResult
+from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.shards import add_shards, end_shard
 from leaderboard.evaluations.states import advance, end_attempts_of, explain
 from leaderboard.evaluations.stopping import enqueue_stop
+from leaderboard.evaluations.unreachable import AWAY
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
 
@@ -37,10 +48,15 @@ BROKEN = frozenset(
         Reason.REFUSED_BY_ENDPOINT,
         Reason.ADDRESS_REFUSED,
         Reason.MODEL_UNUSABLE,
+        Reason.ENDED_WORKER,
     }
 )
 """Faults without an answer of the protocol. A plan that cannot be read, is invalid or too costly is an answer: a weak
 planner gives some, and is measured by them. An endpoint that is away is an `infra_fault`."""
+AWAY_TRIES = 2
+"""How often a canary whose planner cannot be reached is tried."""
+_AWAY_REST = timedelta(seconds=20)
+"""Between these tries: about as long as a server takes to restart."""
 
 
 class Verdict(Enum):
@@ -49,6 +65,7 @@ class Verdict(Enum):
     FAN_OUT = auto()
     ASK_AGAIN = auto()
     BROKEN = auto()
+    AWAY = auto()
 
 
 class Ending(NamedTuple):
@@ -60,6 +77,8 @@ class Ending(NamedTuple):
 
 def judge(canaries: Sequence[Sequence[Ending]]) -> Verdict:
     """What it means that the canaries ended so, the first one first. Pure."""
+    if canaries and canaries[-1] and all(_is_away(ending) for ending in canaries[-1]):
+        return Verdict.AWAY
     ways = [_way(endings) for endings in canaries]
     if None in ways or len(set(ways)) > 1:
         return Verdict.FAN_OUT
@@ -69,10 +88,17 @@ def judge(canaries: Sequence[Sequence[Ending]]) -> Verdict:
 def _way(endings: Sequence[Ending]) -> str | None:
     """The reason why the planner is broken as such, if all tasks of a canary say so."""
     reasons = {ending.reason for ending in endings}
+    if Reason.ENDED_WORKER in reasons:
+        # The tasks before it had answers, and the worker is gone all the same.
+        return Reason.ENDED_WORKER
     if len(reasons) != 1 or any(ending.outcome != Outcome.PLANNER_FAULT for ending in endings):
         return None
     (reason,) = reasons
     return reason if reason in BROKEN else None
+
+
+def _is_away(ending: Ending) -> bool:
+    return ending.outcome == Outcome.INFRA_FAULT and ending.reason in AWAY
 
 
 def split(*, planner: Planner, keys: Sequence[str], size: int) -> tuple[list[list[str]], int | None]:
@@ -89,11 +115,38 @@ def chunks(keys: Sequence[str], *, size: int) -> list[list[str]]:
     return [list(keys[start : start + size]) for start in range(0, len(keys), size)]
 
 
+def is_canary(shard: Shard) -> bool:
+    """Whether the others wait for what this shard comes to."""
+    evaluation = shard.evaluation
+    leasable = evaluation.leasable_shards
+    return leasable is not None and evaluation.canaries_from <= shard.number < leasable
+
+
 def ran_into_infra_fault(shard: Shard) -> bool:
     """Whether this is a canary that says nothing yet, because of an `infra_fault`, and may be tried again."""
-    leasable = shard.evaluation.leasable_shards
-    is_canary = leasable is not None and shard.number < leasable
-    return is_canary and shard.tries < settings.SHARD_TRIES and _faults(shard).exists()
+    if not is_canary(shard):
+        return False
+    reasons = set(_faults(shard).values_list("reason", flat=True))
+    tries = min(AWAY_TRIES, settings.SHARD_TRIES) if reasons and reasons <= AWAY else settings.SHARD_TRIES
+    return bool(reasons) and shard.tries < tries
+
+
+def rest_after_fault(shard: Shard) -> timedelta:
+    """How long a canary rests at least that ran into an `infra_fault`."""
+    return _AWAY_REST if _faults(shard).filter(reason__in=AWAY).exists() else timedelta()
+
+
+def end_lost(shard: Shard, *, why: str) -> None:
+    """End a canary whose worker was lost, because of `why`, and act on what that means.
+
+    Before: its evaluation and the shard are locked; the shard is leased, and its attempt has just been lost.
+    After: it is `done`, its open tasks are faults of the planner, and the canaries are settled.
+    """
+    text = f"Its worker was lost: {why}."
+    end_shard(
+        shard=shard, evaluation=shard.evaluation, outcome=Outcome.PLANNER_FAULT, reason=Reason.ENDED_WORKER, text=text
+    )
+    settle(shard.evaluation)
 
 
 def forget_faults(shard: Shard) -> None:
@@ -109,9 +162,7 @@ def forget_faults(shard: Shard) -> None:
 
 
 def _faults(shard: Shard):  # noqa: ANN202 - a queryset of the generic manager
-    return TaskResult.objects.filter(
-        evaluation=shard.evaluation_id, task__key__in=shard.task_keys, outcome=Outcome.INFRA_FAULT
-    )
+    return _results_of(shard).filter(outcome=Outcome.INFRA_FAULT)
 
 
 def settle(evaluation: Evaluation) -> bool:
@@ -124,15 +175,15 @@ def settle(evaluation: Evaluation) -> bool:
     leasable = evaluation.leasable_shards
     if leasable is None or evaluation.state not in transitions.LEASABLE:
         return False
-    canaries = list(Shard.objects.filter(evaluation=evaluation, number__lt=leasable).order_by("number"))
+    of_this_run = Shard.objects.filter(evaluation=evaluation, number__gte=evaluation.canaries_from, number__lt=leasable)
+    canaries = list(of_this_run.order_by("number"))
     if any(shard.state != ShardState.DONE for shard in canaries):
         return False
     results = [_results(shard) for shard in canaries]
     last = results[-1][0] if results and results[-1] else None
     match judge([[Ending(row.outcome, row.reason) for row in rows] for rows in results]):
         case Verdict.FAN_OUT:
-            _open(evaluation, shards=None)
-            explain(evaluation_id=evaluation.pk, source=EvaluationState.RUNNING, reason=EvaluationReason.RUNNING)
+            _fan_out(evaluation, canaries=canaries)
         case Verdict.ASK_AGAIN:
             _open(evaluation, shards=leasable + 1)
             explain(
@@ -141,23 +192,52 @@ def settle(evaluation: Evaluation) -> bool:
                 reason=EvaluationReason.SECOND_CANARY,
                 facts={"detail": _said(last)},
             )
+        case Verdict.AWAY:
+            assert last is not None, "somebody could not be reached"
+            unreachable.leave_to_owner(evaluation=evaluation, reason=Reason(last.reason), why=_said(last))
+            enqueue_reconcile(evaluation.pk)
         case Verdict.BROKEN:
-            advance(
-                evaluation_id=evaluation.pk,
-                source=EvaluationState(evaluation.state),
-                attempt=evaluation.attempt,
-                target=EvaluationState.FAILED,
-                reason=EvaluationReason.CANARY_FAILED,
-                facts={"detail": _said(last)},
-            )
-            end_attempts_of(evaluation_id=evaluation.pk, target=AttemptState.CANCELLED)
-            enqueue_stop(evaluation.pk)
+            _stop_broken(evaluation, last=last)
     return True
 
 
+def _fan_out(evaluation: Evaluation, *, canaries: Sequence[Shard]) -> None:
+    """Open all shards. A canary whose worker was lost once runs again with them: that proves nothing."""
+    _open(evaluation, shards=None)
+    for shard in canaries:
+        lost = _results_of(shard).filter(reason=Reason.ENDED_WORKER)
+        if keys := list(lost.order_by("task__position").values_list("task__key", flat=True)):
+            lost.delete()
+            add_shards(evaluation=evaluation, shards=[keys])
+    explain(evaluation_id=evaluation.pk, source=EvaluationState.RUNNING, reason=EvaluationReason.RUNNING)
+
+
+def _stop_broken(evaluation: Evaluation, *, last: TaskResult | None) -> None:
+    """Fail an evaluation whose planner is broken; one that has scores from before it was resumed waits instead."""
+    ended_workers = last is not None and last.reason == Reason.ENDED_WORKER
+    if evaluation.results.filter(outcome=Outcome.SCORED).exists():
+        reason = Reason.WORKER_LOST if ended_workers else Reason.ENDPOINT_UNAVAILABLE
+        unreachable.leave_to_owner(evaluation=evaluation, reason=reason, why=_said(last))
+        enqueue_reconcile(evaluation.pk)
+        return
+    advance(
+        evaluation_id=evaluation.pk,
+        source=EvaluationState(evaluation.state),
+        attempt=evaluation.attempt,
+        target=EvaluationState.FAILED,
+        reason=EvaluationReason.CANARY_ENDED_WORKERS if ended_workers else EvaluationReason.CANARY_FAILED,
+        facts={"detail": _said(last)},
+    )
+    end_attempts_of(evaluation_id=evaluation.pk, target=AttemptState.CANCELLED)
+    enqueue_stop(evaluation.pk)
+
+
 def _results(shard: Shard) -> list[TaskResult]:
-    found = TaskResult.objects.filter(evaluation=shard.evaluation_id, task__key__in=shard.task_keys)
-    return list(found.order_by("task__position"))
+    return list(_results_of(shard).order_by("task__position"))
+
+
+def _results_of(shard: Shard):  # noqa: ANN202 - a queryset of the generic manager
+    return TaskResult.objects.filter(evaluation=shard.evaluation_id, task__key__in=shard.task_keys)
 
 
 def _open(evaluation: Evaluation, *, shards: int | None) -> None:

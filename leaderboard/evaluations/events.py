@@ -31,8 +31,9 @@ _LONGEST_TEXT = 1600
 
 _STANDS = """
 SELECT state, reason_text, tasks_total, (
-    SELECT coalesce(json_object_agg(outcome, count), '{}')::text
-    FROM (SELECT outcome, count(*) FROM evaluations_taskresult WHERE evaluation_id = e.id GROUP BY outcome) counted
+    SELECT json_build_object('outcomes', coalesce(json_object_agg(outcome, count), '{}'), 'left', sum(left_out))::text
+    FROM (SELECT outcome, count(*), count(*) FILTER (WHERE outcome = 'cancelled' OR reason = 'evaluation_failed')
+          AS left_out FROM evaluations_taskresult WHERE evaluation_id = e.id GROUP BY outcome) counted
 ) FROM evaluations_evaluation e WHERE id = %s
 """
 
@@ -54,12 +55,14 @@ def describe(evaluation_id: UUID) -> dict[str, Any]:
     if row is None:
         raise Evaluation.DoesNotExist
     state, reason_text, total, counted = row
-    outcomes: dict[str, int] = dict(sorted(json.loads(counted).items()))
+    counts = json.loads(counted)
+    outcomes: dict[str, int] = dict(sorted(counts["outcomes"].items()))
     return {
         "state": state,
         "state_label": str(EvaluationState(state).label),
         "reason_text": _cut(reason_text),
-        "done": sum(outcomes.values()),
+        # Without those that the end of the evaluation left out (`unfinished.NEVER_RAN`).
+        "done": sum(outcomes.values()) - (counts["left"] or 0),
         "total": total,
         "outcomes": outcomes,
     }

@@ -6,7 +6,7 @@ attempts: with one order for all, no two transactions wait for each other.
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -20,25 +20,28 @@ from django.db.models import Count, Func, OuterRef, Q, Subquery, UUIDField, Valu
 from django.db.models.functions import Now
 
 from evaluator.planners.keeping import keepable_text
+from gpu_jobs.phases import Phase
 from gpu_jobs.redaction import Redactor
 from leaderboard.clock import database_now
 from leaderboard.config.known_secrets import known_secrets
-from leaderboard.evaluations import canary
+from leaderboard.evaluations import canary, deadlines, losses, unreachable
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import (
+    ATTRIBUTABLE,
     Attempt,
     AttemptState,
     Evaluation,
     EvaluationState,
+    Loss,
     Shard,
     ShardState,
     Submission,
-    TaskResult,
 )
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.shards import remaining_tasks
 from leaderboard.evaluations.states import advance, end_attempt, end_attempts_of, explain, move_shard
-from leaderboard.evaluations.stopping import enqueue_stop
+from leaderboard.evaluations.stopping import enqueue_replacement, enqueue_stop
 from leaderboard.evaluations.turns import Wanted, due_shards, next_evaluations, next_of_each_user
 
 _LONGEST_WAIT = timedelta(seconds=60)
@@ -101,6 +104,7 @@ def lease(
     evaluation_id: UUID | None = None,
     scope: Q | None = None,
     token: str = "",
+    reports_phases: bool = False,
 ) -> Lease | None:
     """Lease the shard that is due next among those in `scope`, or None if there is none.
 
@@ -113,9 +117,10 @@ def lease(
     Args:
         token: what the worker proposes as the attempt's token. A worker whose answer was lost asks again with the same
             one, and gets the lease that it holds already.
+        reports_phases: whether the worker says with its heartbeats which phase it is in.
     """
     wanted = Wanted(suites=suites, evaluation_id=evaluation_id, scope=scope)
-    look = _Look(worker=worker, wanted=wanted)
+    look = _Look(worker=worker, wanted=wanted, reports_phases=reports_phases)
     try:
         if (found := look.lease(token=token)) or not token:
             return found
@@ -135,6 +140,7 @@ class _Look:
 
     worker: str
     wanted: Wanted
+    reports_phases: bool = False
 
     def lease(self, *, token: str) -> Lease | None:
         """Lease the next shard, past evaluations that others are changing; wait for one only if there is no other."""
@@ -164,8 +170,11 @@ class _Look:
         shard = _next_shard(evaluation)
         if shard is None:
             return None
-        attempt, token = _attempt(shard=shard, submission=evaluation.submission, worker=self.worker, token=token)
         tasks = remaining_tasks(shard)
+        allowed = deadlines.allowances(evaluation=evaluation, tasks=len(tasks), reports_phases=self.reports_phases)
+        attempt, token = _attempt(
+            shard=shard, submission=evaluation.submission, worker=self.worker, token=token, allowances=allowed
+        )
         if evaluation.state == EvaluationState.LAUNCHING:
             advance(
                 evaluation_id=evaluation.pk,
@@ -218,7 +227,9 @@ def _next_shard(evaluation: Evaluation) -> Shard | None:
     return due.annotate(now=Now(), attempts_so_far=Subquery(number.values("count"))).first()
 
 
-def _attempt(*, shard: Shard, submission: Submission, worker: str, token: str = "") -> tuple[Attempt, str]:
+def _attempt(
+    *, shard: Shard, submission: Submission, worker: str, token: str = "", allowances: Mapping[str, int] | None = None
+) -> tuple[Attempt, str]:
     """Lease a shard that came from `_next_shard`. Without a token from the worker a new one is made.
 
     Raises:
@@ -239,29 +250,30 @@ def _attempt(*, shard: Shard, submission: Submission, worker: str, token: str = 
         token_hash=hash_token(token),
         leased_at=now,
         expires_at=now + timedelta(seconds=settings.LEASE_SECONDS),
+        allowances=allowances or {},
+        stalls_at=now + timedelta(seconds=allowances[Phase.PREPARING]) if allowances else None,
     )
     return attempt, token
 
 
-def remaining_tasks(shard: Shard) -> list[str]:
-    """The shard's tasks that have no result yet, in order."""
-    done = set(
-        TaskResult.objects.filter(evaluation=shard.evaluation_id, task__key__in=shard.task_keys).values_list(
-            "task__key", flat=True
-        )
-    )
-    return [key for key in shard.task_keys if key not in done]
+def heartbeat(attempt_id: UUID, *, phase: Phase | None = None) -> None:
+    """Keep an attempt alive for another lease. That gives it no further time to make progress (`deadlines.py`).
 
-
-def heartbeat(attempt_id: UUID) -> None:
-    """Keep an attempt alive for another lease.
+    Args:
+        attempt_id: which.
+        phase: what its worker says that it does.
 
     Raises:
-        AttemptEndedError: it is not live.
+        AttemptEndedError: it is not live, or its time without progress has passed; then it is `lost` now.
     """
+    if phase is not None and (attempt := Attempt.objects.filter(pk=attempt_id).first()) is not None:
+        deadlines.enter_phase(attempt=attempt, phase=phase)
     expires = Now() + timedelta(seconds=settings.LEASE_SECONDS)
-    if not Attempt.objects.filter(pk=attempt_id, state=AttemptState.LIVE).update(expires_at=expires):
-        raise AttemptEndedError(AttemptState(Attempt.objects.values_list("state", flat=True).get(pk=attempt_id)))
+    in_time = Attempt.objects.filter(pk=attempt_id, state=AttemptState.LIVE).exclude(stalls_at__lte=Now())
+    if in_time.update(expires_at=expires):
+        return
+    lose_overdue(attempt_id)
+    raise AttemptEndedError(AttemptState(Attempt.objects.values_list("state", flat=True).get(pk=attempt_id)))
 
 
 def locked_attempt(attempt_id: UUID) -> Attempt:
@@ -304,11 +316,13 @@ def complete_locked(attempt: Attempt) -> None:
         raise IncompleteError(missing)
     end_attempt(attempt_id=attempt.pk, target=AttemptState.COMPLETED)
     if canary.ran_into_infra_fault(attempt.shard):
+        rest = canary.rest_after_fault(attempt.shard)
         canary.forget_faults(attempt.shard)
-        _free_shard(attempt.shard, wait=_wait_after(attempt.shard), counts=True)
+        _free_shard(attempt.shard, wait=max(rest, _wait_after(attempt.shard)), counts=True)
     else:
         _move_leased(attempt.shard, target=ShardState.DONE)
-        canary.settle(attempt.shard.evaluation)
+        if not canary.settle(attempt.shard.evaluation):
+            unreachable.settle(attempt.shard.evaluation)
     enqueue_reconcile(attempt.shard.evaluation_id)
 
 
@@ -348,34 +362,67 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
         enqueue_reconcile(attempt.shard.evaluation_id)
 
 
-def lose(*, attempt_id: UUID, detail: str, if_silent: bool = False) -> bool:
-    """Take a live attempt from a worker that is gone.
+def lose(*, attempt_id: UUID, detail: str, loss: Loss = Loss.TAKEN) -> bool:
+    """Take a live attempt from its worker.
 
     Before: nothing; the attempt may have ended meanwhile.
     After: it is `lost` and its shard can be leased at once, with the tasks that have no result (True); or it had
-    ended and nothing changed (False).
+    ended and nothing changed (False). What the tasks themselves may have caused (`ATTRIBUTABLE`) has consequences: a
+    canary is not tried again, and an evaluation that loses too many workers waits for its owner.
 
     Args:
         attempt_id: which.
         detail: why, as part of a sentence.
-        if_silent: only if its lease has passed still: who decided it may have looked before the last heartbeat came.
+        loss: how its worker was lost.
     """
+    with transaction.atomic():
+        try:
+            _lose(locked_attempt(attempt_id), detail=detail, loss=loss)
+        except AttemptEndedError:
+            return False
+    return True
+
+
+def lose_overdue(attempt_id: UUID) -> bool:
+    """`lose`, if at this moment the attempt's lease has passed, or its time without progress: whoever decided that
+    may have looked before the last heartbeat or result came. False if nothing changed."""
     with transaction.atomic():
         try:
             attempt = locked_attempt(attempt_id)
         except AttemptEndedError:
             return False
-        if if_silent and attempt.expires_at > database_now():
+        now = database_now()
+        if attempt.stalls_at is not None and attempt.stalls_at <= now:
+            detail = deadlines.stalled_in_words(phase=attempt.phase, allowed=attempt.allowances)
+            _lose(attempt, detail=detail, loss=Loss.STALLED)
+        elif attempt.expires_at <= now:
+            loss = Loss.DISRUPTED if losses.others_fell_silent(attempt, now=now) else Loss.SILENT
+            _lose(attempt, detail="it was not heard of any more", loss=loss)
+        else:
             return False
-        end_attempt(attempt_id=attempt.pk, target=AttemptState.LOST, reason=detail)
-        _free_shard(attempt.shard, wait=timedelta(), counts=True)
-        explain(
-            evaluation_id=attempt.shard.evaluation_id,
-            source=EvaluationState.RUNNING,
-            reason=EvaluationReason.WORKER_LOST,
-            facts={"detail": detail},
-        )
     return True
+
+
+def _lose(attempt: Attempt, *, detail: str, loss: Loss) -> None:
+    """End an attempt that came from `locked_attempt`, and draw the consequences."""
+    shard, evaluation = attempt.shard, attempt.shard.evaluation
+    end_attempt(attempt_id=attempt.pk, target=AttemptState.LOST, reason=detail, loss=loss)
+    explain(
+        evaluation_id=evaluation.pk,
+        source=EvaluationState.RUNNING,
+        reason=EvaluationReason.WORKER_LOST,
+        facts={"detail": detail},
+    )
+    counts = loss in ATTRIBUTABLE and not attempt.is_by_own_worker
+    if counts and canary.is_canary(shard):
+        canary.end_lost(shard, why=detail)
+    else:
+        _free_shard(shard, wait=timedelta(), counts=True)
+        if counts:
+            losses.settle(evaluation, why=detail)
+    if loss in {Loss.SILENT, Loss.STALLED}:
+        enqueue_replacement(worker=attempt.worker, evaluation_id=evaluation.pk)
+    enqueue_reconcile(evaluation.pk)
 
 
 def cancel_attempts(evaluation_id: UUID) -> None:

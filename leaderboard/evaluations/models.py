@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import models
 
 from evaluator.records import Outcome
+from gpu_jobs.phases import Phase
 from leaderboard.accounts.models import Team
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.reasons import EvaluationReason
@@ -139,6 +140,8 @@ class Evaluation(models.Model):
     """Set by the operator: of what is equally due by its users' shares, the higher one goes first."""
     leasable_shards = models.PositiveIntegerField(null=True)
     """While the canary runs, how many of the shards, from the first, workers may take; null: all."""
+    canaries_from = models.PositiveIntegerField(default=0, db_default=0)
+    """Number of the first canary shard: higher than 0 once a resumed evaluation has a canary of its own."""
 
     tasks_total = models.PositiveIntegerField(default=0)
     tasks_not_run = models.PositiveIntegerField(default=0)
@@ -237,6 +240,19 @@ class AttemptState(models.TextChoices):
     CANCELLED = "cancelled", "Cancelled"
 
 
+class Loss(models.TextChoices):
+    """How an attempt was lost."""
+
+    ENDED = "ended", "The worker's process ended"
+    SILENT = "silent", "No heartbeat came any more"
+    STALLED = "stalled", "There was no progress until the deadline, whatever the heartbeats said"
+    DISRUPTED = "disrupted", "The cluster took the worker away, or other workers were lost at the same time"
+    TAKEN = "taken", "Somebody took the tasks away"
+
+
+ATTRIBUTABLE = frozenset({Loss.ENDED, Loss.SILENT, Loss.STALLED})
+"""Losses that the tasks themselves may have caused."""
+
 OWN_WORKER = "own:"
 """Begins the names of researchers' workers, so that none can pass for one that a launcher here has started."""
 
@@ -259,8 +275,17 @@ class Attempt(models.Model):
     leased_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     """Moved forward by each heartbeat; past it the attempt is lost."""
+    phase = models.CharField(max_length=20, default=Phase.PREPARING, db_default=Phase.PREPARING.value)
+    """What its worker last said that it does (`gpu_jobs.phases`); an attempt never returns to an earlier phase."""
+    allowances = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
+    """Seconds that each phase may last without a new result (`deadlines.py`); set with the lease."""
+    stalls_at = models.DateTimeField(null=True)
+    """Moved forward by new results and by entering the next phase, never by a heartbeat alone; past it the attempt is
+    lost. Null: no limit, for attempts from before this was kept."""
     ended_at = models.DateTimeField(null=True)
     reason = models.TextField(blank=True)
+    loss = models.CharField(max_length=20, choices=Loss, blank=True, db_default="")
+    """Of a lost attempt; empty for others."""
 
     class Meta:
         constraints = [

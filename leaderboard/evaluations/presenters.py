@@ -20,6 +20,7 @@ from leaderboard.evaluations.queue_place import place_of
 from leaderboard.evaluations.task_filters import PENDING, YES_NO, Group, Index, Selection, TaskRow, index, select
 from leaderboard.evaluations.task_rows import Kept, task_rows
 from leaderboard.evaluations.transitions import FINAL
+from leaderboard.evaluations.unfinished import never_ran
 
 TASKS_PER_PAGE = 50
 LEVELS = ("easy", "medium", "hard")
@@ -203,7 +204,7 @@ def _progress(*, rows: Sequence[TaskRow], evaluation: Evaluation) -> Progress:
     is_moving = evaluation.state in MOVING
     place = place_of(evaluation)
     return Progress(
-        done=len(rows) - counted[PENDING],
+        done=sum(row.outcome != PENDING and not never_ran(outcome=row.outcome, reason=row.reason) for row in rows),
         total=len(rows),
         counts=tuple((outcome, counted[outcome]) for outcome in OUTCOME_ORDER),
         is_moving=is_moving,

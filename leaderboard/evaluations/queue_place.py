@@ -73,11 +73,15 @@ class Place(NamedTuple):
     waits_for: WaitsFor
     why: str
     """The same as a sentence."""
+    is_running: bool = False
+    """Whether some of its tasks have run or run: the place is that of the rest."""
 
     @property
     def sentence(self) -> str:
         """Place and reason in words."""
-        return self.why if self.waits_for in _WITHOUT_PLACE else f"{_place(self.before)} {self.why}"
+        if self.waits_for in _WITHOUT_PLACE:
+            return self.why
+        return f"{_place(self.before, is_running=self.is_running)} {self.why}".strip()
 
 
 def place_of(evaluation: Evaluation) -> Place | None:
@@ -100,7 +104,14 @@ def place_of(evaluation: Evaluation) -> Place | None:
     counted = {"pending": _wait(shards.pending, "more shard"), "waiting": _wait(before.evaluations, "evaluation")}
     at = f"{shards.next_at:%H:%M} UTC" if shards.next_at else "once"
     why = _WHY[waits_for].format(at=at, minutes=_minutes(), **counted)
-    return Place(number=before.evaluations + 1, before=before, shards=shards, waits_for=waits_for, why=why)
+    return Place(
+        number=before.evaluations + 1,
+        before=before,
+        shards=shards,
+        waits_for=waits_for,
+        why=why,
+        is_running=evaluation.state == EvaluationState.RUNNING,
+    )
 
 
 def what_it_waits_for(
@@ -148,12 +159,14 @@ _LONGEST = 5000
 """Evaluations of which the order is asked for; who stands behind all of these has no better place than that."""
 
 
-def _place(before: Before) -> str:
+def _place(before: Before, *, is_running: bool) -> str:
     if not before.evaluations:
-        return "Next in the queue."
+        # What runs is not in the queue, and its next tasks wait for no other evaluation.
+        return "" if is_running else "Next in the queue."
     several = before.evaluations != 1
+    what = "Its remaining tasks have place" if is_running else "Place"
     return (
-        f"Place {before.evaluations + 1} in the queue: {before.evaluations} evaluation{'s' if several else ''} with "
+        f"{what} {before.evaluations + 1} in the queue: {before.evaluations} evaluation{'s' if several else ''} with "
         f"{before.shards} waiting shard{'s' if before.shards != 1 else ''} {'are' if several else 'is'} before it."
     )
 

@@ -38,6 +38,17 @@ class EvaluationReason(models.TextChoices):
         "{count} of {total} tasks failed for reasons that are not the planner's. Resume them, or accept them as faults "
         "of the planner; until then the evaluation is not ranked.",
     )
+    PLANNER_UNAVAILABLE = (
+        "planner_unavailable",
+        "The planner could not be reached: {detail} {count} of {total} tasks have no score. Resume them when it can be "
+        "reached again; one task is asked first. Or accept them as faults of the planner; until then the evaluation is "
+        "not ranked.",
+    )
+    WORKERS_LOST = (
+        "workers_lost",
+        "{count} of {total} tasks have no score, because their workers were lost: {detail} Resume them, or accept them "
+        "as faults of the planner; until then the evaluation is not ranked.",
+    )
     RESUMED = "resumed", "{count} tasks are run again, as {who} wanted."
     ACCEPTED = "accepted", "{count} tasks were accepted as faults of the planner by {who}."
     PUBLISHED = "published", "Completed and published."
@@ -74,6 +85,11 @@ class EvaluationReason(models.TextChoices):
         "canary_failed",
         "Failed: the planner answered neither of its first tasks, so the others were not run. {detail} Correct the "
         "planner and submit again.",
+    )
+    CANARY_ENDED_WORKERS = (
+        "canary_ended_workers",
+        "Failed: the planner ended or hung its worker on both of its first tasks, so the others were not run. {detail} "
+        "Correct the planner and submit again.",
     )
     AGGREGATE_FAILED = "aggregate_failed", "Failed: its scores could not be computed. The operator has been told."
 

@@ -69,8 +69,8 @@ class Step:
     """One step, with what it is about."""
 
     do: Do
-    attempts: tuple[tuple[UUID, str], ...] = ()
-    """For LOSE_ATTEMPTS: which, and why; nothing for those that were only not heard of."""
+    attempts: tuple[steps.LostAttempt, ...] = ()
+    """For LOSE_ATTEMPTS."""
     shards: tuple[int, ...] = ()
     """For GIVE_UP_SHARDS: ids."""
 
@@ -83,6 +83,15 @@ class AttemptView:
     expires_at: datetime
     worker_dead: str = ""
     """Why its worker is known to be gone, if it is."""
+    disrupted: bool = False
+    """Whether the cluster took that worker away."""
+    stalls_at: datetime | None = None
+    """Its deadline for progress."""
+
+    def is_gone(self, now: datetime) -> bool:
+        """Whether its tasks are to be taken from its worker."""
+        late = self.expires_at <= now or (self.stalls_at is not None and self.stalls_at <= now)
+        return bool(self.worker_dead) or late
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,9 +131,10 @@ def decide(view: View) -> Step:
 
 def _decide_active(view: View) -> Step:
     """The next step of an evaluation that is launching or running."""
-    gone = [attempt for attempt in view.live_attempts if attempt.worker_dead or attempt.expires_at <= view.now]
+    gone = [attempt for attempt in view.live_attempts if attempt.is_gone(view.now)]
     if gone:
-        return Step(do=Do.LOSE_ATTEMPTS, attempts=tuple((attempt.id, attempt.worker_dead) for attempt in gone))
+        lost = tuple(steps.LostAttempt(one.id, one.worker_dead, one.disrupted) for one in gone)
+        return Step(do=Do.LOSE_ATTEMPTS, attempts=lost)
     if view.exhausted_shards:
         return Step(do=Do.GIVE_UP_SHARDS, shards=view.exhausted_shards)
     if view.canary_ended:
@@ -209,7 +219,13 @@ def _attempts_of(evaluations: Sequence[UUID], *, launching: Launcher) -> dict[UU
     for attempt in live.select_related("shard"):
         liveness = launching.alive(handle=attempt.worker)
         dead = liveness.reason if liveness.alive is False else ""
-        view = AttemptView(id=attempt.pk, expires_at=attempt.expires_at, worker_dead=dead)
+        view = AttemptView(
+            id=attempt.pk,
+            expires_at=attempt.expires_at,
+            worker_dead=dead,
+            disrupted=liveness.disrupted,
+            stalls_at=attempt.stalls_at,
+        )
         found[attempt.shard.evaluation_id].append(view)
     return found
 
@@ -226,6 +242,16 @@ def reconcile(evaluation_id: UUID) -> bool:
     launching = launcher()
     step = decide(look(evaluations=[evaluation], launching=launching)[evaluation.pk])
     return _act(step=step, evaluation=evaluation, launching=launching)
+
+
+def refill(evaluation_id: UUID, *, launching: Launcher) -> None:
+    """Ask the launcher for a worker in the place of one that was stopped, if the evaluation wants any.
+
+    A pool that has other workers counts as running, so that `decide` would not ask for it.
+    """
+    evaluation = _evaluations().filter(pk=evaluation_id).first()
+    if evaluation is not None and evaluation.state in transitions.LEASABLE:
+        steps.ensure_worker(evaluation=evaluation, launching=launching)
 
 
 def _act(*, step: Step, evaluation: Evaluation, launching: Launcher) -> bool:

@@ -7,14 +7,18 @@ from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.quotas.models import EntryReason
 from leaderboard.quotas.services import refund
 
-OWN_FAULT = frozenset({EvaluationReason.CANARY_FAILED})
+OWN_FAULT = frozenset({EvaluationReason.CANARY_FAILED, EvaluationReason.CANARY_ENDED_WORKERS})
 """Reasons for which an evaluation fails through its planner: everything else that fails is refunded."""
+NOT_THE_PLANNERS = frozenset(
+    {EvaluationReason.INFRA_FAULTS, EvaluationReason.PLANNER_UNAVAILABLE, EvaluationReason.WORKERS_LOST}
+)
+"""Reasons for which an evaluation waits for its owner, all of them refunded."""
 REFUNDING = frozenset({EvaluationState.ON_HOLD, EvaluationState.FAILED, EvaluationState.CANCELLED})
 
 
 def refund_reason(*, target: EvaluationState, reason: EvaluationReason, anything_ran: bool) -> EntryReason | None:
     """Why an evaluation that enters `target` is refunded, or None if it is not. Pure."""
-    if target == EvaluationState.ON_HOLD and reason == EvaluationReason.INFRA_FAULTS:
+    if target == EvaluationState.ON_HOLD and reason in NOT_THE_PLANNERS:
         return EntryReason.NOT_THE_PLANNERS_FAULT
     if target == EvaluationState.FAILED and reason not in OWN_FAULT:
         return EntryReason.NOT_THE_PLANNERS_FAULT

@@ -18,6 +18,7 @@ from evaluator.values import Artefact, MediaType
 from gpu_jobs.redaction import Redactor
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.config.known_secrets import known_secrets
+from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.leases import locked_attempt
 from leaderboard.evaluations.models import Attempt, Evaluation, TaskResult
@@ -117,6 +118,7 @@ def take_in(*, attempt: Attempt, records: Sequence[ResultRecord], store: Store) 
     new = _insert(attempt=attempt, evaluation=evaluation, records=records, digests=digests)
     if new:
         note_progress(evaluation.pk)
+        deadlines.note_result(attempt)
         announce(
             evaluation_id=evaluation.pk,
             results=[NewResult(task=record.task, outcome=record.outcome, score=record.score) for record in new],

@@ -35,6 +35,7 @@ from leaderboard.evaluations.models import (
 )
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
+from leaderboard.evaluations.shards import FAULT_SCORE, add_shards
 from leaderboard.evaluations.states import advance, deadline_of
 from leaderboard.evaluations.visibility import check as check_visibility
 from leaderboard.field_errors import FieldErrors
@@ -48,10 +49,6 @@ from leaderboard.planners.services import (
     facts_of,
 )
 from leaderboard.quotas.services import charge
-
-FAULT_SCORE = 0.0
-"""What a `planner_fault` scores in the suites there are (OpenAGI, section 5)."""
-
 
 PRIORITIES = {choice.name.lower(): choice for choice in SubmitterPriority}
 """What users write for their own order."""
@@ -245,30 +242,17 @@ def queue_tasks(
         provenance={"suite_digest": suite.digest, "profile_digest": conditions.profile_digest, "workers": []},
         **fields,
     )
-    _add_shards(evaluation=evaluation, shards=shards)
+    add_shards(evaluation=evaluation, shards=shards)
     enqueue_reconcile(evaluation.pk)
     return evaluation
-
-
-def _add_shards(*, evaluation: Evaluation, shards: Sequence[list[str]]) -> None:
-    now = database_now()
-    first = Shard.objects.filter(evaluation=evaluation).count()
-    Shard.objects.bulk_create(
-        Shard(
-            evaluation=evaluation,
-            number=number,
-            task_keys=keys,
-            available_at=now,
-        )
-        for number, keys in enumerate(shards, start=first)
-    )
 
 
 def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
     """Run the tasks that ended as `infra_fault` again, and only these. Returns how many there are.
 
     Before: the evaluation is `on_hold`.
-    After: it is `queued` with its attempt raised by one, new shards hold these tasks, and their results are gone.
+    After: it is `queued` with its attempt raised by one, new shards hold these tasks, the first of them as a canary
+    where there are many, and their results are gone.
 
     Raises:
         NotPossibleError: it is in another state.
@@ -277,6 +261,9 @@ def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
         current = _locked(evaluation, wanted=EvaluationState.ON_HOLD, verb="resumed")
         faults = _faults(current)
         keys = list(faults.order_by("task__position").values_list("task__key", flat=True))
+        planner = current.submission.planner
+        shards, leasable = canary.split(planner=planner, keys=keys, size=tasks_per_shard(current.suite))
+        first = Shard.objects.filter(evaluation=current).count()
         advance(
             evaluation_id=current.pk,
             source=EvaluationState.ON_HOLD,
@@ -286,9 +273,11 @@ def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
             facts={"count": len(keys), "who": in_words(by=by, submission=current.submission)},
             raise_fence=True,
             launch_handle="",
+            canaries_from=first,
+            leasable_shards=None if leasable is None else first + leasable,
         )
         faults.delete()
-        _add_shards(evaluation=current, shards=canary.chunks(keys, size=tasks_per_shard(current.suite)))
+        add_shards(evaluation=current, shards=shards)
         _note(by=by, action=Action.RESUMED, evaluation=current, after=EvaluationState.QUEUED, tasks=len(keys))
         enqueue_reconcile(current.pk)
     return len(keys)
@@ -344,11 +333,6 @@ def cancel(evaluation: Evaluation, *, by: User | None = None) -> None:
         )
         _note(by=by, action=Action.CANCELLED, evaluation=current, after=EvaluationState.CANCELLED)
         cancel_attempts(current.pk)
-        open_tasks = Task.objects.filter(suite=current.suite_id).exclude(results__evaluation=current.pk)
-        TaskResult.objects.bulk_create(
-            [TaskResult(evaluation=current, task=task, outcome=Outcome.CANCELLED) for task in open_tasks],
-            ignore_conflicts=True,
-        )
 
 
 def _note(

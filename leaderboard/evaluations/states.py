@@ -12,9 +12,9 @@ from django.db.models import QuerySet
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 
-from leaderboard.evaluations import notices, refunds, transitions
+from leaderboard.evaluations import notices, refunds, transitions, unfinished
 from leaderboard.evaluations.events import announce
-from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Loss, Shard, ShardState
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 
 
@@ -39,10 +39,11 @@ def advance(
     """Take an evaluation from `source` to `target` if it still is in `source` with this `attempt`.
 
     Before: nothing is assumed; another process may have been faster.
-    After: either the row has the new state, reason and deadline, and an event and what its owner is told go out with
-    the commit (True), or nothing changed (False). With `raise_fence` its attempt is one higher, so that steps decided
-    before do nothing. With `only_overdue` nothing changes unless the state has lasted too long still:
-    whoever decided that may have looked before a result came, which gives a running evaluation its full time again.
+    After: either the row has the new state, reason and deadline, tasks that `failed` and `cancelled` leave without a
+    result have one that says so, and an event and what its owner is told go out with the commit (True), or nothing
+    changed (False). With `raise_fence` its attempt is one higher, so that steps decided before do nothing. With
+    `only_overdue` nothing changes unless the state has lasted too long still: whoever decided that may have looked
+    before a result came, which gives a running evaluation its full time again.
 
     Raises:
         IllegalTransitionError: the table does not allow it.
@@ -66,6 +67,10 @@ def advance(
             **fields,
         )
         if changed:
+            # Before it is announced, so that the counts that go out are those of the end.
+            unfinished.close_open_tasks(
+                evaluation_id=evaluation_id, target=target, why=sentence(reason, **(facts or {}))
+            )
             announce(evaluation_id=evaluation_id)
             if target in refunds.REFUNDING:
                 refunds.settle(evaluation_id=evaluation_id, target=target, reason=reason)
@@ -120,13 +125,14 @@ def move_shard(
     return bool(Shard.objects.filter(pk=shard_id, state=source, tries=tries).update(state=target, **fields))
 
 
-def end_attempt(*, attempt_id: UUID, target: AttemptState, reason: str = "") -> bool:
+def end_attempt(*, attempt_id: UUID, target: AttemptState, reason: str = "", loss: Loss | None = None) -> bool:
     """End a live attempt. False if it had ended already; then nothing changed.
 
     Raises:
         IllegalTransitionError: `target` is not an end.
     """
-    return bool(_end_attempts(Attempt.objects.filter(pk=attempt_id), target=target, reason=reason))
+    attempts = Attempt.objects.filter(pk=attempt_id)
+    return bool(_end_attempts(attempts, target=target, reason=reason, loss=loss or ""))
 
 
 def end_attempts_of(*, evaluation_id: UUID, target: AttemptState) -> int:
@@ -138,7 +144,7 @@ def end_attempts_of(*, evaluation_id: UUID, target: AttemptState) -> int:
     return _end_attempts(Attempt.objects.filter(shard__evaluation=evaluation_id), target=target, reason="")
 
 
-def _end_attempts(attempts: QuerySet[Attempt], *, target: AttemptState, reason: str) -> int:
+def _end_attempts(attempts: QuerySet[Attempt], *, target: AttemptState, reason: str, loss: str = "") -> int:
     transitions.check_attempt(source=AttemptState.LIVE, target=target)
     live = attempts.filter(state=AttemptState.LIVE)
-    return live.update(state=target, reason=reason, ended_at=Now())
+    return live.update(state=target, reason=reason, loss=loss, ended_at=Now())

@@ -2,28 +2,39 @@
 
 import logging
 from collections.abc import Sequence
+from typing import NamedTuple
 from uuid import UUID
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
-from django.utils import timezone
 
+from evaluator.planners.breaker import UNREACHABLE_TASKS
 from evaluator.records import Outcome, Reason
 from gpu_jobs.launchers import Launcher, LaunchError, LaunchGivenUpError
-from leaderboard.catalog.models import Task
 from leaderboard.evaluations import canary, publishing
-from leaderboard.evaluations.events import NewResult, announce
-from leaderboard.evaluations.leases import cancel_attempts, lock_evaluation, lose, remaining_tasks
+from leaderboard.evaluations.leases import cancel_attempts, lock_evaluation, lose, lose_overdue
 from leaderboard.evaluations.library import TaskOutcome, library
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard, ShardState, TaskResult
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Loss, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import advance, explain, move_shard
+from leaderboard.evaluations.shards import end_shard
+from leaderboard.evaluations.states import advance, explain
 from leaderboard.evaluations.transitions import DEADLINES, LEASABLE
+from leaderboard.evaluations.unreachable import AWAY
 from leaderboard.evaluations.usage import usage_of
 from leaderboard.workers import verification
 from leaderboard.workers.own import runs_on_own_worker
 
 logger = logging.getLogger(__name__)
+
+
+class LostAttempt(NamedTuple):
+    """An attempt whose worker is gone, or is late."""
+
+    attempt: UUID
+    why: str = ""
+    """What the launcher knows, as part of a sentence; empty: only the attempt's deadlines tell."""
+    disrupted: bool = False
+    """Whether the cluster took the worker away."""
 
 
 def launch(evaluation: Evaluation) -> bool:
@@ -82,11 +93,13 @@ def _give_up_launching(*, evaluation: Evaluation, why: str) -> bool:
     return done
 
 
-def lose_attempts(attempts: Sequence[tuple[UUID, str]]) -> bool:
-    """Take shards from workers that are gone. Of those without a reason only the lease tells it."""
+def lose_attempts(attempts: Sequence[LostAttempt]) -> bool:
+    """Take shards from workers that are gone, or make no progress."""
     lost = [
-        lose(attempt_id=attempt, detail=why or "it was not heard of any more", if_silent=not why)
-        for attempt, why in attempts
+        lose(attempt_id=one.attempt, detail=one.why, loss=Loss.DISRUPTED if one.disrupted else Loss.ENDED)
+        if one.why
+        else lose_overdue(one.attempt)
+        for one in attempts
     ]
     return any(lost)
 
@@ -101,15 +114,13 @@ def give_up_shards(*, evaluation: Evaluation, shard_ids: Sequence[int]) -> bool:
             shard = Shard.objects.select_for_update().filter(pk=shard_id, state=ShardState.PENDING).first()
             if shard is None:
                 continue
-            keys = remaining_tasks(shard)
             text = f"The task was tried {shard.tries} times and its worker was lost each time."
-            _add_results(
-                evaluation=evaluation, keys=keys, outcome=Outcome.INFRA_FAULT, reason=Reason.WORKER_LOST, text=text
-            )
-            move_shard(shard_id=shard.pk, source=ShardState.PENDING, target=ShardState.DONE, tries=shard.tries)
-            announce(
-                evaluation_id=evaluation.pk,
-                results=[NewResult(task=key, outcome=Outcome.INFRA_FAULT, score=None) for key in keys],
+            end_shard(
+                shard=shard,
+                evaluation=evaluation,
+                outcome=Outcome.INFRA_FAULT,
+                reason=Reason.WORKER_LOST,
+                text=text,
             )
             did = True
     return did
@@ -144,11 +155,11 @@ def summarise(evaluation: Evaluation) -> bool:
             source=EvaluationState.AGGREGATING,
             attempt=evaluation.attempt,
             target=EvaluationState.FAILED if again else EvaluationState.ON_HOLD,
-            reason=EvaluationReason.NOT_RUN_AGAIN if again else EvaluationReason.INFRA_FAULTS,
+            reason=EvaluationReason.NOT_RUN_AGAIN if again else _why_it_waits(faults),
             facts={
                 "count": len(faults),
                 "total": evaluation.tasks_total,
-                "detail": faults[0].reason_text[:1000],
+                "detail": _first_said(faults)[:1000],
             },
         )
     try:
@@ -165,6 +176,19 @@ def summarise(evaluation: Evaluation) -> bool:
             facts={"detail": type(error).__name__},
         )
         return False
+
+
+def _why_it_waits(faults: Sequence[TaskResult]) -> EvaluationReason:
+    """Why an evaluation with these infrastructure faults waits for its owner. Pure."""
+    reasons = {fault.reason for fault in faults}
+    if reasons <= AWAY and len(faults) >= UNREACHABLE_TASKS:
+        return EvaluationReason.PLANNER_UNAVAILABLE
+    return EvaluationReason.WORKERS_LOST if reasons == {Reason.WORKER_LOST} else EvaluationReason.INFRA_FAULTS
+
+
+def _first_said(faults: Sequence[TaskResult]) -> str:
+    """The sentence of the fault that came first: those of tasks that were not run thereupon say less."""
+    return min(faults, key=lambda fault: fault.pk).reason_text
 
 
 def _complete(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
@@ -251,16 +275,4 @@ def abandon(evaluation: Evaluation) -> bool:
         reason=EvaluationReason.ABANDONED,
         facts={"days": lasts.days if lasts else 0},
         only_overdue=True,
-    )
-
-
-def _add_results(*, evaluation: Evaluation, keys: Sequence[str], outcome: Outcome, reason: Reason, text: str) -> None:
-    now = timezone.now()
-    tasks = Task.objects.filter(suite=evaluation.suite_id, key__in=keys)
-    TaskResult.objects.bulk_create(
-        [
-            TaskResult(evaluation=evaluation, task=task, outcome=outcome, reason=reason, reason_text=text, updated=now)
-            for task in tasks
-        ],
-        ignore_conflicts=True,
     )

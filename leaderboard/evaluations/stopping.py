@@ -37,6 +37,30 @@ def stop_workers(*, evaluation_id: UUID, launching: Launcher) -> list[str]:
     return stopped
 
 
+def enqueue_replacement(*, worker: str, evaluation_id: UUID) -> None:
+    """Ask after the commit for a worker that hangs to be stopped, and for another one in its place."""
+    transaction.on_commit(lambda: _send_replacement(worker=worker, evaluation_id=evaluation_id))
+
+
+def stop_hung_worker(*, worker: str, launching: Launcher) -> bool:
+    """Stop a worker that has lost its attempt and may not have noticed. False if there is nothing to stop.
+
+    Before: nothing; the message may come twice or late.
+    After: the worker was told to stop, unless it holds another lease, and so has moved on, or is not the launcher's.
+    """
+    if Attempt.objects.filter(worker=worker, state=AttemptState.LIVE).exists():
+        return False
+    if launching.alive(handle=worker).alive is not True:
+        return False
+    try:
+        launching.stop_one(handle=worker)
+    except LaunchError as error:
+        logger.warning("%s: %s", worker, error)
+        return False
+    logger.warning("stopped %s: it made no progress, or was not heard of any more", worker)
+    return True
+
+
 def _handles(*, evaluation_id: UUID, one_each: bool) -> list[str]:
     """What is to be stopped.
 
@@ -66,3 +90,14 @@ def _send(evaluation_id: UUID) -> None:
         logger.warning(
             "no message to stop the workers of %s (%s); they will notice by themselves", evaluation_id, error
         )
+
+
+def _send_replacement(*, worker: str, evaluation_id: UUID) -> None:
+    from kombu.exceptions import OperationalError
+
+    from leaderboard.evaluations.tasks import replace_worker
+
+    try:
+        replace_worker.apply_async(args=[worker, str(evaluation_id)], retry=False)
+    except (OperationalError, OSError) as error:
+        logger.warning("no message to stop %s (%s); it may hang until it is stopped by hand", worker, error)

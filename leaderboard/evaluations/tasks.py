@@ -57,3 +57,15 @@ def stop_workers(evaluation_id: str) -> None:
     After: if it is over, whatever worked for it was told to stop.
     """
     stopping.stop_workers(evaluation_id=UUID(evaluation_id), launching=launcher())
+
+
+@task
+def replace_worker(worker: str, evaluation_id: str) -> None:
+    """Stop a worker that hangs, and see that the evaluation which it worked for has another one.
+
+    Before: nothing; the worker may have ended or moved on, and the message may come twice or late.
+    After: if it still ran without a lease, it was told to stop; the launcher has been asked for a worker again.
+    """
+    launching = launcher()
+    if stopping.stop_hung_worker(worker=worker, launching=launching):
+        reconcile.refill(UUID(evaluation_id), launching=launching)

@@ -52,7 +52,8 @@ class Action(NamedTuple):
 RESUME = Action(
     url="evaluations:resume",
     label="Resume",
-    sentence="Runs the tasks with infrastructure faults again, and only these. Everything else stays as it is.",
+    sentence="Runs the tasks with infrastructure faults again, and only these; where they are many, one of "
+    "them first. Everything else stays as it is.",
     confirm="Resume these tasks",
     tone="",
     button="primary",

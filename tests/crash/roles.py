@@ -211,6 +211,13 @@ def stuck_launcher() -> Any:
     return launcher()
 
 
+def forgiving_launcher() -> Any:
+    """Like `launcher`, but it stops no worker that hangs: for those that wake up again."""
+    forgiving = launcher()
+    forgiving.stop_one = lambda *, handle: None
+    return forgiving
+
+
 class _Subprocess:
     """What the launcher needs of `subprocess`."""
 
@@ -284,8 +291,8 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, r
     first = threading.Event()
     beating, leasing, finishing = ApiClient.heartbeat, ApiClient.lease, ApiClient.finish
 
-    def heartbeat(self: Any, lease: Any) -> None:
-        beating(self, lease)
+    def heartbeat(self: Any, lease: Any, **said: Any) -> None:
+        beating(self, lease, **said)
         first.set()
         lease.__dict__["heartbeat_seconds"] = 1.0
 

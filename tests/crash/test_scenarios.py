@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -119,7 +120,8 @@ def test_the_api_is_away_for_longer_than_a_lease_lasts(ground: Ground, expected)
 
 
 def test_a_worker_that_wakes_up_after_its_lease_went_to_another_changes_nothing(ground: Ground, expected):
-    with site(ground=ground, instrumented=False, pace=PACE) as going:
+    forgiving = {"LAUNCHER": "tests.crash.roles.forgiving_launcher"}
+    with site(ground=ground, instrumented=False, pace=PACE, extra=forgiving) as going:
         started(going)
         (sleeper,) = going.workers()
         kill(sleeper, signal.SIGSTOP)
@@ -133,6 +135,23 @@ def test_a_worker_that_wakes_up_after_its_lease_went_to_another_changes_nothing(
         log = next((going.run.folder / "workers").glob("local-*.log"))
         wait_until(lambda: "the attempt is over: lost" in log.read_text(), what="the late worker is told")
         assert snapshot(going) == rows
+        assert going.outcome() == expected
+
+
+def test_a_worker_that_hangs_but_sends_heartbeats_is_killed_and_another_one_ends_its_tasks(ground: Ground, expected):
+    bounds = {"PREPARE_SECONDS": 3, "PLAN_SECONDS": 1, "EXECUTE_SECONDS": 1}
+    with site(ground=ground, instrumented=False, pace=3600, extra=bounds) as going:
+        going.start("web")
+        going.start("celery")
+        going.submit()
+        wait_until(lambda: attempts(going) == ["live"], what="the first lease")
+        (hung,) = going.workers()
+        going.run = replace(going.run, pace=0.0)
+        going.run.save()
+        going.finish(sweeps=True)
+        assert attempts(going)[0] == "lost"
+        assert going.query("SELECT loss FROM evaluations_attempt ORDER BY leased_at LIMIT 1") == [("stalled",)]
+        assert hung not in going.workers()
         assert going.outcome() == expected
 
 

@@ -251,7 +251,8 @@ class _Handler(BaseHTTPRequestHandler):
             wanted = body.get("preconditions", {}).get("uid", found["metadata"]["uid"])
             if wanted != found["metadata"]["uid"]:
                 return 409, _status(409, "the UID in the precondition does not match")
-            assert body["propagationPolicy"] == "Background", "without it a Job's pods would stay"
+            if kind == "jobs":
+                assert body["propagationPolicy"] == "Background", "without it a Job's pods would stay"
             self.fake.remove(kind, name)
         return 200, found
 

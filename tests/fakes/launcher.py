@@ -29,6 +29,9 @@ class FakeLauncher:
             return Liveness(alive=False, reason=self.dead[handle])
         return Liveness(alive=True if handle in self.living else None)
 
+    def stop_one(self, *, handle: str) -> None:
+        self.stop(handle=handle)
+
     def stop(self, *, handle: str) -> None:
         self.living.discard(handle)
         self.stopped.append(handle)

@@ -7,6 +7,7 @@ from typing import Any
 from evaluator.engine.store import MemoryStore, Store
 from evaluator.records import ArtefactReference, Outcome, ResultRecord, SampleResult
 from evaluator.values import encode
+from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import Lease
 
@@ -24,6 +25,7 @@ class FakeRunner:
         error: BaseException | None = None,
     ) -> None:
         self.store: Store = store or MemoryStore()
+        self.phase = CurrentPhase()
         self.ran: list[str] = []
         self._pace = pace
         self._profile_digest = profile_digest

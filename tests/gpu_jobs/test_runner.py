@@ -2,12 +2,17 @@
 
 import pytest
 
+from evaluator.asking import PLANNER_CONCURRENCY
 from evaluator.engine.store import MemoryStore
+from evaluator.planners.breaker import UNREACHABLE_TASKS
 from evaluator.planning_evaluation import judge_digest
+from evaluator.records import Reason
 from evaluator.suites import suite_of
+from gpu_jobs.phases import Phase
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import Lease
 from gpu_jobs.runner import EvaluatorRunner
+from tests.evaluator.planners.test_endpoint import endpoint
 from tests.fakes.api import LEASE
 
 
@@ -47,3 +52,21 @@ def test_a_strategy_that_needs_no_network_is_run():
 def test_what_differs_from_the_server_is_refused(changes, complaint):
     with pytest.raises(LeaseRefusedError, match=complaint):
         run(make_lease(**changes))
+
+
+def test_the_phases_of_a_lease_follow_its_work():
+    runner = EvaluatorRunner(store=MemoryStore(), device="cpu")
+    assert runner.phase.now is Phase.PREPARING
+    list(runner.run(make_lease()))
+    assert runner.phase.now is Phase.PLANNING
+
+
+def test_an_endpoint_behind_a_lease_is_not_called_for_ever(monkeypatch):
+    monkeypatch.setattr("evaluator.planners.endpoint.BACKOFF_SECONDS", (0.0,))
+    keys = [task.key for task in suite_of("toolmini").tasks if task.gold is not None][:60]
+    with endpoint((503, b"")) as (url, seen):
+        wanted = {"kind": "endpoint", "url": url, "timeout_seconds": 5, "allow_private": True}
+        records = EvaluatorRunner(store=MemoryStore(), device="cpu").run(make_lease(planner=wanted, tasks=keys))
+        found = [record.reason for record in records]
+    assert set(found) == {Reason.ENDPOINT_UNAVAILABLE}
+    assert len(seen) <= (UNREACHABLE_TASKS + PLANNER_CONCURRENCY) * 4 < len(keys) * 4

@@ -190,6 +190,7 @@ def used_by_the_launcher():
         api.put("workloads", {"metadata": {"name": "w", "labels": {}}})
         launcher.alive(handle=handle)
         launcher.alive(handle=f"{handle}-abcde")
+        launcher.stop_one(handle=f"{handle}-abcde")
         launcher._end(job=api.all("jobs")[0], because=launcher.status(evaluation_id=EVALUATION))
         client = api.client()
         for kind, prefix in (("jobs", "/apis/batch/v1"), ("pods", "/api/v1")):

@@ -70,6 +70,8 @@ class ChatSettings:
     total_seconds: float = 600.0
     """Of one call, from its first try on, waiting included. An endpoint that failed all tries for so long is sent only
     a call now and then, and the others fail at once, so that a dead one does not hold up a run for days."""
+    give_up_tries: int | None = None
+    """Tries in a row without an answer after which the same holds, however little time they took. 429 is an answer."""
     probe_seconds: float = 60.0
     """Between two such calls, at least."""
 
@@ -89,6 +91,8 @@ class _Again:
     """Whether it failed because the endpoint has too many calls."""
     after: float | None = None
     """Seconds that the endpoint asks to wait."""
+    is_alive: bool = False
+    """Whether it answered, and only does not want so many calls."""
     received: str | None = None
 
     def __str__(self) -> str:
@@ -135,6 +139,8 @@ class ChatModel:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._silent_since: float | None = None
         """Since when every try has failed."""
+        self._unanswered = 0
+        """Tries in a row without an answer."""
         self._next_probe = 0.0
         self._estimated = 0
         self._logged = time.monotonic()
@@ -227,26 +233,34 @@ class ChatModel:
         """Tell the gate, before the place is given to another."""
         if not isinstance(found, _Again):
             self._silent_since = None
+            self._unanswered = 0
             self._gate.succeeded()
             return
         self._silent_since = self._silent_since or asyncio.get_running_loop().time()
+        self._unanswered = 0 if found.is_alive else self._unanswered + 1
         if found.too_much:
             self._gate.refused(epoch=epoch, why=str(found), after=found.after)
 
     def _is_given_up(self, now: float) -> bool:
         """Whether the endpoint has failed all tries for so long that only a call now and then is still sent."""
-        if self._silent_since is None or now - self._silent_since < self.settings.total_seconds:
+        if self._silent_since is None:
+            return False
+        if not self._failed_too_often() and now - self._silent_since < self.settings.total_seconds:
             return False
         if now >= self._next_probe:
             self._next_probe = now + self.settings.try_seconds + self.settings.probe_seconds
             return False
         return True
 
+    def _failed_too_often(self) -> bool:
+        most = self.settings.give_up_tries
+        return most is not None and self._unanswered >= most
+
     def _given_up(self, *, tries: int) -> Failure:
-        message = (
-            f"The chat endpoint has answered no call for {self.settings.total_seconds:g} seconds or more; this one was "
-            f"not sent{' again' if tries else ''}."
-        )
+        silent = f"for {self.settings.total_seconds:g} seconds or more"
+        if self._failed_too_often():
+            silent = f"in {self._unanswered} tries"
+        message = f"The chat endpoint has answered no call {silent}; this one was not sent{' again' if tries else ''}."
         return Failure(kind=FailureKind.UNAVAILABLE, message=message, tries=max(1, tries))
 
     def _backoff(self, *, tries: int, after: float | None) -> float:
@@ -401,6 +415,7 @@ def _refusal(response: httpx.Response, *, shown: str) -> Failure | _Again | None
             too_much=status in _TOO_MUCH,
             after=retry_after(response.headers),
             received=shown,
+            is_alive=status == httpx.codes.TOO_MANY_REQUESTS,
         )
     if 300 <= status < 400:
         message = (

@@ -168,6 +168,16 @@ class ClusterClient:
             raise
         return True
 
+    def delete_pod(self, *, name: str) -> bool:
+        """Delete one pod, which gets SIGTERM and after its grace period SIGKILL. False if it is not there."""
+        try:
+            self._call("DELETE", self._path(PODS, "pods", name), body={})
+        except ClusterRefusedError as error:
+            if error.status == 404:
+                return False
+            raise
+        return True
+
     def workload(self, *, job_uid: str) -> Json | None:
         """Kueue's Workload of a Job; None without Kueue, without the right to ask, or if there is none yet."""
         query = {"labelSelector": f"kueue.x-k8s.io/job-uid={job_uid}"}

@@ -15,7 +15,7 @@ from gpu_jobs.launchers.kubernetes.client import AlreadyThereError, ClusterClien
 from gpu_jobs.launchers.kubernetes.conditions import assess, ended_at, is_over
 from gpu_jobs.launchers.kubernetes.job import EvaluationFacts, build_job
 from gpu_jobs.launchers.kubernetes.pods import assess_pod
-from gpu_jobs.launchers.kubernetes.reasons import MEANINGS, Assessment, Patience, Reason, State
+from gpu_jobs.launchers.kubernetes.reasons import DISRUPTIONS, MEANINGS, Assessment, Patience, Reason, State
 from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
 
 logger = logging.getLogger(__name__)
@@ -100,6 +100,20 @@ class KubernetesLauncher:
                     self._delete(job)
         except ClusterError as error:
             raise LaunchError(f"The workers could not be stopped: {error}.") from error
+
+    def stop_one(self, *, handle: str) -> None:
+        """Delete one pod, which its Job replaces.
+
+        Raises:
+            LaunchError: the cluster could not be asked, or refused.
+        """
+        named = names.parse_handle(instance=self._settings.instance, handle=handle)
+        if named is None or not named.pod:
+            return
+        try:
+            self._client.delete_pod(name=named.pod)
+        except ClusterError as error:
+            raise LaunchError(f"The worker could not be stopped: {error}.") from error
 
     def status(self, *, evaluation_id: str) -> Assessment:
         """How the evaluation's last Job stands.
@@ -232,7 +246,7 @@ def _liveness(found: Assessment) -> Liveness:
     if found.state is State.RUNNING:
         return Liveness(alive=True)
     if found.state in {State.SUCCEEDED, State.FAILED} or found.reason in {Reason.DELETED, Reason.NODE_LOST}:
-        return Liveness(alive=False, reason=found.short)
+        return Liveness(alive=False, reason=found.short, disrupted=found.reason in DISRUPTIONS)
     # It waits, or has been told to stop and is saying its last words.
     return Liveness(alive=None, reason=found.short)
 

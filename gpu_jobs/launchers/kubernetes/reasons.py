@@ -155,6 +155,15 @@ MEANINGS: Mapping[Reason, Meaning] = {
 }  # fmt: skip
 
 
+DISRUPTIONS = frozenset(
+    {
+        Reason.QUOTA_PREEMPTED, Reason.EVICTED, Reason.PREEMPTED, Reason.NODE_LOST, Reason.NODE_SHUTDOWN,
+        Reason.NODE_REFUSED, Reason.STOPPED, Reason.DELETED, Reason.DEADLINE, Reason.UNREACHABLE, Reason.REFUSED,
+    }
+)  # fmt: skip
+"""Why the cluster, its operators or the site ended a worker; the tasks that it had cannot have caused it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
     """How a Job or a pod stands."""

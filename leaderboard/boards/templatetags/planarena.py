@@ -23,7 +23,7 @@ OUTCOME_MEANINGS = {
     "scored": "There is a plan, and it was scored.",
     "planner_fault": "The plan is wrong or the endpoint answered wrongly: the task counts as the worst there is.",
     "infra_fault": "Not the planner's fault: no score until the owner resumes the task or accepts the fault.",
-    "not_run": "The task cannot be measured here, whatever the planner: never scored.",
+    "not_run": "The task did not run: it cannot be measured here, or its evaluation failed before. Never scored.",
     "cancelled": "The evaluation was cancelled before this task ended.",
     "pending": "The task has not ended yet.",
 }

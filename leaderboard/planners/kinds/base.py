@@ -37,6 +37,8 @@ class Kind(ABC):
     """Whether its worker calls addresses outside."""
     needs_gpu: ClassVar[bool] = False
     """Whether asking it takes a GPU, whatever is done with its plans."""
+    loads_model: ClassVar[bool] = False
+    """Whether its worker downloads and loads a model before it asks."""
     has_canary: ClassVar[bool] = True
     """Whether one task is to run alone first: it may turn out that it cannot be asked at all."""
     repeatable: ClassVar[bool] = False

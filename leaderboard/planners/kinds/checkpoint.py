@@ -23,6 +23,7 @@ class CheckpointKind(Kind):
     choice = "A checkpoint of mine with a strategy"
     fields = {"checkpoint_digest": "checkpoint", "strategy": "strategy"}
     needs_gpu = True
+    loads_model = True
     has_secret = True
 
     def check(self, data: PlannerData) -> Errors:

@@ -34,6 +34,7 @@ class HubKind(Kind):
     fields = {"model_id": "model", "revision": "revision", "strategy": "strategy"}
     needs_network = True
     needs_gpu = True
+    loads_model = True
 
     def check(self, data: PlannerData) -> Errors:
         # Its patterns only; nothing is asked here.

@@ -64,7 +64,7 @@ def test_pods_are_known_by_the_names_under_which_they_take_leases(api, cluster, 
     assert launcher.alive(handle=handle).alive is True
     assert launcher.alive(handle=pod).alive is True
     api.remove("pods", pod)
-    assert launcher.alive(handle=pod) == Liveness(alive=False, reason="it was deleted in the cluster")
+    assert launcher.alive(handle=pod) == Liveness(alive=False, reason="it was deleted in the cluster", disrupted=True)
 
 
 @pytest.mark.parametrize("handle", ["", "local-1234", "ada-workstation-1", f"other-{EVALUATION}-g1", "planarena-x-g1"])
@@ -97,7 +97,8 @@ def test_stopping_deletes_the_job_with_its_pods_once_and_for_all(api, cluster, l
     launcher.stop(handle=handle)
     assert names_of(api) == [JOB.replace(EVALUATION, OTHER)]
     assert all(OTHER in name for name in names_of(api, "pods"))
-    assert launcher.alive(handle=handle) == Liveness(alive=False, reason="it was deleted in the cluster")
+    deleted = Liveness(alive=False, reason="it was deleted in the cluster", disrupted=True)
+    assert launcher.alive(handle=handle) == deleted
 
 
 def test_orphans_are_stopped_and_nothing_else(api, cluster, launcher):
@@ -204,3 +205,18 @@ def wait_for(holds, seconds=10.0):
             return
         event.wait(0.02)
     raise AssertionError("it did not happen")
+
+
+def test_a_pod_that_hangs_is_deleted_alone_and_its_job_replaces_it(api, cluster, launcher):
+    launcher.ensure(evaluation_id=EVALUATION)
+    cluster.tick()
+    pod, *others = names_of(api, "pods")
+    launcher.stop_one(handle=pod)
+    assert names_of(api, "pods") == others
+    assert names_of(api) == [JOB]
+    cluster.tick()
+    assert len(names_of(api, "pods")) == 1 + len(others)
+    launcher.stop_one(handle=pod)
+    launcher.stop_one(handle=JOB)
+    launcher.stop_one(handle="local-0123")
+    assert names_of(api) == [JOB]

@@ -55,12 +55,12 @@ def test_leased_shards_are_left_alone_while_their_workers_live(state):
     assert decide(view(state, open_shards=1, live_attempts=(attempt(),))).do is Do.NOTHING
 
 
-@pytest.mark.parametrize("gone", [{"expires_at": NOW}, {"worker_dead": "its process ended"}])
+@pytest.mark.parametrize("gone", [{"expires_at": NOW}, {"worker_dead": "its process ended"}, {"stalls_at": NOW}])
 def test_a_worker_that_is_gone_loses_its_attempt(gone):
     step = decide(view("running", open_shards=1, live_attempts=(attempt(), attempt(id=UUID(int=2), **gone))))
     assert step.do is Do.LOSE_ATTEMPTS
-    assert [lost for lost, _ in step.attempts] == [UUID(int=2)]
-    assert [why for _, why in step.attempts] == [gone.get("worker_dead", "")]
+    assert [lost.attempt for lost in step.attempts] == [UUID(int=2)]
+    assert [lost.why for lost in step.attempts] == [gone.get("worker_dead", "")]
 
 
 def test_shards_that_were_tried_too_often_are_given_up_before_anything_is_started_for_them():

@@ -114,6 +114,25 @@ def test_alone_it_waits_for_a_worker_and_then_for_a_free_one():
 
 
 @pytest.mark.django_db
+def test_what_runs_is_not_next_in_the_queue():
+    mine = make_evaluation(state=LAUNCHING, suite=make_suite(runnable=20))
+    leases.give_up(attempt_id=make_lease(mine).attempt.pk, how=leases.GivenUp.RELEASED, detail="it was stopped")
+    assert fresh(mine).state == EvaluationState.RUNNING
+    assert place_of(fresh(mine)).sentence == "It waits for a worker, and none is at work now."
+    other = make_evaluation(state=LAUNCHING, suite=make_suite(runnable=1))
+    make_lease(other)
+    assert place_of(fresh(mine)).sentence == "The next worker that is free takes it."
+
+
+@pytest.mark.django_db
+def test_what_runs_and_is_behind_others_says_that_the_place_is_that_of_its_rest():
+    mine = make_evaluation(state=LAUNCHING, suite=make_suite(runnable=20))
+    leases.give_up(attempt_id=make_lease(mine).attempt.pk, how=leases.GivenUp.RELEASED, detail="it was stopped")
+    make_evaluation(state=LAUNCHING, suite=make_suite(runnable=1))
+    assert place_of(fresh(mine)).sentence.startswith("Its remaining tasks have place 2 in the queue: ")
+
+
+@pytest.mark.django_db
 def test_before_its_launch_it_has_no_place_but_says_how_many_wait():
     suite = make_suite(runnable=1)
     for _ in range(2):

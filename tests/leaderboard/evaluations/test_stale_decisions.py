@@ -8,6 +8,7 @@ from leaderboard.evaluations import leases, reconcile, services
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.evaluations.reconcile import Do, Step
 from leaderboard.evaluations.results import deliver
+from leaderboard.evaluations.steps import LostAttempt
 from tests.leaderboard.factories import expire, let_time_pass, make_evaluation, make_lease, make_record
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +45,7 @@ def test_a_worker_that_is_known_to_be_dead_loses_its_tasks_although_its_lease_la
 
 def looked_at_with_dead_worker(lease, *, launcher):
     evaluation = reconcile._evaluations().get(pk=lease.evaluation.pk)
-    return evaluation, Step(do=Do.LOSE_ATTEMPTS, attempts=((lease.attempt.pk, "its process ended"),))
+    return evaluation, Step(do=Do.LOSE_ATTEMPTS, attempts=(LostAttempt(lease.attempt.pk, "its process ended"),))
 
 
 def test_an_evaluation_of_which_a_task_has_just_ended_does_not_fail(launcher):
@@ -89,4 +90,4 @@ def test_shards_of_what_has_ended_meanwhile_are_not_given_up(launcher):
     )
     assert not acted(found, launcher=launcher)
     assert Shard.objects.filter(state=ShardState.DONE).count() == 0
-    assert not evaluation.results.exists()
+    assert set(evaluation.results.values_list("reason", flat=True)) == {"evaluation_failed"}

@@ -218,3 +218,24 @@ def test_cancelling_stops_a_running_worker_from_adding_results(site):
     time.sleep(1.5)
     assert TaskResult.objects.filter(evaluation=evaluation, outcome="scored").count() == scored
     assert TaskResult.objects.filter(evaluation=evaluation).count() == 8
+
+
+def test_a_worker_that_hangs_and_sends_heartbeats_is_stopped_and_another_one_takes_its_tasks(site, settings):
+    from leaderboard.evaluations import tasks
+
+    settings.PREPARE_SECONDS, settings.PLAN_SECONDS, settings.EXECUTE_SECONDS, settings.LEASE_SECONDS = 2, 1, 1, 4
+    site(pace=60)
+    evaluation = make_evaluation(suite=make_suite(runnable=2))
+    sweep_until(lambda: Attempt.objects.filter(state=AttemptState.LIVE).exists())
+    hung, process = Attempt.objects.get(), psutil.Process(worker_pid())
+    sweep_until(lambda: Attempt.objects.get(pk=hung.pk).state == AttemptState.LOST)
+    hung.refresh_from_db()
+    assert hung.loss == "stalled"
+    assert hung.expires_at > hung.ended_at, "its heartbeats came until the end"
+    assert process.is_running()
+    launcher = site(pace=0.0)
+    tasks.replace_worker(hung.worker, str(evaluation.pk))
+    assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    assert launcher.alive(handle=hung.worker).alive is False
+    sweep_until(lambda: is_completed(evaluation))
+    assert scores(evaluation) == {str(number): score_of(str(number)) for number in range(2)}

@@ -196,7 +196,7 @@ def test_only_ends_that_are_not_the_planner_s_are_refunded(reason):
     assert asked(EvaluationState.CANCELLED) is None
     assert asked(EvaluationState.CANCELLED, anything_ran=False) == EntryReason.NOTHING_RAN
     assert (asked(EvaluationState.FAILED) is None) == (reason in refunds.OWN_FAULT)
-    assert (asked(EvaluationState.ON_HOLD) is None) == (reason != EvaluationReason.INFRA_FAULTS)
+    assert (asked(EvaluationState.ON_HOLD) is None) == (reason not in refunds.NOT_THE_PLANNERS)
 
 
 @pytest.mark.django_db

@@ -425,3 +425,26 @@ def test_the_limit_is_told(caplog):
     assert progress["limit"] <= progress["highest_limit"] <= progress["bound"] == 64
     assert "it answered HTTP 429; at most 4 calls at once, before 8" in caplog.text
     assert '"highest_limit"' in caplog.text
+
+
+def test_an_endpoint_that_fails_some_tries_in_a_row_is_not_called_for_the_other_calls():
+    calls = [generate(f"image {number}") for number in range(40)]
+    with endpoint((500, b"")) as (url, seen):
+        found = asked(url, *calls, tries=2, highest=1, give_up_tries=6)
+    assert {failure.kind for failure in found} == {FailureKind.UNAVAILABLE}
+    assert sum("has answered no call in" in failure.message for failure in found) >= 30
+    assert len(seen) <= 6 + 1, "and a probe"
+
+
+def test_an_endpoint_that_wants_fewer_calls_is_not_given_up():
+    calls = [generate(f"image {number}") for number in range(10)]
+    with endpoint(*[(429, b"")] * 12, GOOD) as (url, _):
+        found = asked(url, *calls, tries=20, highest=1, give_up_tries=6)
+    assert {answer.text for answer in found} == {"Image Denoising"}
+
+
+def test_without_such_a_limit_each_call_is_sent():
+    calls = [generate(f"image {number}") for number in range(10)]
+    with endpoint((500, b"")) as (url, seen):
+        asked(url, *calls, tries=2, highest=1)
+    assert len(seen) == 20

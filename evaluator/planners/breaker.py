@@ -1,0 +1,53 @@
+"""A circuit breaker for planners behind HTTP: one that cannot be reached is not called for each task that is left."""
+
+import threading
+
+from evaluator.planners.protocol import Planner, PlannerError, PlannerReply, PlannerRequest
+from evaluator.records import PlannerCall, Reason
+
+UNREACHABLE_TASKS = 5
+"""Tasks in a row that could not reach their planner after which it is not asked any more."""
+
+
+class CircuitBreaker:
+    """A planner that fails at once when the planner behind it was unavailable too often in a row.
+
+    It stays open: whoever wants to ask again makes a new one, as each lease of a worker does.
+    """
+
+    def __init__(self, planner: Planner, *, after: int = UNREACHABLE_TASKS) -> None:
+        """Args:
+        planner: who is asked.
+        after: how many tasks in a row it may be unavailable for, at least 1.
+        """
+        self.name = planner.name
+        self._planner = planner
+        self._after = after
+        self._lock = threading.Lock()
+        self._in_a_row = 0
+        self._last = ""
+
+    def plan(self, request: PlannerRequest) -> PlannerReply:
+        """See `Planner.plan`."""
+        with self._lock:
+            is_open, last = self._in_a_row >= self._after, self._last
+        if is_open:
+            message = f"Not asked: the planner could not be reached for {self._after} tasks in a row. {last}"
+            call = PlannerCall(seconds=0.0, tries=1)
+            raise PlannerError(reason=Reason.ENDPOINT_UNAVAILABLE, message=message, call=call)
+        try:
+            reply = self._planner.plan(request)
+        except PlannerError as error:
+            self._count(error)
+            raise
+        self._count(None)
+        return reply
+
+    def _count(self, error: PlannerError | None) -> None:
+        unavailable = error is not None and error.reason is Reason.ENDPOINT_UNAVAILABLE
+        with self._lock:
+            if self._in_a_row >= self._after:
+                # Answers to requests that were under way change nothing any more.
+                return
+            self._in_a_row = self._in_a_row + 1 if unavailable else 0
+            self._last = str(error) if unavailable else ""

@@ -1,0 +1,78 @@
+"""A planner that cannot be reached is not called for each task that is left."""
+
+import pytest
+
+from evaluator.planners import PlannerError
+from evaluator.planners.breaker import CircuitBreaker
+from evaluator.planners.protocol import PlannerReply
+from evaluator.records import PlannerCall, Reason
+from tests.evaluator.planners.test_endpoint import GOOD, REQUEST, endpoint, planner
+
+CALL = PlannerCall(seconds=0.0)
+
+
+class Scripted:
+    """Answers, or fails for the given reasons, in turn; the last one for ever."""
+
+    name = "scripted"
+
+    def __init__(self, *ends: Reason | None) -> None:
+        self.ends = ends
+        self.asked = 0
+
+    def plan(self, request: object) -> PlannerReply:
+        end = self.ends[min(self.asked, len(self.ends) - 1)]
+        self.asked += 1
+        if end is not None:
+            raise PlannerError(reason=end, message=f"It said no, {self.asked}.", call=CALL)
+        return PlannerReply(plan="Image Denoising", call=CALL)
+
+
+def ends(breaker: CircuitBreaker, *, tasks: int) -> list[str]:
+    """What each task comes to: nothing for a plan, else the sentence."""
+    found = []
+    for _ in range(tasks):
+        try:
+            breaker.plan(REQUEST)
+            found.append("")
+        except PlannerError as error:
+            found.append(str(error))
+    return found
+
+
+def test_after_some_tasks_in_a_row_nobody_asks_any_more():
+    behind = Scripted(Reason.ENDPOINT_UNAVAILABLE)
+    found = ends(CircuitBreaker(behind, after=3), tasks=20)
+    assert behind.asked == 3
+    assert found[2:4] == [
+        "It said no, 3.",
+        "Not asked: the planner could not be reached for 3 tasks in a row. It said no, 3.",
+    ]
+
+
+def test_what_was_not_asked_is_no_fault_of_the_planner():
+    breaker = CircuitBreaker(Scripted(Reason.ENDPOINT_UNAVAILABLE), after=1)
+    for _ in range(2):
+        with pytest.raises(PlannerError) as caught:
+            breaker.plan(REQUEST)
+        assert caught.value.reason is Reason.ENDPOINT_UNAVAILABLE
+
+
+@pytest.mark.parametrize("between", [None, Reason.PLANNER_TIMEOUT, Reason.INVALID_RESPONSE])
+def test_any_answer_in_between_begins_the_count_again(between):
+    away = Reason.ENDPOINT_UNAVAILABLE
+    behind = Scripted(away, away, between, away, away, between, away, away, away)
+    ends(CircuitBreaker(behind, after=3), tasks=20)
+    assert behind.asked == 9
+
+
+def test_a_dead_endpoint_is_called_for_the_first_tasks_only():
+    with endpoint((503, b"")) as (url, seen):
+        ends(CircuitBreaker(planner(url), after=2), tasks=10)
+    assert len(seen) == 2 * 4
+
+
+def test_a_living_endpoint_notices_nothing():
+    with endpoint((200, GOOD)) as (url, seen):
+        assert ends(CircuitBreaker(planner(url)), tasks=10) == [""] * 10
+    assert len(seen) == 10
