@@ -9,7 +9,6 @@ Every request asks for an uncompressed answer; `evaluator/bounded_answers.py` re
 """
 
 import asyncio
-import ipaddress
 import socket
 import ssl
 import time
@@ -26,6 +25,7 @@ import httpcore
 import httpx
 
 from evaluator.bounded_answers import UNCOMPRESSED
+from evaluator.planners.public_addresses import is_public
 
 MAX_URL_LENGTH = 500
 _WRITTEN_AT_ONCE = 16 * 1024
@@ -194,19 +194,9 @@ def _resolve_within(*, host: str, port: int, seconds: float | None) -> list[str]
         raise httpcore.ConnectError(f"the name {host} does not resolve: {error.strerror}") from error
 
 
-_NOT_PUBLIC = tuple(
-    ipaddress.ip_network(network)
-    for network in ("64:ff9b::/96", "64:ff9b:1::/48", "::/96", "fec0::/10", "192.0.0.0/24", "2001::/23")
-)
-"""Networks that lead elsewhere (NAT64, compatible and tunnelled addresses) and that `is_global` lets through."""
-
-
 def _refuse_private(*, host: str, addresses: Iterable[str]) -> None:
     for address in addresses:
-        parsed = ipaddress.ip_address(address.split("%", 1)[0])
-        inner = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None) or parsed
-        odd = any(parsed in network for network in _NOT_PUBLIC if network.version == parsed.version)
-        if odd or not (parsed.is_global and inner.is_global) or parsed.is_multicast:
+        if not is_public(address):
             raise EgressRefusedError(
                 f"{host} is a loopback, private or reserved address ({address}); "
                 "give an address on the public internet."
