@@ -15,8 +15,10 @@ def says_nothing(value: object) -> bool:
     """Whether an answer that cannot be read as a plan holds nothing: an empty list or object, a text of brackets and
     blanks, or an object with an empty list of steps."""
     if isinstance(value, dict):
-        return value.get("steps", []) == []
-    return not (value.strip(_PUNCTUATION) if isinstance(value, str) else value)
+        return bool(value.get("steps", []) == [])
+    if isinstance(value, str):
+        return not value.strip(_PUNCTUATION)
+    return not value
 
 
 def sentence_of_empty_plan(*, kind: SuiteKind, is_fault: bool) -> str:
