@@ -25,6 +25,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 GIB = 1024**3
 UPLOADS = "/api/v1/checkpoints/"
 LARGE = 2 * SMALL_BODY
+PATIENCE = 30.0
+"""Seconds: a server that waited for the body would never answer."""
 
 
 @pytest.fixture
@@ -48,7 +50,7 @@ def head(path, *, headers, method="POST"):
 def announce(url, path, *, method="POST", **headers):
     """Status and body of the answer to a body of 1 GiB that is announced and never sent."""
     address = httpx.URL(url)
-    with socket.create_connection((address.host, address.port), timeout=5) as connection:
+    with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
         connection.sendall(head(path, method=method, headers={"Content-Length": str(GIB), **headers}))
         answer = b""
         while part := connection.recv(65536):
@@ -60,7 +62,7 @@ def pour(url, path, **headers):
     """Status of the answer to a chunked body without an end, and how much of it could be sent."""
     address, sent = httpx.URL(url), 0
     chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
-    with socket.create_connection((address.host, address.port), timeout=5) as connection:
+    with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
         connection.sendall(head(path, headers={"Transfer-Encoding": "chunked", **headers}))
         connection.settimeout(0.001)
         answer = b""
@@ -100,7 +102,7 @@ def test_a_gibibyte_with_bogus_credentials_is_refused_at_once(url, path, given):
     started = time.monotonic()
     status, text = announce(url, path, **BOGUS[given])
     assert (status, "valid credentials" in text) == (401, True)
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < PATIENCE
 
 
 @pytest.mark.parametrize(
@@ -194,7 +196,7 @@ class TestWorkers:
     def test_another_token_does_not_send_a_large_one(self, url, leased, token):
         token = site_settings.WORKER_TOKEN if token == "the operator's" else token
         address = httpx.URL(url)
-        with socket.create_connection((address.host, address.port), timeout=5) as connection:
+        with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
             path = f"/api/v1/worker/attempts/{leased['attempt']}/objects/"
             length = {"Content-Length": str(LARGE)}
             connection.sendall(head(path, headers={**length, "Authorization": f"Bearer {token}"}))

@@ -268,4 +268,4 @@ def test_a_receiver_that_never_ends_its_headers_is_left_at_the_deadline(webhook,
         started = time.monotonic()
         with pytest.raises(httpx.TimeoutException):
             senders.post_webhook(message(webhook))
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 10
