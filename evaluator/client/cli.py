@@ -243,7 +243,7 @@ def try_endpoint(
 ) -> None:
     """Have the site call an endpoint once, as its workers would, and print what came of it. Nothing is submitted.
 
-    Exit code 0 if its answer would be executed or judged, 3 if not.
+    Exit code 0 if its answer has a plan with steps that would be executed or judged, 3 if not.
     """
     with _exit_codes(), _client(url=url, patience=patience, needs_token=True) as client:
         entry = PlannerEntry.model_validate(
@@ -256,6 +256,8 @@ def try_endpoint(
         for sentence in (found.problem, *found.problems):
             if sentence:
                 _say(sentence)
+        if found.example is not None:
+            _say(f"a plan looks like this, which does not answer the request: {json.dumps(found.example)}")
         _say("the answer is good" if found.passed else "the answer would not count as a good plan")
     raise typer.Exit(ExitCode.PASSED if found.passed else ExitCode.PLANNER_FAULT)
 

@@ -111,7 +111,7 @@ class EndpointTrial(_Answer):
     """What came of a test call."""
 
     passed: bool
-    """Whether the answer would be executed or judged."""
+    """Whether the answer would be executed or judged, and has a plan with steps."""
     suite: str
     task: str
     status: int | None = None
@@ -122,6 +122,8 @@ class EndpointTrial(_Answer):
     problem: str = ""
     problems: list[str] = []
     plan: Any = None
+    example: Any = None
+    """Where the plan has no steps: a plan that shows the form and does not answer the request."""
 
 
 class Measured(_Answer):

@@ -21,6 +21,7 @@ from evaluator.metrics.statistics import Interval, cluster_bootstrap
 VOTES = 3
 LEAST_VOTES = 2
 MAX_TRIES = 4
+MAX_ANSWER_BYTES = 4 * 1024 * 1024
 BACKOFF_SECONDS = (0.5, 1.0, 2.0)
 PROMPT_VERSION = "gpt-score/1"
 SYSTEM_PROMPT = """\
@@ -218,16 +219,20 @@ class EndpointJudge:
         """Status, content, and what was wrong in words; no status where there was no answer."""
         import httpx
 
+        from evaluator.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
         from evaluator.planners.egress import call_deadline
 
         headers = {"Authorization": f"Bearer {self._settings.api_key}"} if self._settings.api_key else {}
+        url = f"{self._settings.url.rstrip('/')}/chat/completions"
+        until = time.monotonic() + self._settings.timeout_seconds
         try:
-            with call_deadline(time.monotonic() + self._settings.timeout_seconds):
-                url = f"{self._settings.url.rstrip('/')}/chat/completions"
-                response = self._client.post(url, json=body, headers=headers)
-        except httpx.HTTPError as error:
+            with call_deadline(until), self._client.stream("POST", url, json=body, headers=headers) as response:
+                content = read_answer(response, most_bytes=MAX_ANSWER_BYTES, until=until)
+        except (httpx.HTTPError, AnswerLateError) as error:
             return None, b"", f"cannot be reached ({error or type(error).__name__})"
-        return response.status_code, response.content, f"answered {response.status_code} {response.reason_phrase}"
+        except (AnswerTooLargeError, CompressedAnswerError) as error:
+            raise JudgeError(f"the judge {self._settings.model} gave an answer that is {error}") from None
+        return response.status_code, content, f"answered {response.status_code} {response.reason_phrase}"
 
     def _answer(self, content: bytes) -> str:
         try:

@@ -4,23 +4,32 @@ An address is checked when it is submitted, and again at the moment of each conn
 resulting address must be public, and the connection goes to the very address that was checked, so that a name that
 changes its mind in between (DNS rebinding) gains nothing. Redirects are never followed and proxies from the
 environment are not used.
+
+Every request asks for an uncompressed answer; `evaluator/bounded_answers.py` reads it.
 """
 
 import asyncio
-import ipaddress
 import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpcore
 import httpx
 
+from evaluator.bounded_answers import UNCOMPRESSED
+from evaluator.planners.public_addresses import is_public
+
 MAX_URL_LENGTH = 500
+_WRITTEN_AT_ONCE = 16 * 1024
+"""Bytes after which the deadline is looked at again."""
 
 
 class EgressRefusedError(Exception):
@@ -61,8 +70,38 @@ def check_url(*, url: str, allow_private: bool) -> None:
 def egress_client(*, allow_private: bool, timeout: httpx.Timeout) -> httpx.Client:
     """An HTTP client that connects only to addresses that pass the check at that moment."""
     return httpx.Client(
-        transport=_Transport(allow_private=allow_private), timeout=timeout, follow_redirects=False, trust_env=False
+        transport=_Transport(allow_private=allow_private),
+        timeout=timeout,
+        follow_redirects=False,
+        trust_env=False,
+        headers=UNCOMPRESSED,
     )
+
+
+def operator_client(*, url: str, timeout: httpx.Timeout, transport: httpx.BaseTransport | None = None) -> httpx.Client:
+    """An HTTP client for a server that the operator chose, which may be private or behind a proxy of the environment.
+
+    Args:
+        url: the server's address, which decides about the proxy.
+        timeout: of each operation; `call_deadline` bounds them together.
+        transport: how requests are sent instead; tests give a fake.
+    """
+    return httpx.Client(
+        transport=transport or _OperatorTransport(proxy=_proxy_for(url)),
+        timeout=timeout,
+        follow_redirects=False,
+        trust_env=False,
+        headers=UNCOMPRESSED,
+    )
+
+
+def _proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for an address (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`)."""
+    parts = urlsplit(url)
+    if proxy_bypass(parts.hostname or ""):
+        return None
+    proxies = getproxies()
+    return proxies.get(parts.scheme) or proxies.get("all")
 
 
 def async_egress_client(*, allow_private: bool, timeout: httpx.Timeout, connections: int) -> httpx.AsyncClient:
@@ -75,6 +114,7 @@ def async_egress_client(*, allow_private: bool, timeout: httpx.Timeout, connecti
         timeout=timeout,
         follow_redirects=False,
         trust_env=False,
+        headers=UNCOMPRESSED,
     )
 
 
@@ -94,11 +134,19 @@ def call_deadline(at: float) -> Iterator[None]:
         _deadline.reset(token)
 
 
-def _remaining(timeout: float | None) -> float | None:
+def _remaining(timeout: float | None, *, late: type[httpcore.TimeoutException]) -> float | None:
+    """Seconds for the next operation: its own timeout or what is left until the deadline.
+
+    Raises:
+        httpcore.TimeoutException: of the kind `late`, once the deadline has passed. A short timeout would not do: a
+            server that sends without a pause never exceeds it.
+    """
     at = _deadline.get()
     if at is None:
         return timeout
-    left = max(0.001, at - time.monotonic())
+    left = at - time.monotonic()
+    if left <= 0:
+        raise late("the deadline has passed")
     return left if timeout is None else min(timeout, left)
 
 
@@ -120,19 +168,35 @@ def _resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-_NOT_PUBLIC = tuple(
-    ipaddress.ip_network(network)
-    for network in ("64:ff9b::/96", "64:ff9b:1::/48", "::/96", "fec0::/10", "192.0.0.0/24", "2001::/23")
-)
-"""Networks that lead elsewhere (NAT64, compatible and tunnelled addresses) and that `is_global` lets through."""
+def _resolve_within(*, host: str, port: int, seconds: float | None) -> list[str]:
+    """The addresses of a name.
+
+    The system's resolver takes no timeout, and whoever gave the name may run a slow name server: a thread waits for it.
+
+    Raises:
+        httpcore.ConnectTimeout: there was no answer in time.
+        httpcore.ConnectError: the name does not resolve.
+    """
+    found: Future[list[str]] = Future()
+
+    def look_up() -> None:
+        try:
+            found.set_result(_resolve(host, port))
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            found.set_exception(error)
+
+    Thread(target=look_up, name="resolving", daemon=True).start()
+    try:
+        return found.result(timeout=seconds)
+    except OSError as error:
+        if not found.done():
+            raise httpcore.ConnectTimeout(f"the name {host} was not resolved in time") from None
+        raise httpcore.ConnectError(f"the name {host} does not resolve: {error.strerror}") from error
 
 
 def _refuse_private(*, host: str, addresses: Iterable[str]) -> None:
     for address in addresses:
-        parsed = ipaddress.ip_address(address.split("%", 1)[0])
-        inner = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None) or parsed
-        odd = any(parsed in network for network in _NOT_PUBLIC if network.version == parsed.version)
-        if odd or not (parsed.is_global and inner.is_global) or parsed.is_multicast:
+        if not is_public(address):
             raise EgressRefusedError(
                 f"{host} is a loopback, private or reserved address ({address}); "
                 "give an address on the public internet."
@@ -146,10 +210,13 @@ class _BoundedStream(httpcore.NetworkStream):
         self._stream = stream
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, _remaining(timeout))
+        return self._stream.read(max_bytes, _remaining(timeout, late=httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, _remaining(timeout))
+        # In slices: the timeout of a whole buffer begins again with each part that the server accepts.
+        for start in range(0, len(buffer), _WRITTEN_AT_ONCE):
+            left = _remaining(timeout, late=httpcore.WriteTimeout)
+            self._stream.write(buffer[start : start + _WRITTEN_AT_ONCE], left)
 
     def close(self) -> None:
         self._stream.close()
@@ -157,7 +224,8 @@ class _BoundedStream(httpcore.NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
-        return _BoundedStream(self._stream.start_tls(ssl_context, server_hostname, _remaining(timeout)))
+        left = _remaining(timeout, late=httpcore.ConnectTimeout)
+        return _BoundedStream(self._stream.start_tls(ssl_context, server_hostname, left))
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
@@ -178,16 +246,15 @@ class _CheckedBackend(httpcore.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        try:
-            addresses = _resolve(host, port)
-        except OSError as error:
-            raise httpcore.ConnectError(f"the name {host} does not resolve: {error.strerror}") from error
+        left = _remaining(timeout, late=httpcore.ConnectTimeout)
+        addresses = _resolve_within(host=host, port=port, seconds=left)
         if not self._allow_private:
             _refuse_private(host=host, addresses=addresses)
         problem: Exception | None = None
         for address in addresses:
             try:
-                stream = super().connect_tcp(address, port, _remaining(timeout), local_address, socket_options)
+                left = _remaining(timeout, late=httpcore.ConnectTimeout)
+                stream = super().connect_tcp(address, port, left, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 problem = error
                 continue
@@ -210,6 +277,14 @@ class _Transport(httpx.HTTPTransport):
             max_connections=64,
             keepalive_expiry=10,
         )
+
+
+class _OperatorTransport(httpx.HTTPTransport):
+    """httpx's own transport, proxies included, over connections that end at the call's deadline."""
+
+    def __init__(self, *, proxy: str | None) -> None:
+        super().__init__(proxy=proxy)
+        self._pool._network_backend = _CheckedBackend(allow_private=True)
 
 
 class _AsyncCheckedBackend(httpcore.AnyIOBackend):

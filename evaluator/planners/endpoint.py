@@ -9,6 +9,7 @@ from typing import cast
 import httpx
 from pydantic import ValidationError
 
+from evaluator.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.egress import EgressRefusedError, call_deadline, egress_client
 from evaluator.planners.keeping import unkeepable
@@ -114,28 +115,29 @@ class EndpointPlanner:
                     headers={**_JSON, **(self._settings.header.as_headers() if self._settings.header else {})},
                 ) as response,
             ):
-                body = self._body(response=response, fault=fault)
+                body = self._body(response=response, fault=fault, until=deadline)
                 _check_status(response=response, body=body, fault=fault)
                 return body
         except EgressRefusedError as error:
             raise fault(Reason.ADDRESS_REFUSED, f"The endpoint was not called: {error}") from error
-        except (httpx.ReadTimeout, httpx.WriteTimeout):
+        except (httpx.ReadTimeout, httpx.WriteTimeout, AnswerLateError):
             raise fault(Reason.PLANNER_TIMEOUT, self._too_slow()) from None
-        except httpx.DecodingError as error:
-            message = f"The endpoint's answer is not in the encoding that its headers name: {error}."
-            raise fault(Reason.INVALID_RESPONSE, message) from None
         except httpx.TransportError as error:
             raise _Retry(str(error) or type(error).__name__) from error
 
-    def _body(self, *, response: httpx.Response, fault: "_Fault") -> bytes:
-        body = bytearray()
-        for chunk in response.iter_bytes():
-            body += chunk
-            if len(body) > MAX_RESPONSE_BYTES:
-                body = bytearray(self._seen(status=response.status_code, body=bytes(body)))
-                message = f"The endpoint answered more than {MAX_RESPONSE_BYTES // 1024} KiB, the most that is read."
-                raise fault(Reason.RESPONSE_TOO_LARGE, message, bytes(body))
-        return self._seen(status=response.status_code, body=bytes(body))
+    def _body(self, *, response: httpx.Response, fault: "_Fault", until: float) -> bytes:
+        status = response.status_code
+        try:
+            return self._seen(status=status, body=read_answer(response, most_bytes=MAX_RESPONSE_BYTES, until=until))
+        except AnswerTooLargeError as error:
+            body = self._seen(status=status, body=error.beginning)
+            message = f"The endpoint answered more than {MAX_RESPONSE_BYTES // 1024} KiB, the most that is read."
+            raise fault(Reason.RESPONSE_TOO_LARGE, message, body) from None
+        except CompressedAnswerError as error:
+            self._seen(status=status, body=b"")
+            # Another status says more: a proxy's compressed page of an error is no answer of the planner.
+            _check_status(response=response, body=b"", fault=fault)
+            raise fault(Reason.INVALID_RESPONSE, f"The endpoint's answer is {error}.") from None
 
     def _seen(self, *, status: int, body: bytes) -> bytes:
         """The body as all others may see it; the watcher is told."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 
 from evaluator.canonical_json import JsonValue
+from evaluator.planners.empty_plans import example_plan, says_nothing, sentence_of_empty_plan
 from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
 from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest, request_for
 from evaluator.plans import PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
@@ -32,21 +33,23 @@ class Trial:
     reason: Reason | None = None
     """Why the answer would not be executed or judged; None if it would."""
     problem: str = ""
-    """The same as a sentence."""
+    """The same as a sentence, or that the plan has no steps."""
     plan: JsonValue = None
     """The answer as it was read, `plan/1`."""
     tolerated: tuple[str, ...] = ()
     """What was read although it was not canonical."""
     problems: tuple[str, ...] = ()
     """What is wrong with the plan."""
+    example: JsonValue = None
+    """Where the plan has no steps: a plan, `plan/1`, that shows the form and does not answer the request."""
     alternatives: int = 0
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
     @property
     def passed(self) -> bool:
-        """Whether this answer would be executed or judged."""
-        return self.reason is None
+        """Whether this answer would be executed or judged, and has a plan with steps."""
+        return self.reason is None and self.example is None
 
 
 def small_task(suite: Suite) -> Task:
@@ -81,10 +84,10 @@ def try_endpoint(*, suite: Suite, settings: EndpointSettings, offered: Set[str] 
         trial = replace(trial, status=status, answer=text, answer_bytes=len(body))
     if isinstance(end, PlannerError):
         return replace(trial, reason=end.reason, problem=str(end))
-    return _read(trial, reply=end, context=context)
+    return _read(trial, reply=end, context=context, suite=suite)
 
 
-def _read(trial: Trial, *, reply: PlannerReply, context: PlanContext) -> Trial:
+def _read(trial: Trial, *, reply: PlannerReply, context: PlanContext, suite: Suite) -> Trial:
     trial = replace(
         trial,
         alternatives=len(reply.alternatives),
@@ -95,7 +98,8 @@ def _read(trial: Trial, *, reply: PlannerReply, context: PlanContext) -> Trial:
         parsed = read_plan(value=reply.plan, context=context)
     except PlanSyntaxError as error:
         message = f"The plan cannot be read: {error}."
-        return replace(trial, reason=Reason.UNPARSABLE_PLAN, problem=message, tolerated=tuple(error.tolerated))
+        trial = replace(trial, reason=Reason.UNPARSABLE_PLAN, problem=message, tolerated=tuple(error.tolerated))
+        return _explained(trial, context=context, suite=suite) if says_nothing(reply.plan) else trial
     problems = check_plan(plan=parsed.plan, context=context)
     trial = replace(
         trial,
@@ -104,5 +108,15 @@ def _read(trial: Trial, *, reply: PlannerReply, context: PlanContext) -> Trial:
         problems=tuple(problem.message for problem in problems),
     )
     if problems:
-        return replace(trial, reason=Reason.INVALID_PLAN, problem="The plan was read, but it is not valid.")
-    return trial
+        trial = replace(trial, reason=Reason.INVALID_PLAN, problem="The plan was read, but it is not valid.")
+    return trial if parsed.plan.steps else _explained(trial, context=context, suite=suite)
+
+
+def _explained(trial: Trial, *, context: PlanContext, suite: Suite) -> Trial:
+    """The trial of an empty plan, with what it would score and how a plan looks."""
+    gold = suite.task(trial.task).gold
+    return replace(
+        trial,
+        problem=sentence_of_empty_plan(kind=suite.kind, is_fault=trial.reason is not None),
+        example=example_plan(context=context, without={step.tool for step in gold.steps} if gold else set()),
+    )

@@ -148,7 +148,8 @@ BY_COMPONENT: dict[str, Any] = {
     "EndpointTestOutput": {
         "passed": True, "suite": "openagi", "task": "14", "request": {"version": "planner/1", "suite": "openagi"},
         "status": 200, "seconds": 0.42, "answer": '{"plan": "Image Denoising"}', "answer_bytes": 27, "reason": None,
-        "problem": "", "plan": _PLAN, "tolerated": [], "problems": [], "alternatives": 0,
+        "problem": "", "plan": _PLAN, "tolerated": [], "problems": [], "example": None,
+        "alternatives": 0,
     },
     "HeaderInput": {"name": "Authorization", "value": "Bearer " + "x" * 24},
     "HeaderOutput": {"name": "Authorization", "ends_in": "ab12"},

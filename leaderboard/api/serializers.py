@@ -393,7 +393,9 @@ class EndpointTestInput(serializers.Serializer[Any]):
 class EndpointTestOutput(serializers.Serializer[Any]):
     """What was sent, what came back, and how it was read."""
 
-    passed = serializers.BooleanField(read_only=True, help_text="Whether the answer would be executed or judged.")
+    passed = serializers.BooleanField(
+        read_only=True, help_text="Whether the answer would be executed or judged, and has a plan with steps."
+    )
     suite = serializers.CharField(read_only=True)
     task = serializers.CharField(read_only=True)
     request = serializers.JSONField(read_only=True, help_text="The body that was sent, `planner/1`.")
@@ -406,6 +408,11 @@ class EndpointTestOutput(serializers.Serializer[Any]):
     plan = serializers.JSONField(read_only=True, allow_null=True, help_text="As it was read, `plan/1`.")
     tolerated = serializers.ListField(child=serializers.CharField(), read_only=True)
     problems = serializers.ListField(child=serializers.CharField(), read_only=True)
+    example = serializers.JSONField(
+        read_only=True,
+        allow_null=True,
+        help_text="Where the plan has no steps: one that shows the form and does not answer the request; else null.",
+    )
     alternatives = serializers.IntegerField(read_only=True)
 
 

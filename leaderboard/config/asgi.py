@@ -13,24 +13,19 @@ _site = get_asgi_application()
 
 from django.conf import settings  # noqa: E402 - after Django is set up
 
-from leaderboard.api.parsers import LARGEST_BODY  # noqa: E402
 from leaderboard.config.bodies import BoundedBodies  # noqa: E402
+from leaderboard.config.body_limits import LIMITS  # noqa: E402
 from leaderboard.config.collecting import collect_seldom  # noqa: E402
 from leaderboard.config.worker_calls import PREFIX, Receive, Scope, Send, WorkerCalls  # noqa: E402
 
-_MIB = 1024 * 1024
-_bounded_site = BoundedBodies(
-    _site,
-    most_bytes=LARGEST_BODY + _MIB,
-    uploads=dict.fromkeys(("/submit/", "/api/v1/checkpoints/"), settings.MAX_CHECKPOINT_BYTES + _MIB),
-)
-_worker_calls = WorkerCalls(
-    threads=settings.WORKER_CALLS_AT_ONCE, most_bytes=max(settings.MAX_OBJECT_BYTES, LARGEST_BODY)
-)
+_worker_calls = WorkerCalls(threads=settings.WORKER_CALLS_AT_ONCE)
 collect_seldom()
 
 
-async def application(scope: Scope, receive: Receive, send: Send) -> None:
+async def _routed(scope: Scope, receive: Receive, send: Send) -> None:
     """The site; workers' calls have a handler of their own."""
-    handler = _worker_calls if scope["type"] == "http" and scope["path"].startswith(PREFIX) else _bounded_site
+    handler = _worker_calls if scope["type"] == "http" and scope["path"].startswith(PREFIX) else _site
     await handler(scope, receive, send)
+
+
+application = BoundedBodies(_routed, limits=LIMITS)

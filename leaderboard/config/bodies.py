@@ -1,59 +1,97 @@
-"""Bodies of requests, bounded before Django writes them to a temporary file: it takes them whole, however large."""
+"""Bodies of requests, bounded before Django writes them to a temporary file: it takes them whole, however large.
 
-from collections.abc import Awaitable, Callable, Mapping
+A small body is read whoever sends it. A larger one is only read up to what its address takes, and only from a caller
+whose credentials are valid; everything else is refused before it is read.
+"""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
+
+from asgiref.sync import sync_to_async
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
-_TEXT = b"The body is larger than what this site takes.\n"
+_API = "/api/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyLimits:
+    """How large the bodies of which requests may be, in bytes."""
+
+    small: int
+    """From anybody, at any address."""
+    at_address: Callable[[Scope], int]
+    """From a known caller at the request's address."""
+    knows_caller: Callable[[Scope], bool]
+    """Whether the head of a request has valid credentials. May ask the database; called in a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    status: HTTPStatus
+    code: str
+    detail: str
 
 
 class BoundedBodies:
-    """Answers 413 to bodies with more bytes than their address takes; passes all others on."""
+    """Passes on requests within the limits. Answers 413 to bodies that their address does not take, and 401 to large
+    ones of unknown callers."""
 
-    def __init__(
-        self,
-        application: Callable[[Scope, Receive, Send], Awaitable[None]],
-        *,
-        most_bytes: int,
-        uploads: Mapping[str, int] | None = None,
-    ) -> None:
-        """Args:
-        application: what answers the others.
-        most_bytes: the largest body.
-        uploads: more than that at these paths, for callers with a token or a session: whether it is good is only seen
-            when all of the body is there.
-        """
+    def __init__(self, application: Callable[[Scope, Receive, Send], Awaitable[None]], *, limits: BodyLimits) -> None:
         self._application = application
-        self._most = most_bytes
-        self._uploads = dict(uploads or {})
+        self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One connection."""
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
-        most = self._uploads.get(scope["path"], self._most) if _says_who(scope) else self._most
-        if _announced(scope) > most:
-            await _refuse(send)
-            return
-        received = 0
-
-        async def counted() -> dict[str, Any]:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            # As if the caller had gone: the application lets go of what came, and answers nothing.
-            return message if received <= most else {"type": "http.disconnect"}
-
-        await self._application(scope, counted, send)
-        if received > most:
-            await _refuse(send)
+        body = _CountedBody(receive, scope=scope, limits=self._limits)
+        if await body.admits(_announced(scope)):
+            await self._application(scope, body, send)
+        if body.refusal is not None:
+            await _refuse(body.refusal, scope=scope, send=send)
 
 
-def _says_who(scope: Scope) -> bool:
-    return any(name in {b"authorization", b"cookie"} for name, _ in scope["headers"])
+class _CountedBody:
+    """Receives a body, and ends as if its sender had gone when it exceeds the limit."""
+
+    def __init__(self, receive: Receive, *, scope: Scope, limits: BodyLimits) -> None:
+        self.refusal: _Refusal | None = None
+        self._receive, self._scope, self._limits = receive, scope, limits
+        self._received, self._most = 0, limits.small
+
+    async def __call__(self) -> dict[str, Any]:
+        if self.refusal is not None:
+            return {"type": "http.disconnect"}
+        message = await self._receive()
+        self._received += len(message.get("body", b""))
+        # The application lets go of what came, and answers nothing.
+        return message if await self.admits(self._received) else {"type": "http.disconnect"}
+
+    async def admits(self, size: int) -> bool:
+        """Whether a body of so many bytes is read. The caller is looked up once, and only for a large one."""
+        if size <= self._most:
+            return True
+        self.refusal = await self._refusal(size)
+        return self.refusal is None
+
+    async def _refusal(self, size: int) -> _Refusal | None:
+        most = max(self._limits.small, self._limits.at_address(self._scope))
+        if size > most:
+            detail = f"The body is larger than {most} bytes, the most that this address takes."
+            return _Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", detail)
+        if not await sync_to_async(self._limits.knows_caller, thread_sensitive=False)(self._scope):
+            detail = (
+                f"Only callers with valid credentials may send more than {self._limits.small} bytes: sign in first."
+            )
+            return _Refusal(HTTPStatus.UNAUTHORIZED, "not_authenticated", detail)
+        self._most = most
+        return None
 
 
 def _announced(scope: Scope) -> int:
@@ -62,7 +100,20 @@ def _announced(scope: Scope) -> int:
     return int(length[:20]) if length.isdigit() else 0
 
 
-async def _refuse(send: Send) -> None:
-    headers = [(b"content-type", b"text/plain"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": _TEXT})
+async def _refuse(refusal: _Refusal, *, scope: Scope, send: Send) -> None:
+    status = refusal.status
+    if scope["path"].startswith(_API):
+        document = {"type": "about:blank", "title": status.phrase, "status": status.value}
+        content = json.dumps({**document, "code": refusal.code, "detail": refusal.detail}).encode()
+        content_type = b"application/problem+json"
+    else:
+        content, content_type = f"{refusal.detail}\n".encode(), b"text/plain"
+    headers = [
+        (b"content-type", content_type),
+        (b"content-length", str(len(content)).encode()),
+        (b"connection", b"close"),
+    ]
+    if status is HTTPStatus.UNAUTHORIZED:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status.value, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

@@ -12,6 +12,7 @@ from operator import and_
 from types import MappingProxyType
 from typing import NamedTuple
 
+from leaderboard.evaluations.badges import badge_of
 from leaderboard.evaluations.indicators import ORDER, Mark, good_marks, marks, words_of
 
 PENDING = "pending"
@@ -59,6 +60,11 @@ class TaskRow(NamedTuple):
     @property
     def marks(self) -> tuple[Mark, ...]:
         return marks(self.indicators)
+
+    @property
+    def badge(self) -> str:
+        """How the outcome is shown."""
+        return badge_of(outcome=self.outcome, plan_summary=self.plan_summary)
 
 
 class Facet(NamedTuple):

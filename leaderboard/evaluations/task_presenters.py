@@ -13,6 +13,7 @@ from evaluator.suites.registry import suite_of
 from evaluator.tools.types import Catalogue
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.artefacts_shown import Reading
+from leaderboard.evaluations.badges import sentence_in_place_of_steps
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.notes import NoteBlock, note_blocks
@@ -41,6 +42,9 @@ class TaskPage(NamedTuple):
     record_missing: bool
     """The row names a record, but the store cannot give it."""
     graph: Graph | None
+    """None where there is no plan, or nothing of it to draw."""
+    no_steps: str
+    """A sentence in the place of the plan's steps, where it has none."""
     gold: Graph | None
     differences: Differences | None
     """How the plan differs from the gold plan, where both are shown."""
@@ -95,6 +99,7 @@ def task_page(
         record=record,
         record_missing=bool(digest) and record is None,
         graph=drawing.plan(record=record, differs=differs),
+        no_steps=_no_steps(record=record, judged=judged),
         gold=drawing.gold(gold=gold, differs=differs),
         differences=differs,
         samples=samples_page(samples=open_record.samples, number=samples, reading=reading, catalogue=catalogue)
@@ -109,6 +114,12 @@ def task_page(
         planning=_planning(task=task, library_task=library_task, record=record, result=result) if judged else None,
         notes=note_blocks(record.planner_notes) if record else (),
     )
+
+
+def _no_steps(*, record: ResultRecord | None, judged: bool) -> str:
+    if record is None or not isinstance(record.plan, dict):
+        return ""
+    return sentence_in_place_of_steps(plan=record.plan, outcome=record.outcome or "", judged=judged)
 
 
 def _planning(
@@ -154,7 +165,8 @@ class _Drawing:
             differing=differs.extra if differs else {},
             expects=self._expects,
         )
-        return self._draw(record.plan, marks=marks)
+        drawn = self._draw(record.plan, marks=marks)
+        return drawn if drawn.nodes else None
 
     def gold(self, *, gold: Mapping[str, Any] | None, differs: Differences | None) -> Graph | None:
         return self._draw(gold, marks=Marks(differing=differs.missing if differs else {})) if gold else None

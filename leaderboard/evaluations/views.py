@@ -17,6 +17,7 @@ from leaderboard.accounts.operators import is_operator
 from leaderboard.compare.services import best_of_board, can_be_compared
 from leaderboard.evaluations import events, rerunning, services, transitions
 from leaderboard.evaluations.acting import may_act, reader_in_team, remember_reader
+from leaderboard.evaluations.badges import badge_of
 from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.others import others_on
@@ -138,6 +139,7 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "task": found,
         "result": result,
         "outcome": result.outcome if result else PENDING,
+        "badge": badge_of(outcome=result.outcome, plan_summary=result.plan_summary) if result else PENDING,
         "score": result.score if result else None,
         "others": others_on(evaluation=evaluation, task=found, score=result.score if result else None),
         "walk": walk(evaluation=evaluation, key=found.key, parameters=request.GET.dict()),

@@ -37,6 +37,8 @@ class ShownTrial(NamedTuple):
     steps: tuple[ShownStep, ...]
     tolerated: tuple[str, ...]
     usage: str
+    example: str
+    """How a plan looks, as JSON, where the answer held none; empty: it held one."""
 
 
 def shown_trial(trial: Trial) -> ShownTrial:
@@ -47,7 +49,7 @@ def shown_trial(trial: Trial) -> ShownTrial:
     shown = len(trial.answer.encode())
     return ShownTrial(
         passed=trial.passed,
-        verdict="It answers as a planner." if trial.passed else "This answer would not count as a good plan.",
+        verdict=_verdict(trial),
         problem=trial.problem,
         problems=trial.problems,
         suite=trial.suite,
@@ -61,7 +63,16 @@ def shown_trial(trial: Trial) -> ShownTrial:
         steps=tuple(_step(step) for step in steps if isinstance(step, dict)) if isinstance(steps, list) else (),
         tolerated=trial.tolerated,
         usage=_usage(trial),
+        example="" if trial.example is None else json.dumps(trial.example, ensure_ascii=False, indent=1),
     )
+
+
+def _verdict(trial: Trial) -> str:
+    if trial.passed:
+        return "It answers as a planner."
+    if trial.example is not None:
+        return "It answers, but with an empty plan."
+    return "This answer would not count as a good plan."
 
 
 def _step(step: dict[str, object]) -> ShownStep:

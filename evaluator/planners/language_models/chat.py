@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from evaluator.bounded_answers import UNCOMPRESSED, AnswerTooLargeError, CompressedAnswerError, read_answer_async
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.egress import EgressRefusedError, async_egress_client
 from evaluator.planners.language_models.congestion import ConcurrencyLimit, Gate
@@ -271,32 +272,31 @@ class ChatModel:
         seconds = max(0.001, min(self.settings.try_seconds, until - asyncio.get_running_loop().time()))
         credentials = self._credentials()
         if credentials is None:
-            problem = f"{KEY_VARIABLE} holds characters that no header may have, such as a line break"
-            return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint cannot be called: {problem}.")
+            why = f"{KEY_VARIABLE} holds characters that no header may have, such as a line break"
+            return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint cannot be called: {why}.")
         try:
             async with asyncio.timeout(seconds):
-                response, body = await self._post(content, credentials=credentials)
+                response, body, problem = await self._post(content, credentials=credentials)
         except TimeoutError:
             return _Again(f"it gave no complete answer within {seconds:.3g} seconds", too_much=True)
         except EgressRefusedError as error:
             return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint was not called: {error}")
-        except httpx.DecodingError as error:
-            message = f"The chat endpoint's answer is not in the encoding that its headers name: {error}."
-            return Failure(kind=FailureKind.WRONG_ANSWER, message=message)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return _Again(f"no connection: {error or type(error).__name__}", too_much=True)
         except httpx.TransportError as error:
             return _Again(credentials.without(f"the connection broke: {error or type(error).__name__}"), too_much=False)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            problem = credentials.without(f"{type(error).__name__}: {error}")
-            return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint cannot be called: {problem}.")
+            why = credentials.without(f"{type(error).__name__}: {error}")
+            return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint cannot be called: {why}.")
         # Cut last, or the beginning of a key that stands across the cut would remain.
         shown = credentials.without(body.decode("utf-8", "replace"))[:SHOWN]
-        if len(body) > MAX_RESPONSE_BYTES:
-            message = f"The chat endpoint answered more than {MAX_RESPONSE_BYTES // 1024} KiB, the most that is read."
-            return Failure(kind=FailureKind.WRONG_ANSWER, message=message, received=shown)
         refusal = _refusal(response, shown=shown)
-        return refusal if refusal is not None else self._read(body, call=call, shown=shown, without=credentials.without)
+        if refusal is not None:
+            return refusal
+        if problem:
+            message = credentials.without(f"The chat endpoint {problem}.")
+            return Failure(kind=FailureKind.WRONG_ANSWER, message=message, received=shown)
+        return self._read(body, call=call, shown=shown, without=credentials.without)
 
     def _credentials(self) -> _Credentials | None:
         """None if the key is one that the HTTP library would refuse, in an error that quotes it."""
@@ -307,19 +307,21 @@ class ChatModel:
             return None
         return _Credentials({"Authorization": f"Bearer {key}"} if key else {}, partial(_without, key=key))
 
-    async def _post(self, content: bytes, *, credentials: _Credentials) -> tuple[httpx.Response, bytes]:
+    async def _post(self, content: bytes, *, credentials: _Credentials) -> tuple[httpx.Response, bytes, str]:
+        """The answer, what was read of its body, and why that is not all of it; empty if it is."""
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "planarena"}
+        headers |= UNCOMPRESSED
         headers |= credentials.headers
         # Made here and not by the client, which would read the same address anew for every call.
         request = httpx.Request("POST", self._address, content=content, headers=headers)
         response = await self._connected().send(request, stream=True)
         try:
-            body = bytearray()
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > MAX_RESPONSE_BYTES:
-                    break
-            return response, bytes(body)
+            return response, await read_answer_async(response, most_bytes=MAX_RESPONSE_BYTES), ""
+        except AnswerTooLargeError as error:
+            problem = f"answered more than {MAX_RESPONSE_BYTES // 1024} KiB, the most that is read"
+            return response, error.beginning, problem
+        except CompressedAnswerError as error:
+            return response, b"", f"gave an answer that is {error}"
         finally:
             await response.aclose()
 

@@ -15,7 +15,9 @@ from urllib.parse import quote
 
 import httpx
 
+from evaluator.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
 from evaluator.experts.hub import needed_files
+from evaluator.planners.egress import call_deadline, operator_client
 from evaluator.planners.language_models.admission import (
     CONFIG,
     INDEX,
@@ -96,7 +98,10 @@ def look_up(
     check_names(model_id=model_id, revision=revision)
     source = f"{model_id}@{revision}"
     silence = min(_LONGEST_SILENCE_SECONDS, deadline_seconds)
-    with httpx.Client(timeout=silence, transport=transport) as client:
+    with (
+        call_deadline(time.monotonic() + deadline_seconds),
+        operator_client(url=hub, timeout=httpx.Timeout(silence), transport=transport) as client,
+    ):
         asking = _Asking(client=client, hub=hub.rstrip("/"), until=clock() + deadline_seconds, clock=clock)
         description = _description(asking=asking, model_id=model_id, revision=revision)
         commit = _commit(description, hub=asking.hub)
@@ -162,23 +167,20 @@ class _Asking:
                 url = url.join(answer.headers.get("Location", ""))
                 if (url.scheme, url.host, url.port) != home:
                     raise self.away("redirects to another host")
+        except (httpx.TimeoutException, AnswerLateError):
+            raise self.away("is too slow: it did not answer in time") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self.away(f"did not answer ({error or type(error).__name__})") from None
         raise self.away("redirects without end")
 
     def _get(self, url: httpx.URL, *, most: int) -> tuple[httpx.Response, bytes]:
-        body = bytearray()
-        # No compression: what a few bytes expand to is only known when they have.
-        with self._client.stream("GET", url, headers={"Accept-Encoding": "identity"}) as answer:
-            if answer.headers.get("Content-Encoding", "identity") != "identity":
-                raise self.away("compresses its answers although it was asked not to")
-            for chunk in answer.iter_raw():
-                body += chunk
-                if len(body) > most:
-                    raise self.away(f"sent more than {most} bytes for {url.path}")
-                if self._clock() > self._until:
-                    raise self.away("is too slow")
-        return answer, bytes(body)
+        with self._client.stream("GET", url) as answer:
+            try:
+                return answer, read_answer(answer, most_bytes=most, until=self._until, clock=self._clock)
+            except CompressedAnswerError:
+                raise self.away("compresses its answers although it was asked not to") from None
+            except AnswerTooLargeError:
+                raise self.away(f"sent more than {most} bytes for {url.path}") from None
 
     def away(self, what: str) -> HubAwayError:
         return HubAwayError(f"The model hub {self.hub} {what}; nothing was saved, please try again in a few minutes.")

@@ -13,6 +13,7 @@ register = template.Library()
 
 OUTCOMES = {
     "scored": "Scored",
+    "empty_plan": "Empty plan",
     "planner_fault": "Planner fault",
     "infra_fault": "Infrastructure fault",
     "not_run": "Not run",
@@ -21,6 +22,7 @@ OUTCOMES = {
 }
 OUTCOME_MEANINGS = {
     "scored": "There is a plan, and it was scored.",
+    "empty_plan": "The plan has no steps. It was scored like any other plan.",
     "planner_fault": "The plan is wrong or the endpoint answered wrongly: the task counts as the worst there is.",
     "infra_fault": "Not the planner's fault: no score until the owner resumes the task or accepts the fault.",
     "not_run": "The task did not run: it cannot be measured here, or its evaluation failed before. Never scored.",

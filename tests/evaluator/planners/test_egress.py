@@ -37,6 +37,15 @@ from evaluator.planners import EgressRefusedError, check_url, egress
         ("http://[::7f00:1]/", "private"),
         ("http://[fec0::1]/", "private"),
         ("http://192.0.0.8/", "private"),
+        ("http://192.88.99.1/", "reserved"),
+        ("http://[::ffff:0:127.0.0.1]/", "reserved"),
+        ("http://[100:0:0:1::1]/", "reserved"),
+        ("http://[3fff::1]/", "reserved"),
+        ("http://[5f00::1]/", "reserved"),
+        ("http://[4000::1]/", "reserved"),
+        ("http://[2606:4700::5efe:10.0.0.1]/", "reserved"),
+        ("http://0x7f.1/", "private"),
+        ("http://017700000001/", "private"),
     ],
 )
 def test_a_bad_address_is_refused_when_submitted(url, says):

@@ -2,13 +2,15 @@
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
 from evaluator.planners import EndpointSettings
+from evaluator.planners.empty_plans import example_plan
 from evaluator.planners.secret_header import SecretHeader
 from evaluator.planners.trial import small_task, try_endpoint
-from evaluator.plans import plan_to_json
+from evaluator.plans import check_plan, plan_to_json, read_plan
 from evaluator.records import Reason
 from evaluator.suites import suite_of
 from tests.evaluator.planners.test_endpoint import endpoint
@@ -93,3 +95,58 @@ def test_an_answer_that_repeats_the_secret_is_shown_without_it():
         found = trial(url, header=SecretHeader("X-Api-Key", "a-very-secret-value"))
     assert found.answer == "you sent ***"
     assert "a-very-secret-value" not in repr(found)
+
+
+MINI = suite_of("toolmini")
+SOUND = plan_to_json(small_task(SUITE).gold)["steps"][0]["tool"]
+
+
+@pytest.mark.parametrize(
+    "plan", ["", "  ", "()", "[]", [], {}, {"steps": []}, {"steps": [], "answers": []}, {"steps": [], "answers": ["x"]}]
+)
+def test_an_empty_plan_is_not_called_good_and_says_what_it_would_score_and_how_a_plan_looks(plan):
+    with endpoint((200, json.dumps({"plan": plan}).encode())) as (url, _):
+        found = trial(url)
+    assert not found.passed
+    assert found.reason in {Reason.UNPARSABLE_PLAN, Reason.INVALID_PLAN}
+    assert found.problem == "The plan has no steps. That is a planner fault: the task would score 0."
+    (step,) = found.example["steps"]
+    assert step["tool"] in SUITE.catalogue.tools
+    assert step["tool"] != SOUND, "the example is not the answer"
+
+
+@pytest.mark.parametrize("plan", [[], {"steps": []}, {"steps": [], "answers": []}, "[]"])
+def test_an_empty_plan_that_would_be_judged_is_not_called_good_either(plan):
+    with endpoint((200, json.dumps({"plan": plan}).encode())) as (url, _):
+        found = try_endpoint(suite=MINI, settings=EndpointSettings(url=url, timeout_seconds=5, allow_private=True))
+    assert (found.passed, found.reason) == (False, None)
+    assert (
+        found.problem == "The plan has no steps. It would be judged, and score SE 0: it meets no part of the request."
+    )
+    assert found.example is not None
+
+
+def test_an_empty_plan_that_answers_with_the_input_is_not_called_good():
+    """It would be executed, and the input scored as if it were an answer."""
+    task = next(task for task in SUITE.tasks if task.resources.get("image") == task.expects)
+    suite = replace(SUITE, tasks=(task,))
+    with endpoint((200, b'{"plan": {"steps": [], "answers": ["$image"]}}')) as (url, _):
+        found = try_endpoint(suite=suite, settings=EndpointSettings(url=url, timeout_seconds=5, allow_private=True))
+    assert (found.passed, found.reason) == (False, None)
+    assert "No tool would run" in found.problem
+    assert found.example is not None
+
+
+@pytest.mark.parametrize("suite", [SUITE, MINI])
+def test_the_example_of_a_plan_can_be_read_for_every_task(suite):
+    for task in suite.tasks:
+        context = suite.context(task=task, offered=frozenset(suite.catalogue.tools))
+        example = example_plan(context=context, without={step.tool for step in task.gold.steps} if task.gold else set())
+        parsed = read_plan(value=example, context=context)
+        codes = {problem.code for problem in check_plan(plan=parsed.plan, context=context)}
+        assert codes <= {"answer_type"}, "its form is right, whatever the request wants"
+
+
+def test_a_plan_with_steps_has_no_example_beside_it():
+    with endpoint((200, b'{"plan": "Time Travel"}')) as (url, _):
+        assert trial(url).example is None

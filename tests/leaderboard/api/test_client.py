@@ -22,6 +22,7 @@ from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.evaluations.reconcile import sweep
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import FilePlan
+from tests.evaluator.planners.test_endpoint import endpoint
 from tests.fakes.cutting_proxy import cutting
 from tests.leaderboard.api.test_reading import finish
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
@@ -287,6 +288,17 @@ def test_a_secret_header_comes_from_a_variable_and_is_told_by_nobody(commands, s
     assert secret_headers.header_of(Submission.objects.get().planner).value == TOKEN
     state = Path(commands.environment["PLANARENA_STATE"]).read_text()
     assert "s3cr3t" not in "".join([tried.stdout, tried.stderr, made.stdout, made.stderr, state])
+
+
+def test_an_empty_plan_is_not_called_good_and_the_form_of_a_plan_is_printed(commands, settings):
+    settings.DEMO = True
+    make_suite(slug="openagi")
+    with endpoint((200, b'{"plan": []}')) as (url, _):
+        tried = commands.run("try-endpoint", url)
+    assert tried.returncode == 3
+    assert "The plan has no steps. That is a planner fault: the task would score 0." in tried.stderr
+    assert '{"steps": [{"id": "s1", "tool": ' in tried.stderr
+    assert "the answer is good" not in tried.stderr
 
 
 def test_the_expected_wait_is_told(site, token):

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from leaderboard.config import asgi
+from leaderboard.config.body_limits import SMALL_BODY
 from leaderboard.evaluations.models import EvaluationState
 from tests.leaderboard.factories import make_evaluation, make_suite
 from tests.leaderboard.serving import server
@@ -72,14 +72,10 @@ def test_no_connection_to_the_database_stays_in_use(client):
 
 
 class TestLargeBodies:
-    """They are read before anybody knows who calls, so that a stranger could fill the disk with one."""
-
-    @pytest.fixture(autouse=True)
-    def small(self, monkeypatch):
-        monkeypatch.setattr(asgi._worker_calls, "_most_bytes", 100_000)
+    """They are refused before anybody knows who calls, so that no stranger can fill the disk with one."""
 
     def test_one_that_says_how_large_it_is_is_not_read(self, client):
-        answer = client.post(LEASE, content=b"x" * 100_001)
+        answer = client.post(LEASE, content=b"x" * (SMALL_BODY + 1))
         assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
 
     def test_one_that_does_not_say_it_is_read_no_further(self, client):
@@ -87,13 +83,13 @@ class TestLargeBodies:
 
         def body():
             nonlocal sent
-            for _ in range(100_000):
-                sent += 10_000
-                yield b"x" * 10_000
+            for _ in range(10_000):
+                sent += 100_000
+                yield b"x" * 100_000
 
         with suppress(httpx.TransportError):
             assert client.post(LEASE, content=body()).status_code == 413
         assert sent < 100_000_000
 
     def test_the_largest_one_is_read(self, client):
-        assert client.post(LEASE, content=b"x" * 100_000).status_code == 401
+        assert client.post(LEASE, content=b"x" * SMALL_BODY).status_code == 401

@@ -4,10 +4,13 @@ import hashlib
 import hmac
 import json
 import threading
+import time
+import tracemalloc
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib import import_module
 
+import httpx
 import pytest
 from django.apps import apps
 from django.core import mail
@@ -18,6 +21,7 @@ from leaderboard.evaluations import services as evaluations
 from leaderboard.outbox import receivers, senders, services, webhooks
 from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
 from leaderboard.outbox.signing import sealed, signature
+from tests.fakes.hostile_server import SLOW_ANSWERS, gzip_bomb, hostile_server
 from tests.leaderboard.factories import make_evaluation, make_user
 
 pytestmark = pytest.mark.django_db
@@ -239,3 +243,29 @@ class TestSecrets:
         migration.open_again(apps, None)
         webhook.refresh_from_db()
         assert webhook.secret == "in clear"
+
+
+def test_the_compressed_body_of_an_answer_is_not_read(webhook):
+    with hostile_server(gzip_bomb()) as server:
+        webhook.url = server.url
+        webhook.save()
+        tracemalloc.start()
+        try:
+            senders.post_webhook(message(webhook))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak < 16 * 1024 * 1024
+    assert b"accept-encoding: identity\r\n" in server.requests[0].lower()
+
+
+@pytest.mark.parametrize("does", ["drips its headers", "goes on continuing"])
+def test_a_receiver_that_never_ends_its_headers_is_left_at_the_deadline(webhook, monkeypatch, does):
+    monkeypatch.setattr(senders, "WEBHOOK_SECONDS", 0.5)
+    with hostile_server(SLOW_ANSWERS[does]) as server:
+        webhook.url = server.url
+        webhook.save()
+        started = time.monotonic()
+        with pytest.raises(httpx.TimeoutException):
+            senders.post_webhook(message(webhook))
+    assert time.monotonic() - started < 10

@@ -17,6 +17,7 @@ from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation, m
 
 pytestmark = pytest.mark.django_db
 BOARD = "/boards/toolmini/"
+BADGE = '<span class="outcome" data-outcome="empty_plan"'
 PAPER = ["SE", "IR", "NR", "HR", "CR"]
 
 
@@ -191,6 +192,16 @@ class TestTask:
         assert "text_to_music" in html
         assert "<code>a calm piano</code>" in html
         assert 'class="node literal' not in html
+
+    def test_an_empty_plan_has_a_sentence_in_its_place_and_no_badge_of_success(self, client, evaluation):
+        html = task_page(client, evaluation, "QA/0")
+        assert TaskResult.objects.get(evaluation=evaluation, task__key="QA/0").outcome == "scored"
+        assert "<dt>Outcome</dt><dd>" + BADGE in " ".join(html.split())
+        sentence = "has no steps. It was judged like any other plan, and meets no part of the request."
+        assert sentence in html
+        assert 'id="plan-text"' not in html, "there is no drawing without a node"
+        assert 'id="gold-text"' in html
+        assert detail(client, evaluation).count(BADGE) == 1
 
     def test_a_reply_that_is_no_plan_is_shown_as_it_came(self, client, evaluation):
         html = task_page(client, evaluation, "count_object/0")

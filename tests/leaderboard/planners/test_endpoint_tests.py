@@ -2,6 +2,7 @@
 
 import threading
 import time
+import tracemalloc
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners import endpoint_tests
 from leaderboard.planners.models import Planner
 from tests.evaluator.planners.test_endpoint import endpoint
+from tests.fakes.hostile_server import gzip_bomb, hostile_server
 from tests.leaderboard.api.helpers import client_of
 from tests.leaderboard.factories import make_submission, make_suite, make_user
 from tests.leaderboard.planners.servers import TOKEN, guarded
@@ -68,6 +70,19 @@ def test_the_kept_header_is_sent_to_its_own_address_and_to_no_other(api):
         assert not stranger.post("endpoint-tests/", {"endpoint_url": asked.url, "name": "mine"}).json()["passed"]
     assert asked.headers == [TOKEN, None]
     assert elsewhere.headers == [None]
+
+
+def test_a_compressed_bomb_costs_the_site_no_memory(api):
+    with hostile_server(gzip_bomb()) as server:
+        tracemalloc.start()
+        try:
+            shown = api.post("endpoint-tests/", {"endpoint_url": server.url}).json()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert (shown["passed"], shown["status"], shown["reason"]) == (False, 200, "invalid_response")
+    assert "compressed (Content-Encoding: gzip, gzip); the request asked for an uncompressed one" in shown["problem"]
+    assert peak < 32 * 1024 * 1024
 
 
 def test_a_redirect_is_shown_and_not_followed(api):

@@ -15,6 +15,7 @@ from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import Planner, PlansFile
+from tests.evaluator.planners.test_endpoint import endpoint
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
 from tests.leaderboard.planners.servers import TOKEN, guarded
 
@@ -167,6 +168,14 @@ class TestTestCall:
         assert TOKEN.split()[1] not in html
         assert "use ***" in html
         assert not Planner.objects.exists()
+
+    def test_an_empty_plan_is_not_called_good(self, client, ada):
+        with endpoint((200, b'{"plan": {"steps": [], "answers": []}}')) as (url, _):
+            html = self.call(client, **{**ENDPOINT, "endpoint_url": url}).content.decode()
+        assert "It answers, but with an empty plan." in html
+        assert "That is a planner fault: the task would score 0." in html
+        assert "A plan looks like this" in html
+        assert "notice success" not in html
 
     def test_an_error_is_shown_with_the_answer(self, client, ada):
         with guarded() as asked:

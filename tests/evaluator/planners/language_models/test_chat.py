@@ -139,7 +139,7 @@ def test_an_answer_that_reached_its_length_says_so_and_missing_counts_are_estima
         ((200, body(None)), FailureKind.WRONG_ANSWER, 'no text as "content"'),
         ((200, body(["x"])), FailureKind.WRONG_ANSWER, 'no text as "content"'),
         ((200, b"x" * 5_000_000), FailureKind.WRONG_ANSWER, "more than 4096 KiB"),
-        ((200, b"no gzip", {"Content-Encoding": "gzip"}), FailureKind.WRONG_ANSWER, "encoding"),
+        ((200, b"no gzip", {"Content-Encoding": "gzip"}), FailureKind.WRONG_ANSWER, "Content-Encoding: gzip"),
         ((200, body(None, finish="content_filter")), FailureKind.REFUSED, "filter"),
         ((400, b"bad"), FailureKind.REFUSED, "HTTP 400"),
         ((401, b"who"), FailureKind.REFUSED, "HTTP 401"),

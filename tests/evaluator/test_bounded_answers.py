@@ -1,0 +1,204 @@
+"""Clients of other people's servers, against servers that want to cost them memory or time."""
+
+import socket
+import threading
+import time
+import tracemalloc
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from evaluator.bounded_answers import CompressedAnswerError, refuse_compressed
+from evaluator.metrics.judge import EndpointJudge, JudgeError, JudgeSettings
+from evaluator.planners import EndpointPlanner, EndpointSettings, PlannerError, egress
+from evaluator.planners.language_models.chat import ChatModel, ChatSettings
+from evaluator.planners.language_models.hub_lookup import HubAwayError, look_up
+from evaluator.planners.language_models.protocol import Failure, FailureKind
+from evaluator.records import Reason
+from tests.evaluator.planners.test_endpoint import GOOD, REQUEST
+from tests.fakes.hostile_server import (
+    ENDLESS_BODY,
+    ENDLESS_HEADERS,
+    SLOW_ANSWERS,
+    answers,
+    gzip_bomb,
+    hostile_server,
+)
+from tests.fakes.strategies import generate
+
+SECONDS = 0.5
+"""The deadline, where the test is about it."""
+PATIENCE = 10.0
+"""Seconds that suffice on a busy machine; less than the slow servers go on."""
+MOST_PEAK_BYTES = 16 * 1024 * 1024
+"""Of memory for one call; the largest bodies that are read have 4 MiB."""
+
+
+def ask_endpoint(url, *, seconds=PATIENCE):
+    settings = EndpointSettings(url=f"{url}/plan", timeout_seconds=seconds, allow_private=True, tries=1)
+    with pytest.raises(PlannerError) as caught:
+        EndpointPlanner(settings).plan(REQUEST)
+    return caught.value.reason, str(caught.value)
+
+
+def ask_chat(url, *, seconds=PATIENCE):
+    settings = ChatSettings(url=f"{url}/v1", model="m-1", allow_private=True, tries=1, try_seconds=seconds)
+    (found,) = ChatModel(settings, key=lambda: None).answer([generate("a noisy image")])
+    assert isinstance(found, Failure)
+    return found.kind, found.message
+
+
+def ask_hub(url, *, seconds=PATIENCE):
+    with pytest.raises(HubAwayError) as caught:
+        look_up(model_id="own/planner", revision="main", hub=url, deadline_seconds=seconds)
+    return HubAwayError, str(caught.value)
+
+
+def ask_judge(url, *, seconds=PATIENCE):
+    judge = EndpointJudge(JudgeSettings(url=url, model="m-1", timeout_seconds=seconds), sleep=lambda _: None)
+    with pytest.raises(JudgeError) as caught:
+        judge.vote(messages=[], number=0)
+    return JudgeError, str(caught.value)
+
+
+ASKING = [ask_endpoint, ask_chat, ask_hub]
+
+
+@contextmanager
+def peak_memory():
+    """Most bytes that Python held at once, in the list that is given."""
+    peak = []
+    tracemalloc.start()
+    try:
+        yield peak
+        peak.append(tracemalloc.get_traced_memory()[1])
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("ask", "kind", "says"),
+    [
+        (ask_endpoint, Reason.INVALID_RESPONSE, "compressed (Content-Encoding: gzip, gzip)"),
+        (ask_chat, FailureKind.WRONG_ANSWER, "compressed (Content-Encoding: gzip, gzip)"),
+        (ask_hub, HubAwayError, "compresses its answers although it was asked not to"),
+        (ask_judge, JudgeError, "compressed (Content-Encoding: gzip, gzip)"),
+    ],
+)
+def test_a_compressed_bomb_is_refused_unopened(ask, kind, says):
+    bomb = gzip_bomb()
+    with hostile_server(bomb) as server, peak_memory() as peak:
+        found, message = ask(server.url)
+    assert found is kind
+    assert says in message
+    assert peak[0] < MOST_PEAK_BYTES
+    assert b"accept-encoding: identity" in server.requests[0].lower()
+    assert server.requests[0].lower().count(b"accept-encoding") == 1
+
+
+@pytest.mark.parametrize("ask", [*ASKING, ask_judge])
+@pytest.mark.parametrize("answer", [ENDLESS_BODY, ENDLESS_HEADERS], ids=["body", "headers"])
+def test_an_answer_without_end_is_left_when_it_is_too_large(ask, answer):
+    with hostile_server(answer) as server, peak_memory() as peak:
+        ask(server.url)
+    assert peak[0] < MOST_PEAK_BYTES * (3 if ask is ask_hub else 1), "descriptions of the hub may have 16 MiB"
+
+
+@pytest.mark.parametrize("does", SLOW_ANSWERS)
+@pytest.mark.parametrize(
+    ("ask", "kind", "says"),
+    [
+        (ask_endpoint, Reason.PLANNER_TIMEOUT, "no complete answer within 0.5 seconds"),
+        (ask_chat, FailureKind.UNAVAILABLE, "no complete answer within 0.5 seconds"),
+        (ask_hub, HubAwayError, "is too slow"),
+        (ask_judge, JudgeError, "cannot be reached"),
+    ],
+)
+def test_one_deadline_covers_headers_and_body_however_they_are_sent(ask, kind, says, does):
+    with hostile_server(SLOW_ANSWERS[does]) as server:
+        started = time.monotonic()
+        found, message = ask(server.url, seconds=SECONDS)
+        elapsed = time.monotonic() - started
+    assert (found, says in message) == (kind, True), message
+    assert elapsed < PATIENCE
+
+
+def test_a_slow_name_server_does_not_outlast_the_deadline(monkeypatch):
+    over = threading.Event()
+    monkeypatch.setattr(egress, "_resolve", lambda host, port: over.wait(20) and [])
+    started = time.monotonic()
+    reason, message = ask_endpoint("http://slow.example", seconds=SECONDS)
+    elapsed = time.monotonic() - started
+    over.set()
+    assert reason is Reason.ENDPOINT_UNAVAILABLE
+    assert "the name slow.example was not resolved in time" in message
+    assert elapsed < PATIENCE
+
+
+def test_a_server_that_hardly_reads_does_not_outlast_the_deadline():
+    """The request is larger than what the connection buffers, and its reader takes a little of it now and then."""
+    over = threading.Event()
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    listening.bind(("127.0.0.1", 0))
+    listening.listen()
+
+    def read_slowly():
+        connection, _ = listening.accept()
+        with connection:
+            while not over.wait(0.1):
+                connection.recv(32768)
+
+    threading.Thread(target=read_slowly, daemon=True).start()
+    started = time.monotonic()
+    with (
+        egress.egress_client(allow_private=True, timeout=httpx.Timeout(5)) as client,
+        egress.call_deadline(time.monotonic() + SECONDS),
+        pytest.raises(httpx.TimeoutException),
+    ):
+        client.post(f"http://127.0.0.1:{listening.getsockname()[1]}/", content=b"x" * 64 * 1024 * 1024)
+    elapsed = time.monotonic() - started
+    over.set()
+    listening.close()
+    assert elapsed < PATIENCE
+
+
+@pytest.mark.parametrize("encoding", ["", "identity", "Identity", "identity, identity"])
+def test_an_answer_that_says_that_it_is_not_compressed_is_read(encoding):
+    with hostile_server(answers(body=GOOD, Content_Encoding=encoding)) as server:
+        planner = EndpointPlanner(EndpointSettings(url=server.url, timeout_seconds=5, allow_private=True))
+        assert planner.plan(REQUEST).plan == "Image Denoising"
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd", "deflate", "identity, gzip", "x-gzip", "anything"])
+def test_any_other_coding_is_refused(encoding):
+    with pytest.raises(CompressedAnswerError, match=f"Content-Encoding: {encoding}"):
+        refuse_compressed(httpx.Response(200, headers={"Content-Encoding": encoding}, stream=httpx.ByteStream(b"")))
+
+
+def test_a_long_name_of_a_coding_is_not_repeated():
+    with pytest.raises(CompressedAnswerError, match="Content-Encoding: 5000 characters") as refused:
+        refuse_compressed(httpx.Response(200, headers={"Content-Encoding": "g" * 5000}, stream=httpx.ByteStream(b"")))
+    assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [("503 Busy", Reason.ENDPOINT_UNAVAILABLE), ("404 Not Found", Reason.REFUSED_BY_ENDPOINT)],
+)
+def test_the_status_of_a_compressed_error_page_says_whose_fault_it_is(status, reason):
+    with hostile_server(answers(body=b"\x1f\x8b", status=status, Content_Encoding="gzip")) as server:
+        found, message = ask_endpoint(server.url)
+    assert found is reason
+    assert f"HTTP {status[:3]}" in message
+
+
+def test_the_hub_is_reached_through_the_proxy_of_the_environment(monkeypatch):
+    with hostile_server(answers(body=b"{}", status="503 Busy")) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        _, message = ask_hub("http://hub.example")
+    assert "answered HTTP 503" in message
+    assert proxy.requests[0].startswith(b"GET http://hub.example/api/models/own/planner/")
