@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 from evaluator.planners.offline import offline_planners
 from evaluator.records import Outcome
 from leaderboard.api.permissions import LOGGED_IN
+from leaderboard.evaluations.gold import not_shared
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.others import others_on
 from leaderboard.evaluations.presenters import gather
@@ -180,14 +181,17 @@ class OthersView(APIView):
         evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
         task = get_object_or_404(tasks_of(evaluation), key=task_key)
         result = TaskResult.objects.filter(evaluation=evaluation, task=task).first()
-        found = others_on(evaluation=evaluation, task=task, score=result.score if result else None)
+        score = result.score if result else None
+        found = others_on(evaluation=evaluation, task=task, score=score, reader=request.user)
         names = ("count", "better", "equal", "worse", "unscored")
-        return Response(
+        response = Response(
             {
                 **{name: getattr(found, name) if found else 0 for name in names},
                 "best": [other._asdict() for other in found.best] if found else [],
             }
         )
+        not_shared(response, suite=evaluation.suite, split=evaluation.split)
+        return response
 
 
 class PlaceView(APIView):

@@ -7,11 +7,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from leaderboard.accounts.models import Team
-from leaderboard.accounts.operators import is_operator
 from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope
 from leaderboard.accounts.services import DEFAULT_DAYS
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.conditions import HIDDEN_SPLIT
+from leaderboard.evaluations.gold import open_attributes, sees_gold, withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult, Visibility
 from leaderboard.evaluations.services import PRIORITIES
 from leaderboard.evaluations.transitions import FINAL
@@ -447,10 +446,11 @@ class ResultOutput(serializers.ModelSerializer[TaskResult]):
     def to_representation(self, instance: TaskResult) -> dict[str, Any]:
         shown = super().to_representation(instance)
         request = self.context.get("request")
-        withheld = instance.evaluation.split == HIDDEN_SPLIT and not (request and is_operator(request.user))
-        if withheld and "record_digest" in shown:
-            shown["record_digest"] = ""
-        return shown
+        withheld = withheld_from(reader=request.user if request else None, evaluation=instance.evaluation)
+        empty = {"record_digest"} if withheld.data else set()
+        if withheld.plan:
+            empty |= {"record_digest", "plan_summary", "reason_text"}
+        return {**shown, **dict.fromkeys(empty & shown.keys(), "")}
 
 
 class RecordOutput(ResultOutput):
@@ -481,6 +481,14 @@ class TaskOutput(serializers.ModelSerializer[Task]):
         model = Task
         fields = ["key", "position", "text", "structure", "metric", "attributes", "gold"]
         read_only_fields = fields
+
+    def to_representation(self, instance: Task) -> dict[str, Any]:
+        shown = super().to_representation(instance)
+        request = self.context.get("request")
+        if sees_gold(reader=request.user if request else None, suite=instance.suite):
+            return shown
+        open_fields = {"gold": None, "attributes": open_attributes(instance.attributes)}
+        return {name: open_fields.get(name, value) for name, value in shown.items()}
 
 
 class BoardOutput(serializers.Serializer[Any]):

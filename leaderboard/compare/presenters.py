@@ -19,7 +19,9 @@ from leaderboard.compare.comparing import (
 from leaderboard.compare.filtering import FACETS, Filter, failing_filters, filters_of, place_of
 from leaderboard.compare.services import LETTERS, Comparison
 from leaderboard.compare.words import LEVEL, Verdict, left_out_in_words, p_text, signed, verdicts, words_of
+from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.visibility import Reader
 
 TASKS_PER_PAGE = 25
 WIDTH = 120
@@ -142,9 +144,12 @@ class ComparisonPage(NamedTuple):
 
 
 def comparison_page(
-    *, evaluations: Sequence[Evaluation], comparison: Comparison, parameters: Mapping[str, str]
+    *, evaluations: Sequence[Evaluation], comparison: Comparison, parameters: Mapping[str, str], reader: Reader
 ) -> ComparisonPage:
-    """Gather the page. `metric` of the parameters is what groups and tasks are about; unknown values do not count."""
+    """Gather the page. `metric` of the parameters is what groups and tasks are about; unknown values do not count.
+
+    Gold plans are left empty for readers who may not see them.
+    """
     metric = chosen_metric(comparison=comparison, key=parameters.get("metric", ""))
     facets = common_facets(comparison.tasks)
     every = task_differences(metric=metric, scores=comparison.scores)
@@ -164,7 +169,7 @@ def comparison_page(
         ),
         is_filtered=bool(chosen),
         page=page,
-        tasks=_tasks(evaluations=evaluations, comparison=comparison, found=page.object_list),
+        tasks=_tasks(evaluations=evaluations, comparison=comparison, found=page.object_list, reader=reader),
         differing=sum(task.spread > 0 for task in every),
         comparable=len(every),
     )
@@ -293,12 +298,13 @@ def _shown_group(*, facet: str, row: GroupRow) -> ShownGroup:
 
 
 def _tasks(
-    *, evaluations: Sequence[Evaluation], comparison: Comparison, found: Sequence[TaskDifference]
+    *, evaluations: Sequence[Evaluation], comparison: Comparison, found: Sequence[TaskDifference], reader: Reader
 ) -> tuple[ShownTask, ...]:
     """Texts and plans of the tasks of one page: two queries."""
     pks = [comparison.tasks[task.index].pk for task in found]
     texts = dict(Task.objects.filter(pk__in=pks).values_list("pk", "text"))
-    results = TaskResult.objects.filter(evaluation__in=evaluations, task__in=pks)
+    open_ones = [one for one in evaluations if not withheld_from(reader=reader, evaluation=one).plan]
+    results = TaskResult.objects.filter(evaluation__in=open_ones, task__in=pks)
     plans = {
         (evaluation, task): summary
         for evaluation, task, summary in results.values_list("evaluation_id", "task_id", "plan_summary")
