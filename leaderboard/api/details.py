@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from evaluator.metrics.statistics import LEAST_VALUES
 from evaluator.planners.offline import offline_planners
 from evaluator.records import Outcome
 from leaderboard.api.permissions import LOGGED_IN
@@ -32,8 +33,12 @@ class ScoreGroupOutput(serializers.Serializer[Any]):
     mean = serializers.FloatField(
         read_only=True, help_text="Mean score; a task with two degradations counts in both groups."
     )
-    low = serializers.FloatField(read_only=True, help_text="Lower end of the 95 % interval (bootstrap over tasks).")
-    high = serializers.FloatField(read_only=True)
+    low = serializers.FloatField(
+        read_only=True,
+        allow_null=True,
+        help_text=f"Lower end of the 95 % interval (bootstrap over tasks); null over fewer than {LEAST_VALUES} tasks.",
+    )
+    high = serializers.FloatField(read_only=True, allow_null=True)
     faults = serializers.IntegerField(read_only=True, help_text="Faults of the planner among them, which count as 0.")
 
 
@@ -45,8 +50,12 @@ class IndicatorGroupOutput(serializers.Serializer[Any]):
     tasks = serializers.IntegerField(read_only=True)
     indicator = serializers.CharField(read_only=True)
     mean = serializers.FloatField(read_only=True, help_text="Share of the tasks.")
-    low = serializers.FloatField(read_only=True, help_text="Lower end of Wilson's 95 % interval.")
-    high = serializers.FloatField(read_only=True)
+    low = serializers.FloatField(
+        read_only=True,
+        allow_null=True,
+        help_text=f"Lower end of Wilson's 95 % interval; null over fewer than {LEAST_VALUES} tasks.",
+    )
+    high = serializers.FloatField(read_only=True, allow_null=True)
 
 
 class BreakdownsOutput(serializers.Serializer[Any]):
@@ -153,9 +162,9 @@ class BreakdownsView(APIView):
                 "value": row.value,
                 "tasks": row.count,
                 "indicator": share.name,
-                "mean": share.mean,
-                "low": share.low,
-                "high": share.high,
+                "mean": share.interval.mean,
+                "low": share.interval.low,
+                "high": share.interval.high,
             }
             for part in found.breakdowns
             for row in part.rows
