@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.metrics.statistics import ends_in_words
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
@@ -150,7 +151,7 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
         if found is None:
             table.add_row(column.label, "not measured", "", "0")
         else:
-            interval = f"{found['low']:.4f} to {found['high']:.4f}"
+            interval = ends_in_words(low=found["low"], high=found["high"], count=found["tasks"])
             table.add_row(column.label, f"{found['mean']:.4f}", interval, str(found["tasks"]))
     out.print(table)
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in document["summary"]["outcomes"].items())

@@ -45,7 +45,7 @@ def score_decompositions(file: Lines, suite: SuiteOption, as_json: JsonOption = 
         rows = [{"task": key, "right": verdict.right, "why": list(verdict.why)} for key, verdict in verdicts.items()]
         _print_json({"DeAcc": share.mean, "interval": [share.low, share.high], "count": share.count, "tasks": rows})
         return
-    out.print(f"DeAcc {share.mean:.4f}, 95 % interval {share.low:.4f} to {share.high:.4f}, {share.count} requests")
+    out.print(f"DeAcc {share.mean:.4f}, 95 % interval {share.in_words()}, {share.count} requests")
     out.print(f"{len(set(tasks) - set(given))} requests without a decomposition count as wrong", highlight=False)
 
 
@@ -89,7 +89,7 @@ def _print_votes(
         _print_json({"judge": settings.identity(), **asdict(summary), "tasks": rows})
         return
     score, alpha = summary.score, summary.alpha
-    mean = "no plan was scored" if score is None else f"{score.mean:.2f} [{score.low:.2f}, {score.high:.2f}]"
+    mean = "no plan was scored" if score is None else f"{score.mean:.2f}, 95 % interval {score.in_words(form='.2f')},"
     agreement = "not defined" if alpha is None else f"{alpha:.2f}"
     out.print(f"GPT-Score {mean} by {settings.model}; Krippendorff's alpha {agreement}", highlight=False)
     out.print(f"{summary.unscored} plans unscored, {summary.unparsable} answers were no vote", highlight=False)

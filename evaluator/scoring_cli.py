@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from evaluator.metrics.statistics import ends_in_words
 from evaluator.plan_scores import PlanFileError, Report, ScoredLine, read_lines, report_to_json, score_lines, task_at
 from evaluator.suites import Suite, SuiteKind
 from evaluator.suites.toolbench.terms import describe, interpret
@@ -52,7 +53,8 @@ def _print_tables(*, suite: Suite, report: Report) -> None:
         found = report.summary["metrics"].get(column.key)
         if found is not None:
             better = "" if column.higher_is_better else "lower is better"
-            table.add_row(column.label, f"{found['mean']:.4f}", f"{found['low']:.4f} to {found['high']:.4f}", better)
+            interval = ends_in_words(low=found["low"], high=found["high"], count=found["tasks"])
+            table.add_row(column.label, f"{found['mean']:.4f}", interval, better)
     out.print(table)
     for title, rows in (("level", report.by_level), ("group", report.by_group)):
         if rows and (title == "level" or len(rows) <= 20):

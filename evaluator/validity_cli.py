@@ -70,18 +70,17 @@ def _print(report: "ValidityReport") -> None:
     if report.ranking:
         table = Table("plan", "mean ViT score", "95 % interval", title=f"{report.samples} samples per task")
         for kind, interval in report.ranking.items():
-            table.add_row(kind, f"{interval.mean:.4f}", f"{interval.low:.4f} to {interval.high:.4f}")
+            table.add_row(kind, f"{interval.mean:.4f}", interval.in_words())
         out.print(table)
         table = Table("difference", "mean", "95 % interval")
         for pair, interval in report.steps.items():
-            table.add_row(pair, f"{interval.mean:+.4f}", f"{interval.low:+.4f} to {interval.high:+.4f}")
+            table.add_row(pair, f"{interval.mean:+.4f}", interval.in_words(form="+.4f"))
         out.print(table)
     table = Table("metric", "tasks", "gold best in", "gold minus others", "95 % interval")
     for row in report.metrics:
         interval = row.margin
         won = f"{row.won} ({row.won / row.tasks:.1%})" if row.tasks else "0"
-        span = f"{interval.low:+.4f} to {interval.high:+.4f}"
-        table.add_row(row.metric, str(row.tasks), won, f"{interval.mean:+.4f}", span)
+        table.add_row(row.metric, str(row.tasks), won, f"{interval.mean:+.4f}", interval.in_words(form="+.4f"))
     out.print(table)
     for row in report.metrics:
         for loss in row.losses:

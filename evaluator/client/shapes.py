@@ -127,7 +127,7 @@ class EndpointTrial(_Answer):
 
 
 class Measured(_Answer):
-    """A metric of an evaluation: mean over `tasks` tasks with its 95 % interval."""
+    """A metric of an evaluation: mean over `tasks` tasks with its 95 % interval; over fewer than ten there is none."""
 
     mean: float
     low: float | None = None

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from evaluator.canonical_json import JsonValue
 from evaluator.metrics.planning import INDICATORS, LOWER_IS_BETTER
-from evaluator.metrics.statistics import Interval, cluster_bootstrap, wilson
+from evaluator.metrics.statistics import Interval, cluster_bootstrap, ends_of, wilson
 from evaluator.records import Outcome, ResultRecord
 from evaluator.suites.model import Suite, SuiteKind
 
@@ -49,7 +50,7 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore]) -> dict[str, JsonVa
 
     Returns:
         `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes": {outcome: count}}`; a metric without any
-        scored task is absent.
+        scored task is absent. `low` and `high` are None over fewer than `statistics.LEAST_VALUES` tasks.
     """
     found = list(results)
     metrics: dict[str, JsonValue] = {}
@@ -65,6 +66,14 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore]) -> dict[str, JsonVa
             }
     outcomes = Counter(str(result.outcome) for result in found)
     return {"metrics": metrics, "outcomes": {outcome: outcomes[outcome] for outcome in sorted(outcomes)}}
+
+
+def with_shown_interval(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A metric of a summary or snapshot, without an interval that an earlier version computed over too few tasks."""
+    shown = dict(value)
+    if ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks")) is None:
+        shown |= {name: None for name in ("low", "high") if name in value}
+    return shown
 
 
 def counted(*, column: str, kind: SuiteKind, results: Sequence[TaskScore]) -> list[float | None]:

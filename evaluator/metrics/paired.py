@@ -12,7 +12,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.metrics.statistics import PERMUTATIONS, RESAMPLES, SEED, Interval, paired_permutation
+from evaluator.metrics.statistics import PERMUTATIONS, RESAMPLES, SEED, Interval, interval, paired_permutation
 
 Table = NDArray[np.float64]
 _FEW = 14
@@ -102,8 +102,8 @@ def _interval(*, values: Table, means: NDArray[np.float32]) -> Interval:
     low, high = np.nanquantile(means.astype(np.float64), [0.025, 0.975])
     mean = float(values.mean())
     if values.min() == values.max():
-        return Interval(mean=mean, low=mean, high=mean, count=len(values))
-    return Interval(mean=mean, low=float(low), high=float(high), count=len(values))
+        return interval(mean=mean, low=mean, high=mean, count=len(values))
+    return interval(mean=mean, low=float(low), high=float(high), count=len(values))
 
 
 def _exact(differences: Table) -> float | None:

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+LEAST_VALUES = 10
+"""Values that an interval needs. Resampling fewer says more about the few than about what they are drawn from: over two
+equal values it has no width at all."""
+TOO_FEW = f"No 95 % interval: it needs at least {LEAST_VALUES} tasks."
+"""What pages say where an interval over tasks would be."""
 RESAMPLES = 2000
 SEED = 20240229
 PERMUTATIONS = 20_000
@@ -21,10 +26,43 @@ class Interval:
     """A mean with a 95 % interval, in the unit of the values."""
 
     mean: float
-    low: float
-    high: float
+    low: float | None
+    """None, as is `high`, over fewer than `LEAST_VALUES` values."""
+    high: float | None
     count: int
     """Number of values, such as tasks."""
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Where the interval begins and ends, if there is one."""
+        return ends_of(low=self.low, high=self.high, count=self.count)
+
+    def in_words(self, *, form: str = ".4f") -> str:
+        """The interval as a text, such as `0.6500 to 0.7700`; where there is none, a dash with the reason."""
+        return ends_in_words(low=self.low, high=self.high, count=self.count, form=form)
+
+
+def interval(*, mean: float, low: float, high: float, count: int) -> Interval:
+    """A mean with its interval, or without one if there are too few values. Every interval is made here."""
+    ends = ends_of(low=low, high=high, count=count)
+    return Interval(mean=mean, low=ends and ends[0], high=ends and ends[1], count=count)
+
+
+def ends_of(*, low: float | None, high: float | None, count: int | None) -> tuple[float, float] | None:
+    """The ends of an interval that may be shown; also of one that an earlier version computed over too few values.
+
+    Args:
+        count: number of values; None where it is not known.
+    """
+    if low is None or high is None or (count is not None and count < LEAST_VALUES):
+        return None
+    return low, high
+
+
+def ends_in_words(*, low: float | None, high: float | None, count: int | None, form: str = ".4f") -> str:
+    """The ends of an interval as a text; where there is none, a dash with the reason."""
+    ends = ends_of(low=low, high=high, count=count)
+    return f"— (fewer than {LEAST_VALUES} values)" if ends is None else f"{ends[0]:{form}} to {ends[1]:{form}}"
 
 
 def cluster_bootstrap(values: Sequence[float]) -> Interval:
@@ -42,7 +80,7 @@ def cluster_bootstrap(values: Sequence[float]) -> Interval:
     rng = np.random.default_rng(SEED)
     means = array[rng.integers(0, len(array), size=(RESAMPLES, len(array)))].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
-    return Interval(mean=float(array.mean()), low=float(low), high=float(high), count=len(array))
+    return interval(mean=float(array.mean()), low=float(low), high=float(high), count=len(array))
 
 
 def clustered_mean(clusters: Sequence[Sequence[float]]) -> Interval:
@@ -65,7 +103,7 @@ def clustered_mean(clusters: Sequence[Sequence[float]]) -> Interval:
     chosen = np.random.default_rng(SEED).integers(0, len(parts), size=(RESAMPLES, len(parts)))
     means = sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
-    return Interval(mean=float(sums.sum() / sizes.sum()), low=float(low), high=float(high), count=len(parts))
+    return interval(mean=float(sums.sum() / sizes.sum()), low=float(low), high=float(high), count=len(parts))
 
 
 def wilson(*, successes: int, total: int) -> Interval:
@@ -87,7 +125,7 @@ def wilson(*, successes: int, total: int) -> Interval:
     middle = share + Z_95**2 / (2 * total)
     low = 0.0 if successes == 0 else (middle - spread) / scale
     high = 1.0 if successes == total else (middle + spread) / scale
-    return Interval(mean=share, low=low, high=high, count=total)
+    return interval(mean=share, low=low, high=high, count=total)
 
 
 def paired_permutation(differences: Sequence[float]) -> float:

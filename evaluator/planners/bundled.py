@@ -105,6 +105,8 @@ _BUNDLED: dict[str, Callable[[Suite], Planner]] = {
     "random-valid": RandomValidPlanner,
     "no-op": NoOpPlanner,
 }
+KNOW_GOLD = frozenset({"gold"})
+"""Those whose plans are the gold plans: whoever reads their answers has read these."""
 DESCRIPTIONS = {
     "gold": "The suite's gold plans: what a planner that understands every request would answer.",
     "random-valid": "Random chains of tools whose types agree: what type-correctness alone is worth.",

@@ -10,9 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from evaluator.metrics.statistics import LEAST_VALUES
 from evaluator.planners.offline import offline_planners
 from evaluator.records import Outcome
 from leaderboard.api.permissions import LOGGED_IN
+from leaderboard.evaluations.gold import not_shared
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.others import others_on
 from leaderboard.evaluations.presenters import gather
@@ -31,8 +33,12 @@ class ScoreGroupOutput(serializers.Serializer[Any]):
     mean = serializers.FloatField(
         read_only=True, help_text="Mean score; a task with two degradations counts in both groups."
     )
-    low = serializers.FloatField(read_only=True, help_text="Lower end of the 95 % interval (bootstrap over tasks).")
-    high = serializers.FloatField(read_only=True)
+    low = serializers.FloatField(
+        read_only=True,
+        allow_null=True,
+        help_text=f"Lower end of the 95 % interval (bootstrap over tasks); null over fewer than {LEAST_VALUES} tasks.",
+    )
+    high = serializers.FloatField(read_only=True, allow_null=True)
     faults = serializers.IntegerField(read_only=True, help_text="Faults of the planner among them, which count as 0.")
 
 
@@ -44,8 +50,12 @@ class IndicatorGroupOutput(serializers.Serializer[Any]):
     tasks = serializers.IntegerField(read_only=True)
     indicator = serializers.CharField(read_only=True)
     mean = serializers.FloatField(read_only=True, help_text="Share of the tasks.")
-    low = serializers.FloatField(read_only=True, help_text="Lower end of Wilson's 95 % interval.")
-    high = serializers.FloatField(read_only=True)
+    low = serializers.FloatField(
+        read_only=True,
+        allow_null=True,
+        help_text=f"Lower end of Wilson's 95 % interval; null over fewer than {LEAST_VALUES} tasks.",
+    )
+    high = serializers.FloatField(read_only=True, allow_null=True)
 
 
 class BreakdownsOutput(serializers.Serializer[Any]):
@@ -152,9 +162,9 @@ class BreakdownsView(APIView):
                 "value": row.value,
                 "tasks": row.count,
                 "indicator": share.name,
-                "mean": share.mean,
-                "low": share.low,
-                "high": share.high,
+                "mean": share.interval.mean,
+                "low": share.interval.low,
+                "high": share.interval.high,
             }
             for part in found.breakdowns
             for row in part.rows
@@ -180,14 +190,17 @@ class OthersView(APIView):
         evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
         task = get_object_or_404(tasks_of(evaluation), key=task_key)
         result = TaskResult.objects.filter(evaluation=evaluation, task=task).first()
-        found = others_on(evaluation=evaluation, task=task, score=result.score if result else None)
+        score = result.score if result else None
+        found = others_on(evaluation=evaluation, task=task, score=score, reader=request.user)
         names = ("count", "better", "equal", "worse", "unscored")
-        return Response(
+        response = Response(
             {
                 **{name: getattr(found, name) if found else 0 for name in names},
                 "best": [other._asdict() for other in found.best] if found else [],
             }
         )
+        not_shared(response, suite=evaluation.suite, split=evaluation.split)
+        return response
 
 
 class PlaceView(APIView):

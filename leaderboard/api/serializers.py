@@ -6,12 +6,12 @@ from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from evaluator.metrics.aggregate import with_shown_interval
 from leaderboard.accounts.models import Team
-from leaderboard.accounts.operators import is_operator
 from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope
 from leaderboard.accounts.services import DEFAULT_DAYS
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.conditions import HIDDEN_SPLIT
+from leaderboard.evaluations.gold import open_attributes, sees_gold, withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult, Visibility
 from leaderboard.evaluations.services import PRIORITIES
 from leaderboard.evaluations.transitions import FINAL
@@ -293,6 +293,14 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
     def get_hidden(self, evaluation: Evaluation) -> str:
         return evaluation.hidden_reason
 
+    def to_representation(self, instance: Evaluation) -> dict[str, Any]:
+        shown = super().to_representation(instance)
+        if shown.get("summary"):
+            metrics = (shown["summary"].get("metrics") or {}).items()
+            open_metrics = {key: value and with_shown_interval(value) for key, value in metrics}
+            shown["summary"] = {**shown["summary"], "metrics": open_metrics}
+        return shown
+
     def get_own_worker(self, evaluation: Evaluation) -> bool:
         return hasattr(evaluation, "own_worker_run")
 
@@ -458,10 +466,11 @@ class ResultOutput(serializers.ModelSerializer[TaskResult]):
     def to_representation(self, instance: TaskResult) -> dict[str, Any]:
         shown = super().to_representation(instance)
         request = self.context.get("request")
-        withheld = instance.evaluation.split == HIDDEN_SPLIT and not (request and is_operator(request.user))
-        if withheld and "record_digest" in shown:
-            shown["record_digest"] = ""
-        return shown
+        withheld = withheld_from(reader=request.user if request else None, evaluation=instance.evaluation)
+        empty = {"record_digest"} if withheld.data else set()
+        if withheld.plan:
+            empty |= {"record_digest", "plan_summary", "reason_text"}
+        return {**shown, **dict.fromkeys(empty & shown.keys(), "")}
 
 
 class RecordOutput(ResultOutput):
@@ -492,6 +501,14 @@ class TaskOutput(serializers.ModelSerializer[Task]):
         model = Task
         fields = ["key", "position", "text", "structure", "metric", "attributes", "gold"]
         read_only_fields = fields
+
+    def to_representation(self, instance: Task) -> dict[str, Any]:
+        shown = super().to_representation(instance)
+        request = self.context.get("request")
+        if sees_gold(reader=request.user if request else None, suite=instance.suite):
+            return shown
+        open_fields = {"gold": None, "attributes": open_attributes(instance.attributes)}
+        return {name: open_fields.get(name, value) for name, value in shown.items()}
 
 
 class BoardOutput(serializers.Serializer[Any]):

@@ -9,6 +9,7 @@ from django.db.models import Case, Count, F, OuterRef, Prefetch, Q, QuerySet, Su
 from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 from django.utils.crypto import salted_hmac
+from django.utils.functional import cached_property
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import generics, status
@@ -37,8 +38,8 @@ from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import services
 from leaderboard.evaluations.acting import acted_on_by, may_act
-from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.expecting import Expectation, expected, expected_of_new
+from leaderboard.evaluations.gold import Withheld, not_shared, withheld_from
 from leaderboard.evaluations.idempotency import submit_once
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.objects import server_store
@@ -389,9 +390,22 @@ class ResultsView(Selected, generics.ListAPIView[TaskResult]):
     serializer_class = shapes.ResultOutput
     ordering = ("position",)
 
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """The results; kept by no cache where operators see more."""
+        response = super().list(request, *args, **kwargs)
+        not_shared(response, suite=self._evaluation.suite, split=self._evaluation.split)
+        return response
+
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        related = visible_evaluations(self.request.user).select_related("suite", "submission__planner")
+        return get_object_or_404(related, pk=self.kwargs["evaluation_id"])
+
     def get_queryset(self) -> QuerySet[TaskResult]:
-        evaluation = get_object_or_404(visible_evaluations(self.request.user), pk=self.kwargs["evaluation_id"])
-        found = TaskResult.objects.filter(evaluation=evaluation).select_related("task", "evaluation")
+        evaluation = self._evaluation
+        found = TaskResult.objects.filter(evaluation=evaluation).select_related(
+            "task", "evaluation__suite", "evaluation__submission__planner"
+        )
         found = found.annotate(position=F("task__position"))
         if outcome := self.request.query_params.get("outcome"):
             found = found.filter(outcome=_choice("outcome", outcome, [known.value for known in Outcome]))
@@ -405,7 +419,10 @@ class ResultsView(Selected, generics.ListAPIView[TaskResult]):
             known = _degradations(evaluation)
             found = found.filter(task__attributes__degradations__contains=_choice("degradation", degradation, known))
         if text := self.request.query_params.get("q", "").replace("\0", "").strip():
-            found = found.filter(Q(task__text__icontains=text) | Q(plan_summary__icontains=text))
+            in_request, in_plan = Q(task__text__icontains=text), Q(plan_summary__icontains=text)
+            # Whoever may not read a plan may not search it either.
+            withheld = withheld_from(reader=self.request.user, evaluation=evaluation)
+            found = found.filter(in_request if withheld.plan else in_request | in_plan)
         for name in ("level", "group", "base", "language"):
             if value := self.request.query_params.get(name):
                 found = found.filter(
@@ -415,28 +432,31 @@ class ResultsView(Selected, generics.ListAPIView[TaskResult]):
 
 
 class RecordView(APIView):
-    """How one task ended, with its whole record. Samples and digest of the hidden split are for staff only."""
+    """How one task ended, with its whole record. While a split is hidden, its samples, digests and gold plans are for
+    staff only: then `samples` and `explanations` of the record are empty, and of a planner that answers with the gold
+    plans, its plans too."""
 
     @extend_schema(responses=shapes.RecordOutput)
     def get(self, request: Request, evaluation_id: UUID, task_key: str) -> Response:
         visible = TaskResult.objects.filter(visible_to(request.user, prefix=f"evaluation__{OF_EVALUATION}"))
-        result = get_object_or_404(
-            visible.select_related("task", "evaluation"), evaluation=evaluation_id, task__key=task_key
-        )
+        related = visible.select_related("task", "evaluation__suite", "evaluation__submission__planner")
+        result = get_object_or_404(related, evaluation=evaluation_id, task__key=task_key)
         shown = dict(shapes.ResultOutput(result, context={"request": request}).data)
-        withheld = result.evaluation.split == HIDDEN_SPLIT and not is_operator(request.user)
-        return Response({**shown, "record": _record(result, withheld=withheld)})
+        withheld = withheld_from(reader=request.user, evaluation=result.evaluation)
+        response = Response({**shown, "record": _record(result, withheld=withheld)})
+        not_shared(response, suite=result.evaluation.suite, split=result.evaluation.split)
+        return response
 
 
-def _record(result: TaskResult, *, withheld: bool) -> Any:
-    """The record; without what tells about the data, if these are withheld."""
+def _record(result: TaskResult, *, withheld: Withheld) -> Any:
+    """The record without what is withheld."""
     if not result.record_digest:
         return None
     try:
         record = json.loads(server_store(split=result.evaluation.split).get(result.record_digest).data)
     except (ObjectMissingError, ObjectDamagedError) as error:
         raise NotFound("The record of this task is not in the store any more.") from error
-    return {**record, "samples": []} if withheld else record
+    return {**record, **withheld.without()}
 
 
 class MayAct(BasePermission):
@@ -570,14 +590,24 @@ class SuiteView(Selected, generics.RetrieveAPIView[Suite]):
 
 
 class TasksView(Selected, generics.ListAPIView[Task]):
-    """The tasks of a suite, in order."""
+    """The tasks of a suite, in order. While the site evaluates a hidden split, what tells about gold plans is for staff
+    only: `gold` is null, and `attributes` lacks what was derived from it."""
 
     serializer_class = shapes.TaskOutput
     ordering = ("position",)
 
     def get_queryset(self) -> QuerySet[Task]:
-        suite = get_object_or_404(Suite, slug=self.kwargs["slug"], current=True)
-        return Task.objects.filter(suite=suite)
+        return Task.objects.filter(suite=self._suite).select_related("suite")
+
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """The tasks; kept by no cache where operators see more."""
+        response = super().list(request, *args, **kwargs)
+        not_shared(response, suite=self._suite)
+        return response
+
+    @cached_property
+    def _suite(self) -> Suite:
+        return get_object_or_404(Suite, slug=self.kwargs["slug"], current=True)
 
 
 class BoardView(APIView):

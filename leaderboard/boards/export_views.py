@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.feedgenerator import Atom1Feed
 from django.views.decorators.http import require_safe
 
+from evaluator.metrics.statistics import ends_of
 from leaderboard.boards.caching import not_modified, page_tag, with_tag
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.exports import Exported, as_csv, as_json, board_as_bibtex, row_as_bibtex
@@ -96,7 +97,11 @@ def _file(*, request: HttpRequest, snapshot: Snapshot, extension: str) -> HttpRe
     content_type, write = _FORMATS[extension]
     key = (snapshot.pk, snapshot.digest, request.build_absolute_uri("/"), extension)
     if (text := _texts.get(key)) is None:
-        text = write(_exported(request=request, snapshot=snapshot))
+        exported = _exported(request=request, snapshot=snapshot)
+        if extension == "json":
+            # As they are kept, so that the digest can be checked.
+            exported = exported._replace(rows=snapshot.content["rows"])
+        text = write(exported)
         _texts.put(key, text)
     response = HttpResponse(text, content_type=content_type)
     if extension == "csv":
@@ -150,7 +155,7 @@ def _entry(*, request: HttpRequest, evaluation: Evaluation) -> dict[str, Any]:
     value = ((evaluation.summary or {}).get("metrics") or {}).get(metric["key"]) or {}
     score = "no value" if value.get("mean") is None else f"{value['mean']:.3f}"
     interval = ""
-    if value.get("low") is not None:
+    if ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks")):
         interval = f", 95 % interval {value['low']:.3f} to {value['high']:.3f}"
     planner = evaluation.submission.planner
     return {

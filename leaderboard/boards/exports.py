@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from evaluator.metrics.statistics import ends_of
+
 JSON_FORMAT = "planarena-board/1"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _METRIC_PARTS = ("mean", "low", "high", "tasks")
@@ -141,7 +143,7 @@ def _scores(*, row: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]]) -> 
     if not value:
         return f"no value for {primary['label']}"
     interval = ""
-    if value.get("low") is not None and value.get("high") is not None:
+    if ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks")):
         interval = f" (95 % interval {value['low']:.3f} to {value['high']:.3f})"
     return f"{primary['label']} {value['mean']:.3f}{interval}"
 

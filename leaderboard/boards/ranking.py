@@ -16,16 +16,21 @@ A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": 
 
 `rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. `rank_low` and
 `rank_high` are the ranks that the 95 % intervals leave open: a row certainly lies behind another only if the other's
-interval is wholly better. All three are null for a row without the primary metric; such rows come last.
+interval is wholly better. All three are null for a row without the primary metric; such rows come last. `low` and
+`high` of a metric are null over fewer than ten tasks: a row without an interval of the primary metric certainly lies
+neither before nor behind any other, and its `rank_low` and `rank_high` are null.
 A metric that no task measured is left out of `metrics`, or null. `"run_by_owner": true` stands in the rows, and only in
 those, that the planner's owner measured with a worker of their own and a worker of this site has verified.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from math import inf, isfinite
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from evaluator.metrics.aggregate import with_shown_interval
 
 _MILLION = 1_000_000
 
@@ -92,8 +97,8 @@ def rank_entries(*, entries: Sequence[Entry], metric: str, higher_is_better: boo
         RankedEntry(
             entry=entry,
             rank=1 + len(means) - bisect_right(means, span.mean),
-            rank_low=1 + len(lows) - bisect_right(lows, span.high),
-            rank_high=len(highs) - bisect_left(highs, span.low),
+            rank_low=1 + len(lows) - bisect_right(lows, span.high) if span.is_known else None,
+            rank_high=len(highs) - bisect_left(highs, span.low) if span.is_known else None,
         )
         for span, entry in measured
     ]
@@ -117,8 +122,9 @@ def read_metrics(summary: Mapping[str, Any]) -> dict[str, MetricValue]:
     read = {}
     for key, value in (summary.get("metrics") or {}).items():
         if value and value.get("mean") is not None:
+            shown = with_shown_interval(value)
             read[key] = MetricValue(
-                mean=float(value["mean"]), low=value.get("low"), high=value.get("high"), tasks=value.get("tasks")
+                mean=float(shown["mean"]), low=shown.get("low"), high=shown.get("high"), tasks=shown.get("tasks")
             )
     return read
 
@@ -207,14 +213,18 @@ def sort_rows(*, rows: Sequence[Mapping[str, Any]], key: str, descending: bool) 
 
 
 class _Span(NamedTuple):
-    """Mean and interval on an axis on which more is better. Without an interval, the mean is one."""
+    """Mean and interval on an axis on which more is better. Without an interval anything is possible."""
 
     low: float
     mean: float
     high: float
 
+    @property
+    def is_known(self) -> bool:
+        return isfinite(self.low) and isfinite(self.high)
+
 
 def _span(value: MetricValue, higher_is_better: bool) -> _Span:
-    low = value.mean if value.low is None else value.low
-    high = value.mean if value.high is None else value.high
+    low = -inf if value.low is None else value.low
+    high = inf if value.high is None else value.high
     return _Span(low, value.mean, high) if higher_is_better else _Span(-high, -value.mean, -low)

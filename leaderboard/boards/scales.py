@@ -4,12 +4,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from evaluator.metrics.aggregate import with_shown_interval
+
 
 def scale_of(*, rows: Iterable[Mapping[str, Any]], metric: str) -> tuple[float, float] | None:
     """The tenths around all intervals of a metric, so that bars tell planners apart; the heading names them."""
     ends: list[float] = []
     for row in rows:
-        value = row["metrics"].get(metric) or {}
+        value = with_shown_interval(row["metrics"].get(metric) or {})
         ends += [value[name] for name in ("low", "mean", "high") if value.get(name) is not None]
     return tenths(ends)
 

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from evaluator.metrics.statistics import LEAST_VALUES
 from leaderboard.compare.comparing import MetricDifference, Pair, by_group, common_facets, task_differences
 from leaderboard.compare.presenters import chosen_metric
 from leaderboard.compare.services import (
@@ -34,8 +35,11 @@ class ComparedMetricOutput(serializers.Serializer[Any]):
     first_mean = serializers.FloatField()
     mean = serializers.FloatField()
     difference = serializers.FloatField(help_text="`mean` less `first_mean`.")
-    low = serializers.FloatField(help_text="Lower end of the 95 % interval (bootstrap over tasks).")
-    high = serializers.FloatField()
+    low = serializers.FloatField(
+        allow_null=True,
+        help_text=f"Lower end of the 95 % interval (bootstrap over tasks); null over fewer than {LEAST_VALUES} tasks.",
+    )
+    high = serializers.FloatField(allow_null=True)
     p_value = serializers.FloatField(help_text="Two-sided, paired permutation test.")
     p_adjusted = serializers.FloatField(help_text="By Holm's method over the evaluations compared with the first.")
     wins = serializers.IntegerField(help_text="Tasks on which it is better than the first.")

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from django.core.paginator import Page, Paginator
 
+from evaluator.metrics.statistics import TOO_FEW
 from leaderboard.catalog.models import Task
 from leaderboard.compare.comparing import (
     GroupRow,
@@ -19,7 +20,9 @@ from leaderboard.compare.comparing import (
 from leaderboard.compare.filtering import FACETS, Filter, failing_filters, filters_of, place_of
 from leaderboard.compare.services import LETTERS, Comparison
 from leaderboard.compare.words import LEVEL, Verdict, left_out_in_words, p_text, signed, verdicts, words_of
+from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.visibility import Reader
 
 TASKS_PER_PAGE = 25
 WIDTH = 120
@@ -54,6 +57,8 @@ class DifferenceCell(NamedTuple):
     difference: str
     low: str
     high: str
+    no_interval: str
+    """Why there is none: `low` and `high` are empty then."""
     p_value: str
     tasks: int
     counts: str
@@ -142,9 +147,12 @@ class ComparisonPage(NamedTuple):
 
 
 def comparison_page(
-    *, evaluations: Sequence[Evaluation], comparison: Comparison, parameters: Mapping[str, str]
+    *, evaluations: Sequence[Evaluation], comparison: Comparison, parameters: Mapping[str, str], reader: Reader
 ) -> ComparisonPage:
-    """Gather the page. `metric` of the parameters is what groups and tasks are about; unknown values do not count."""
+    """Gather the page. `metric` of the parameters is what groups and tasks are about; unknown values do not count.
+
+    Gold plans are left empty for readers who may not see them.
+    """
     metric = chosen_metric(comparison=comparison, key=parameters.get("metric", ""))
     facets = common_facets(comparison.tasks)
     every = task_differences(metric=metric, scores=comparison.scores)
@@ -164,7 +172,7 @@ def comparison_page(
         ),
         is_filtered=bool(chosen),
         page=page,
-        tasks=_tasks(evaluations=evaluations, comparison=comparison, found=page.object_list),
+        tasks=_tasks(evaluations=evaluations, comparison=comparison, found=page.object_list, reader=reader),
         differing=sum(task.spread > 0 for task in every),
         comparable=len(every),
     )
@@ -235,25 +243,33 @@ def _scales(pairs: Sequence[Pair]) -> dict[bool, float]:
     ends: dict[bool, list[float]] = {True: [0.01], False: [0.01]}
     for pair in pairs:
         for one in pair.differences:
-            ends[one.metric.has_winner] += [abs(one.difference.low), abs(one.difference.high), abs(one.difference.mean)]
+            ends[one.metric.has_winner] += [abs(end) for end in (one.difference.mean, *(one.difference.ends or ()))]
     return {kind: max(found) for kind, found in ends.items()}
 
 
 def _difference_cell(*, found: MetricDifference, scale: float) -> DifferenceCell:
     interval = found.difference
-    left, right = _place(interval.low, scale), _place(interval.high, scale)
-    # An interval over two tasks may well leave out 0: the test must agree before a difference is coloured.
-    sure = found.adjusted < LEVEL and (interval.low > 0 or interval.high < 0)
+    ends = interval.ends
+    left, right = (_place(end, scale) for end in (ends or (interval.mean, interval.mean)))
+    # Interval and test must agree before a difference is coloured; over few tasks there is only the test, and it is
+    # exact.
+    sure = found.adjusted < LEVEL and (ends is None or ends[0] > 0 or ends[1] < 0)
     better = (interval.mean > 0) == found.metric.higher_is_better
+    width = max(right - left, 1) if ends else 0
     return DifferenceCell(
         mean=f"{found.other_mean:.3f}",
         difference=signed(interval.mean),
-        low=signed(interval.low),
-        high=signed(interval.high),
+        low="" if ends is None else signed(ends[0]),
+        high="" if ends is None else signed(ends[1]),
+        no_interval=TOO_FEW if ends is None else "",
         p_value=p_text(found.adjusted),
         tasks=interval.count,
         counts=f"{found.wins} better, {found.losses} worse, {found.ties} equal" if found.metric.has_winner else "",
-        bar=Bar(left=f"{left:.1f}", width=f"{max(right - left, 1):.1f}", mean=f"{_place(interval.mean, scale):.1f}"),
+        bar=Bar(
+            left=f"{left:.1f}",
+            width=f"{width:.1f}",
+            mean=f"{_place(interval.mean, scale):.1f}",
+        ),
         tone=("better" if better else "worse") if sure and found.metric.has_winner else "",
     )
 
@@ -293,12 +309,13 @@ def _shown_group(*, facet: str, row: GroupRow) -> ShownGroup:
 
 
 def _tasks(
-    *, evaluations: Sequence[Evaluation], comparison: Comparison, found: Sequence[TaskDifference]
+    *, evaluations: Sequence[Evaluation], comparison: Comparison, found: Sequence[TaskDifference], reader: Reader
 ) -> tuple[ShownTask, ...]:
     """Texts and plans of the tasks of one page: two queries."""
     pks = [comparison.tasks[task.index].pk for task in found]
     texts = dict(Task.objects.filter(pk__in=pks).values_list("pk", "text"))
-    results = TaskResult.objects.filter(evaluation__in=evaluations, task__in=pks)
+    open_ones = [one for one in evaluations if not withheld_from(reader=reader, evaluation=one).plan]
+    results = TaskResult.objects.filter(evaluation__in=open_ones, task__in=pks)
     plans = {
         (evaluation, task): summary
         for evaluation, task, summary in results.values_list("evaluation_id", "task_id", "plan_summary")

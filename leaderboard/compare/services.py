@@ -15,6 +15,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import primary_metric
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.compare.comparing import ComparedTask, Metric, Pair, Scores, compare, scores_of
+from leaderboard.evaluations.gold import sees_gold
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.task_rows import SEVERAL_DOMAINS
 from leaderboard.evaluations.transitions import FINAL
@@ -100,10 +101,12 @@ def differing_conditions(evaluations: Sequence[Evaluation]) -> list[str]:
 def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
     """Compare evaluations, at least two, that `read_evaluations` gave: two queries at most."""
     suite = evaluations[0].suite
+    # Made once for all readers, so that not even operators get facets here that others may not see.
+    shows_gold = sees_gold(reader=None, suite=suite, split=evaluations[0].split)
+    pks = tuple(evaluation.pk for evaluation in evaluations)
     if all(evaluation.state in FINAL for evaluation in evaluations):
-        return _kept(pks=tuple(evaluation.pk for evaluation in evaluations), suite=suite)
-    found = _scores(pks=[evaluation.pk for evaluation in evaluations], suite=suite)
-    return _comparison(scores=[found[evaluation.pk] for evaluation in evaluations], suite=suite)
+        return _kept(pks=pks, suite=suite, shows_gold=shows_gold)
+    return _comparison(pks=pks, suite=suite, shows_gold=shows_gold)
 
 
 def metrics_of(suite: Suite) -> tuple[Metric, ...]:
@@ -171,20 +174,22 @@ def _problem(evaluation: Evaluation) -> str:
     return ""
 
 
-def _kept(*, pks: tuple[UUID, ...], suite: Suite) -> Comparison:
+def _kept(*, pks: tuple[UUID, ...], suite: Suite, shows_gold: bool) -> Comparison:
     """Final evaluations never change, so that each comparison is computed once per process while it is asked for."""
-    if (found := _comparisons.get(pks)) is None:
-        scores = _scores(pks=pks, suite=suite)
-        found = _comparison(scores=[scores[pk] for pk in pks], suite=suite)
-        _comparisons.put(pks, found)
+    if (found := _comparisons.get((pks, shows_gold))) is None:
+        found = _comparison(pks=pks, suite=suite, shows_gold=shows_gold)
+        _comparisons.put((pks, shows_gold), found)
     return found
 
 
-def _comparison(*, scores: Sequence[Scores], suite: Suite) -> Comparison:
+def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Comparison:
+    found = _scores(pks=pks, suite=suite)
+    scores = [found[pk] for pk in pks]
     metrics = metrics_of(suite)
+    tasks = _tasks(suite.pk).tasks
     return Comparison(
         metrics=metrics,
-        tasks=_tasks(suite.pk).tasks,
+        tasks=tasks if shows_gold else tuple(task._replace(facets=_open_facets(task.facets)) for task in tasks),
         scores=tuple(scores),
         pairs=compare(metrics=metrics, scores=scores),
     )
@@ -198,7 +203,7 @@ class _Tasks(NamedTuple):
     """The metric of each task by its primary key."""
 
 
-_comparisons: Kept[tuple[UUID, ...], Comparison] = Kept(most=16)
+_comparisons: Kept[tuple[tuple[UUID, ...], bool], Comparison] = Kept(most=16)
 _suites: Kept[int, _Tasks] = Kept(most=8)
 
 
@@ -246,6 +251,11 @@ def _scores(*, pks: Sequence[UUID], suite: Suite) -> dict[UUID, Scores]:
         }
     kind = SuiteKind(suite.kind)
     return {pk: scores_of(kind=kind, metrics=metrics, tasks=known.tasks, results=results[pk]) for pk in pks}
+
+
+def _open_facets(facets: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Without the number of steps, which is that of the gold plan."""
+    return {name: values for name, values in facets.items() if name != "steps"}
 
 
 def _facets(*, structure: str, attributes: dict[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -13,6 +13,7 @@ from leaderboard.compare.services import (
     read_evaluations,
     read_ids,
 )
+from leaderboard.evaluations.gold import not_shared
 
 
 @require_safe
@@ -28,7 +29,12 @@ def compare(request: HttpRequest) -> HttpResponse:
         context = {"evaluation": one, "offered": best_of_board(one) if one else [], "most": MOST}
         return render(request, "compare/choose.html", context)
     page = comparison_page(
-        evaluations=evaluations, comparison=comparison_of(evaluations), parameters=request.GET.dict()
+        evaluations=evaluations,
+        comparison=comparison_of(evaluations),
+        parameters=request.GET.dict(),
+        reader=request.user,
     )
     context = {"page": page, "suite": evaluations[0].suite, "first": evaluations[0], "most": MOST}
-    return render(request, "compare/compare.html", context)
+    response = render(request, "compare/compare.html", context)
+    not_shared(response, suite=evaluations[0].suite, split=evaluations[0].split)
+    return response

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from django.utils.text import Truncator
 
+from evaluator.metrics.statistics import LEAST_VALUES
 from leaderboard.compare.comparing import Metric, MetricDifference, Pair
 from leaderboard.compare.services import LETTERS, Comparison
 from leaderboard.evaluations.models import Evaluation
@@ -79,20 +80,21 @@ def _verdict(
     if found is None:
         sentence = f"{first} and {other} have no task in common with a value of {metric.label}: nothing is compared."
         return Verdict(better="", sentence=sentence, caution="")
-    mean, low, high, count = found.difference.mean, found.difference.low, found.difference.high, found.difference.count
+    mean, count, ends = found.difference.mean, found.difference.count, found.difference.ends
     over = f"over {count:,} task{'' if count == 1 else 's'}"
     if round(abs(mean), 12) == 0:
-        same = "the same on every task" if not found.wins + found.losses and low == high else "the same on average"
+        equal = not found.wins + found.losses and (ends is None or ends[0] == ends[1])
+        same = "the same on every task" if equal else "the same on average"
         sentence = f"{first} and {other} score {same} in {metric.label}, p = {p_text(found.adjusted)}, {over}."
         return Verdict(better="", sentence=sentence.replace("= <", "<"), caution="")
     ahead, letter = (other, letters[1]) if mean > 0 else (first, letters[0])
-    behind, low, high = (first, low, high) if mean > 0 else (other, -high, -low)
+    behind = first if mean > 0 else other
+    if ends is not None and mean <= 0:
+        ends = -ends[1], -ends[0]
+    span = f"{_plain(ends[0])} to {_plain(ends[1])}" if ends else f"no interval over fewer than {LEAST_VALUES} tasks"
     adjusted = f" (Holm, {tests} tests)" if tests > 1 else ""
     p_value = f"p = {p_text(found.adjusted)}{adjusted}".replace("= <", "<")
-    sentence = (
-        f"{ahead} scores higher than {behind} in {metric.label} by {abs(mean):.3f} "
-        f"({_plain(low)} to {_plain(high)}), {p_value}, {over}."
-    )
+    sentence = f"{ahead} scores higher than {behind} in {metric.label} by {abs(mean):.3f} ({span}), {p_value}, {over}."
     if not metric.has_winner:
         sentence = sentence.replace("scores higher", "is larger", 1)
     elif not metric.higher_is_better:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from evaluator.metrics.statistics import ends_of
 from evaluator.records import Outcome
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
@@ -109,4 +110,5 @@ def print_board(*, console: Console, url: str) -> None:
 def _cell(metric: dict[str, float] | None) -> str:
     if metric is None:
         return "not measured"
-    return f"{metric['mean']:.4f} [{metric['low']:.3f}, {metric['high']:.3f}]"
+    ends = ends_of(low=metric["low"], high=metric["high"], count=int(metric["tasks"]))
+    return f"{metric['mean']:.4f} [—]" if ends is None else f"{metric['mean']:.4f} [{ends[0]:.3f}, {ends[1]:.3f}]"

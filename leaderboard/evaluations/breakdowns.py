@@ -46,9 +46,10 @@ class ScoreRow(NamedTuple):
     """Planner's faults among them, which count with a score of 0."""
 
     @property
-    def bar(self) -> Mapping[str, float]:
-        """The interval as the bars of the site take it."""
-        return {"mean": self.interval.mean, "low": self.interval.low, "high": self.interval.high}
+    def bar(self) -> Mapping[str, float | None]:
+        """The interval as the tags of the site take it."""
+        found = self.interval
+        return {"mean": found.mean, "low": found.low, "high": found.high, "tasks": found.count}
 
 
 class ScoreBreakdown(NamedTuple):

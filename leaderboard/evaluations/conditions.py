@@ -24,6 +24,11 @@ class RunConditions(NamedTuple):
     samples: int
 
 
+def split_of(suite: Suite) -> str:
+    """The split that this installation evaluates a suite on."""
+    return ALL_TASKS if suite.judges_plans else str(settings.SPLIT)
+
+
 def conditions_of(suite: Suite) -> RunConditions:
     """The conditions of a new evaluation of a suite.
 
@@ -35,7 +40,7 @@ def conditions_of(suite: Suite) -> RunConditions:
     return RunConditions(
         profile=settings.PROFILE,
         profile_digest=library().profile_digest(settings.PROFILE),
-        split=settings.SPLIT,
+        split=split_of(suite),
         samples=settings.SAMPLES,
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from evaluator.metrics.planning import INDICATORS, LOWER_IS_BETTER
-from evaluator.metrics.statistics import wilson
+from evaluator.metrics.statistics import Interval, wilson
 from evaluator.records import Outcome
 
 ORDER = ("SE", *(name for name in INDICATORS if name != "SE"))
@@ -43,9 +43,13 @@ class Share(NamedTuple):
     """Mean of an indicator over some tasks, with its Wilson interval."""
 
     name: str
-    mean: float
-    low: float
-    high: float
+    interval: Interval
+
+    @property
+    def bar(self) -> Mapping[str, float | None]:
+        """The interval as the tags of the site take it."""
+        found = self.interval
+        return {"mean": found.mean, "low": found.low, "high": found.high, "tasks": found.count}
 
 
 class BreakdownRow(NamedTuple):
@@ -110,7 +114,7 @@ def shares(values: Sequence[Mapping[str, float]]) -> tuple[Share, ...]:
     found = []
     for name in ORDER:
         interval = wilson(successes=sum(value[name] >= 0.5 for value in values), total=len(values))
-        found.append(Share(name=name, mean=interval.mean, low=interval.low, high=interval.high))
+        found.append(Share(name=name, interval=interval))
     return tuple(found)
 
 

@@ -16,6 +16,7 @@ from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissing
 from evaluator.values import MediaType
 from leaderboard.accounts.operators import is_operator
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
+from leaderboard.evaluations.gold import is_gold_record
 
 
 def server_store(*, split: str) -> LocalStore:
@@ -40,8 +41,13 @@ def object_url(*, digest: str, split: str) -> str:
 
 @require_safe
 def artefact(request: HttpRequest, digest: str) -> HttpResponse:
-    """One artefact: `GET /objects/<digest>`. It can never change, so browsers may keep it for ever."""
+    """One artefact: `GET /objects/<digest>`. It can never change, so browsers may keep it for ever.
+
+    Records of gold plans are for operators only while these are withheld.
+    """
     etag = f'"{digest}"'
+    if settings.SPLIT == HIDDEN_SPLIT and is_gold_record(digest):
+        return _for_operators(request, store=server_store(split=""), digest=digest)
     if request.headers.get("If-None-Match") == etag:
         return HttpResponseNotModified()
     response = _served(store=server_store(split=""), digest=digest)
@@ -53,9 +59,13 @@ def artefact(request: HttpRequest, digest: str) -> HttpResponse:
 @require_safe
 def hidden_artefact(request: HttpRequest, digest: str) -> HttpResponse:
     """One artefact of the hidden split: `GET /hidden-objects/<digest>`, for staff only."""
+    return _for_operators(request, store=server_store(split=HIDDEN_SPLIT), digest=digest)
+
+
+def _for_operators(request: HttpRequest, *, store: Store, digest: str) -> HttpResponse:
     if not is_operator(request.user):
         raise Http404("There is no such artefact.")
-    response = _served(store=server_store(split=HIDDEN_SPLIT), digest=digest)
+    response = _served(store=store, digest=digest)
     response["Cache-Control"] = "private, no-store"
     return response
 

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
+from evaluator.planners.bundled import KNOW_GOLD
 from evaluator.records import Outcome
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import conditions_of_board, latest_snapshot
 from leaderboard.catalog.models import Task
+from leaderboard.evaluations.gold import sees_gold
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.visibility import Reader
 
 MOST_SHOWN = 10
 BINS = 10
@@ -52,8 +55,10 @@ class Others(NamedTuple):
     this_is_scored: bool
 
 
-def others_on(*, evaluation: Evaluation, task: Task, score: float | None) -> Others | None:
+def others_on(*, evaluation: Evaluation, task: Task, score: float | None, reader: Reader) -> Others | None:
     """What every other planner of the board has on this task; None where none has a score.
+
+    Gold plans are left empty for readers who may not see them.
 
     The board's newest snapshot says which evaluation is each planner's best. It is in memory, so that the database only
     looks up one result for each: to find the best of thousands anew took it most of a second.
@@ -68,9 +73,11 @@ def others_on(*, evaluation: Evaluation, task: Task, score: float | None) -> Oth
         if (row["planner"], row["owner"]) != (planner.name, planner.owner.username)
     }
     results = TaskResult.objects.filter(task=task, evaluation__in=rows)
+    columns = "evaluation_id", "outcome", "score", "plan_summary", "evaluation__submission__planner__bundled_name"
+    withheld = frozenset() if sees_gold(reader=reader, suite=evaluation.suite, split=evaluation.split) else KNOW_GOLD
     found = [
-        Other(pk, rows[pk]["planner"], rows[pk]["owner"], outcome, value, plan)
-        for pk, outcome, value, plan in results.values_list("evaluation_id", "outcome", "score", "plan_summary")
+        Other(pk, rows[pk]["planner"], rows[pk]["owner"], outcome, value, "" if bundled in withheld else plan)
+        for pk, outcome, value, plan, bundled in results.values_list(*columns)
     ]
     return summarise(others=found, score=score)
 

@@ -8,6 +8,7 @@ from evaluator.records import Outcome, ResultRecord
 from evaluator.suites.toolbench.defects import RULES
 from evaluator.suites.toolbench.suite import ToolTask
 from leaderboard.catalog.models import Task
+from leaderboard.evaluations.gold import open_attributes
 from leaderboard.evaluations.indicators import Mark, counted_values, marks
 
 _STEP = re.compile(r"\bstep (\d+) \(")
@@ -57,6 +58,9 @@ class CallLine(NamedTuple):
 class PlanningPage(NamedTuple):
     """The part of the task page that only suites that judge plans have."""
 
+    shows_gold: bool
+    """Whether the reader may see what the request wants; if not, `goal`, `uncovered`, `defects`, `gold_calls` and the
+    reasons are empty."""
     goal: tuple[str, ...]
     uncovered: str
     files: tuple[GivenFile, ...] | None
@@ -70,16 +74,19 @@ class PlanningPage(NamedTuple):
     gold_calls: tuple[CallLine, ...]
 
 
-def planning_page(*, task: Task, library_task: object, record: ResultRecord | None, outcome: str) -> PlanningPage:
+def planning_page(
+    *, task: Task, library_task: object, record: ResultRecord | None, outcome: str, shows_gold: bool = True
+) -> PlanningPage:
     """Gather it from the registered task, the library's task (for its files) and the record, if there is one.
 
     The outcome is the result's: an infrastructure fault that its owner accepted counts as the planner's.
     """
-    attributes: Mapping[str, Any] = task.attributes
+    attributes: Mapping[str, Any] = task.attributes if shows_gold else open_attributes(task.attributes)
     parts = tuple(str(part) for part in attributes.get("parts") or ())
     plan = record.plan if record is not None and isinstance(record.plan, dict) else {}
     indicators = record.indicators if record is not None else {}
     return PlanningPage(
+        shows_gold=shows_gold,
         goal=parts,
         uncovered=str(attributes.get("uncovered") or ""),
         files=_files(library_task),
@@ -88,7 +95,7 @@ def planning_page(*, task: Task, library_task: object, record: ResultRecord | No
         nothing_judged=outcome == Outcome.PLANNER_FAULT,
         further=tuple((label, _figure(key, indicators[key])) for key, label in _FURTHER.items() if key in indicators),
         calls=calls(plan),
-        gold_calls=calls(task.gold or {}),
+        gold_calls=calls(task.gold or {}) if shows_gold else (),
     )
 
 

@@ -14,6 +14,7 @@ from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.breakdowns import ScoreBreakdown, score_breakdowns
 from leaderboard.evaluations.events import LATEST
 from leaderboard.evaluations.failures import FailureGroup, failures
+from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.indicators import Breakdown, breakdown
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.queue_place import place_of
@@ -146,7 +147,8 @@ def gather(evaluation: Evaluation) -> Gathered:
     """
     judged = evaluation.suite.judges_plans
     if evaluation.state in FINAL:
-        return _ended.get((evaluation.pk, evaluation.state), lambda: _gathered(task_rows(evaluation), judged=judged))
+        key = evaluation.pk, evaluation.state, withheld_from(reader=None, evaluation=evaluation)
+        return _ended.get(key, lambda: _gathered(task_rows(evaluation), judged=judged))
     rows = task_rows(evaluation)
     results = hash(tuple((row.ended, row.outcome, row.score) for row in rows))
     return _going_on.get((evaluation.pk, results), lambda: _gathered(rows, judged=judged))

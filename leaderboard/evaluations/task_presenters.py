@@ -14,7 +14,7 @@ from evaluator.tools.types import Catalogue
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.artefacts_shown import Reading
 from leaderboard.evaluations.badges import sentence_in_place_of_steps
-from leaderboard.evaluations.conditions import HIDDEN_SPLIT
+from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.notes import NoteBlock, note_blocks
 from leaderboard.evaluations.objects import object_url, server_store
@@ -56,7 +56,7 @@ class TaskPage(NamedTuple):
     received: str
     received_left_out: int
     """Characters of what the planner sent that are not shown."""
-    data_is_hidden: bool
+    withheld: Withheld
     record_url: str
     """Where the record is shown; nothing if it is withheld."""
     planning: PlanningPage | None
@@ -74,22 +74,22 @@ def read_record(*, digest: str, store: Store) -> ResultRecord | None:
 
 
 def task_page(
-    *, task: Task, result: TaskResult | None, split: str, sees_hidden: bool, samples: str | None = None
+    *, task: Task, result: TaskResult | None, split: str, withheld: Withheld, samples: str | None = None
 ) -> TaskPage:
-    """Gather the page. Data and gold plan of the hidden split are for operators only, and so is whatever tells of them:
-    the differences from the gold plan, and the scores of samples.
+    """Gather the page without what is withheld, and without whatever tells of it: with the gold plan go the goal, the
+    judge's reasons and the differences from the gold plan, and with the data the scores of samples.
 
     `samples` is the page of samples that the query string asks for.
     """
     digest = result.record_digest if result else ""
     store = server_store(split=split)
-    record = read_record(digest=digest, store=store) if digest else None
-    hidden = split == HIDDEN_SPLIT and not sees_hidden
-    open_record = None if hidden else record
+    found = read_record(digest=digest, store=store) if digest else None
+    record = found and found.model_copy(update=withheld.without())
+    open_record = None if withheld.data else record
     judged = task.suite.judges_plans
     catalogue, library_task = _signatures(task)
     drawing = _Drawing(catalogue=catalogue, library_task=library_task, judged=judged)
-    gold = None if hidden else task.gold
+    gold = None if withheld.gold else task.gold
     differs = drawing.differences(record=record, gold=gold)
     reading = Reading(store=store, split=split)
     received = _as_text(record.plan_received) if record else ""
@@ -109,9 +109,11 @@ def task_page(
         score_words=score_in_words(open_record) if open_record else "",
         received=received[:MAX_RECEIVED],
         received_left_out=max(0, len(received) - MAX_RECEIVED),
-        data_is_hidden=hidden,
-        record_url=object_url(digest=digest, split=split) if open_record else "",
-        planning=_planning(task=task, library_task=library_task, record=record, result=result) if judged else None,
+        withheld=withheld,
+        record_url=object_url(digest=digest, split=split) if open_record and not withheld.plan else "",
+        planning=_planning(task=task, library_task=library_task, record=record, result=result, withheld=withheld)
+        if judged
+        else None,
         notes=note_blocks(record.planner_notes) if record else (),
     )
 
@@ -123,10 +125,20 @@ def _no_steps(*, record: ResultRecord | None, judged: bool) -> str:
 
 
 def _planning(
-    *, task: Task, library_task: LibraryTask | None, record: ResultRecord | None, result: TaskResult | None
+    *,
+    task: Task,
+    library_task: LibraryTask | None,
+    record: ResultRecord | None,
+    result: TaskResult | None,
+    withheld: Withheld,
 ) -> PlanningPage:
-    outcome = result.outcome if result is not None else ""
-    return planning_page(task=task, library_task=library_task, record=record, outcome=outcome)
+    return planning_page(
+        task=task,
+        library_task=library_task,
+        record=record,
+        outcome=result.outcome if result is not None else "",
+        shows_gold=not withheld.gold,
+    )
 
 
 def _signatures(task: Task) -> tuple[Catalogue | None, LibraryTask | None]:

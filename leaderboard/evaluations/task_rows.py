@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 from evaluator.suites.registry import suite_of
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.failures import cause_key
+from leaderboard.evaluations.gold import Withheld, withheld_from
 from leaderboard.evaluations.indicators import counted_values
 from leaderboard.evaluations.models import Evaluation, Shard, TaskResult
 from leaderboard.evaluations.task_filters import PENDING, TaskRow
@@ -85,12 +86,20 @@ _facts: Kept[tuple[Facts, ...]] = Kept(_SUITES_KEPT)
 def task_rows(evaluation: Evaluation) -> list[TaskRow]:
     """Every task of the suite, or of a verification's sample, with its result in this evaluation, if there is one."""
     columns = TaskResult.objects.filter(evaluation=evaluation.pk).values_list("task", *Result._fields)
-    results = {task: Result(*values) for task, *values in columns}
+    # Made once for all readers, so that not even operators get here what others may not see.
+    withheld = withheld_from(reader=None, evaluation=evaluation)
+    results = {task: _open_result(Result(*values), withheld=withheld) for task, *values in columns}
     facts = facts_of(evaluation.suite)
+    if withheld.gold:
+        facts = tuple(one._replace(row=one.row._replace(steps="", flags=())) for one in facts)
     if evaluation.verifies_id is not None:
         sampled = sample_of(evaluation.pk)
         facts = tuple(one for one in facts if one.row.key in sampled)
     return [_row(facts=one, result=results.get(one.pk)) for one in facts]
+
+
+def _open_result(result: Result, *, withheld: Withheld) -> Result:
+    return result._replace(plan_summary="", reason_text="") if withheld.plan else result
 
 
 def facts_of(suite: Suite) -> tuple[Facts, ...]:

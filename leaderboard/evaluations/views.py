@@ -18,6 +18,7 @@ from leaderboard.compare.services import best_of_board, can_be_compared
 from leaderboard.evaluations import events, rerunning, services, transitions
 from leaderboard.evaluations.acting import may_act, reader_in_team, remember_reader
 from leaderboard.evaluations.badges import badge_of
+from leaderboard.evaluations.gold import not_shared, withheld_from
 from leaderboard.evaluations.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.others import others_on
@@ -134,24 +135,29 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
     evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
     found = get_object_or_404(tasks_of(evaluation).select_related("suite"), key=key)
     result = TaskResult.objects.filter(evaluation=evaluation, task=found).first()
+    withheld = withheld_from(reader=request.user, evaluation=evaluation)
+    score = result.score if result else None
     context = {
         **_names(evaluation),
         "task": found,
         "result": result,
         "outcome": result.outcome if result else PENDING,
         "badge": badge_of(outcome=result.outcome, plan_summary=result.plan_summary) if result else PENDING,
-        "score": result.score if result else None,
-        "others": others_on(evaluation=evaluation, task=found, score=result.score if result else None),
+        "reason_text": result.reason_text if result and not withheld.plan else "",
+        "score": score,
+        "others": others_on(evaluation=evaluation, task=found, score=score, reader=request.user),
         "walk": walk(evaluation=evaluation, key=found.key, parameters=request.GET.dict()),
         "page": task_page(
             task=found,
             result=result,
             split=evaluation.split,
-            sees_hidden=is_operator(request.user),
+            withheld=withheld,
             samples=request.GET.get("samples"),
         ),
     }
-    return for_readers_of(evaluation.submission, response=render(request, "evaluations/task.html", context))
+    response = for_readers_of(evaluation.submission, response=render(request, "evaluations/task.html", context))
+    not_shared(response, suite=evaluation.suite, split=evaluation.split)
+    return response
 
 
 @require_POST

@@ -128,3 +128,23 @@ def test_bad_plan_files_are_exit_code_2_with_a_sentence(tmp_path, content, suite
     done = planarena("score-plans", "--suite", suite, str(file))
     assert done.returncode == 2
     assert says in " ".join(done.stderr.split())
+
+
+def test_over_fewer_than_ten_tasks_no_command_gives_an_interval(tmp_path):
+    done = planarena(
+        "evaluate", "--suite", "toolmini", "--planner", "gold", "--tasks", "QA/0,QA/1", "--json", str(tmp_path / "o")
+    )
+    assert done.returncode == 0, done.stderr
+    assert "— (fewer than 10 values)" in done.stdout
+    assert "1.0000 to 1.0000" not in done.stdout
+    metrics = json.loads((tmp_path / "o").read_text())["summary"]["metrics"]
+    assert metrics["SE"] == {"mean": 1.0, "low": None, "high": None, "tasks": 2}
+
+
+def test_scored_plans_have_intervals_only_in_groups_of_at_least_ten_tasks(tmp_path):
+    plans = tmp_path / "plans.jsonl"
+    plans.write_text('{"task": "QA/0", "plan": "[]"}\n')
+    report = json.loads(planarena("score-plans", "--suite", "toolmini", str(plans), "--json").stdout)
+    for name, row in report["by_group"].items():
+        assert (row["intervals"]["SE"] == [None, None]) == (row["count"] < 10), name
+    assert None not in report["intervals"]["SE"]

@@ -56,7 +56,7 @@ def card(*, folder: Path, variant: str, results: SeedResults) -> str:
     data = _DATA[record["kind"]].format(tasks=len(record.get("tasks", ())))
     row = make_row(variant=MEASURED[variant], seeds=[results])
     figures = [
-        f"- {metric}: {found.mean:.4f} ({found.low:.4f} to {found.high:.4f}), {found.count} tasks"
+        f"- {metric}: {found.mean:.4f}, 95 % interval {found.in_words()}, {found.count} tasks"
         for metric in METRICS
         if (found := row.metrics.get(metric)) is not None
     ]

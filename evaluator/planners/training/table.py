@@ -61,8 +61,9 @@ class Difference:
 
     @property
     def holds(self) -> bool:
-        """Whether the whole interval of the overall difference lies above 0."""
-        return self.metrics[OVERALL].low > 0
+        """Whether the whole interval of the overall difference lies above 0; without an interval nothing is known."""
+        ends = self.metrics[OVERALL].ends
+        return ends is not None and ends[0] > 0
 
 
 def make_row(*, variant: str, seeds: Sequence[SeedResults]) -> Row:
@@ -112,8 +113,9 @@ def markdown(*, rows: Sequence[Row], differences: Sequence[Difference], seeds: S
 def _cell(interval: Interval | None, *, signed: bool = False) -> str:
     if interval is None:
         return "not measured"
-    form = "{:+.4f} ({:+.4f} to {:+.4f})" if signed else "{:.4f} ({:.4f} to {:.4f})"
-    return form.format(interval.mean, interval.low, interval.high)
+    form = "+.4f" if signed else ".4f"
+    span = interval.in_words(form=form)
+    return f"{interval.mean:{form}} {span if interval.ends is None else f'({span})'}"
 
 
 def _occurrences(one: SeedResults, variant: str) -> Iterator[tuple[str, TaskResult]]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from django import template
 from django.utils.html import format_html
 
+from evaluator.metrics.statistics import LEAST_VALUES, TOO_FEW, ends_of
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.visibility import words_of
 
@@ -31,6 +32,12 @@ OUTCOME_MEANINGS = {
 }
 SCALE = 120
 """Width of an interval bar in its own units."""
+_ENDS = '<span class="visually-hidden">{} </span>{} \N{EN DASH} {}'
+_ENDS_LABELLED = "{} {} \N{EN DASH} {}"
+_NO_ENDS = (
+    '{}<span class="no-interval" title="{}"><span aria-hidden="true">—</span>'
+    '<span class="visually-hidden">{}</span></span>'
+)
 _BAND = '<rect class="range" x="{left}" y="2" width="{width}" height="8"/>'
 _INTERVAL = (
     '<svg class="interval" viewBox="0 0 {scale} 12" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
@@ -115,12 +122,35 @@ def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0)) 
 
     Not a template of its own: a page of a board has hundreds, and including one costs ten times as much.
     """
-    low, high = value.get("low"), value.get("high")
+    ends = ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks"))
     band = ""
-    if low is not None and high is not None:
-        left, right = _place(low, scale), _place(high, scale)
+    if ends is not None:
+        left, right = _place(ends[0], scale), _place(ends[1], scale)
         band = format_html(_BAND, left=left, width=f"{max(float(right) - float(left), 1):.1f}")
     return format_html(_INTERVAL, scale=SCALE, band=band, mean=_place(value["mean"], scale))
+
+
+@register.simple_tag
+def interval_text(value: Mapping[str, Any], label: str = "") -> str:
+    """The ends of a metric's 95 % interval; over too few tasks a dash that says why, to every kind of reader.
+
+    Args:
+        label: what stands before it in sight; else only those who hear the page are told what it is.
+    """
+    ends = ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks"))
+    if ends is not None:
+        return format_html(_ENDS_LABELLED if label else _ENDS, label or "95 % interval", score(ends[0]), score(ends[1]))
+    if value.get("tasks") is not None and value["tasks"] < LEAST_VALUES:
+        return format_html(_NO_ENDS, f"{label} " if label else "", TOO_FEW, TOO_FEW)
+    return ""
+
+
+@register.simple_tag
+def interval_words(value: Mapping[str, Any] | None) -> str:
+    """The same as words that go on after a metric's name, for texts without markup."""
+    value = value or {}
+    ends = ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks"))
+    return "" if ends is None else f", 95 % interval {score(ends[0])} to {score(ends[1])}"
 
 
 @register.inclusion_tag("components/stackbar.html")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from evaluator.metrics.paired import bootstrap_columns, holm, two_sided_p_values
-from evaluator.metrics.statistics import cluster_bootstrap, paired_permutation
+from evaluator.metrics.statistics import LEAST_VALUES, cluster_bootstrap, paired_permutation
 
 TABLES = arrays(
     np.float64,
@@ -27,7 +27,9 @@ def test_exchanging_the_evaluations_only_changes_signs(table):
         assert (one is None) == (other is None)
         if one is not None and other is not None:
             assert one.mean == pytest.approx(-other.mean, abs=1e-9)
-            assert (one.low, one.high) == pytest.approx((-other.high, -other.low), abs=1e-6)
+            assert (one.ends is None) == (other.ends is None)
+            if one.ends and other.ends:
+                assert one.ends == pytest.approx((-other.ends[1], -other.ends[0]), abs=1e-6)
     assert two_sided_p_values(table) == two_sided_p_values(-table)
 
 
@@ -39,7 +41,10 @@ def test_the_interval_holds_within_the_values_and_p_is_a_probability(table):
         assert (interval is None) == (not len(values))
         if interval is not None:
             assert interval.count == len(values)
-            assert values.min() - 1e-6 <= interval.low <= interval.high <= values.max() + 1e-6
+            assert (interval.ends is None) == (len(values) < LEAST_VALUES)
+            if interval.ends:
+                low, high = interval.ends
+                assert values.min() - 1e-6 <= low <= high <= values.max() + 1e-6
             assert interval.mean == pytest.approx(values.mean())
     assert all(0 < p_value <= 1 for p_value in two_sided_p_values(table))
 
@@ -96,9 +101,20 @@ def test_the_interval_is_that_of_the_cluster_bootstrap_but_for_the_draws():
 
 
 def test_tasks_without_a_pair_are_left_out_and_counted_out():
-    (interval,) = bootstrap_columns(column(0.4, np.nan, 0.4, np.nan))
+    (interval,) = bootstrap_columns(column(*[0.4] * 10, np.nan, np.nan))
     assert interval is not None
-    assert (interval.mean, interval.low, interval.high, interval.count) == (0.4, 0.4, 0.4, 2)
+    assert (interval.mean, interval.low, interval.high) == pytest.approx((0.4, 0.4, 0.4))
+    assert interval.count == 10
+
+
+def test_a_column_of_fewer_than_ten_pairs_has_no_interval():
+    """Also beside one that has enough: each column counts its own."""
+    few = np.concatenate([np.arange(9.0), [np.nan] * 3])
+    found, enough = bootstrap_columns(np.stack([few, np.arange(12.0)], axis=1))
+    assert found is not None
+    assert enough is not None
+    assert (found.mean, found.low, found.high, found.count) == (4.0, None, None, 9)
+    assert enough.ends is not None
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
 """Intervals are seeded, ordered, and as wide as the values are different."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.metrics.statistics import cluster_bootstrap, paired_permutation
+from evaluator.metrics.paired import bootstrap_columns
+from evaluator.metrics.statistics import cluster_bootstrap, clustered_mean, ends_of, paired_permutation, wilson
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+@given(st.lists(st.floats(0, 1), min_size=10, max_size=40))
 def test_the_interval_holds_the_mean_and_stays_within_the_values(values):
     interval = cluster_bootstrap(values)
     assert min(values) - 1e-9 <= interval.low <= interval.mean + 1e-9
@@ -20,8 +22,39 @@ def test_the_order_of_the_tasks_changes_nothing():
 
 
 def test_equal_values_have_no_width():
-    interval = cluster_bootstrap([0.25] * 9)
+    interval = cluster_bootstrap([0.25] * 10)
     assert (interval.low, interval.mean, interval.high) == (0.25, 0.25, 0.25)
+
+
+INTERVALS = {
+    "bootstrap": lambda count: cluster_bootstrap([0.1, 0.9] * (count // 2) + [0.5] * (count % 2)),
+    "clusters": lambda count: clustered_mean([[0.1, 0.9]] * count),
+    "wilson": lambda count: wilson(successes=count // 2, total=count),
+    "pairs": lambda count: bootstrap_columns(np.linspace(0, 1, count)[:, None])[0],
+}
+
+
+@pytest.mark.parametrize("name", INTERVALS)
+@pytest.mark.parametrize("count", [1, 2, 9])
+def test_there_is_no_interval_over_fewer_than_ten_values(name, count):
+    found = INTERVALS[name](count)
+    assert (found.low, found.high, found.ends, found.count) == (None, None, None, count)
+    assert 0 <= found.mean <= 1
+    assert found.in_words() == "— (fewer than 10 values)"
+
+
+@pytest.mark.parametrize("name", INTERVALS)
+def test_there_is_one_over_ten(name):
+    found = INTERVALS[name](10)
+    assert found.low <= found.mean <= found.high
+    assert found.in_words(form=".2f") == f"{found.low:.2f} to {found.high:.2f}"
+
+
+def test_an_interval_that_was_kept_over_too_few_values_is_not_shown():
+    assert ends_of(low=0.908, high=0.908, count=2) is None
+    assert ends_of(low=0.4, high=0.6, count=10) == (0.4, 0.6)
+    assert ends_of(low=0.4, high=0.6, count=None) == (0.4, 0.6)
+    assert ends_of(low=None, high=None, count=10) is None
 
 
 def test_the_width_is_near_the_normal_approximation():

@@ -101,8 +101,29 @@ def test_of_a_planners_evaluations_the_best_counts_and_of_equals_the_first():
 
 
 def test_metrics_that_nothing_measured_are_left_out():
-    summary = {"metrics": {"overall": {"mean": 0.5, "low": 0.4, "high": 0.6, "tasks": 3}, "CLIP": None, "X": {}}}
-    assert read_metrics(summary) == {"overall": MetricValue(0.5, 0.4, 0.6, 3)}
+    summary = {"metrics": {"overall": {"mean": 0.5, "low": 0.4, "high": 0.6, "tasks": 30}, "CLIP": None, "X": {}}}
+    assert read_metrics(summary) == {"overall": MetricValue(0.5, 0.4, 0.6, 30)}
+
+
+def test_an_interval_that_an_old_summary_has_over_too_few_tasks_is_left_out():
+    summary = {"metrics": {"overall": {"mean": 0.908, "low": 0.908, "high": 0.908, "tasks": 2}}}
+    assert read_metrics(summary) == {"overall": MetricValue(0.908, None, None, 2)}
+
+
+@pytest.mark.parametrize("higher_is_better", [True, False])
+def test_without_intervals_rows_are_ranked_by_their_means_and_no_rank_is_said_to_be_certain(higher_is_better):
+    entries = [entry("a", MetricValue(0.9, tasks=2)), entry("b", MetricValue(0.1, tasks=2))]
+    found = rank_entries(entries=entries, metric="overall", higher_is_better=higher_is_better)
+    assert [row.entry.planner for row in found] == (["a", "b"] if higher_is_better else ["b", "a"])
+    assert [(row.rank, row.rank_low, row.rank_high) for row in found] == [(1, None, None), (2, None, None)]
+
+
+def test_a_row_without_an_interval_leaves_the_ranks_of_the_others_open():
+    few = entry("few", MetricValue(0.99, tasks=3))
+    entries = [few, entry("good", MetricValue(0.9, 0.8, 1.0)), entry("bad", MetricValue(0.2, 0.1, 0.3))]
+    found = {row.entry.planner: row for row in rank_entries(entries=entries, metric="overall")}
+    assert (found["good"].rank_low, found["good"].rank_high) == (1, 2)
+    assert (found["bad"].rank_low, found["bad"].rank_high) == (2, 3)
 
 
 @pytest.mark.parametrize("descending", [True, False])

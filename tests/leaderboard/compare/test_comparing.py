@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.metrics.aggregate import TaskScore
+from evaluator.metrics.statistics import LEAST_VALUES
 from evaluator.records import Outcome
 from evaluator.suites.model import SuiteKind
 from leaderboard.compare.comparing import (
@@ -55,7 +56,9 @@ def test_exchanging_two_evaluations_exchanges_wins_and_losses_and_turns_the_diff
     assert forth.left_out == back.left_out
     for a, b in zip(forth.differences, back.differences, strict=True):
         assert a.difference.mean == pytest.approx(-b.difference.mean, abs=1e-9)
-        assert (a.difference.low, a.difference.high) == pytest.approx((-b.difference.high, -b.difference.low), abs=1e-6)
+        assert (a.difference.ends is None) == (b.difference.ends is None) == (a.difference.count < LEAST_VALUES)
+        if a.difference.ends and b.difference.ends:
+            assert a.difference.ends == pytest.approx((-b.difference.ends[1], -b.difference.ends[0]), abs=1e-6)
         assert (a.wins, a.losses, a.ties, a.p_value) == (b.losses, b.wins, b.ties, b.p_value)
         assert a.wins + a.losses + a.ties == a.difference.count
 
@@ -66,7 +69,8 @@ def test_an_evaluation_compared_with_itself_differs_by_0_with_p_1(values):
     scores = make_scores(*values)
     (pair,) = compare(metrics=[OVERALL], scores=[scores, scores])
     for found in pair.differences:
-        assert (found.difference.mean, found.difference.low, found.difference.high) == (0, 0, 0)
+        assert found.difference.mean == 0
+        assert found.difference.ends == (None if found.difference.count < LEAST_VALUES else (0, 0))
         assert (found.p_value, found.wins, found.losses) == (1, 0, 0)
     assert not any(task.spread for task in task_differences(metric=OVERALL, scores=[scores, scores]))
 

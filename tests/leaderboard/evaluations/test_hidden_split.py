@@ -42,7 +42,8 @@ def run(settings, tmp_path, launcher):
     def evaluate(split: str) -> Evaluation:
         settings.SPLIT = split
         suite = Suite.objects.get(slug="openagi", current=True)
-        evaluation = make_submission(suite=suite, user=make_user()).evaluations.get()
+        submission = make_submission(suite=suite, user=make_user(), bundled_name="random-valid")
+        evaluation = submission.evaluations.get()
         evaluation.shards.exclude(number=0).delete()
         evaluation.shards.update(task_keys=list(TASKS))
         sweep()

@@ -43,11 +43,11 @@ def test_marks_tell_good_from_bad_whatever_the_direction():
 
 
 def test_groups_come_in_the_order_asked_for_with_wilsons_interval():
-    tasks = [("hard", WORST), ("easy", GOOD), ("easy", WORST), ("", GOOD), ("easy", {})]
+    tasks = [("hard", WORST), *[("easy", GOOD), ("easy", WORST)] * 5, ("", GOOD), ("easy", {})]
     found = breakdown(facet="level", label="Level", tasks=tasks, order=("easy", "medium", "hard"))
-    assert [(row.value, row.count) for row in found.rows] == [("easy", 2), ("hard", 1)]
+    assert [(row.value, row.count) for row in found.rows] == [("easy", 10), ("hard", 1)]
     solved = found.rows[0].shares[0]
-    # Wilson's interval of 1 of 2, computed by hand: 0.5 -+ 0.40547.
-    assert (solved.name, solved.mean) == ("SE", 0.5)
-    assert solved.low == pytest.approx(0.0945, abs=5e-4)
-    assert solved.high == pytest.approx(0.9055, abs=5e-4)
+    # Wilson's interval of 5 of 10, computed by hand: 0.5 -+ 0.26341.
+    assert (solved.name, solved.interval.mean) == ("SE", 0.5)
+    assert solved.interval.ends == pytest.approx((0.2366, 0.7634), abs=5e-4)
+    assert found.rows[1].shares[0].bar == {"mean": 0.0, "low": None, "high": None, "tasks": 1}

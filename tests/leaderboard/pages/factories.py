@@ -40,7 +40,8 @@ def make_planner(*, owner: User, name: str = "gold", **fields: Any) -> Planner:
     """A bundled planner, or an endpoint if `endpoint_url` is given."""
     if "endpoint_url" in fields:
         return Planner.objects.create(owner=owner, name=name, kind=PlannerKind.ENDPOINT, **fields)
-    return Planner.objects.create(owner=owner, name=name, kind=PlannerKind.BUNDLED, bundled_name="gold", **fields)
+    fields = {"bundled_name": "gold", **fields}
+    return Planner.objects.create(owner=owner, name=name, kind=PlannerKind.BUNDLED, **fields)
 
 
 def make_summary(overall: float = 0.7, **outcomes: int) -> dict[str, Any]:

@@ -362,7 +362,8 @@ def test_without_notes_nothing_is_said_of_how_a_plan_came_about(client: Client, 
 
 
 def test_notes_of_the_hidden_split_are_as_public_as_its_plans(client: Client):
-    hidden = make_evaluation(planner=make_planner(owner=make_user()), suite=make_suite(), split="hidden")
+    planner = make_planner(owner=make_user(), bundled_name="random-valid")
+    hidden = make_evaluation(planner=planner, suite=make_suite(), split="hidden")
     noted(hidden, "0", notes=NOTES)
     html = page(client, hidden, "0")
     assert "A=MAGIC(&lt;IMAGE&gt;)" in html

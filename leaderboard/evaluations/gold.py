@@ -1,0 +1,98 @@
+"""Who sees gold plans, and everything that gives them away. Pages, API, records and comparisons ask here.
+
+While a split is hidden, its gold plans are for operators only: a planner that has read them is not measured any more.
+A suite has the same gold plans on each split, so that an evaluation of the public split shows none either while the
+site evaluates the hidden one.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from django.http import HttpResponseBase
+from django.utils.cache import patch_cache_control
+
+from evaluator.planners.bundled import KNOW_GOLD
+from leaderboard.accounts.operators import is_operator
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT, split_of
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.visibility import Reader
+from leaderboard.planners.models import Planner
+
+_OPEN_ATTRIBUTES = frozenset({"base", "degradations", "language", "group", "level", "active"})
+"""What the text of a request says itself. The others come from its gold plan or decomposition: the number of steps, the
+parts of the goal, why it is not known, and what is wrong with the entry."""
+_NOT_SHOWN: Mapping[str, Mapping[str, Any]] = {
+    "data": {"samples": []},
+    "gold": {"explanations": {}},
+    "plan": {
+        "plan": None, "plan_received": None, "planner_notes": {}, "tolerated": [], "problems": [], "samples": [],
+        "reason_text": "",
+    },
+}  # fmt: skip
+"""The fields of a record that tell of what is withheld, with their empty values."""
+
+
+class Withheld(NamedTuple):
+    """What of an evaluation a reader is not shown."""
+
+    data: bool = False
+    """Inputs, references and answers of samples."""
+    gold: bool = False
+    """Gold plans, goals, the reasons of the judge, and differences from a gold plan."""
+    plan: bool = False
+    """The plans of this evaluation, since its planner answers with the gold plans."""
+
+    def without(self) -> dict[str, Any]:
+        """The fields of a record that are replaced before the reader gets it, with their values."""
+        fields: dict[str, Any] = {}
+        for name, is_withheld in self._asdict().items():
+            fields |= _NOT_SHOWN[name] if is_withheld else {}
+        return fields
+
+
+def sees_gold(*, reader: Reader | None, suite: Suite, split: str = "") -> bool:
+    """Whether a reader may see the gold plans of a suite. This is the only place that decides it.
+
+    Args:
+        reader: None for what is made once and shown to several readers.
+        split: that of the evaluation that is shown, if one is.
+    """
+    if HIDDEN_SPLIT not in {split, split_of(suite)}:
+        return True
+    return reader is not None and is_operator(reader)
+
+
+def withheld_from(*, reader: Reader | None, evaluation: Evaluation) -> Withheld:
+    """What of an evaluation this reader is not shown."""
+    if sees_gold(reader=reader, suite=evaluation.suite, split=evaluation.split):
+        return Withheld()
+    return Withheld(
+        data=evaluation.split == HIDDEN_SPLIT, gold=True, plan=answers_with_gold(evaluation.submission.planner)
+    )
+
+
+def answers_with_gold(planner: Planner) -> bool:
+    """Whether a planner's plans are the gold plans."""
+    return planner.bundled_name in KNOW_GOLD
+
+
+def open_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of a task without those that tell about its gold plan."""
+    return {name: value for name, value in attributes.items() if name in _OPEN_ATTRIBUTES}
+
+
+def is_gold_record(digest: str) -> bool:
+    """Whether an object of the public store is the record of a gold plan that is withheld now."""
+    found = TaskResult.objects.filter(
+        record_digest=digest, evaluation__submission__planner__bundled_name__in=KNOW_GOLD
+    ).select_related("evaluation__suite")
+    return any(
+        not sees_gold(reader=None, suite=one.evaluation.suite, split=one.evaluation.split) for one in found.iterator()
+    )
+
+
+def not_shared(response: HttpResponseBase, *, suite: Suite, split: str = "") -> None:
+    """Let no cache keep an answer that is another one for operators."""
+    if not sees_gold(reader=None, suite=suite, split=split):
+        patch_cache_control(response, private=True, no_store=True)

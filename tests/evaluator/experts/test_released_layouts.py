@@ -1,0 +1,190 @@
+"""Every checkpoint of the profile `paper` in its released layout: fetched, converted, verified, loaded and run."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import load_file
+
+from evaluator.experts.checkpoints import read_lock
+from evaluator.experts.fetching import Fetcher
+from evaluator.experts.profile import load_expert, load_profile
+from evaluator.metrics.similarity import load_scorer
+from evaluator.tools.openagi import OPENAGI
+from tests.evaluator.experts.hub_server import serving
+from tests.evaluator.experts.released import BUILDERS, OLD_CLIP, write
+from tests.evaluator.experts.tiny import restormer, save_colorizer
+
+ROOT = Path(__file__).resolve().parents[3]
+CHECKPOINTS = load_profile("paper").checkpoints
+SINGLE_FILES = ("denoising", "deblurring", "colorization")
+SIZES = {"dim": 8, "num_blocks": [1, 1, 1, 1], "num_refinement_blocks": 1, "heads": [1, 2, 2, 4]}
+SMALL = {
+    "denoising": {**SIZES, "norm_bias": False},
+    "deblurring": {**SIZES, "norm_bias": True},
+    "colorization": {"widths": [4, 8, 8, 16]},
+}
+"""Settings in the place of the profile's, as the small networks have them."""
+PICTURE = Image.new("RGB", (40, 33), (9, 99, 200))
+TEXT = "The bear is <mask> and [MASK] big."
+
+
+def commit_of(name):
+    """A commit that the profile's revision allows."""
+    item = CHECKPOINTS[name]
+    return str(item.revision).ljust(40, "0") if item.is_pinned else "1" * 40
+
+
+def planarena(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "evaluator", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300,
+        env={**os.environ, "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1", **environment},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory):
+    """A folder like the hub with every repository of the profile."""
+    folder = tmp_path_factory.mktemp("hub")
+    for name, build in BUILDERS.items():
+        torch.manual_seed(0)
+        build(folder / CHECKPOINTS[name].repo)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cache(hub, tmp_path_factory):
+    """What `profiles fetch` makes of it, and of the files with parameters."""
+    folder = tmp_path_factory.mktemp("cache")
+    commits = {CHECKPOINTS[name].repo: commit_of(name) for name in BUILDERS}
+    with serving(hub, commits=commits) as address:
+        arguments = ("--only", ",".join(BUILDERS), "--cache", str(folder))
+        done = planarena("profiles", "fetch", "paper", *arguments, HF_ENDPOINT=address)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def paper(cache, tmp_path_factory):
+    """The profile on the fetched checkpoints, its lines unchanged but for the size of batches."""
+    fetch_single_files(cache=cache, mirror=tmp_path_factory.mktemp("files"))
+    found = load_profile("paper", weights=cache)
+    return replace(found, experts={tool: replace(spec, batch_size=2) for tool, spec in found.experts.items()})
+
+
+def fetch_single_files(*, cache, mirror):
+    torch.manual_seed(0)
+    for name in ("denoising", "deblurring"):
+        state = restormer(norm_bias=bool(SMALL[name]["norm_bias"])).state_dict()
+        torch.save({"params": state}, mirror / str(CHECKPOINTS[name].url).rpartition("/")[2])
+    save_colorizer(mirror)
+    torch.save(load_file(mirror / "model.safetensors"), mirror / "siggraph17-df00044c.pth")
+    for name in SINGLE_FILES:
+        item = replace(CHECKPOINTS[name], config=SMALL[name], sha256=None)
+        Fetcher(folder=cache, mirror=mirror, report=lambda _: None).fetch(item)
+
+
+def run(expert, tool):
+    item = {name: PICTURE if name == "image" else TEXT for name in OPENAGI[tool].inputs}
+    if hasattr(expert, "run_seeded"):
+        return expert.run_seeded(batch=[item], seeds=[7])
+    return expert.run([item])
+
+
+def test_every_checkpoint_of_the_profile_is_made():
+    assert {*BUILDERS, *SINGLE_FILES} == set(CHECKPOINTS)
+
+
+def test_what_was_fetched_is_verified_and_loads(cache):
+    done = planarena("profiles", "verify", "paper", "--only", ",".join(BUILDERS), "--load", "--cache", str(cache))
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.splitlines() == [f"{name}: as locked" for name in CHECKPOINTS if name in BUILDERS]
+
+
+def test_only_what_is_needed_is_fetched(cache):
+    locked = read_lock(cache)
+    for name in BUILDERS:
+        files = locked[name].files
+        assert not [file for file in files if not file.endswith((".json", ".txt", ".safetensors", ".model"))], name
+        assert not [file for file in files if "fp16" in file], name
+    parts = {file.partition("/")[0] for file in locked["text-to-image"].files if "/" in file}
+    assert parts == set(CHECKPOINTS["text-to-image"].folders)
+    assert "text_model.embeddings.position_ids" in load_file(cache / "clip-score" / "model.safetensors")
+
+
+@pytest.mark.parametrize("tool", load_profile("paper").experts)
+def test_an_expert_runs_as_the_profile_says_and_nothing_in_it_is_random(paper, tool):
+    """A parameter that the released file names otherwise would be left as it was initialised."""
+    results = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        (result,) = run(load_expert(spec=paper.experts[tool]), tool)
+        results.append({name: value if isinstance(value, str) else value.tobytes() for name, value in result.items()})
+    assert set(OPENAGI[tool].outputs) <= set(results[0])
+    assert results[0] == results[1]
+
+
+def test_the_reference_translator_loads(cache):
+    spec = load_profile("paper", weights=cache).reference_experts["Machine Translation"]
+    assert isinstance(run(load_expert(spec=replace(spec, batch_size=1)), "Machine Translation")[0]["text"], str)
+
+
+@pytest.mark.parametrize("processor", ["CLIPImageProcessor", "CLIPFeatureExtractor"])
+def test_a_pipeline_that_names_a_safety_checker_draws_without_it(hub, tmp_path, processor):
+    """Also where the repository was taken from a mirror, and with the older name of the processor."""
+    item = CHECKPOINTS["text-to-image"]
+    repo = tmp_path / "mirror" / item.repo
+    shutil.copytree(hub / item.repo, repo)
+    index = json.loads((repo / "model_index.json").read_text())
+    assert {"feature_extractor", "safety_checker"} <= set(index)
+    write(repo, "model_index.json", {**index, "feature_extractor": ["transformers", processor]})
+    Fetcher(folder=tmp_path / "cache", mirror=tmp_path / "mirror", report=lambda _: None).fetch(item)
+    spec = load_profile("paper", weights=tmp_path / "cache").experts["Text to Image Generation"]
+    expert = load_expert(spec=replace(spec, batch_size=1, parameters={"steps": 2}))
+    assert expert._pipeline.safety_checker is None
+    (result,) = run(expert, "Text to Image Generation")
+    assert result["image"].size == (16, 16)
+
+
+class TestScorers:
+    @pytest.mark.parametrize("name", load_profile("paper").scorers)
+    def test_a_score_is_not_random(self, paper, name):
+        output, reference = ("A bear.", "Ein Bär.") if name == "BERT" else (PICTURE, PICTURE.rotate(45))
+        found = []
+        for seed in (1, 2):
+            torch.manual_seed(seed)
+            scorer = load_scorer(name=name, profile=paper)
+            wanted = "A bear." if name == "CLIP" else reference
+            found.append(scorer.score(outputs=[output], references=[wanted]))
+        assert found[0] == found[1]
+
+    def test_clip_reads_the_words_of_a_text_and_the_size_of_its_pictures(self, paper):
+        scorer = load_scorer(name="CLIP", profile=paper)
+        assert OLD_CLIP["size"] == 32, "one number, as old releases write it"
+        processor = scorer._metric.processor
+        assert processor._images([PICTURE], return_tensors="pt")["pixel_values"].shape == (1, 3, 32, 32)
+        words = [processor(text=[text], return_tensors="pt", padding=True)["input_ids"] for text in ("the", "a dog")]
+        assert words[0].shape != words[1].shape
+        unknown = processor._words.unk_token_id
+        assert not (words[1][0, 1:-1] == unknown).any()
+
+    def test_bert_tells_texts_apart(self, paper):
+        scorer = load_scorer(name="BERT", profile=paper)
+        same, other = scorer.score(outputs=["A bear.", "A bear."], references=["A bear.", "Zebras?"])
+        assert same == pytest.approx(1.0, abs=1e-5)
+        assert other < same

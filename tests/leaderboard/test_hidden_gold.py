@@ -1,0 +1,250 @@
+"""Gold plans of a hidden split are for staff: asked at every address of the site, so that a new one is asked, too.
+
+A gold plan that can be recognised is planted in the tasks, in what a planner that knows it answered, and in the words
+of the judge. Then everybody who is not staff reads every address, and none of the answers may hold a word of it.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.urls import reverse
+
+from evaluator.records import Outcome, ResultRecord
+from evaluator.values import Artefact, MediaType
+from leaderboard.accounts.models import User
+from leaderboard.accounts.scopes import Scope
+from leaderboard.accounts.services import create_token
+from leaderboard.boards.models import Snapshot
+from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations import events, leases
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.objects import server_store
+from leaderboard.evaluations.reconcile import sweep
+from leaderboard.evaluations.results import deliver
+from tests.addresses import Address, Things, site_addresses
+from tests.leaderboard.factories import make_lease, make_submission, make_suite, make_team, make_user
+from tests.memory import forget_everything
+
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300)]
+MARK = "5e1f77aa"
+"""Is in every text that tells about the gold plan."""
+STEPS = "815177"
+"""Number of steps of the gold plan, as no id and no digest of this test has it."""
+TOOL = f"Gold{MARK}"
+GOLD = {
+    "steps": [{"id": "s1", "tool": TOOL, "inputs": {"image": "$image"}, "outputs": {"image": "s1.image"}}],
+    "answers": ["s1.image"],
+    "subgoals": None,
+}
+OWN = {
+    "steps": [{"id": "s1", "tool": "Colorization", "inputs": {"image": "$image"}, "outputs": {"image": "s1.image"}}],
+    "answers": ["s1.image"],
+    "subgoals": None,
+}
+ATTRIBUTES = {"base": "restoration", "degradations": ["noise"], "language": "en", "gold_steps": int(STEPS)}
+JUDGED = {"group": "QA", "level": "easy", "active": True, "parts": [f"part {MARK}"], "flags": [f"flag {MARK}"]}
+FIVE = ("SE", "IR", "NR", "HR", "CR")
+EVERYBODY = ("anonymous", "stranger", "member", "owner")
+
+
+@pytest.fixture
+def things(settings, tmp_path, launcher) -> list[dict[str, Any]]:
+    """What can be asked for: evaluations on the hidden split by a planner that answers with the gold plans, by another
+    and by one that goes on, one from before the split was hidden, and one whose plans were judged."""
+    settings.STORE_DIR = tmp_path / "store"
+    settings.KEEP_PAGES_SECONDS = 60
+    owner, member = make_user("owner"), make_user("member")
+    make_user("stranger")
+    User.objects.filter(pk=make_user("staff").pk).update(is_staff=True)
+    lab = make_team(owner, member, name="lab")
+    executed, judged = make_suite(slug="openagi"), make_suite(slug="judged")
+    Task.objects.filter(suite=executed).update(gold=GOLD, attributes=ATTRIBUTES)
+    Task.objects.filter(suite=judged).update(gold=GOLD, attributes={**JUDGED, "uncovered": f"unknown {MARK}"})
+    common = {"user": owner, "team": lab}
+    before = make_submission(**common, suite=executed, name="before").evaluations.get()
+    complete(before, plan=GOLD)
+    settings.SPLIT = HIDDEN_SPLIT
+    known = make_submission(**common, suite=executed, name="knows").evaluations.get()
+    complete(known, plan=GOLD)
+    other = make_submission(**common, suite=executed, name="other", bundled_name="no-op").evaluations.get()
+    complete(other, plan=OWN)
+    moving = make_submission(**common, suite=executed, name="moving").evaluations.get()
+    deliver_some(moving, plan=GOLD)
+    wanted = make_submission(**common, suite=judged, name="judged", bundled_name="no-op").evaluations.get()
+    Evaluation.objects.filter(pk=wanted.pk).update(split=HIDDEN_SPLIT)
+    complete(wanted, plan=OWN)
+    Suite.objects.filter(pk=judged.pk).update(kind="planning")
+    shared = {
+        "team": "lab", "username": "owner", "chapter": "api", "task": "0", "metric": "vit", "cursor": "",
+        "compared": known.pk, "other": other.pk,
+        "digest": record_of(before), "hidden_digest": record_of(known),
+    }  # fmt: skip
+    forget_everything()
+    return [{**shared, **named(one)} for one in (known, before, other, moving, wanted)]
+
+
+def named(evaluation: Evaluation) -> dict[str, Any]:
+    suite = evaluation.suite.slug
+    snapshot = Snapshot.objects.filter(suite__slug=suite).order_by("-number").first()
+    return {
+        "suite": suite, "number": snapshot.number if snapshot else 1, "evaluation": evaluation.pk,
+        "submission": evaluation.submission_id, "planner_id": evaluation.submission.planner_id,
+    }  # fmt: skip
+
+
+def deliver_some(evaluation: Evaluation, *, plan: dict[str, Any]) -> leases.Lease:
+    Evaluation.objects.filter(pk=evaluation.pk).update(state="launching")
+    evaluation.refresh_from_db()
+    lease = make_lease(evaluation)
+    records = [record(task, suite=evaluation.suite.slug, plan=plan) for task in lease.tasks]
+    deliver(attempt_id=lease.attempt.pk, records=records, store=server_store(split=evaluation.split))
+    return lease
+
+
+def complete(evaluation: Evaluation, *, plan: dict[str, Any]) -> None:
+    leases.complete(deliver_some(evaluation, plan=plan).attempt.pk)
+    sweep()
+    evaluation.refresh_from_db()
+    assert evaluation.state == "completed"
+
+
+def record(task: str, *, suite: str, plan: dict[str, Any]) -> ResultRecord:
+    """A record whose planner's texts name its plan, and whose judge names the gold plan."""
+    tool = plan["steps"][0]["tool"]
+    return ResultRecord(
+        suite=suite,
+        task=task,
+        request=f"Request {task}",
+        metric="vit",
+        outcome=Outcome.SCORED,
+        score=0.5,
+        reason_text=f"Called {tool}.",
+        planner_notes={"answer": tool},
+        plan_received=tool,
+        plan=plan,
+        tolerated=[f"read {tool}"],
+        indicators=dict.fromkeys(FIVE, 1.0),
+        explanations=dict.fromkeys((*FIVE, "goal"), f"step 1 ({tool}): misses {MARK}"),
+    )
+
+
+def record_of(evaluation: Evaluation) -> str:
+    digest: str = evaluation.results.exclude(record_digest="")[0].record_digest
+    return digest
+
+
+def clients(name: str) -> list[Client]:
+    """A reader's session and token."""
+    if name == "anonymous":
+        return [Client()]
+    user = User.objects.get(username=name)
+    session = Client()
+    session.force_login(user)
+    token = create_token(user=user, scopes=Scope.values).token
+    return [session, Client(headers={"Authorization": f"Bearer {token}"})]
+
+
+def asked(things: list[dict[str, Any]]) -> Iterator[tuple[Address, Things]]:
+    seen: set[str] = set()
+    for one in things:
+        for address in site_addresses(one):
+            # Suites that judge plans have no hidden split: their data is published, and so are the goals.
+            published = address.route == "api:tasks" and one["suite"] == "judged"
+            if not published and address.path not in seen:
+                seen.add(address.path)
+                yield address, one
+
+
+def answer(client: Client, path: str) -> tuple[Any, str]:
+    with transaction.atomic():
+        response = client.get(path)
+        transaction.set_rollback(True)
+    assert response.status_code != 429, "who is throttled sees nothing"
+    body = b"".join(response) if response.streaming else response.content
+    return response, body.decode(errors="replace")
+
+
+def telling(name: str, things: list[dict[str, Any]]) -> dict[str, Any]:
+    """The addresses at which a reader sees a word of the gold plan, with the last answer of each."""
+    found = {}
+    for client in clients(name):
+        for address, _ in asked(things):
+            response, body = answer(client, address.path)
+            if MARK in body or STEPS in body:
+                found[address.path] = (address.route, response)
+    return found
+
+
+def test_nobody_but_staff_reads_a_word_of_the_gold_plans_of_a_hidden_split(things):
+    # Staff come first, so that what a process keeps would reach the others.
+    by_staff = telling("staff", things)
+    told = {name: list(telling(name, things)) for name in EVERYBODY}
+    assert told == {name: [] for name in EVERYBODY}
+    shown = {route for route, _ in by_staff.values()}
+    assert {"api:tasks", "evaluations:task", "api:record", "api:results", "compare:compare"} <= shown
+    assert {"object", "hidden-object"} <= shown
+
+
+def test_no_cache_keeps_what_staff_see_of_the_gold_plans(things):
+    by_staff = telling("staff", things)
+    kept = [path for path, (_, response) in by_staff.items() if "no-store" not in response.get("Cache-Control", "")]
+    assert by_staff
+    assert kept == []
+
+
+def test_everybody_reads_gold_plans_while_the_public_split_is_evaluated(things, settings):
+    settings.SPLIT = "public"
+    assert reverse("api:tasks", args=["openagi"]) in telling("anonymous", things)
+    assert f"/objects/{things[0]['digest']}" in telling("anonymous", things)
+
+
+@pytest.mark.parametrize("name", EVERYBODY)
+def test_withheld_plans_cannot_be_searched_for(things, name):
+    for client in clients(name):
+        for one in things[:2]:
+            results = reverse("api:results", args=[one["evaluation"]])
+            assert client.get(f"{results}?q={TOOL}").json()["results"] == []
+            page = reverse("evaluations:detail", args=[one["evaluation"]])
+            for query in (f"?tool={TOOL}", f"?q={TOOL}", f"?steps={STEPS}"):
+                body = answer(client, page + query)[1]
+                assert reverse("evaluations:task", args=[one["evaluation"], "1"]) not in body, query
+
+
+def test_what_is_told_of_an_evaluation_while_it_runs_holds_no_gold(things):
+    for one in things:
+        evaluation = Evaluation.objects.get(pk=one["evaluation"])
+        told = json.dumps([events.snapshot(evaluation.pk), events.progress(evaluation)])
+        assert MARK not in told
+
+
+@pytest.mark.parametrize("name", ["owner", "member"])
+def test_the_owner_of_an_evaluation_on_a_hidden_split_sees_the_own_plan_and_score(things, name):
+    other = things[2]
+    client = clients(name)[0]
+    page = answer(client, reverse("evaluations:task", args=[other["evaluation"], "0"]))[1]
+    assert "Colorization" in page
+    assert "0.500" in page
+    found = client.get(reverse("api:record", args=[other["evaluation"], "0"])).json()
+    assert found["score"] == 0.5
+    assert found["record"]["plan"] == OWN
+    assert found["record"]["explanations"] == {}
+    judged = things[4]
+    page = answer(client, reverse("evaluations:task", args=[judged["evaluation"], "0"]))[1]
+    assert "This is not shown while the split is hidden." in page
+    assert "IR 1" in page
+
+
+def test_the_page_of_a_planner_that_answers_with_the_gold_plans_says_why_its_plans_are_missing(things):
+    page = answer(Client(), reverse("evaluations:task", args=[things[0]["evaluation"], "0"]))[1]
+    assert "This planner answers with the gold plans, so its plans are not shown either." in page
+    assert "0.500" in page
+
+
+def test_other_artefacts_of_the_public_store_stay_public(things):
+    digest = server_store(split="public").put(Artefact(data=b"a picture", media_type=MediaType.TEXT))
+    assert Client().get(f"/objects/{digest}").status_code == 200
