@@ -12,10 +12,13 @@ from evaluator.suites import SuiteKind
 from evaluator.suites_cli import chosen_suite, log, out, usage_error
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from evaluator.benchmarks import ExecutionReport
     from evaluator.benchmarks.search import SearchReport
 
 app = typer.Typer(help="How fast it is, against a baseline in the same run.", no_args_is_help=True)
+EXIT_CLAIM_FAILED = 1
 _PHASES = ("cold", "second", "again", "released")
 
 
@@ -43,6 +46,8 @@ def execution(
     `released` is the structure of OpenAGI's released code: task by task, experts loaded anew for each, nothing shared,
     nothing kept. `cold` is this engine with nothing in its store; `second` another planner after it, which shares nine
     of ten plans; `again` the first planner in a fresh evaluator on the same store.
+
+    Exit code 0 if every claim that was measured holds, 1 if one does not, 2 for bad usage.
     """
     phases = [part.strip() for part in only.split(",") if part.strip()]
     unknown = [part for part in phases if part not in _PHASES]
@@ -61,11 +66,11 @@ def execution(
             json_out.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
 
     keys = evenly(keys, count=limit_tasks)
-    _print(
-        measure_execution(
-            prepared=prepared, tasks=keys, only=phases, baseline_tasks=baseline_tasks, say=log.print, save=save
-        )
+    report = measure_execution(
+        prepared=prepared, tasks=keys, only=phases, baseline_tasks=baseline_tasks, say=log.print, save=save
     )
+    _print(report)
+    settle(report.claims)
 
 
 @app.command()
@@ -140,6 +145,23 @@ def chat(
         f"{report.ratio:.3f}; CPU of this process {report.cpu_seconds:.2f} s; {report.failed} failed, "
         f"{report.progress['retried']} tried again; at most {report.progress['highest_limit']} at once"
     )
+    settle({"every request gets its plan": report.failed == 0})
+
+
+def settle(claims: "Mapping[str, bool | None]") -> None:
+    """Print whether each claim held.
+
+    Raises:
+        typer.Exit: one did not; standard error names it.
+    """
+    words = {True: "yes", False: "NO", None: "not measured"}
+    for claim, held in claims.items():
+        out.print(f"{claim}: {words[held]}", highlight=False, markup=False, soft_wrap=True)
+    failed = [claim for claim, held in claims.items() if held is False]
+    if failed:
+        message = f"planarena: this does not hold: {'; '.join(failed)}"
+        log.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(EXIT_CLAIM_FAILED)
 
 
 def _print(report: "ExecutionReport") -> None:
@@ -171,5 +193,3 @@ def _print(report: "ExecutionReport") -> None:
         made = (str(phase.calls.get(tool, 0)) for phase in report.phases.values())
         calls.add_row(tool, str(report.distinct.get(tool, 0)), *made)
     out.print(calls)
-    out.print(f"cold calls = distinct nodes: {report.calls_are_distinct_nodes}; same scores as the released structure: "
-              f"{report.same_scores}; byte-equal again: {report.same_results}")  # fmt: skip
