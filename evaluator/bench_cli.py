@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.listing import Listing
 from evaluator.suites import SuiteKind
 from evaluator.suites_cli import chosen_suite, log, out, usage_error
 
@@ -105,9 +105,9 @@ def _print_search(report: "SearchReport") -> None:
     levels = ("easy", "medium", "hard")
     names = ("IR", "NR", "HR", "CR", "SE")
     title = f"{report.suite}, decompositions: {report.decompositions}. SE also by level"
-    quality = Table("strategy", *names, *levels, title=title)
+    quality = Listing("strategy", *names, *levels, title=title)
     title = "SE of the best of 5 plans; milliseconds for a subtask: search (median), all of stage two"
-    times = Table("strategy", "best of 5", "wall", "CPU", "p95", "most", "all", "p95", title=title)
+    times = Listing("strategy", "best of 5", "wall", "CPU", "p95", "most", "all", "p95", title=title)
     for name, found in report.figures.items():
         shares = [found.indicators[one] for one in names]
         by_level = [f"{found.se_by_level[level]:.3f}" if level in found.se_by_level else "-" for level in levels]
@@ -115,8 +115,8 @@ def _print_search(report: "SearchReport") -> None:
         cpu, planning = found.search_cpu, found.planning_cpu
         figures = (found.search_wall.median, cpu.median, cpu.p95, cpu.most, planning.median, planning.p95)
         times.add_row(name, f"{found.indicators['SE_best']:.3f}", *(f"{figure:.2f}" for figure in figures))
-    out.print(quality)
-    out.print(times)
+    quality.show(out)
+    times.show(out)
     tasks = next((found.tasks for found in report.figures.values()), 0)
     subtasks = next((found.subtasks for found in report.figures.values()), 0)
     out.print(f"{tasks} tasks with {subtasks} subtasks, {len(report.left_out)} tasks left out", highlight=False)
@@ -165,17 +165,17 @@ def settle(claims: "Mapping[str, bool | None]") -> None:
 
 
 def _print(report: "ExecutionReport") -> None:
-    ratios = Table(
+    ratios = Listing(
         "faster than the released structure", "by wall time", "by CPU time", title="Execution, ratios per task"
     )
     for name in ("cold", "second", "again"):
         wall, cpu = report.ratio(name), report.ratio(name, clock="cpu")
         if wall is not None and cpu is not None:
             ratios.add_row(report.phases[name].what, f"{wall:.1f}x", f"{cpu:.1f}x")
-    out.print(ratios)
+    ratios.show(out)
     columns = ("wall s", "CPU s", "loading", "experts", "scoring", "overhead", "by CPU", "loads", "calls", "GB")
     title = f"{report.conditions['tasks']} tasks: seconds, share of overhead, peak memory"
-    seconds = Table("phase", "tasks", *columns, title=title)
+    seconds = Listing("phase", "tasks", *columns, title=title)
     for name, phase in report.phases.items():
         seconds.add_row(
             name,
@@ -187,9 +187,9 @@ def _print(report: "ExecutionReport") -> None:
             str(sum(phase.calls.values())),
             f"{phase.peak_rss_bytes / 1e9:.2f}",
         )
-    out.print(seconds)
-    calls = Table("tool", "distinct nodes", *report.phases, title="Expert calls")
+    seconds.show(out)
+    calls = Listing("tool", "distinct nodes", *report.phases, title="Expert calls")
     for tool in sorted({tool for phase in report.phases.values() for tool in phase.calls}):
         made = (str(phase.calls.get(tool, 0)) for phase in report.phases.values())
         calls.add_row(tool, str(report.distinct.get(tool, 0)), *made)
-    out.print(calls)
+    calls.show(out)

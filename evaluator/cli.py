@@ -5,14 +5,13 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Column, Table
 
 from evaluator.bench_cli import app as bench_app
 from evaluator.client.cli import COMMANDS as SITE_COMMANDS
 from evaluator.evaluate_cli import evaluate
 from evaluator.judging_cli import judge_plans, score_decompositions
 from evaluator.lilliput.cli import app as lilliput_app
+from evaluator.listing import Listing
 from evaluator.planners.bundled import DESCRIPTIONS, bundled_names
 from evaluator.planners.language_models.choosing import FORMS
 from evaluator.planners.strategies.registry import abilities_in_words, strategies
@@ -54,29 +53,29 @@ out = Console()
 @planners_app.command("list")
 def list_planners() -> None:
     """List the bundled planners and the strategies, with what each needs and which suites it understands."""
-    table = Table(Column("planner", no_wrap=True), "what it does", "language model must", "suites")
+    table = Listing("planner", "language model", "suites", "what it does", prose="what it does")
     for name in bundled_names():
-        table.add_row(name, DESCRIPTIONS[name], "none needed", "all")
+        table.add_row(name, "none", "all", DESCRIPTIONS[name])
     table.add_section()
     for entry in strategies().values():
-        needs, name = abilities_in_words(entry.needs), f"{entry.name}:MODEL"
+        needs, name = f"must {abilities_in_words(entry.needs)}", f"{entry.name}:MODEL"
         if not entry.needs:
-            needs = f"{abilities_in_words(entry.optional)}, if used" if entry.optional else "none needed"
+            needs = f"none, or must {abilities_in_words(entry.optional)}" if entry.optional else "none"
             name = f"{entry.name}[:MODEL]" if entry.optional else entry.name
-        table.add_row(escape(name), entry.description, needs, ", ".join(entry.suites) or "all")
-    out.print(table)
+        table.add_row(name, needs, ", ".join(entry.suites) or "all", entry.description)
+    table.show(out)
     out.print(f"MODEL is one of: {FORMS}", highlight=False, markup=False, soft_wrap=True)
 
 
 @tools_app.command("list")
 def list_tools(catalogue: CatalogueOption = "controlllm") -> None:
     """List the tools of a catalogue with their signatures."""
-    table = Table("tool", "domain", "takes", "gives")
+    table = Listing("tool", "domain", "takes", "gives")
     for tool in _catalogue(catalogue).tools.values():
         takes = ", ".join(f"{name}: {kind}" for name, kind in tool.inputs.items())
         gives = ", ".join(f"{name}: {kind}" for name, kind in tool.outputs.items())
         table.add_row(tool.name, tool.domain, takes, gives)
-    out.print(table)
+    table.show(out)
 
 
 @tools_app.command("graph")

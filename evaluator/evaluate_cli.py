@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
-from rich.table import Table
 
 from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.listing import Listing
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
@@ -144,7 +144,7 @@ def _document(
 
 
 def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
-    table = Table("metric", "mean", "95 % interval", "tasks", title=f"{document['planner']} on {suite.title}")
+    table = Listing("metric", "mean", "95 % interval", "tasks", title=f"{document['planner']} on {suite.title}")
     for column in suite.metrics:
         found = document["summary"]["metrics"].get(column.key)
         if found is None:
@@ -152,7 +152,7 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
         else:
             interval = f"{found['low']:.4f} to {found['high']:.4f}"
             table.add_row(column.label, f"{found['mean']:.4f}", interval, str(found["tasks"]))
-    out.print(table)
+    table.show(out)
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in document["summary"]["outcomes"].items())
     out.print(f"{len(document['results'])} tasks: {outcomes}")
 

