@@ -9,7 +9,7 @@ import typer
 from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
 from evaluator.listing import Listing
 from evaluator.suites import SuiteKind
-from evaluator.suites_cli import chosen_suite, log, out, usage_error
+from evaluator.suites_cli import VerboseOption, chosen_suite, log, out, usage_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +40,7 @@ def execution(
     only: Annotated[str, typer.Option(help="Phases: cold, second, again, released.")] = ",".join(_PHASES),
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
     json_out: Annotated[Path | None, typer.Option("--out", help="Write the report as JSON here.")] = None,
+    verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main`
 ) -> None:
     """Measure the execution of the gold plans.
 

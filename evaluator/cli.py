@@ -1,11 +1,14 @@
 """The command line of the library: `planarena suites|planners|profiles|evaluate|bench|lilliput|train`."""
 
+import inspect
+import os
 import sys
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from evaluator import __version__
 from evaluator.bench_cli import app as bench_app
 from evaluator.client.cli import COMMANDS as SITE_COMMANDS
 from evaluator.evaluate_cli import evaluate
@@ -17,9 +20,11 @@ from evaluator.planners.language_models.choosing import FORMS
 from evaluator.planners.strategies.registry import abilities_in_words, strategies
 from evaluator.planners.training.cli import app as training_app
 from evaluator.profiles_cli import app as profiles_app
+from evaluator.provenance import code_version
+from evaluator.quiet import VERBOSE, quieten
 from evaluator.scoring_cli import score_plans
+from evaluator.suites_cli import VerboseOption, usage_error
 from evaluator.suites_cli import app as suites_app
-from evaluator.suites_cli import usage_error
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.graph import tools_graph_svg
 from evaluator.tools.openagi import OPENAGI
@@ -29,7 +34,7 @@ from evaluator.validity_cli import validity
 CATALOGUES = {"controlllm": CONTROLLLM, "openagi": OPENAGI}
 CatalogueOption = Annotated[str, typer.Option(help="Which tools: controlllm or openagi.")]
 
-app = typer.Typer(help="PlanArena: evaluate planners.", no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 planners_app = typer.Typer(help="The planners that come with PlanArena.", no_args_is_help=True)
 tools_app = typer.Typer(help="The tools that plans may call.", no_args_is_help=True)
 app.add_typer(suites_app, name="suites")
@@ -48,6 +53,37 @@ for site_command in SITE_COMMANDS:
     app.command(rich_help_panel="With a site")(site_command)
 
 out = Console()
+
+
+def _unwrap_help(group: typer.Typer) -> None:
+    """Join the lines of each paragraph of help: docstrings are wrapped for the source, and terminals are narrower."""
+    for command in group.registered_commands:
+        text = inspect.cleandoc(command.help or getattr(command.callback, "__doc__", None) or "")
+        command.help = "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+    for member in group.registered_groups:
+        if member.typer_instance is not None:
+            _unwrap_help(member.typer_instance)
+
+
+_unwrap_help(app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        commit, dirty = code_version()
+        changed = ", with changes" if dirty else ""
+        sys.stdout.write(f"planarena {__version__}" + (f" (commit {commit[:12]}{changed})" if commit else "") + "\n")
+        raise typer.Exit
+
+
+@app.callback()
+def planarena(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print version and commit.", callback=_print_version, is_eager=True)
+    ] = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """PlanArena: evaluate planners."""
 
 
 @planners_app.command("list")
@@ -103,4 +139,7 @@ def _catalogue(name: str) -> Catalogue:
 
 def main() -> None:
     """Entry point of `python -m evaluator`."""
+    if "--verbose" in sys.argv[1:]:
+        os.environ[VERBOSE] = "1"
+    quieten()
     app(prog_name="planarena")

@@ -14,7 +14,7 @@ from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
 from evaluator.progress_view import ProgressView
 from evaluator.suites import Suite, SuiteKind
-from evaluator.suites_cli import chosen_suite, log, out, usage_error
+from evaluator.suites_cli import VerboseOption, chosen_suite, log, out, usage_error
 
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
@@ -57,6 +57,7 @@ def evaluate(
     json_out: Annotated[
         Path | None, typer.Option("--json", help="Write summary, provenance and all records here.")
     ] = None,
+    verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main`
 ) -> None:
     """Evaluate a planner without any server.
 

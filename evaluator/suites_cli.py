@@ -15,6 +15,11 @@ from evaluator.suites.toolbench import source
 
 EXIT_BAD_USAGE = 2
 
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", help="Show what the libraries log and warn of, as PLANARENA_VERBOSE=1 does.")
+]
+"""Read by `evaluator.cli.main`, before any library is imported."""
+
 app = typer.Typer(help="The benchmarks there are.", no_args_is_help=True)
 
 out = Console()
