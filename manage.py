@@ -5,18 +5,13 @@ import os
 import sys
 
 
-def main() -> None:
-    """Run one command."""
+def main() -> int:
+    """Run one command and return the exit code."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.config.settings")
-    if not os.environ.get("DATABASE_URL", "").strip():
-        from leaderboard.config import embedded
-        from leaderboard.config.environment import Environment
+    from leaderboard.config.managing import run
 
-        os.environ["DATABASE_URL"] = embedded.start(Environment(os.environ).data_dir())
-    from django.core.management import execute_from_command_line
-
-    execute_from_command_line(sys.argv)
+    return run(sys.argv[1:])
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

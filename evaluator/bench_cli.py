@@ -5,17 +5,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.listing import Listing
 from evaluator.suites import SuiteKind
-from evaluator.suites_cli import chosen_suite, log, out, usage_error
+from evaluator.suites_cli import VerboseOption, chosen_suite, log, out, usage_error
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from evaluator.benchmarks import ExecutionReport
     from evaluator.benchmarks.search import SearchReport
 
 app = typer.Typer(help="How fast it is, against a baseline in the same run.", no_args_is_help=True)
+EXIT_CLAIM_FAILED = 1
 _PHASES = ("cold", "second", "again", "released")
 
 
@@ -37,12 +40,15 @@ def execution(
     only: Annotated[str, typer.Option(help="Phases: cold, second, again, released.")] = ",".join(_PHASES),
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
     json_out: Annotated[Path | None, typer.Option("--out", help="Write the report as JSON here.")] = None,
+    verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main`
 ) -> None:
     """Measure the execution of the gold plans.
 
     `released` is the structure of OpenAGI's released code: task by task, experts loaded anew for each, nothing shared,
     nothing kept. `cold` is this engine with nothing in its store; `second` another planner after it, which shares nine
     of ten plans; `again` the first planner in a fresh evaluator on the same store.
+
+    Exit code 0 if every claim that was measured holds, 1 if one does not, 2 for bad usage.
     """
     phases = [part.strip() for part in only.split(",") if part.strip()]
     unknown = [part for part in phases if part not in _PHASES]
@@ -61,11 +67,11 @@ def execution(
             json_out.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
 
     keys = evenly(keys, count=limit_tasks)
-    _print(
-        measure_execution(
-            prepared=prepared, tasks=keys, only=phases, baseline_tasks=baseline_tasks, say=log.print, save=save
-        )
+    report = measure_execution(
+        prepared=prepared, tasks=keys, only=phases, baseline_tasks=baseline_tasks, say=log.print, save=save
     )
+    _print(report)
+    settle(report.claims)
 
 
 @app.command()
@@ -100,9 +106,9 @@ def _print_search(report: "SearchReport") -> None:
     levels = ("easy", "medium", "hard")
     names = ("IR", "NR", "HR", "CR", "SE")
     title = f"{report.suite}, decompositions: {report.decompositions}. SE also by level"
-    quality = Table("strategy", *names, *levels, title=title)
+    quality = Listing("strategy", *names, *levels, title=title)
     title = "SE of the best of 5 plans; milliseconds for a subtask: search (median), all of stage two"
-    times = Table("strategy", "best of 5", "wall", "CPU", "p95", "most", "all", "p95", title=title)
+    times = Listing("strategy", "best of 5", "wall", "CPU", "p95", "most", "all", "p95", title=title)
     for name, found in report.figures.items():
         shares = [found.indicators[one] for one in names]
         by_level = [f"{found.se_by_level[level]:.3f}" if level in found.se_by_level else "-" for level in levels]
@@ -110,8 +116,8 @@ def _print_search(report: "SearchReport") -> None:
         cpu, planning = found.search_cpu, found.planning_cpu
         figures = (found.search_wall.median, cpu.median, cpu.p95, cpu.most, planning.median, planning.p95)
         times.add_row(name, f"{found.indicators['SE_best']:.3f}", *(f"{figure:.2f}" for figure in figures))
-    out.print(quality)
-    out.print(times)
+    quality.show(out)
+    times.show(out)
     tasks = next((found.tasks for found in report.figures.values()), 0)
     subtasks = next((found.subtasks for found in report.figures.values()), 0)
     out.print(f"{tasks} tasks with {subtasks} subtasks, {len(report.left_out)} tasks left out", highlight=False)
@@ -140,20 +146,37 @@ def chat(
         f"{report.ratio:.3f}; CPU of this process {report.cpu_seconds:.2f} s; {report.failed} failed, "
         f"{report.progress['retried']} tried again; at most {report.progress['highest_limit']} at once"
     )
+    settle({"every request gets its plan": report.failed == 0})
+
+
+def settle(claims: "Mapping[str, bool | None]") -> None:
+    """Print whether each claim held.
+
+    Raises:
+        typer.Exit: one did not; standard error names it.
+    """
+    words = {True: "yes", False: "NO", None: "not measured"}
+    for claim, held in claims.items():
+        out.print(f"{claim}: {words[held]}", highlight=False, markup=False, soft_wrap=True)
+    failed = [claim for claim, held in claims.items() if held is False]
+    if failed:
+        message = f"planarena: this does not hold: {'; '.join(failed)}"
+        log.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(EXIT_CLAIM_FAILED)
 
 
 def _print(report: "ExecutionReport") -> None:
-    ratios = Table(
+    ratios = Listing(
         "faster than the released structure", "by wall time", "by CPU time", title="Execution, ratios per task"
     )
     for name in ("cold", "second", "again"):
         wall, cpu = report.ratio(name), report.ratio(name, clock="cpu")
         if wall is not None and cpu is not None:
             ratios.add_row(report.phases[name].what, f"{wall:.1f}x", f"{cpu:.1f}x")
-    out.print(ratios)
+    ratios.show(out)
     columns = ("wall s", "CPU s", "loading", "experts", "scoring", "overhead", "by CPU", "loads", "calls", "GB")
     title = f"{report.conditions['tasks']} tasks: seconds, share of overhead, peak memory"
-    seconds = Table("phase", "tasks", *columns, title=title)
+    seconds = Listing("phase", "tasks", *columns, title=title)
     for name, phase in report.phases.items():
         seconds.add_row(
             name,
@@ -165,11 +188,9 @@ def _print(report: "ExecutionReport") -> None:
             str(sum(phase.calls.values())),
             f"{phase.peak_rss_bytes / 1e9:.2f}",
         )
-    out.print(seconds)
-    calls = Table("tool", "distinct nodes", *report.phases, title="Expert calls")
+    seconds.show(out)
+    calls = Listing("tool", "distinct nodes", *report.phases, title="Expert calls")
     for tool in sorted({tool for phase in report.phases.values() for tool in phase.calls}):
         made = (str(phase.calls.get(tool, 0)) for phase in report.phases.values())
         calls.add_row(tool, str(report.distinct.get(tool, 0)), *made)
-    out.print(calls)
-    out.print(f"cold calls = distinct nodes: {report.calls_are_distinct_nodes}; same scores as the released structure: "
-              f"{report.same_scores}; byte-equal again: {report.same_results}")  # fmt: skip
+    calls.show(out)

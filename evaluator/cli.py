@@ -1,26 +1,30 @@
 """The command line of the library: `planarena suites|planners|profiles|evaluate|bench|lilliput|train`."""
 
+import inspect
+import os
 import sys
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Column, Table
 
+from evaluator import __version__
 from evaluator.bench_cli import app as bench_app
 from evaluator.client.cli import COMMANDS as SITE_COMMANDS
 from evaluator.evaluate_cli import evaluate
 from evaluator.judging_cli import judge_plans, score_decompositions
 from evaluator.lilliput.cli import app as lilliput_app
+from evaluator.listing import Listing
 from evaluator.planners.bundled import DESCRIPTIONS, bundled_names
 from evaluator.planners.language_models.choosing import FORMS
 from evaluator.planners.strategies.registry import abilities_in_words, strategies
 from evaluator.planners.training.cli import app as training_app
 from evaluator.profiles_cli import app as profiles_app
+from evaluator.provenance import code_version
+from evaluator.quiet import VERBOSE, quieten
 from evaluator.scoring_cli import score_plans
+from evaluator.suites_cli import VerboseOption, usage_error
 from evaluator.suites_cli import app as suites_app
-from evaluator.suites_cli import usage_error
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.graph import tools_graph_svg
 from evaluator.tools.openagi import OPENAGI
@@ -30,7 +34,7 @@ from evaluator.validity_cli import validity
 CATALOGUES = {"controlllm": CONTROLLLM, "openagi": OPENAGI}
 CatalogueOption = Annotated[str, typer.Option(help="Which tools: controlllm or openagi.")]
 
-app = typer.Typer(help="PlanArena: evaluate planners.", no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 planners_app = typer.Typer(help="The planners that come with PlanArena.", no_args_is_help=True)
 tools_app = typer.Typer(help="The tools that plans may call.", no_args_is_help=True)
 app.add_typer(suites_app, name="suites")
@@ -51,32 +55,63 @@ for site_command in SITE_COMMANDS:
 out = Console()
 
 
+def _unwrap_help(group: typer.Typer) -> None:
+    """Join the lines of each paragraph of help: docstrings are wrapped for the source, and terminals are narrower."""
+    for command in group.registered_commands:
+        text = inspect.cleandoc(command.help or getattr(command.callback, "__doc__", None) or "")
+        command.help = "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+    for member in group.registered_groups:
+        if member.typer_instance is not None:
+            _unwrap_help(member.typer_instance)
+
+
+_unwrap_help(app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        commit, dirty = code_version()
+        changed = ", with changes" if dirty else ""
+        sys.stdout.write(f"planarena {__version__}" + (f" (commit {commit[:12]}{changed})" if commit else "") + "\n")
+        raise typer.Exit
+
+
+@app.callback()
+def planarena(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print version and commit.", callback=_print_version, is_eager=True)
+    ] = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """PlanArena: evaluate planners."""
+
+
 @planners_app.command("list")
 def list_planners() -> None:
     """List the bundled planners and the strategies, with what each needs and which suites it understands."""
-    table = Table(Column("planner", no_wrap=True), "what it does", "language model must", "suites")
+    table = Listing("planner", "language model", "suites", "what it does", prose="what it does")
     for name in bundled_names():
-        table.add_row(name, DESCRIPTIONS[name], "none needed", "all")
+        table.add_row(name, "none", "all", DESCRIPTIONS[name])
     table.add_section()
     for entry in strategies().values():
-        needs, name = abilities_in_words(entry.needs), f"{entry.name}:MODEL"
+        needs, name = f"must {abilities_in_words(entry.needs)}", f"{entry.name}:MODEL"
         if not entry.needs:
-            needs = f"{abilities_in_words(entry.optional)}, if used" if entry.optional else "none needed"
+            needs = f"none, or must {abilities_in_words(entry.optional)}" if entry.optional else "none"
             name = f"{entry.name}[:MODEL]" if entry.optional else entry.name
-        table.add_row(escape(name), entry.description, needs, ", ".join(entry.suites) or "all")
-    out.print(table)
+        table.add_row(name, needs, ", ".join(entry.suites) or "all", entry.description)
+    table.show(out)
     out.print(f"MODEL is one of: {FORMS}", highlight=False, markup=False, soft_wrap=True)
 
 
 @tools_app.command("list")
 def list_tools(catalogue: CatalogueOption = "controlllm") -> None:
     """List the tools of a catalogue with their signatures."""
-    table = Table("tool", "domain", "takes", "gives")
+    table = Listing("tool", "domain", "takes", "gives")
     for tool in _catalogue(catalogue).tools.values():
         takes = ", ".join(f"{name}: {kind}" for name, kind in tool.inputs.items())
         gives = ", ".join(f"{name}: {kind}" for name, kind in tool.outputs.items())
         table.add_row(tool.name, tool.domain, takes, gives)
-    out.print(table)
+    table.show(out)
 
 
 @tools_app.command("graph")
@@ -104,4 +139,7 @@ def _catalogue(name: str) -> Catalogue:
 
 def main() -> None:
     """Entry point of `python -m evaluator`."""
+    if "--verbose" in sys.argv[1:]:
+        os.environ[VERBOSE] = "1"
+    quieten()
     app(prog_name="planarena")

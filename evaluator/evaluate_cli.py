@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
-from rich.table import Table
 
 from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.listing import Listing
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
 from evaluator.progress_view import ProgressView
 from evaluator.suites import Suite, SuiteKind
-from evaluator.suites_cli import chosen_suite, log, out, usage_error
+from evaluator.suites_cli import VerboseOption, chosen_suite, log, out, usage_error
 
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
@@ -58,6 +58,7 @@ def evaluate(
     json_out: Annotated[
         Path | None, typer.Option("--json", help="Write summary, provenance and all records here.")
     ] = None,
+    verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main`
 ) -> None:
     """Evaluate a planner without any server.
 
@@ -145,7 +146,7 @@ def _document(
 
 
 def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
-    table = Table("metric", "mean", "95 % interval", "tasks", title=f"{document['planner']} on {suite.title}")
+    table = Listing("metric", "mean", "95 % interval", "tasks", title=f"{document['planner']} on {suite.title}")
     for column in suite.metrics:
         found = document["summary"]["metrics"].get(column.key)
         if found is None:
@@ -153,7 +154,7 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
         else:
             interval = ends_in_words(low=found["low"], high=found["high"], count=found["tasks"])
             table.add_row(column.label, f"{found['mean']:.4f}", interval, str(found["tasks"]))
-    out.print(table)
+    table.show(out)
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in document["summary"]["outcomes"].items())
     out.print(f"{len(document['results'])} tasks: {outcomes}")
 

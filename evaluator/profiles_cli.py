@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
+from evaluator.listing import Listing
 from evaluator.suites_cli import log, out, usage_error
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ def list_profiles() -> None:
     """List the profiles with their experts."""
     from evaluator.experts.profile import profile_names
 
-    table = Table("profile", "tool", "expert", "weights")
+    table = Listing("tool", "profile", "expert", "weights")
     for name in profile_names():
         for tool, spec in _profile(name).experts.items():
-            table.add_row(name, tool, spec.id, _short(spec.weights_digest))
-    out.print(table)
+            table.add_row(tool, name, spec.id, _short(spec.weights_digest))
+    table.show(out)
 
 
 @app.command("show")
@@ -51,7 +51,7 @@ def show_profile(
     roles: list[tuple[str, ExpertSpec | ScorerSpec, str]] = []
     roles += [(tool, spec, spec.precision) for tool, spec in found.experts.items()]
     roles += [(f"{name} score", spec, "float32") for name, spec in found.scorers.items()]
-    table = Table("for", "model", "revision", "licence", "precision", "MB", "weights")
+    table = Listing("for", "model", "revision", "licence", "precision", "MB", "weights")
     for role, spec, chosen in roles:
         item = found.checkpoints.get(spec.path.name)
         weights = _short(spec.weights_digest)
@@ -61,7 +61,7 @@ def show_profile(
         memory = f"{item.values * _BYTES[chosen] / 1e6:.0f}"
         revision = (item.revision or "file") + ("" if item.is_pinned else " (lock)")
         table.add_row(role, spec.id, revision, item.licence, chosen, memory, weights)
-    out.print(table)
+    table.show(out)
     out.print(f"digest {found.digest}", highlight=False, soft_wrap=True)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
+from rich.table import Column
 
 if TYPE_CHECKING:
     from evaluator.engine.progress import Progress
@@ -26,10 +27,12 @@ class ProgressView:
         self._last_line = time.monotonic()
         self._bars = Bars(
             TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[execution]}"),
-            TimeElapsedColumn(),
+            BarColumn(bar_width=10),
+            MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=len(f"{tasks}/{tasks}"))),
+            TimeElapsedColumn(table_column=Column(no_wrap=True, min_width=7)),
+            # Last, and the one that gives way on a narrow terminal: counts and time must not.
+            TextColumn("{task.fields[execution]}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
+            expand=True,
             console=console,
             disable=not console.is_terminal,
         )

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
+from evaluator.listing import Listing
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.plan_scores import PlanFileError, Report, ScoredLine, read_lines, report_to_json, score_lines, task_at
 from evaluator.suites import Suite, SuiteKind
@@ -48,25 +48,25 @@ def score_plans(
 
 
 def _print_tables(*, suite: Suite, report: Report) -> None:
-    table = Table("metric", "mean", "95 % interval", "", title=f"{len(report.rows)} plans for {suite.title}")
+    table = Listing("metric", "mean", "95 % interval", "", title=f"{len(report.rows)} plans for {suite.title}")
     for column in suite.metrics:
         found = report.summary["metrics"].get(column.key)
         if found is not None:
             better = "" if column.higher_is_better else "lower is better"
             interval = ends_in_words(low=found["low"], high=found["high"], count=found["tasks"])
             table.add_row(column.label, f"{found['mean']:.4f}", interval, better)
-    out.print(table)
+    table.show(out)
     for title, rows in (("level", report.by_level), ("group", report.by_group)):
         if rows and (title == "level" or len(rows) <= 20):
-            out.print(_breakdown(title=title, rows=rows))
+            _breakdown(title=title, rows=rows).show(out)
     out.print(
         f"{len(report.missing)} tasks without a plan count against the planner; {report.not_covered} have no goal.",
         highlight=False,
     )
 
 
-def _breakdown(*, title: str, rows: Mapping[str, Mapping[str, Any]]) -> Table:
-    table = Table(title, "n", "IR", "NR", "HR", "CR", "SE")
+def _breakdown(*, title: str, rows: Mapping[str, Mapping[str, Any]]) -> Listing:
+    table = Listing(title, "n", "IR", "NR", "HR", "CR", "SE")
     for name, row in rows.items():
         table.add_row(name, str(row["count"]), *(f"{row[key]:.2f}" for key in ("IR", "NR", "HR", "CR", "SE")))
     return table

@@ -8,12 +8,17 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
+from evaluator.listing import Listing
 from evaluator.suites import Suite, suite_names, suite_of
 from evaluator.suites.toolbench import source
 
 EXIT_BAD_USAGE = 2
+
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", help="Show what the libraries log and warn of, as PLANARENA_VERBOSE=1 does.")
+]
+"""Read by `evaluator.cli.main`, before any library is imported."""
 
 app = typer.Typer(help="The benchmarks there are.", no_args_is_help=True)
 
@@ -24,11 +29,11 @@ log = Console(stderr=True)
 @app.command("list")
 def list_suites() -> None:
     """List the suites."""
-    table = Table("suite", "version", "tasks", "title", "digest")
+    table = Listing("suite", "version", "tasks", "title", "digest")
     for name in suite_names():
         suite = suite_of(name)
         table.add_row(suite.slug, suite.version, str(len(suite.tasks)), suite.title, suite.digest[:12])
-    out.print(table)
+    table.show(out)
 
 
 @app.command("show")
@@ -41,7 +46,7 @@ def show_suite(
     if as_json:
         sys.stdout.write(json.dumps([task.to_json() for task in tasks], ensure_ascii=False, indent=1) + "\n")
         return
-    table = Table("id", "request", "structure", "metric", "gold plan")
+    table = Listing("id", "request", "structure", "metric", "gold plan", prose="request")
     for task in tasks:
         table.add_row(
             task.key,
@@ -50,7 +55,7 @@ def show_suite(
             task.metric,
             ", ".join(task.gold.tools()) if task.gold is not None else "not known",
         )
-    out.print(table)
+    table.show(out)
 
 
 @app.command("fetch")

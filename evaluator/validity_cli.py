@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.listing import Listing
 from evaluator.suites import SuiteKind
 from evaluator.suites_cli import chosen_suite, log, out, usage_error
 
@@ -68,20 +68,20 @@ def is_valid(report: "ValidityReport") -> bool:
 
 def _print(report: "ValidityReport") -> None:
     if report.ranking:
-        table = Table("plan", "mean ViT score", "95 % interval", title=f"{report.samples} samples per task")
+        table = Listing("plan", "mean ViT score", "95 % interval", title=f"{report.samples} samples per task")
         for kind, interval in report.ranking.items():
             table.add_row(kind, f"{interval.mean:.4f}", interval.in_words())
-        out.print(table)
-        table = Table("difference", "mean", "95 % interval")
+        table.show(out)
+        table = Listing("difference", "mean", "95 % interval")
         for pair, interval in report.steps.items():
             table.add_row(pair, f"{interval.mean:+.4f}", interval.in_words(form="+.4f"))
-        out.print(table)
-    table = Table("metric", "tasks", "gold best in", "gold minus others", "95 % interval")
+        table.show(out)
+    table = Listing("metric", "tasks", "gold best in", "gold minus others", "95 % interval")
     for row in report.metrics:
         interval = row.margin
         won = f"{row.won} ({row.won / row.tasks:.1%})" if row.tasks else "0"
         table.add_row(row.metric, str(row.tasks), won, f"{interval.mean:+.4f}", interval.in_words(form="+.4f"))
-    out.print(table)
+    table.show(out)
     for row in report.metrics:
         for loss in row.losses:
             out.print(f"task {loss.task} ({row.metric}): {loss.variant} scores {loss.other:.4f}, gold {loss.gold:.4f}")

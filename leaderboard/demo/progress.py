@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from django.conf import settings
 from django.db.models import Count, Q
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -17,20 +19,48 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.transitions import FINAL
 
 POLL_SECONDS = 0.3
-STUCK_SECONDS = 180.0
+STALL_SECONDS = 180.0
 """Longer than any expert of the miniature world needs for a batch, and than every lease."""
 _ENDED = FINAL | {EvaluationState.ON_HOLD}
 
 
-def follow(*, evaluations: Sequence[Evaluation], console: Console, on_tick: Callable[[], None]) -> str | None:
+@dataclass(slots=True)
+class StallWatch:
+    """Notices when nothing has changed for a while, and when something changes again."""
+
+    seconds: float
+    stalled: bool = False
+    _seen: object = None
+    _since: float = 0.0
+
+    def look(self, *, at: float, state: object) -> bool:
+        """Take in what is there at a moment (seconds of a monotonic clock), and return whether `stalled` changed."""
+        before = self.stalled
+        if state != self._seen:
+            self._seen, self._since, self.stalled = state, at, False
+        elif at - self._since > self.seconds:
+            self.stalled = True
+        return self.stalled != before
+
+
+def follow(
+    *,
+    evaluations: Sequence[Evaluation],
+    console: Console,
+    on_tick: Callable[[], None],
+    end_when_stalled: bool,
+    stall_seconds: float = STALL_SECONDS,
+) -> str | None:
     """Show progress until every evaluation has ended.
+
+    When nothing moves for `stall_seconds` it says so, once, and again when something moves. With `end_when_stalled` it
+    returns instead.
 
     Returns:
         None if all are published, else a sentence that says which is not, and why.
     """
     ids = [evaluation.pk for evaluation in evaluations]
-    seen: object = None
-    changed = time.monotonic()
+    watch = StallWatch(seconds=stall_seconds)
     with _bars(console) as progress:
         bars: dict[object, TaskID] = {}
         while True:
@@ -41,14 +71,24 @@ def follow(*, evaluations: Sequence[Evaluation], console: Console, on_tick: Call
                     bars[row.pk] = progress.add_task(row.submission.planner.name, total=_runnable(row), state="")
                 progress.update(bars[row.pk], completed=row.done, state=_state(row))
             if all(row.state in _ENDED for row in rows):
-                break
-            now = [(row.state, row.done) for row in rows]
-            if now != seen:
-                seen, changed = now, time.monotonic()
-            elif time.monotonic() - changed > STUCK_SECONDS:
-                return _unpublished(rows, f"nothing moved for {STUCK_SECONDS:.0f} seconds: ")
+                return _unpublished(rows)
+            changed = watch.look(at=time.monotonic(), state=[(row.state, row.done) for row in rows])
+            if watch.stalled and end_when_stalled:
+                return _unpublished(rows, why=f"nothing moved for {stall_seconds:g} seconds: ")
+            if changed:
+                _say_stall(console=console, stalled=watch.stalled, seconds=stall_seconds)
             time.sleep(POLL_SECONDS)
-    return _unpublished(rows, "")
+
+
+def _say_stall(*, console: Console, stalled: bool, seconds: float) -> None:
+    if stalled:
+        text = (
+            f"The demo's own planners have not moved for {seconds:g} seconds. The site stays up and keeps trying; "
+            f"the logs are in {settings.DATA_DIR / 'logs'} and {settings.DATA_DIR / 'workers'}."
+        )
+        console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
+    else:
+        console.print("The demo's own planners move again.", style="green")
 
 
 def _runnable(row: Evaluation) -> int:
@@ -61,7 +101,7 @@ def _state(row: Evaluation) -> str:
     return f"{row.get_state_display()}: {row.reason_text}" if waits else str(row.get_state_display())
 
 
-def _unpublished(rows: Sequence[Evaluation], why: str) -> str | None:
+def _unpublished(rows: Sequence[Evaluation], *, why: str = "") -> str | None:
     for row in rows:
         if row.state != EvaluationState.COMPLETED:
             name = row.submission.planner.name

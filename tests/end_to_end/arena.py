@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,6 +37,14 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@contextmanager
+def data_folder() -> Iterator[Path]:
+    """For a demo's data. Outside pytest's own folder: as root PostgreSQL runs as another user, and every pytest that
+    starts closes that folder to others."""
+    with tempfile.TemporaryDirectory(prefix="planarena-arena-", ignore_cleanup_errors=True) as name:
+        yield Path(name) / "data"
 
 
 def clean_environment(**changes: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.looking import FLAGS
-from tests.end_to_end.arena import Arena, started
+from tests.end_to_end.arena import Arena, data_folder, started
 from tests.run import find_browser
 
 
@@ -18,9 +18,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="package")
-def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+def arena() -> Iterator[Arena]:
     """A demo that has published its three planners. It ends with these tests: its processes would slow down others."""
-    with started(tmp_path_factory.mktemp("arena") / "data") as running:
+    with data_folder() as data, started(data) as running:
         running.wait_published()
         yield running
 

@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+import os
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -148,3 +151,27 @@ def test_scored_plans_have_intervals_only_in_groups_of_at_least_ten_tasks(tmp_pa
     for name, row in report["by_group"].items():
         assert (row["intervals"]["SE"] == [None, None]) == (row["count"] < 10), name
     assert None not in report["intervals"]["SE"]
+
+
+def test_help_fills_its_lines_at_any_width():
+    help_text = subprocess.run(
+        [sys.executable, "-m", "evaluator", "evaluate", "--help"],
+        cwd=ROOT, env=os.environ | {"COLUMNS": "80"}, capture_output=True, text=True, timeout=60, check=True,
+    ).stdout  # fmt: skip
+    assert "some tasks failed for reasons that are not the planner's." in [
+        line.strip() for line in help_text.split("\n")
+    ]
+
+
+def test_the_version_names_the_commit_and_needs_no_installation(tmp_path):
+    told = planarena("--version")
+    number = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert told.stdout.startswith(f"planarena {number}")
+    for word in ("--version", "version"):
+        script = subprocess.run([ROOT / "planarena", word], capture_output=True, text=True, check=True, timeout=60)
+        assert script.stdout == told.stdout
+    shutil.copy(ROOT / "planarena", tmp_path)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    bare = subprocess.run([tmp_path / "planarena", "--version"], capture_output=True, text=True, check=True, timeout=60)
+    assert bare.stdout == f"planarena {number}\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"planarena", "pyproject.toml"}

@@ -18,7 +18,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Make the data, measure every address, and print the report."""
     parser = argparse.ArgumentParser(prog="python -m tests.scale", description=__doc__)
     parser.add_argument("--evaluations", type=int, default=5000)
-    parser.add_argument("--results", type=int, default=2_000_000)
+    parser.add_argument(
+        "--results", type=int, default=2_000_000, help="about so many, if the evaluations can have them"
+    )
     parser.add_argument("--users", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=20, help="requests of each address")
     parser.add_argument("--only", default="", help="measure only addresses with this in them")
@@ -29,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = options.folder or Path(tempfile.mkdtemp(prefix="planarena-scale-"))
     try:
         report = _measure_in(folder, options=options)
+    except ValueError as error:
+        parser.error(str(error))
     finally:
         if options.folder is None:
             shutil.rmtree(folder, ignore_errors=True)

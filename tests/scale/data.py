@@ -38,6 +38,8 @@ from leaderboard.workers.tokens import create_worker_token
 
 WIDE = "scale"
 _WIDE_TASKS = 2500
+FEWEST = 12
+"""Evaluations of a suite, with which its first user has one that runs and two that everybody sees."""
 _REASONS = {
     Outcome.PLANNER_FAULT: (Reason.INVALID_PLAN, "The plan calls a tool that there is not."),
     Outcome.INFRA_FAULT: (Reason.WORKER_LOST, "The worker was lost."),
@@ -126,14 +128,34 @@ def _wide_suite() -> None:
     )  # fmt: skip
 
 
-def _shares(*, evaluations: int, results: int) -> list[Share]:
-    """So many evaluations of the wide suite as bring the results to the wanted number; the others in equal parts."""
-    others = list(Suite.objects.filter(current=True).exclude(slug=WIDE).order_by("slug"))
-    size = sum(Task.objects.filter(suite=suite).count() for suite in others) / len(others)
-    wide = max(1, min(evaluations, round((results - evaluations * size) / (_WIDE_TASKS - size))))
+def spread(*, evaluations: int, results: int, sizes: Sequence[int]) -> list[int]:
+    """How many evaluations each suite gets: so many of the last and widest one as bring the results to the wanted
+    number, as far as that is possible, and the others in equal parts. Each gets at least `FEWEST`.
+
+    Args:
+        evaluations: of all suites together.
+        results: wanted of all suites together.
+        sizes: tasks of each suite.
+
+    Raises:
+        ValueError: that many evaluations do not give each suite its fewest.
+    """
+    *others, widest = sizes
+    least = FEWEST * len(sizes)
+    if evaluations < least:
+        raise ValueError(f"{evaluations} evaluations are too few: {len(sizes)} suites need {least}, {FEWEST} each")
+    size = sum(others) / len(others)
+    wanted = round((results - evaluations * size) / (widest - size))
+    wide = max(FEWEST, min(evaluations - FEWEST * len(others), wanted))
     each, rest = divmod(evaluations - wide, len(others))
-    found = [Share(suite, each + (number < rest)) for number, suite in enumerate(others)]
-    return [*found, Share(Suite.objects.get(slug=WIDE, current=True), wide)]
+    return [*(each + (number < rest) for number in range(len(others))), wide]
+
+
+def _shares(*, evaluations: int, results: int) -> list[Share]:
+    others = list(Suite.objects.filter(current=True).exclude(slug=WIDE).order_by("slug"))
+    suites = [*others, Suite.objects.get(slug=WIDE, current=True)]
+    counts = spread(evaluations=evaluations, results=results, sizes=[suite.tasks.count() for suite in suites])
+    return [Share(suite, count) for suite, count in zip(suites, counts, strict=True)]
 
 
 def _users(count: int) -> list[User]:

@@ -6,6 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+
+from evaluator.bench_cli import settle
+from evaluator.benchmarks.execution import ExecutionReport
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -14,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_the_engine_makes_exactly_the_distinct_calls_and_scores_as_the_baseline(tmp_path):
     out = tmp_path / "report.json"
     done = subprocess.run(
-        [sys.executable, "-m", "evaluator", "bench", "execution", "--tasks", "7,61", "--samples", "1",
+        [sys.executable, "-m", "evaluator", "bench", "execution", "--tasks", "7,61,98", "--samples", "1",
          "--out", str(out)],
         cwd=ROOT, capture_output=True, text=True, timeout=800, check=True,
     )  # fmt: skip
@@ -27,7 +31,7 @@ def test_the_engine_makes_exactly_the_distinct_calls_and_scores_as_the_baseline(
     assert sum(phases["released"]["calls"].values()) >= sum(phases["cold"]["calls"].values())
     assert phases["again"]["calls"] == {}
     assert phases["cold"]["loads"] == len(report["distinct_calls"])
-    assert {phase["scored"] for phase in phases.values()} == {2}
+    assert {phase["scored"] for phase in phases.values()} == {3}
     assert set(report["ratios"]) == {f"{name}_{by}" for name in ("cold", "second", "again") for by in ("wall", "cpu")}
     assert "Expert calls" in done.stdout
 
@@ -39,3 +43,21 @@ def test_phases_that_cannot_be_are_refused():
     )  # fmt: skip
     assert done.returncode == 2
     assert "second and again need cold" in " ".join(done.stderr.split())
+
+
+def test_a_claim_that_does_not_hold_is_named_and_ends_the_command_with_1(capsys):
+    report = ExecutionReport(conditions={}, same_scores=True, same_results=False)
+    with pytest.raises(typer.Exit) as caught:
+        settle(report.claims)
+    assert caught.value.exit_code == 1
+    said = capsys.readouterr()
+    assert said.err == "planarena: this does not hold: running again gives byte-equal results\n"
+    assert said.out.splitlines() == [
+        "the cold run makes each distinct call once: not measured",
+        "scores are those of the released structure: yes",
+        "running again gives byte-equal results: NO",
+    ]
+
+
+def test_claims_that_hold_or_were_not_measured_end_nothing():
+    settle(ExecutionReport(conditions={}, same_scores=True).claims)

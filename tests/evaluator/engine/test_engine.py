@@ -54,6 +54,31 @@ def test_a_resource_named_without_a_dollar_is_that_resource_and_no_literal():
     assert engine.calls == Counter(invert=1)
 
 
+def compared(item):
+    return {"text": str(item["image"].size == item["other"].size), "boxes": "none"}
+
+
+def test_a_step_is_recorded_the_same_whoever_asks_first_and_whether_it_was_stored(tmp_path):
+    """To the byte: an expert's own order of its outputs and a plan's order of its inputs are not in the record."""
+
+    def plan(*names):
+        step = Step("s1", "compare", dict.fromkeys(names, "$image"), {"text": "s1.text"})
+        return Plan(steps=(step,), answers=("s1.text",))
+
+    def recorded(plans):
+        engine = Engine(pool=pool(compare=compared), store=LocalStore(tmp_path / "store"))
+        results = engine.run([job(engine, one, task=str(number)) for number, one in enumerate(plans)])
+        return {
+            run.model_copy(update={"cached": False, "seconds": 0.0}).model_dump_json()
+            for result in results
+            for run in result.steps
+        }
+
+    plans = [plan("image", "other"), plan("other", "image")]
+    (executed,) = recorded(plans)
+    assert recorded(plans[::-1]) == {executed}
+
+
 def test_a_plan_without_steps_answers_with_its_input():
     engine = Engine(pool=pool(), store=MemoryStore())
     (result,) = engine.run([job(engine, Plan(steps=(), answers=("$image",)))])

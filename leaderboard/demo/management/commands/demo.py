@@ -4,7 +4,7 @@ import io
 import os
 import sys
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +16,8 @@ from rich.console import Console
 
 from evaluator.planners.bundled import bundled_names
 from leaderboard.config.environment import BASE_DIR
-from leaderboard.demo.processes import DemoError, Supervisor, interruptible, require_free_port, wait_for_site
+from leaderboard.demo.places import FIRST_PORT, listening_socket, only_demo_of
+from leaderboard.demo.processes import DemoError, Supervisor, interruptible, wait_for_site
 from leaderboard.demo.progress import follow, print_board
 from leaderboard.demo.seed import submit_bundled
 from leaderboard.evaluations.launching import local_launcher
@@ -37,7 +38,9 @@ class Command(BaseCommand):
             choices=bundled_names(),
             help="evaluate only this bundled planner; may be given several times (default: all)",
         )
-        parser.add_argument("--port", type=int, default=8000, help="port of the site on 127.0.0.1 (default: 8000)")
+        parser.add_argument(
+            "--port", type=_port, help=f"port of the site on 127.0.0.1 (default: {FIRST_PORT}, or the next free one)"
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Run the demo; a failure becomes one sentence and a non-zero exit code."""
@@ -58,40 +61,70 @@ class Command(BaseCommand):
         except DemoError as error:
             raise CommandError(str(error)) from error
 
-    def _run(self, *, console: Console, once: bool, port: int, names: Sequence[str]) -> None:
-        require_free_port(port)
-        url = f"http://127.0.0.1:{port}"
-        console.print("Preparing the database and the site ...")
-        call_command("migrate", verbosity=0)
-        call_command("collectstatic", verbosity=0, interactive=False)
-        call_command("register_suites", verbosity=0, stdout=io.StringIO())
-        with _processes(url=url, port=port) as supervisor:
-            wait_for_site(url=url, supervisor=supervisor)
-            console.print(f"The site is at [link={url}]{url}[/link]")
-            evaluations = submit_bundled(names)
-            problem = follow(evaluations=evaluations, console=console, on_tick=supervisor.watch)
-            print_board(console=console, url=url)
-            if problem is not None:
-                raise DemoError(problem)
-            if once:
-                return
-            console.print(f"All published. The site stays at {url} until Ctrl-C.")
-            while True:
-                supervisor.watch()
-                time.sleep(POLL_SECONDS)
+    def _run(self, *, console: Console, once: bool, port: int | None, names: Sequence[str]) -> None:
+        with only_demo_of(settings.DATA_DIR) as note, listening_socket(port) as listener:
+            number = listener.getsockname()[1]
+            url = f"http://127.0.0.1:{number}"
+            note.write_text(url)
+            if port is None and number != FIRST_PORT:
+                console.print(f"127.0.0.1:{FIRST_PORT} is in use, so the site will be at {url}")
+            console.print("Preparing the database and the site ...")
+            call_command("migrate", verbosity=0)
+            call_command("collectstatic", verbosity=0, interactive=False)
+            call_command("register_suites", verbosity=0, stdout=io.StringIO())
+            with _processes(url=url, descriptor=listener.fileno()) as supervisor:
+                wait_for_site(url=url, supervisor=supervisor)
+                console.print(f"The site is at [link={url}]{url}[/link]")
+                self._evaluate(console=console, url=url, once=once, names=names, supervisor=supervisor)
+                while not once:
+                    supervisor.watch()
+                    time.sleep(POLL_SECONDS)
+
+    def _evaluate(
+        self, *, console: Console, url: str, once: bool, names: Sequence[str], supervisor: Supervisor
+    ) -> None:
+        """Evaluate the bundled planners and print the board.
+
+        Raises:
+            DemoError: not all were published, and nobody uses the site for anything else.
+        """
+        problem = follow(
+            evaluations=submit_bundled(names), console=console, on_tick=supervisor.watch, end_when_stalled=once
+        )
+        print_board(console=console, url=url)
+        if problem is None:
+            if not once:
+                console.print(f"All published. The site stays at {url} until Ctrl-C.")
+        elif once:
+            raise DemoError(problem)
+        else:
+            console.print(f"{problem}\nThe site stays at {url} until Ctrl-C.", style="yellow", markup=False)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65_535:
+        raise ArgumentTypeError(f"{text!r} is not a port: it must be a number from 1 to 65535")
+    return int(text)
 
 
 @contextmanager
-def _processes(*, url: str, port: int) -> Iterator[Supervisor]:
-    """Site, Celery worker and beat; the launcher starts the evaluation worker when there is something to do."""
+def _processes(*, url: str, descriptor: int) -> Iterator[Supervisor]:
+    """Site, Celery worker and beat; the launcher starts the evaluation worker when there is something to do.
+
+    `descriptor` is of the socket that the site listens on.
+    """
     environment = os.environ | {"PLANARENA_DEMO": "1", "PLANARENA_API_URL": url, "PYTHONUNBUFFERED": "1"}
     supervisor = Supervisor(logs=settings.DATA_DIR / "logs", home=BASE_DIR, environment=environment)
     python = [sys.executable, "-m"]
     celery = [*python, "celery", "-A", "leaderboard.config.celery:app"]
-    site = [*python, "uvicorn", "leaderboard.config.asgi:application", "--host", "127.0.0.1", "--port", str(port)]
+    site = [*python, "uvicorn", "leaderboard.config.asgi:application", "--fd", str(descriptor)]
     try:
         # Connections of an event stream would keep the server from stopping; two seconds are enough for the others.
-        supervisor.start(name="site", command=[*site, "--timeout-graceful-shutdown", "2", "--no-access-log"])
+        supervisor.start(
+            name="site",
+            command=[*site, "--timeout-graceful-shutdown", "2", "--no-access-log"],
+            descriptors=[descriptor],
+        )
         supervisor.start(
             name="celery",
             command=[*celery, "worker", "--concurrency", "2", "--without-gossip", "--without-mingle"],

@@ -1,0 +1,54 @@
+"""Lists suit a terminal of any width, and other programs."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from evaluator.listing import Listing
+
+SENTENCE = "A planner that does what it says in a sentence that is longer than most terminals are wide, by some words."
+WIDTHS = (40, 60, 80, 120)
+
+
+def shown(listing: Listing, *, width: int, terminal: bool = True) -> list[str]:
+    output = io.StringIO()
+    listing.show(Console(file=output, width=width, force_terminal=terminal, color_system=None, legacy_windows=False))
+    return output.getvalue().splitlines()
+
+
+def planners() -> Listing:
+    listing = Listing("planner", "language model", "suites", "what it does", prose="what it does")
+    listing.add_row("gold", "none", "all", SENTENCE)
+    listing.add_row("openagi/[odd]:MODEL", "must generate and score", "tool100, tool2k, toolmini", SENTENCE)
+    return listing
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_word_is_there_whole_and_within_the_terminal(width):
+    lines = shown(planners(), width=width)
+    assert max(map(len, lines)) <= width
+    words = " ".join(lines).split()
+    for word in f"openagi/[odd]:MODEL generate toolmini {SENTENCE}".split():
+        assert any(word in found for found in words)
+    assert "…" not in "".join(lines)
+
+
+def test_rows_that_fit_are_a_table():
+    listing = Listing("suite", "tasks")
+    listing.add_row("openagi", "185")
+    assert "│ openagi │ 185   │" in shown(listing, width=80)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_pipe_gets_a_line_for_each_row_of_any_length(width):
+    assert shown(planners(), width=width, terminal=False) == [
+        "planner              language model           suites                     what it does",
+        f"gold                 none                     all                        {SENTENCE}",
+        f"openagi/[odd]:MODEL  must generate and score  tool100, tool2k, toolmini  {SENTENCE}",
+    ]
+
+
+def test_a_row_of_the_wrong_length_is_refused():
+    with pytest.raises(ValueError, match="2 cells in a list of 1 columns"):
+        Listing("suite").add_row("openagi", "185")

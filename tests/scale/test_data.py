@@ -1,0 +1,38 @@
+"""Made up installations of any size can be measured."""
+
+import pytest
+
+from tests.scale.data import FEWEST, furnish, populate, spread
+from tests.scale.measuring import addresses
+
+OTHERS = (185, 120)
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "results", "expected"),
+    [
+        (5000, 2_000_000, [2237, 2236, 527]),
+        # More results than so many evaluations can have: the other suites keep their fewest.
+        (400, 2_000_000, [FEWEST, FEWEST, 376]),
+        (400, 0, [194, 194, FEWEST]),
+        (36, 1_000, [FEWEST] * 3),
+    ],
+)
+def test_every_suite_gets_what_its_pages_need(evaluations, results, expected):
+    found = spread(evaluations=evaluations, results=results, sizes=(*OTHERS, 2500))
+    assert found == expected
+    assert sum(found) == evaluations
+
+
+def test_too_few_evaluations_are_refused_with_the_number_needed():
+    with pytest.raises(ValueError, match="35 evaluations are too few: 3 suites need 36"):
+        spread(evaluations=35, results=1_000, sizes=(*OTHERS, 2500))
+
+
+@pytest.mark.django_db
+def test_the_smallest_installation_has_every_page_for_each_reader():
+    populate(evaluations=FEWEST * 3, results=1_000, users=3)
+    furnish()
+    readers = [reader for _, reader in addresses()]
+    assert {*readers} == {"owner", "anonymous", "staff"}
+    assert len(readers) > 100
