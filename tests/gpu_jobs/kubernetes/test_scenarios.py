@@ -7,9 +7,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from gpu_jobs.__main__ import parser
+from gpu_jobs.client import ApiClient
 from gpu_jobs.launchers import LaunchError, LaunchGivenUpError
 from gpu_jobs.launchers.kubernetes import Reason, State
+from gpu_jobs.worker import Worker
+from tests.fakes.api import FakeApi
 from tests.fakes.kubernetes_cluster import disrupted, exits, starts, unschedulable, waits
+from tests.fakes.runner import FakeRunner
 from tests.gpu_jobs.kubernetes.making import EVALUATION, make_launcher
 
 MINUTE, HOUR = 60, 3600
@@ -171,6 +176,64 @@ def test_a_job_that_is_still_being_deleted_is_not_adopted(api, cluster):
     api.put("jobs", job)
     handle = make_launcher(api, cluster).ensure(evaluation_id=EVALUATION)
     assert handle.endswith("-g2")
+
+
+def idling_worker(api: FakeApi):
+    """What the container of a pod does: the real worker with the pod's own command. `None` while it goes on waiting."""
+
+    class StillWaiting(BaseException):
+        """It has asked many times, and would go on."""
+
+    def run(pod) -> int | None:
+        options = parser().parse_args(pod["spec"]["containers"][0]["command"][3:])
+        waits = []
+
+        def sleep(seconds):
+            waits.append(seconds)
+            if len(waits) == 20:
+                raise StillWaiting
+
+        client = ApiClient(url="http://site", token="operator", transport=api.transport)
+        idle = None if options.idle_seconds is None else 0.0
+        worker = Worker(
+            client=client, runner=FakeRunner(), name="w", evaluation=options.evaluation, idle_seconds=idle, sleep=sleep
+        )  # fmt: skip
+        try:
+            return worker.run()
+        except StillWaiting:
+            return None
+
+    return run
+
+
+def test_a_pod_that_crashes_while_its_siblings_have_nothing_to_do_is_replaced(api, cluster):
+    site = FakeApi()
+    site.work_left = True
+    run = idling_worker(site)
+    crashing = []
+
+    def fate(cluster, pod):
+        if not crashing:
+            crashing.append(pod["metadata"]["name"])
+        if pod["metadata"]["name"] == crashing[0]:
+            return exits(1)(cluster, pod) if cluster.now.minute >= 2 else starts(cluster, pod)
+        code = run(pod)
+        return starts(cluster, pod) if code is None else exits(code)(cluster, pod)
+
+    cluster.fate = fate
+    drive(api, cluster, seconds=5 * MINUTE)
+    phases = [pod["status"]["phase"] for pod in api.all("pods")]
+    assert phases.count("Failed") == 1
+    assert phases.count("Running") == 2
+    assert len(api.all("jobs")) == 1
+    site.work_left = False
+    drive(api, cluster, seconds=30)
+    assert status(api, cluster).state is State.SUCCEEDED
+
+
+def test_an_evaluation_with_one_shard_left_gets_its_job_through_kueue(api, cluster):
+    launcher = make_launcher(api, cluster, queue="team-a", suspend=True, parallelism=1)
+    assert launcher.ensure(evaluation_id=EVALUATION).endswith("-g1")
 
 
 def test_workers_that_found_nothing_more_are_started_again_for_what_came_back(api, cluster):
