@@ -184,6 +184,12 @@ def _owner(pod: Json) -> str:
     return pod["metadata"]["ownerReferences"][0]["name"]
 
 
+def _of_fields(item: Json, selector: str) -> bool:
+    """Whether an event has these fields, the only ones that the launcher asks by."""
+    fields = {"involvedObject.uid": item.get("involvedObject", {}).get("uid"), "reason": item.get("reason")}
+    return all(fields[key] == value for key, _, value in (part.partition("=") for part in selector.split(",")))
+
+
 def _selected(item: Json, selector: str) -> bool:
     labels = item["metadata"].get("labels", {})
     return all(labels.get(key) == value for key, _, value in (part.partition("=") for part in selector.split(",")))
@@ -237,7 +243,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Kind and name; the path ends with .../namespaces/NAMESPACE/KIND[/NAME]."""
         before, _, rest = urlsplit(self.path).path.partition(f"/namespaces/{NAMESPACE}/")
         kind, _, name = rest.partition("/")
-        known = {"jobs": "/apis/batch/v1", "pods": "/api/v1", "workloads": "/apis/kueue.x-k8s.io/v1beta2"}
+        known = {
+            "jobs": "/apis/batch/v1", "pods": "/api/v1", "events": "/api/v1",
+            "workloads": "/apis/kueue.x-k8s.io/v1beta2",
+        }  # fmt: skip
         return (kind, name) if known.get(kind) == before else ("", "")
 
     def _do(self, query: dict[str, str], body: Json) -> tuple[int, Json]:
@@ -277,7 +286,11 @@ class _Handler(BaseHTTPRequestHandler):
         return 201, self.fake.put(kind, body)
 
     def _list(self, kind: str, query: dict[str, str]) -> tuple[int, Json]:
-        found = [item for item in self.fake.all(kind) if _selected(item, query["labelSelector"])]
+        found = self.fake.all(kind)
+        if "fieldSelector" in query:
+            found = [item for item in found if _of_fields(item, query["fieldSelector"])]
+        else:
+            found = [item for item in found if _selected(item, query["labelSelector"])]
         start, limit = int(query.get("continue", 0)), int(query.get("limit", 10_000))
         metadata = {"resourceVersion": str(self.fake.version)}
         if start + limit < len(found):

@@ -195,6 +195,7 @@ def used_by_the_launcher():
         for kind, prefix in (("jobs", "/apis/batch/v1"), ("pods", "/api/v1")):
             list(client.watch(api=prefix, kind=kind, selector="a=b", version="0", seconds=0))
         client.pods("a=b")
+        client.refused_pods(job_uid="u")
         launcher.stop(handle=handle)
         return {call for request in api.requests if (call := verb_of(*request))}
 
