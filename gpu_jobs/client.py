@@ -12,7 +12,7 @@ from evaluator.records import ResultRecord
 from evaluator.values import Artefact
 from gpu_jobs import bundles
 from gpu_jobs.phases import Phase
-from gpu_jobs.protocol import Lease, ObjectsMissing, Wish
+from gpu_jobs.protocol import WORK_LEFT_HEADER, Lease, ObjectsMissing, Wish
 
 _LONGEST_WAIT_SECONDS = 15.0
 _WRONG_CONTENT = frozenset({400, 413, 422})
@@ -30,6 +30,17 @@ class Last:
     lines: Sequence[tuple[float, str, str]]
     """Lines of the log that have not been sent before: seconds since 1970, level and text of each."""
     provenance: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseAnswer:
+    """The site's answer to a lease request."""
+
+    lease: Lease | None
+    """None if no shard may be leased now."""
+    work_left: bool | None = None
+    """Without a lease, for a request that names an evaluation: whether shards of it are not done. None if the site did
+    not say."""
 
 
 class AttemptOverError(Exception):
@@ -101,11 +112,14 @@ class ApiClient:
             trust_env=False,
         )
 
-    def lease(self, wish: Wish, *, patience: float | None = None) -> Lease | None:
-        """Lease a shard, or None if none is due. A lease that was given for the same wish is given again."""
+    def lease(self, wish: Wish, *, patience: float | None = None) -> LeaseAnswer:
+        """Lease a shard if one is due. A lease that was given for the same wish is given again."""
         body = wish.model_dump(mode="json")
         response = self._call("POST", "lease/", token=self._token, patience=patience, json=body)
-        return None if response.status_code == httpx.codes.NO_CONTENT else Lease.model_validate(response.json())
+        if response.status_code == httpx.codes.NO_CONTENT:
+            left = {"0": False, "1": True}.get(response.headers.get(WORK_LEFT_HEADER, ""))
+            return LeaseAnswer(lease=None, work_left=left)
+        return LeaseAnswer(lease=Lease.model_validate(response.json()))
 
     def heartbeat(self, lease: Lease, *, phase: Phase) -> None:
         """Say that the worker lives, and what it does. Tried only once: the next heartbeat comes soon."""

@@ -11,7 +11,8 @@ class Exit(IntEnum):
     """Exit codes of `python -m gpu_jobs worker`."""
 
     IDLE = 0
-    """It found no more work."""
+    """No work is left. A worker for one evaluation ends so only when the site says that no shard of it is left: after
+    the first pod that ends with 0, Kubernetes replaces no other pod of the Job."""
     CRASHED = 1
     """Python's own, for an error that nobody caught."""
     USAGE = 2
@@ -24,6 +25,8 @@ class Exit(IntEnum):
     """An option or variable is missing or cannot be used."""
     UNREACHABLE = 20
     """The site could not be reached for as long as it was tried; from another machine it may be."""
+    WORK_LEFT = 21
+    """It got no shard for `--idle-seconds`, but shards of its evaluation are left, or the site did not say."""
     TERMINATED = 143
     """It was told to stop (128 + SIGTERM). Never 0: the work is not done."""
 

@@ -132,6 +132,11 @@ class Wish(_Message):
     """Whether its heartbeats say which phase it is in (`phases.py`)."""
 
 
+WORK_LEFT_HEADER = "X-Work-Left"
+"""On the answer 204 to a lease request for one evaluation: `1` while shards of the evaluation are not done, also those
+that other workers hold or that may only be leased later; `0` if none is left. Older sites do not send it."""
+
+
 class ObjectsMissing(_Message):
     """Why results were not taken."""
 

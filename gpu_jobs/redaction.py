@@ -4,8 +4,9 @@ It knows exact values (tokens, addresses) and shapes (headers, credentials in ad
 shape may take too much of a line; that is the side to err on.
 """
 
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from evaluator.canonical_json import JsonValue
@@ -100,3 +101,8 @@ def _without(text: str, *, secrets: Sequence[str]) -> str:
 def names_a_secret(variable: str) -> bool:
     """Whether the name of an environment variable says that its value is a secret."""
     return _SECRET_NAME.search(variable) is not None
+
+
+def secrets_of(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """The values of variables whose names say that they are secrets."""
+    return [value for name, value in environment.items() if names_a_secret(name)]

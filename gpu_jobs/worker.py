@@ -72,7 +72,8 @@ class Worker:
         name: how the worker is called; its launcher knows it by this name.
         suites: take only tasks of these.
         evaluation: take only tasks of this one.
-        idle_seconds: end after so long without work; None: never.
+        idle_seconds: end after so long without work; None: never. A worker for one evaluation also ends as soon as the
+            site says that no shard of the evaluation is left.
         secrets: what must never stand in a log that is sent.
         poll_seconds: how long to wait after the first answer that there is no work; later answers wait longer.
         sleep: how to wait.
@@ -93,7 +94,7 @@ class Worker:
         """Leases refused in a row."""
 
     def run(self) -> int:
-        """Work until there was nothing to do for long enough, and return the exit code."""
+        """Work until no work is left, or none came for `idle_seconds`, and return the exit code."""
         try:
             return self._work_until_idle()
         except Terminated:
@@ -112,7 +113,12 @@ class Worker:
         wait = self._poll
         lease: Lease | None = None
         while True:
-            lease = lease or self._answered(self._client.lease(self._new_wish()))
+            if lease is None:
+                answer = self._client.lease(self._new_wish())
+                lease = self._answered(answer.lease)
+                if lease is None and answer.work_left is False:
+                    logger.info("no shard of evaluation %s is left", self._evaluation)
+                    return Exit.IDLE
             if lease is not None:
                 lease = self._work_on(lease)
                 if self._refusals >= _REFUSALS_ALLOWED:
@@ -121,7 +127,8 @@ class Worker:
                 last_work, wait = time.monotonic(), self._poll
             elif self._idle is not None and time.monotonic() - last_work >= self._idle:
                 logger.info("nothing to do for %g seconds", self._idle)
-                return Exit.IDLE
+                # Only the site knows that the evaluation's work is done, and 0 would say so to whoever started this.
+                return Exit.IDLE if self._evaluation is None else Exit.WORK_LEFT
             else:
                 self._sleep(wait)
                 wait = min(wait * 1.5, max(self._poll, _LONGEST_POLL_SECONDS))
@@ -143,7 +150,7 @@ class Worker:
         if self._wish is None:
             return
         try:
-            lease = self._client.lease(self._wish, patience=_LAST_WORDS_SECONDS)
+            lease = self._client.lease(self._wish, patience=_LAST_WORDS_SECONDS).lease
             if lease is not None:
                 self._client.fail(lease=lease, how="released", reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
         except (AttemptOverError, UnreachableError, RefusedError) as error:

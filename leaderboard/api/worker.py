@@ -1,6 +1,6 @@
 """The worker's protocol, JSON over HTTP.
 
-    POST worker/lease/                               a worker's token       200 with a lease, or 204
+    POST worker/lease/                               a worker's token       200 with a lease, or 204 (and X-Work-Left)
     POST worker/attempts/<id>/heartbeat/             {phase?} 204, with the attempt's token as all that follow
     GET  worker/attempts/<id>/checkpoints/<digest>/?start=N     a piece of the planner's checkpoint, bytes from N on
     POST worker/attempts/<id>/objects/missing/       {digests} -> {missing}
@@ -18,6 +18,9 @@ attempt that is not live gets 409 with `code` (`lost`, `cancelled`, ...) and cha
 A heartbeat keeps the lease, and gives the worker no further time to make progress: an attempt without a new result is
 over after a time that depends on the `phase` it is in (`gpu_jobs.phases`). A worker that reports phases says so with
 `phases` when it leases.
+
+A 204 to a request that names an evaluation has the header `X-Work-Left`: `1` while shards of the evaluation are not
+done, `0` if none is left. Then a worker that was started for this evaluation ends.
 
 `finish` is the last results, the last lines of the log, `complete` and the next lease in one call: all that a short
 shard needs. What it says of its own attempt is one transaction; the next lease is another one, which comes afterwards.
@@ -57,6 +60,7 @@ from gpu_jobs import bundles
 from gpu_jobs.checkpoints import PIECE_BYTES as CHECKPOINT_PIECE_BYTES
 from gpu_jobs.logs import MOST_LINES_PER_CALL, LogLine
 from gpu_jobs.phases import Phase
+from gpu_jobs.protocol import WORK_LEFT_HEADER
 from leaderboard.api.authentication import HoldsAttempt, IsWorker, WorkerAuthentication
 from leaderboard.api.parsers import TooLargeError
 from leaderboard.evaluations import leases
@@ -147,8 +151,9 @@ class LeaseView(APIView):
     """Set by the permission."""
 
     def post(self, request: Request) -> Response:
-        lease = _lease(holder=self.holder, body=_validated(LeaseRequest, request.data))
-        return Response(status=status.HTTP_204_NO_CONTENT) if lease is None else Response(lease)
+        body = _validated(LeaseRequest, request.data)
+        lease = _lease(holder=self.holder, body=body)
+        return _nothing_due(holder=self.holder, body=body) if lease is None else Response(lease)
 
 
 class _NotToldError(Exception):
@@ -175,6 +180,16 @@ def _lease(*, holder: Holder, body: dict[str, Any]) -> dict[str, Any] | None:
     except (HeaderUnreadableError, _NotToldError) as error:
         leases.give_up(attempt_id=lease.attempt.pk, how=leases.GivenUp.FAILED, detail=str(error))
         return None
+
+
+def _nothing_due(*, holder: Holder, body: dict[str, Any]) -> Response:
+    """204, and for a worker of one evaluation whether to wait for more."""
+    headers = {}
+    if (evaluation_id := body.get("evaluation")) is not None:
+        # In the holder's scope: strangers learn nothing about evaluations that they may not lease.
+        left = leases.is_work_left(evaluation_id=evaluation_id, suites=body.get("suites"), scope=holder.scope)
+        headers[WORK_LEFT_HEADER] = "1" if left else "0"
+    return Response(status=status.HTTP_204_NO_CONTENT, headers=headers)
 
 
 def _lease_json(lease: leases.Lease, *, holder: Holder) -> dict[str, Any]:

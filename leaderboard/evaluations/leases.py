@@ -134,6 +134,12 @@ def lease(
     return held
 
 
+def is_work_left(*, evaluation_id: UUID, suites: Sequence[str] | None = None, scope: Q | None = None) -> bool:
+    """Whether an evaluation in `scope` has shards that are not done, also those that nobody may lease now: others hold
+    them, they wait for another try, or for what the canary comes to."""
+    return Wanted(suites=suites, evaluation_id=evaluation_id, scope=scope).unfinished().exists()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Look:
     """A worker's look for a shard."""

@@ -244,7 +244,9 @@ def fail_overdue(evaluation: Evaluation) -> bool:
     """End an evaluation whose state lasted too long."""
     state = EvaluationState(evaluation.state)
     lasts = DEADLINES[state]
-    hours = int(lasts.total_seconds() // 3600) if lasts else 0
+    if lasts is None:
+        return False
+    hours = int(lasts.total_seconds() // 3600)
     reason = {
         EvaluationState.RUNNING: EvaluationReason.STALLED,
         EvaluationState.AGGREGATING: EvaluationReason.AGGREGATE_FAILED,

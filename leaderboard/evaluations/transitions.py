@@ -47,7 +47,7 @@ CANCELLABLE = frozenset(state for state, following in EVALUATION.items() if _S.C
 
 DEADLINES: Mapping[EvaluationState, timedelta | None] = {
     _S.QUEUED: timedelta(hours=24),
-    _S.LAUNCHING: timedelta(hours=24),
+    _S.LAUNCHING: None,
     _S.RUNNING: timedelta(hours=6),
     _S.AGGREGATING: timedelta(minutes=15),
     _S.ON_HOLD: timedelta(days=30),
@@ -55,7 +55,10 @@ DEADLINES: Mapping[EvaluationState, timedelta | None] = {
     _S.FAILED: None,
     _S.CANCELLED: None,
 }
-"""How long a state may last; `running` starts again with every result. What then follows: `reconcile.decide`."""
+"""How long a state may last; `running` starts again with every result. What then follows: `reconcile.decide`.
+
+`launching` lasts until a worker comes: the cluster may be full, or wait for quota, for days. Its reason says what it
+waits for; only its owner, or a launcher that gives up, ends it."""
 
 
 class IllegalTransitionError(Exception):

@@ -57,9 +57,19 @@ class Wanted:
             self.scope or Q(),
             state__in=transitions.LEASABLE,
         )
+        return self._named(due)
+
+    def unfinished(self) -> QuerySet[Evaluation]:
+        """Those of them with a shard that is not done, also where none may be leased now, in no order."""
+        open_shards = Shard.objects.filter(evaluation=OuterRef("pk")).exclude(state=ShardState.DONE)
+        ended = [state.value for state in transitions.FINAL]
+        found = Evaluation.objects.filter(Exists(open_shards), self.scope or Q()).exclude(state__in=ended)
+        return self._named(found)
+
+    def _named(self, evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
         if self.suites is not None:
-            due = due.filter(suite__slug__in=self.suites)
-        return due if self.evaluation_id is None else due.filter(pk=self.evaluation_id)
+            evaluations = evaluations.filter(suite__slug__in=self.suites)
+        return evaluations if self.evaluation_id is None else evaluations.filter(pk=self.evaluation_id)
 
 
 def next_of_each_user(wanted: Wanted, *, most: int) -> list[UUID]:

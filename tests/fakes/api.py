@@ -42,6 +42,8 @@ class FakeApi:
         self.ended: list[tuple[str, dict[str, Any]]] = []
         self.given: dict[str, dict[str, Any] | None] = {}
         """What each wish was answered with, by its token."""
+        self.work_left: bool | None = None
+        """Whether shards of the evaluation are left where no lease is given; None: it does not say, as older sites."""
         self.lost_answers = 0
         """So many of the next calls are done, and their answers lost."""
 
@@ -66,11 +68,14 @@ class FakeApi:
     def _done(self, path: str, request: httpx.Request) -> httpx.Response:
         if path == "lease/":
             found = self._lease(json.loads(request.content))
-            return httpx.Response(204) if found is None else httpx.Response(200, json=found)
+            return httpx.Response(204, headers=self._left()) if found is None else httpx.Response(200, json=found)
         assert request.headers["Authorization"] == "Bearer attempt-token"
         if self.over:
             return httpx.Response(409, json={"code": self.over, "detail": "over"})
         return self._attempt(path.split("/", 2)[2], request)
+
+    def _left(self) -> dict[str, str]:
+        return {} if self.work_left is None else {"X-Work-Left": "1" if self.work_left else "0"}
 
     def _lease(self, wish: dict[str, Any]) -> dict[str, Any] | None:
         if wish["token"] not in self.given:

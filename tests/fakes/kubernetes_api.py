@@ -1,7 +1,8 @@
 """An API server that speaks Kubernetes' protocol over real HTTP, for the real client: Jobs, pods, Kueue's Workloads.
 
-It keeps objects with versions, answers lists in pages and watches as streams, refuses Jobs that the schema refuses, and
-fails as it is told. What the cluster does with the Jobs is `tests.fakes.kubernetes_cluster`.
+It keeps objects with versions, answers lists in pages and watches as streams, refuses what the schema, a Job's
+immutable fields or Kueue's webhook refuse (`tests.fakes.kubernetes_admission`), and fails as it is told. What the
+cluster does with the Jobs is `tests.fakes.kubernetes_cluster`.
 """
 
 import copy
@@ -22,6 +23,7 @@ from kubernetes.client import Configuration
 
 from gpu_jobs.launchers.kubernetes.client import ClusterClient, api_client
 from gpu_jobs.launchers.kubernetes.job import merge_patch
+from tests.fakes.kubernetes_admission import Refusal, refusal_of_create, refusal_of_update
 from tests.fakes.kubernetes_schemas import validate
 
 Json = dict[str, Any]
@@ -37,6 +39,10 @@ class Fault:
     """Of the path and query."""
     status: int = 0
     """Answer this instead."""
+    reason: str = ""
+    """Of the Status, if not the one that such a status usually has."""
+    message: str = "told to fail"
+    """Of the Status."""
     retry_after: str = ""
     body: bytes = b""
     """Instead of a Status."""
@@ -178,6 +184,12 @@ def _owner(pod: Json) -> str:
     return pod["metadata"]["ownerReferences"][0]["name"]
 
 
+def _of_fields(item: Json, selector: str) -> bool:
+    """Whether an event has these fields, the only ones that the launcher asks by."""
+    fields = {"involvedObject.uid": item.get("involvedObject", {}).get("uid"), "reason": item.get("reason")}
+    return all(fields[key] == value for key, _, value in (part.partition("=") for part in selector.split(",")))
+
+
 def _selected(item: Json, selector: str) -> bool:
     labels = item["metadata"].get("labels", {})
     return all(labels.get(key) == value for key, _, value in (part.partition("=") for part in selector.split(",")))
@@ -212,7 +224,8 @@ class _Handler(BaseHTTPRequestHandler):
         if fault and fault.drop == "before":
             return self._hang_up()
         if fault and fault.status:
-            return self._answer(fault.status, fault.body or _status(fault.status, "told to fail"), fault.retry_after)
+            failure = _status(fault.status, fault.message, reason=fault.reason)
+            return self._answer(fault.status, fault.body or failure, fault.retry_after)
         if self.headers.get("Authorization", "").lower() != "bearer of-the-tests":
             return self._answer(401, _status(401, "Unauthorized"))
         query = {key: values[-1] for key, values in parse_qs(urlsplit(self.path).query).items()}
@@ -230,7 +243,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Kind and name; the path ends with .../namespaces/NAMESPACE/KIND[/NAME]."""
         before, _, rest = urlsplit(self.path).path.partition(f"/namespaces/{NAMESPACE}/")
         kind, _, name = rest.partition("/")
-        known = {"jobs": "/apis/batch/v1", "pods": "/api/v1", "workloads": "/apis/kueue.x-k8s.io/v1beta2"}
+        known = {
+            "jobs": "/apis/batch/v1", "pods": "/api/v1", "events": "/api/v1",
+            "workloads": "/apis/kueue.x-k8s.io/v1beta2",
+        }  # fmt: skip
         return (kind, name) if known.get(kind) == before else ("", "")
 
     def _do(self, query: dict[str, str], body: Json) -> tuple[int, Json]:
@@ -246,11 +262,14 @@ class _Handler(BaseHTTPRequestHandler):
             return 404, _status(404, f'{kind} "{name}" not found')
         if self.command == "PATCH":
             assert self.headers["Content-Type"] == "application/merge-patch+json"
-            return 200, self.fake.put(kind, merge_patch(found, body))
+            after = merge_patch(found, body)
+            if refused := refusal_of_update(before=found, after=after):
+                return _refused(refused)
+            return 200, self.fake.put(kind, after)
         if self.command == "DELETE":
             wanted = body.get("preconditions", {}).get("uid", found["metadata"]["uid"])
             if wanted != found["metadata"]["uid"]:
-                return 409, _status(409, "the UID in the precondition does not match")
+                return 409, _status(409, "the UID in the precondition does not match", reason="Conflict")
             if kind == "jobs":
                 assert body["propagationPolicy"] == "Background", "without it a Job's pods would stay"
             self.fake.remove(kind, name)
@@ -263,10 +282,16 @@ class _Handler(BaseHTTPRequestHandler):
             validate(body, version=self.fake.schema_version)
         except kubernetes_validate.ValidationError as error:
             return 422, _status(422, error.message)
+        if refused := refusal_of_create(body):
+            return _refused(refused)
         return 201, self.fake.put(kind, body)
 
     def _list(self, kind: str, query: dict[str, str]) -> tuple[int, Json]:
-        found = [item for item in self.fake.all(kind) if _selected(item, query["labelSelector"])]
+        found = self.fake.all(kind)
+        if "fieldSelector" in query:
+            found = [item for item in found if _of_fields(item, query["fieldSelector"])]
+        else:
+            found = [item for item in found if _selected(item, query["labelSelector"])]
         start, limit = int(query.get("continue", 0)), int(query.get("limit", 10_000))
         metadata = {"resourceVersion": str(self.fake.version)}
         if start + limit < len(found):
@@ -313,5 +338,16 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing: tests need no access log."""
 
 
-def _status(code: int, message: str) -> Json:
-    return {"kind": "Status", "apiVersion": "v1", "code": code, "message": message}
+_REASONS = {
+    401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "AlreadyExists", 410: "Expired", 422: "Invalid",
+    429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable",
+}  # fmt: skip
+
+
+def _status(code: int, message: str, *, reason: str = "") -> Json:
+    reason = reason or _REASONS.get(code, "")
+    return {"kind": "Status", "apiVersion": "v1", "code": code, "reason": reason, "message": message}
+
+
+def _refused(refusal: Refusal) -> tuple[int, Json]:
+    return refusal.status, _status(refusal.status, refusal.message, reason=refusal.reason)

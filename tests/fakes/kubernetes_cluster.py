@@ -19,6 +19,8 @@ class FakeCluster:
         self.api = api
         self.fate: Fate = fate or starts
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
+        self.refuses_pods = ""
+        """Why the API server admits no pod of a Job, in its words; empty: it does."""
         self._pods = 0
 
     def later(self, seconds: float, *, ticks: int = 1) -> None:
@@ -96,6 +98,9 @@ class FakeCluster:
 
     def _create_pod(self, job: Json) -> None:
         self._pods += 1
+        if self.refuses_pods:
+            self._tell_of_refused_pod(job)
+            return
         template = job["spec"]["template"]
         labels = {**template["metadata"]["labels"], "batch.kubernetes.io/job-name": _name(job)}
         self.api.put("pods", {
@@ -109,6 +114,17 @@ class FakeCluster:
             },
             "spec": template["spec"],
             "status": {"phase": "Pending"},
+        })  # fmt: skip
+
+    def _tell_of_refused_pod(self, job: Json) -> None:
+        """The event of the Job controller, which goes on trying."""
+        self.api.put("events", {
+            "metadata": {"name": f"{_name(job)}.{self._pods}", "creationTimestamp": self.stamp},
+            "involvedObject": {"kind": "Job", "name": _name(job), "uid": job["metadata"]["uid"]},
+            "type": "Warning",
+            "reason": "FailedCreate",
+            "message": f'Error creating: pods "{_name(job)}-" is forbidden: {self.refuses_pods}',
+            "lastTimestamp": self.stamp,
         })  # fmt: skip
 
 

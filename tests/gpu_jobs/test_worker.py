@@ -140,6 +140,53 @@ def test_a_server_that_is_away_for_minutes_is_waited_for(away, code):
     assert away <= clock.now <= max(away + 15, 300) if code is Exit.IDLE else clock.now <= 300
 
 
+def idling_worker(api, *, turns, idle_seconds=None, then=lambda: None):
+    """A worker for one evaluation, and the waits between its requests; after so many of them `then` is called."""
+    waits = []
+
+    def sleep(seconds):
+        waits.append(seconds)
+        assert len(waits) < 100, "it would wait for ever"
+        if len(waits) == turns:
+            then()
+
+    worker = make_worker(api, FakeRunner(), evaluation="e1", idle_seconds=idle_seconds, sleep=sleep)
+    return worker, waits
+
+
+def test_a_worker_of_one_evaluation_waits_while_others_hold_its_last_shards_and_takes_over_what_they_drop():
+    api = FakeApi(LEASE)
+    api.work_left = True
+
+    def a_sibling_crashes():
+        api.leases.append({**LEASE, "attempt": "a2"})
+        api.work_left = False
+
+    worker, waits = idling_worker(api, turns=50, then=a_sibling_crashes)
+    assert worker.run() == Exit.IDLE
+    assert len(waits) == 50
+    assert [call for call in api.calls if call.endswith("complete/")] == [
+        "attempts/a1/complete/", "attempts/a2/complete/"
+    ]  # fmt: skip
+
+
+def test_a_worker_of_one_evaluation_ends_with_0_as_soon_as_no_shard_is_left():
+    api = FakeApi(LEASE)
+    api.work_left = False
+    worker, waits = idling_worker(api, turns=0)
+    assert worker.run() == Exit.IDLE
+    assert waits == []
+    assert list(api.results) == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("left", [True, None])
+def test_a_worker_of_one_evaluation_that_gives_up_waiting_does_not_say_that_the_work_is_done(left):
+    api = FakeApi()
+    api.work_left = left
+    worker, _ = idling_worker(api, turns=0, idle_seconds=0.0)
+    assert worker.run() == Exit.WORK_LEFT
+
+
 def test_results_survive_a_server_that_goes_away_for_minutes_while_they_are_made():
     clock = Clock()
     api = AwayUntil(LEASE, clock=clock, until=0)

@@ -1,10 +1,12 @@
 """As much of kustomize as k8s/ uses, so that the manifests are checked as they will be applied, without a program.
 
-Generated names get no hash here; everything else is what `kubectl kustomize` prints. Anything that this does not know
-is an error: a field that is silently passed over here would be one that nobody checks.
+Generated names get a hash only where it is asked for; everything else is what `kubectl kustomize` prints. Anything that
+this does not know is an error: a field that is silently passed over here would be one that nobody checks.
 """
 
 import copy
+import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +16,45 @@ from gpu_jobs.launchers.kubernetes.job import merge_patch
 
 Json = dict[str, Any]
 ROOT = Path(__file__).resolve().parent.parent.parent / "k8s"
+_GENERATED = "generated with a hash in its name"
 _KNOWN = {
     "apiVersion", "kind", "resources", "components", "labels", "images", "configMapGenerator", "secretGenerator",
     "patches",
 }  # fmt: skip
 
 
-def build(folder: str, *components: str) -> list[Json]:
-    """The manifests of a folder of k8s/, with further components as if its kustomization named them."""
+def build(folder: str, *components: str, settings: Json | None = None, hashes: bool = False) -> list[Json]:
+    """The manifests of a folder of k8s/, with further components as if its kustomization named them.
+
+    Args:
+        folder: below k8s/.
+        components: below k8s/.
+        settings: further literals of the site's ConfigMap.
+        hashes: give generated names the hash of their content, and all that refers to them the new name.
+    """
     found = _build((ROOT / folder).resolve(), [])
     for component in components:
         found = _build((ROOT / component).resolve(), found)
+    for item in found:
+        if item["kind"] == "ConfigMap" and item["metadata"]["name"] == "planarena-settings":
+            item["data"].update(settings or {})
+    generated = [item for item in found if item.pop(_GENERATED, False)]
+    if hashes:
+        _add_hashes(generated, found)
     return found
+
+
+def _add_hashes(generated: list[Json], found: list[Json]) -> None:
+    for item in generated:
+        name = item["metadata"]["name"]
+        digest = hashlib.sha256(json.dumps(item, sort_keys=True).encode()).hexdigest()
+        item["metadata"]["name"] = f"{name}-{digest[:10]}"
+        field = {"ConfigMap": "configMapRef", "Secret": "secretRef"}[item["kind"]]
+        for source in (
+            one for other in found for container in containers_of(other) for one in container.get("envFrom", [])
+        ):
+            if source.get(field, {}).get("name") == name:
+                source[field]["name"] = item["metadata"]["name"]
 
 
 def documents(path: Path) -> list[Json]:
@@ -72,6 +101,8 @@ def _generate(own: Json, found: list[Json]) -> None:
             pairs = dict(line.split("=", 1) for line in wanted["literals"])
             metadata = {"name": wanted["name"], "namespace": wanted["namespace"]}
             made = {"apiVersion": "v1", "kind": kind, "metadata": metadata, data: pairs}
+            if not wanted.get("options", {}).get("disableNameSuffixHash"):
+                made[_GENERATED] = True
             if wanted.get("behavior") == "merge":
                 (before,) = [item for item in found if identity(item) == identity(made)]
                 before[data].update(pairs)

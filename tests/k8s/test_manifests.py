@@ -11,6 +11,7 @@ from tests.fakes.kubernetes_cluster import FakeCluster
 from tests.fakes.kubernetes_schemas import VERSIONS, validate
 from tests.gpu_jobs.kubernetes.making import EVALUATION, make_facts, make_launcher
 from tests.k8s.kustomize import ROOT, build, containers_of, documents, pod_of
+from tests.k8s.policies import matches
 
 MANUAL = Path("docs/operating.md").read_text(encoding="utf-8")
 VARIANTS = {
@@ -196,6 +197,7 @@ def used_by_the_launcher():
         for kind, prefix in (("jobs", "/apis/batch/v1"), ("pods", "/api/v1")):
             list(client.watch(api=prefix, kind=kind, selector="a=b", version="0", seconds=0))
         client.pods("a=b")
+        client.refused_pods(job_uid="u")
         launcher.stop(handle=handle)
         return {call for request in api.requests if (call := verb_of(*request))}
 
@@ -222,19 +224,12 @@ def labels_of(item):
     return item["spec"]["template"]["metadata"]["labels"]
 
 
-def matches(selector, labels):
-    plain = all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items())
-    return plain and all(
-        labels.get(one["key"]) in one["values"]
-        for one in selector.get("matchExpressions", [])
-        if one["operator"] == "In"
-    )
-
-
 def test_selectors_meet_pods(manifests):
     pods = [(item["metadata"]["namespace"], labels_of(item)) for item in of_kind(manifests, "Deployment", "Job")]
     worker = build_job(facts=make_facts(calls_endpoint=True), generation=1, settings=settings_of("dev"))
     pods.append(("planarena-jobs", labels_of(worker)))
+    # The operator's, if there is one.
+    pods.append(("planarena", {"app.kubernetes.io/component": "model-mirror"}))
     for item in of_kind(manifests, "Deployment", "PodDisruptionBudget", "NetworkPolicy", "Service"):
         spec = item["spec"]
         selector = spec.get("podSelector", spec.get("selector", {}))

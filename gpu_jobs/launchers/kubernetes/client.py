@@ -1,7 +1,8 @@
 """The thin edge to the API server: the official client's connection and credentials, JSON in and out.
 
-Every call has a time limit, and is tried again with jitter where that may help: 429, 5xx, dropped connections. A
-create whose answer was lost may have happened: tried again it meets 409, `AlreadyThereError`, and the caller adopts.
+Every call has a time limit, and is tried again with jitter where that may help: 429, 5xx, dropped connections, and 409
+where it says that others changed something at the same moment. A create whose answer was lost may have happened: tried
+again it meets 409, `AlreadyThereError`, and the caller adopts. Everything else from 400 on is a refusal, and says so.
 """
 
 import json
@@ -17,11 +18,14 @@ from kubernetes.client import ApiClient, Configuration
 from kubernetes.client.exceptions import ApiException
 from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 
+from gpu_jobs.launchers.kubernetes.reasons import is_about_quota
 from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
 
 Json = dict[str, Any]
 
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+_CONFLICT = "Conflict"
+"""Reason of a Status. The other 409 is `AlreadyExists`."""
 _PAGE = 500
 _LONGEST_WAIT_SECONDS = 5.0
 _KUEUE_VERSIONS = ("v1beta2", "v1beta1")
@@ -38,15 +42,25 @@ class ClusterUnreachableError(ClusterError):
 
 
 class ClusterRefusedError(ClusterError):
-    """It refuses, and would again."""
+    """It refuses, and would again until somebody changes something."""
 
     def __init__(self, *, status: int, message: str) -> None:
         self.status = status
+        self.message = message
+        """The cluster's own words."""
         super().__init__(f"the cluster answered {status}: {message}")
+
+
+class QuotaExceededError(ClusterRefusedError):
+    """A ResourceQuota of the namespace is used up: it may be taken when others have ended."""
 
 
 class AlreadyThereError(ClusterError):
     """Something of this name exists."""
+
+
+class ConflictError(ClusterError):
+    """Others changed something at the same moment, or a precondition does not hold."""
 
 
 class ExpiredError(ClusterError):
@@ -159,8 +173,7 @@ class ClusterClient:
             body["preconditions"] = {"uid": uid}
         try:
             self._call("DELETE", self._path(JOBS, "jobs", name), body=body)
-        except AlreadyThereError:
-            # 409 here says that the precondition does not hold.
+        except ConflictError:
             return False
         except ClusterRefusedError as error:
             if error.status == 404:
@@ -191,6 +204,17 @@ class ClusterClient:
             items = found.get("items") or []
             return items[0] if items else None
         return None
+
+    def refused_pods(self, *, job_uid: str) -> list[Json]:
+        """The events that tell why the Job controller could not create pods of a Job; none without the right to ask."""
+        query = {"fieldSelector": f"involvedObject.uid={job_uid},reason=FailedCreate", "limit": str(_PAGE)}
+        try:
+            found = self._call("GET", self._path(PODS, "events"), query=query)
+        except ClusterRefusedError as error:
+            if error.status == 403:
+                return []
+            raise
+        return found.get("items") or []
 
     def watch(self, *, api: str, kind: str, selector: str, version: str, seconds: int = 60) -> Iterator[Json]:
         """The events after `version`, for at most so many seconds; then, or if the connection drops, it just ends.
@@ -269,9 +293,9 @@ class ClusterClient:
             try:
                 response = self._send(method, path, query=query, body=body, headers=headers, timeout=self._timeout)
                 data = response.data
-                if response.status not in _TRANSIENT:
+                if not _may_heal(method=method, status=response.status, data=data):
                     return _checked(status=response.status, data=data)
-                problem = f"HTTP {response.status}"
+                problem = _said(status=response.status, data=data)
                 retry_after = _seconds(response.headers.get("Retry-After", ""))
             except urllib3.exceptions.HTTPError as error:
                 problem = type(error).__name__
@@ -310,21 +334,39 @@ class ClusterClient:
             raise ClusterError(f"the cluster's API cannot be spoken to ({error.reason})") from error
 
 
+def _may_heal(*, method: str, status: int, data: bytes) -> bool:
+    """Whether the same request may succeed in a moment. A create meets a conflict when others take from the same quota
+    at that moment; a delete only if its precondition does not hold."""
+    if status == 409 and method != "DELETE":
+        return _status_object(data).get("reason") == _CONFLICT
+    return status in _TRANSIENT
+
+
+def _said(*, status: int, data: bytes) -> str:
+    message = str(_status_object(data).get("message", "")).strip()
+    return f"HTTP {status}: {message}" if message else f"HTTP {status}"
+
+
 def _checked(*, status: int, data: bytes) -> Json:
     if 200 <= status < 300:
         return _parsed(data)
+    raise _error(status=status, body=_status_object(data))
+
+
+def _status_object(data: bytes) -> Json:
+    """The Status in the body of an error. A proxy in between speaks HTML; then there is none."""
     try:
-        body = _parsed(data)
+        return _parsed(data)
     except ClusterError:
-        # A proxy in between speaks HTML; the status says enough.
-        body = {}
-    raise _error(status=status, body=body)
+        return {}
 
 
 def _error(*, status: int, body: Json) -> ClusterError:
     message = str(body.get("message", "")).strip() or "no message"
     if status == 409:
-        return AlreadyThereError(message)
+        return ConflictError(message) if body.get("reason") == _CONFLICT else AlreadyThereError(message)
+    if status == 403 and is_about_quota(message):
+        return QuotaExceededError(status=status, message=message)
     if status == 410:
         return ExpiredError(message)
     if status in _TRANSIENT:

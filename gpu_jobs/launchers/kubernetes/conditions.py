@@ -5,12 +5,13 @@ The Job's own status is not enough: a pod that cannot pull its image never fails
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from gpu_jobs.launchers.kubernetes import names
 from gpu_jobs.launchers.kubernetes.pods import assess_pod, condition, exit_reason, holds, moment
-from gpu_jobs.launchers.kubernetes.reasons import Assessment, Reason, State
+from gpu_jobs.launchers.kubernetes.reasons import Assessment, Reason, State, is_about_quota
 
 Json = dict[str, Any]
 
@@ -22,8 +23,17 @@ _EXIT_CODE = re.compile(r"exit code (\d+)")
 _EPOCH = datetime.min.replace(tzinfo=UTC)
 
 
-def assess(*, job: Json | None, pods: Sequence[Json] = (), workload: Json | None = None) -> Assessment:
-    """How a Job stands; `job` is None if it is not there."""
+def assess(
+    *, job: Json | None, pods: Sequence[Json] = (), workload: Json | None = None, refused_pods: Sequence[Json] = ()
+) -> Assessment:
+    """How a Job stands.
+
+    Args:
+        job: the Job; None if it is not there.
+        pods: its pods.
+        workload: Kueue's Workload of it, of a suspended Job.
+        refused_pods: the events that say why its pods could not be created, of a Job without pods.
+    """
     if job is None:
         return Assessment(state=State.GONE, reason=Reason.DELETED)
     if ended := _ended(job=job, pods=pods):
@@ -32,7 +42,8 @@ def assess(*, job: Json | None, pods: Sequence[Json] = (), workload: Json | None
         return Assessment(state=State.GONE, reason=Reason.DELETED, since=moment(deleted))
     if job["spec"].get("suspend"):
         return _suspended(job=job, workload=workload)
-    return _active(job=job, pods=pods)
+    found = _active(job=job, pods=pods)
+    return _without_pods(found, refused_pods=refused_pods) if found.reason is Reason.NO_PODS else found
 
 
 def is_over(job: Json) -> bool:
@@ -63,10 +74,11 @@ def _ended(*, job: Json, pods: Sequence[Json]) -> Assessment | None:
 
 def _failed_because(*, job: Json, failed: Json, pods: Sequence[Json]) -> Assessment:
     message = str(failed.get("message", ""))
-    if noted := job["metadata"].get("annotations", {}).get(names.ENDED_BECAUSE):
+    annotations = job["metadata"].get("annotations", {})
+    if noted := annotations.get(names.ENDED_BECAUSE):
         known = {reason.value for reason in Reason}
         reason = Reason(noted) if noted in known else Reason.CRASHED
-        return Assessment(state=State.FAILED, reason=reason, detail=message)
+        return Assessment(state=State.FAILED, reason=reason, detail=annotations.get(names.ENDED_DETAIL) or message)
     if failed.get("reason") == "DeadlineExceeded":
         return Assessment(state=State.FAILED, reason=Reason.DEADLINE, detail=message)
     if failed.get("reason") == "PodFailurePolicy" and (found := _EXIT_CODE.search(message)):
@@ -76,6 +88,21 @@ def _failed_because(*, job: Json, failed: Json, pods: Sequence[Json]) -> Assessm
     if failures:
         return max(failures, key=lambda found: found.since or _EPOCH)
     return Assessment(state=State.FAILED, reason=Reason.CRASHED, detail=message)
+
+
+def _without_pods(found: Assessment, *, refused_pods: Sequence[Json]) -> Assessment:
+    """Why there are no pods, in the words of the last event. What is refused for a quota needs patience only."""
+    last = max(refused_pods, key=_told_at, default=None)
+    if last is None:
+        return found
+    words = str(last.get("message", ""))
+    reason = Reason.QUOTA_EXCEEDED if is_about_quota(words) else Reason.NO_PODS
+    return replace(found, reason=reason, detail=words)
+
+
+def _told_at(event: Json) -> datetime:
+    times = (event.get("lastTimestamp"), event.get("eventTime"), event.get("metadata", {}).get("creationTimestamp"))
+    return next((found for found in map(moment, times) if found is not None), _EPOCH)
 
 
 def _suspended(*, job: Json, workload: Json | None) -> Assessment:

@@ -1,6 +1,8 @@
 """The Job of an evaluation, from its facts and the operator's settings. Pure: plain JSON, no client.
 
-A work queue: `completions` is unset, every pod leases shards until none is left and then ends with 0.
+A work queue: `completions` is unset, and every pod leases shards until the site says that none is left, then ends with
+0. After the first 0 Kubernetes creates no further pods for the Job, so a pod that has nothing to do at the moment
+waits: it takes over the shards of a pod that crashes.
 """
 
 from collections.abc import Mapping
@@ -54,7 +56,7 @@ def build_job(*, facts: EvaluationFacts, generation: int, settings: KubernetesSe
             "name": name,
             "namespace": settings.namespace,
             "labels": {**overrides.labels, **identity, **_queue_labels(settings)},
-            "annotations": {**annotations, **_queue_annotations(settings)},
+            "annotations": {**annotations, **_queue_annotations(settings, parallelism=spec["parallelism"])},
         },
         "spec": {**spec, "template": template},
     }
@@ -116,9 +118,10 @@ def _queue_labels(settings: KubernetesSettings) -> dict[str, str]:
     return labels
 
 
-def _queue_annotations(settings: KubernetesSettings) -> dict[str, str]:
-    # One free GPU is enough to begin.
-    return {"kueue.x-k8s.io/job-min-parallelism": "1"} if settings.queue else {}
+def _queue_annotations(settings: KubernetesSettings, *, parallelism: int) -> dict[str, str]:
+    # One free GPU is enough to begin. Kueue's webhook denies a minimum that is not below the Job's parallelism, and a
+    # Job with one pod has nothing to reduce.
+    return {"kueue.x-k8s.io/job-min-parallelism": "1"} if settings.queue and parallelism > 1 else {}
 
 
 def _pod(*, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:
@@ -155,7 +158,7 @@ def _pod(*, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:
 
 def _container(*, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:
     command = ["python", "-m", "gpu_jobs", "worker", "--name", "$(POD_NAME)"]
-    command += ["--evaluation", facts.evaluation_id, "--idle-seconds", str(settings.idle_seconds)]
+    command += ["--evaluation", facts.evaluation_id]
     if settings.store:
         command += ["--store", settings.store]
     container: Json = {

@@ -11,18 +11,28 @@ from typing import Any
 
 from gpu_jobs.launchers.base import LaunchError, LaunchGivenUpError, Liveness
 from gpu_jobs.launchers.kubernetes import names
-from gpu_jobs.launchers.kubernetes.client import AlreadyThereError, ClusterClient, ClusterError
+from gpu_jobs.launchers.kubernetes.client import (
+    AlreadyThereError,
+    ClusterClient,
+    ClusterError,
+    ClusterRefusedError,
+    QuotaExceededError,
+)
 from gpu_jobs.launchers.kubernetes.conditions import assess, ended_at, is_over
 from gpu_jobs.launchers.kubernetes.job import EvaluationFacts, build_job
 from gpu_jobs.launchers.kubernetes.pods import assess_pod
 from gpu_jobs.launchers.kubernetes.reasons import DISRUPTIONS, MEANINGS, Assessment, Patience, Reason, State
 from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
+from gpu_jobs.launchers.kubernetes.words import public_words
+from gpu_jobs.redaction import Redactor, secrets_of
 
 logger = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 
 _FIRST_WAIT_SECONDS = 30
+_UNAUTHENTICATED = 401
+_KEPT_CHARACTERS = 1000
 
 
 def _now() -> datetime:
@@ -50,13 +60,14 @@ class KubernetesLauncher:
         self._settings = settings
         self._facts = facts
         self._now = now
+        self._secrets = (*secrets_of(), *settings.overrides.env.values())
 
     def ensure(self, *, evaluation_id: str) -> str:
         """See that the evaluation has a Job that may still do something, and return its name.
 
         Raises:
             LaunchError: it has none, or its Job waits for something; the sentence says for what.
-            LaunchGivenUpError: a further Job would end as the last ones did.
+            LaunchGivenUpError: a further Job would end as the last ones did, or the cluster refuses it.
         """
         if not names.is_evaluation_id(evaluation_id):
             raise LaunchGivenUpError(f"{evaluation_id!r} is no evaluation's id.")
@@ -66,8 +77,14 @@ class KubernetesLauncher:
                 return self._look_after(current)
             self._refuse_repetition(jobs)
             return self._create(evaluation_id=evaluation_id, generation=_next_generation(jobs))
+        except ClusterRefusedError as error:
+            # What runs already may go on running: only a Job that may not be created ends the launch.
+            self._log(f"evaluation {evaluation_id}", error)
+            raise LaunchError(
+                f"The cluster refuses to tell about the workers ({error.status}): {self._words(error.message)}"
+            ) from error
         except ClusterError as error:
-            logger.warning("evaluation %s: %s", evaluation_id, error)
+            self._log(f"evaluation {evaluation_id}", error)
             raise LaunchError("The cluster could not be asked for a worker.") from error
 
     def alive(self, *, handle: str) -> Liveness:
@@ -159,7 +176,24 @@ class KubernetesLauncher:
             logger.info("created %s", name)
         except AlreadyThereError:
             self._adopt(name=name, evaluation_id=evaluation_id)
+        except QuotaExceededError as error:
+            self._log(name, error)
+            raise LaunchError(
+                f"{MEANINGS[Reason.QUOTA_EXCEEDED].sentence} The cluster says: {self._words(error.message)}"
+            ) from error
+        except ClusterRefusedError as error:
+            self._log(name, error)
+            said = f"The cluster refuses the worker ({error.status}): {self._words(error.message)}"
+            # Credentials expire and are renewed; what is wrong with a Job stays wrong.
+            raise (LaunchError if error.status == _UNAUTHENTICATED else LaunchGivenUpError)(said) from error
         return name
+
+    def _words(self, text: str) -> str:
+        """The cluster's words, for the evaluation's page."""
+        return public_words(text, secrets=self._secrets, image=self._settings.image)
+
+    def _log(self, what: str, error: ClusterError) -> None:
+        logger.warning("%s: %s", what, Redactor(secrets=self._secrets)(str(error)))
 
     def _adopt(self, *, name: str, evaluation_id: str) -> None:
         """Take what is there for ours if it is: another process, or an earlier try of this call, created it."""
@@ -183,7 +217,13 @@ class KubernetesLauncher:
         elif found.reason is Reason.STARTING or self._is_fresh(found):
             return _name(job)
         logger.warning("%s: %s (%s)", _name(job), found.reason, found.detail)
-        raise LaunchError(found.sentence)
+        raise LaunchError(self._sentence(found))
+
+    def _sentence(self, found: Assessment) -> str:
+        """The reason for a person; where the cluster refused the pods, with its words."""
+        if found.reason not in {Reason.NO_PODS, Reason.QUOTA_EXCEEDED} or not found.detail:
+            return found.sentence
+        return f"{found.sentence} The cluster says: {self._words(found.detail)}"
 
     def _patience_is_over(self, found: Assessment) -> bool:
         seconds = {
@@ -204,8 +244,9 @@ class KubernetesLauncher:
     def _end(self, *, job: Json, because: Assessment) -> None:
         """Let the cluster fail the Job now. Deleting it would also delete the memory that this launch has failed."""
         logger.warning("ending %s: %s", _name(job), because.reason)
+        annotations = {names.ENDED_BECAUSE: because.reason.value, names.ENDED_DETAIL: because.detail[:_KEPT_CHARACTERS]}
         patch = {
-            "metadata": {"annotations": {names.ENDED_BECAUSE: because.reason.value}},
+            "metadata": {"annotations": annotations},
             "spec": {"activeDeadlineSeconds": 1},
         }
         self._client.patch_job(name=_name(job), patch=patch)
@@ -219,13 +260,15 @@ class KubernetesLauncher:
         last = max((job for job, _ in failed), key=names.generation_of)
         why = self._assess(last)
         if why.final:
-            raise LaunchGivenUpError(why.sentence)
-        if len(failed) >= self._settings.launches:
-            raise LaunchGivenUpError(f"{why.sentence} So it ended {len(failed)} times.")
+            raise LaunchGivenUpError(self._sentence(why))
+        # A full cluster is no failure, however long it is full.
+        counted = [one for _, one in failed if MEANINGS[one.reason].patience is not Patience.SCHEDULE]
+        if len(counted) >= self._settings.launches:
+            raise LaunchGivenUpError(f"{self._sentence(why)} So it ended {len(counted)} times.")
         ended = ended_at(last)
-        wait = timedelta(seconds=_FIRST_WAIT_SECONDS * 2 ** (len(failed) - 1))
+        wait = timedelta(seconds=_FIRST_WAIT_SECONDS * 2 ** max(0, len(counted) - 1))
         if ended is not None and self._now() < ended + wait:
-            raise LaunchError(why.sentence)
+            raise LaunchError(self._sentence(why))
 
     def _assess(self, job: Json | None) -> Assessment:
         if job is None:
@@ -235,7 +278,11 @@ class KubernetesLauncher:
             return assess(job=job, workload=self._client.workload(job_uid=uid))
         # Of this Job alone: an evaluation may have had others.
         pods, _ = self._client.pods(f"batch.kubernetes.io/job-name={_name(job)}")
-        return assess(job=job, pods=pods)
+        found = assess(job=job, pods=pods)
+        if (found.state, found.reason) != (State.WAITING, Reason.NO_PODS):
+            return found
+        events = self._client.refused_pods(job_uid=str(job["metadata"].get("uid", "")))
+        return assess(job=job, pods=pods, refused_pods=events)
 
     def _pod(self, name: str) -> Assessment:
         pod = self._client.pod(name)

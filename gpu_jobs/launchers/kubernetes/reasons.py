@@ -35,9 +35,10 @@ class Patience(Enum):
     PULL = auto()
     """Images of gigabytes are being pulled."""
     SCHEDULE = auto()
-    """It heals when others are done."""
+    """It heals when others are done. The Job is ended, so that it does not hold what it has of a queue's quota, and
+    another one takes its place; however often that happens, the launch is not given up."""
     ANY = auto()
-    """Whoever set it ends it: only the evaluation's own deadline counts."""
+    """Whoever set it ends it."""
 
 
 class Reason(StrEnum):
@@ -48,6 +49,7 @@ class Reason(StrEnum):
     FINISHED = "finished"
     STOPPING = "stopping"
     NO_PODS = "no_pods"
+    QUOTA_EXCEEDED = "quota_exceeded"
     IMAGE_NOT_PULLED = "image_not_pulled"
     CONTAINER_NOT_CREATED = "container_not_created"
     UNSCHEDULABLE = "unschedulable"
@@ -95,6 +97,10 @@ MEANINGS: Mapping[Reason, Meaning] = {
     _R.NO_PODS: Meaning(
         sentence="The cluster has not created a worker: a quota or an admission rule may forbid it.",
         short="the cluster did not create it", patience=Patience.START,
+    ),
+    _R.QUOTA_EXCEEDED: Meaning(
+        sentence="The cluster's quota for workers is used up; the worker starts when others have ended.",
+        short="a quota of the cluster was used up", patience=Patience.ANY,
     ),
     _R.IMAGE_NOT_PULLED: Meaning(
         sentence="The worker's image cannot be pulled; the operator has to correct it or its registry's access.",
@@ -189,3 +195,9 @@ class Assessment:
     def final(self) -> bool:
         """Whether a further Job would end the same way."""
         return self.state is State.FAILED and MEANINGS[self.reason].final
+
+
+def is_about_quota(message: str) -> bool:
+    """Whether the cluster's words say that a ResourceQuota is used up. Kubernetes has no code of its own for it: its
+    admission plug-in answers 403 with these words, and tools like Tekton look for the same."""
+    return "exceeded quota:" in message

@@ -84,8 +84,6 @@ class KubernetesSettings:
     model_mirror: str = ""
     """Address of a mirror of the Hugging Face hub."""
     memory_budget: str = ""
-    idle_seconds: int = 60
-    """A worker without work for so long ends: it holds a GPU."""
     active_deadline_seconds: int = 12 * 3600
     ttl_seconds: int = 3600
     """How long an ended Job stays: for people to look at, and as the memory of failed launches."""
@@ -123,6 +121,8 @@ def settings_from(*, environment: Mapping[str, str], api_url: str) -> Kubernetes
         for name, value in environment.items()
         if name.startswith(PREFIX) and value.strip()
     }
+    for name in given.keys() & _RETIRED.keys():
+        raise SettingsError(f"{PREFIX}{name.upper()} is no longer a setting: {_RETIRED[name]} Remove it.")
     image = given.pop("image", "")
     _check_image(image, tags_allowed=_flag("allow_tags", given.pop("allow_tags", "0")))
     values: dict[str, Any] = {name: _read(name, text) for name, text in given.items()}
@@ -140,8 +140,12 @@ def _check_image(image: str, *, tags_allowed: bool) -> None:
         )
 
 
+_RETIRED = {
+    "idle_seconds": "a worker ends when the site says that no shard of its evaluation is left.",
+}
+
 _INTEGERS = {
-    "parallelism": 1, "gpus": 0, "idle_seconds": 1, "active_deadline_seconds": 60, "ttl_seconds": 60,
+    "parallelism": 1, "gpus": 0, "active_deadline_seconds": 60, "ttl_seconds": 60,
     "backoff_limit": 0, "launches": 1, "start_patience_seconds": 1,
     "pull_patience_seconds": 1, "schedule_patience_seconds": 1,
 }  # fmt: skip

@@ -9,6 +9,7 @@ from gpu_jobs.launchers.kubernetes.client import (
     ClusterRefusedError,
     ClusterUnreachableError,
     ExpiredError,
+    QuotaExceededError,
 )
 from gpu_jobs.launchers.kubernetes.names import selector
 from tests.fakes.kubernetes_api import Fault
@@ -59,7 +60,7 @@ def test_what_may_succeed_later_is_tried_again(api, fault):
 
 def test_a_server_that_stays_away_is_an_error_within_the_time_for_it(api):
     api.faults.extend([Fault(status=503)] * 1000)
-    with pytest.raises(ClusterUnreachableError, match=r"does not answer \(GET: HTTP 503\)"):
+    with pytest.raises(ClusterUnreachableError, match=r"does not answer \(GET: HTTP 503: told to fail\)"):
         api.client(patience_seconds=0.2).jobs(ALL)
 
 
@@ -107,6 +108,31 @@ def test_a_create_whose_answer_is_lost_meets_409_and_makes_one_job(api, fault):
     with pytest.raises(AlreadyThereError):
         api.client().create_job(manifest())
     assert len(api.all("jobs")) == 1
+
+
+def test_a_create_that_conflicts_with_others_over_a_quota_is_tried_again(api):
+    words = 'Operation cannot be fulfilled on resourcequotas "planarena-jobs": the object has been modified'
+    api.faults.extend([Fault(status=409, reason="Conflict", message=words)] * 2)
+    assert api.client().create_job(manifest())["metadata"]["name"] == NAME
+    assert len(api.all("jobs")) == 1
+
+
+def test_a_quota_that_is_used_up_is_told_from_other_refusals(api):
+    words = f'jobs.batch "{NAME}" is forbidden: exceeded quota: planarena-jobs, requested: count/jobs.batch=1'
+    api.faults.append(Fault(status=403, message=words))
+    with pytest.raises(QuotaExceededError, match="exceeded quota: planarena-jobs"):
+        api.client().create_job(manifest())
+    api.faults.append(Fault(status=403, message=f'jobs.batch "{NAME}" is forbidden: failed quota: must specify cpu'))
+    with pytest.raises(ClusterRefusedError) as refused:
+        api.client().create_job(manifest())
+    assert not isinstance(refused.value, QuotaExceededError)
+
+
+def test_the_template_of_a_job_cannot_be_changed(api):
+    client = api.client()
+    client.create_job(manifest())
+    with pytest.raises(ClusterRefusedError, match="field is immutable"):
+        client.patch_job(name=NAME, patch={"spec": {"template": {"spec": {"hostNetwork": True}}}})
 
 
 def test_lists_come_in_pages_and_begin_again_when_a_page_has_expired(api, monkeypatch):

@@ -5,6 +5,7 @@ import pytest
 from gpu_jobs.__main__ import parser
 from gpu_jobs.launchers.kubernetes import Overrides, build_job
 from gpu_jobs.launchers.kubernetes.job import merge_patch
+from tests.fakes.kubernetes_admission import refusal_of_create
 from tests.fakes.kubernetes_schemas import VERSIONS, validate
 from tests.gpu_jobs.kubernetes.making import EVALUATION, IMAGE, make_facts, make_settings
 
@@ -74,7 +75,12 @@ def test_the_worker_understands_its_command():
     options = parser().parse_args(command[3:])
     assert options.evaluation == EVALUATION
     assert options.store == "s3://bucket/steps"
-    assert options.idle_seconds == 60
+
+
+def test_no_pod_ends_for_want_of_work_while_shards_are_left():
+    """Kubernetes creates no further pods for a work queue of which one pod has ended with 0."""
+    options = parser().parse_args(pod_of(job_of())["containers"][0]["command"][3:])
+    assert options.idle_seconds is None
 
 
 def test_the_token_is_only_referred_to():
@@ -102,6 +108,18 @@ def test_kueue_is_asked_only_where_it_is_named():
     queued = job_of(queue="team-a", suspend=True)
     assert queued["spec"]["suspend"] is True
     assert queued["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "team-a"
+
+
+@pytest.mark.parametrize("shards", [None, 1, 2, 5])
+@pytest.mark.parametrize("parallelism", [1, 2, 4])
+@pytest.mark.parametrize("overridden", [None, 1, 3])
+def test_kueue_admits_jobs_of_any_parallelism(shards, parallelism, overridden):
+    overrides = Overrides(job={} if overridden is None else {"parallelism": overridden})
+    facts = make_facts(open_shards=shards)
+    job = job_of(facts, queue="team-a", suspend=True, parallelism=parallelism, overrides=overrides)
+    assert refusal_of_create(job) is None
+    reducible = "kueue.x-k8s.io/job-min-parallelism" in job["metadata"]["annotations"]
+    assert reducible is (job["spec"]["parallelism"] > 1)
 
 
 def test_overrides_merge_and_cannot_take_the_identity_away():

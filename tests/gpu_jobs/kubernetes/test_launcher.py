@@ -6,10 +6,10 @@ from contextlib import suppress
 import pytest
 
 from gpu_jobs.launchers import FindsOrphans, LaunchError, LaunchGivenUpError, Liveness
-from gpu_jobs.launchers.kubernetes import Follower, Reason, State
+from gpu_jobs.launchers.kubernetes import Follower, Overrides, Reason, State
 from tests.fakes.kubernetes_api import Fault
 from tests.fakes.kubernetes_cluster import starts
-from tests.gpu_jobs.kubernetes.making import EVALUATION, OTHER, make_launcher
+from tests.gpu_jobs.kubernetes.making import EVALUATION, IMAGE, OTHER, make_launcher
 
 JOB = f"planarena-{EVALUATION}-g1"
 
@@ -87,6 +87,79 @@ def test_while_the_cluster_is_silent_nothing_is_known_and_nothing_is_taken_for_d
     ):
         with pytest.raises(LaunchError, match="could not be"):
             call()
+
+
+INVALID = 'Job.batch "x" is invalid: spec.template.spec.containers[0].resources.requests: Invalid value: "32Gi"'
+DENIED = 'admission webhook "vjob.kb.io" denied the request: metadata.annotations[...]: should be between 0 and 0'
+RBAC = 'jobs.batch is forbidden: User "system:serviceaccount:planarena:planarena-controller" cannot create resource'
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(422, INVALID), (403, DENIED), (403, RBAC), (404, 'namespaces "planarena-jobs" not found')]
+)
+def test_a_job_that_the_cluster_refuses_is_given_up_with_its_words(api, launcher, status, words):
+    api.faults.extend([Fault(), Fault(method="POST", status=status, message=words)])
+    with pytest.raises(LaunchGivenUpError) as given_up:
+        launcher.ensure(evaluation_id=EVALUATION)
+    assert str(given_up.value) == f"The cluster refuses the worker ({status}): {words}."
+    assert names_of(api) == []
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_cluster_that_refuses_to_tell_about_the_jobs_says_so_and_ends_nothing(api, cluster, launcher, status):
+    launcher.ensure(evaluation_id=EVALUATION)
+    cluster.tick()
+    api.faults.append(Fault(status=status, message="jobs.batch is forbidden"))
+    with pytest.raises(LaunchError, match=rf"refuses to tell about the workers \({status}\): jobs.batch is forbidden"):
+        launcher.ensure(evaluation_id=EVALUATION)
+    assert launcher.ensure(evaluation_id=EVALUATION) == JOB
+
+
+def test_a_quota_for_jobs_that_is_used_up_is_waited_for(api, launcher):
+    words = f'jobs.batch "{JOB}" is forbidden: exceeded quota: planarena-jobs, used: count/jobs.batch=1000'
+    api.faults.extend([Fault(), Fault(method="POST", status=403, message=words)])
+    with pytest.raises(LaunchError, match=r"quota for workers is used up.*count/jobs\.batch=1000") as waits:
+        launcher.ensure(evaluation_id=EVALUATION)
+    assert not isinstance(waits.value, LaunchGivenUpError)
+    assert launcher.ensure(evaluation_id=EVALUATION) == JOB
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(status=500, message='Internal error occurred: failed calling webhook "mjob.kb.io": no endpoints'),
+        Fault(status=503),
+        Fault(status=429, message="too many requests"),
+        Fault(status=401, message="Unauthorized"),
+        Fault(drop="before"),
+    ],
+)
+def test_an_outage_is_never_taken_for_a_refusal(api, cluster, fault):
+    launcher = make_launcher(api, cluster, client={"patience_seconds": 0.05})
+    api.faults.extend([Fault(), fault])
+    with pytest.raises(LaunchError) as away:
+        launcher.ensure(evaluation_id=EVALUATION)
+    assert not isinstance(away.value, LaunchGivenUpError)
+    assert launcher.ensure(evaluation_id=EVALUATION) == JOB
+
+
+def test_what_everybody_reads_of_the_cluster_s_words_holds_no_secret_address_or_image_and_is_short(
+    api, cluster, monkeypatch
+):
+    monkeypatch.setenv("PLANARENA_WORKER_TOKEN", "a-token-of-the-operator")
+    launcher = make_launcher(api, cluster, overrides=Overrides(env={"AWS_SECRET": "key-of-the-bucket"}))
+    words = (
+        f"denied:\n{IMAGE} is not signed; key-of-the-bucket; a-token-of-the-operator; https://policy.corp:8443/check; "
+        "10.96.0.1:443; hook.kyverno.svc:443; registry.corp/x@sha256:" + "0" * 64 + " <script> " + "x" * 5000
+    )
+    api.faults.extend([Fault(), Fault(method="POST", status=403, message=words)])
+    with pytest.raises(LaunchGivenUpError) as given_up:
+        launcher.ensure(evaluation_id=EVALUATION)
+    told = str(given_up.value)
+    for hidden in ("registry", "key-of-the-bucket", "a-token-of", "policy.corp", "10.96", "kyverno", "\n"):
+        assert hidden not in told
+    assert "the worker's image is not signed" in told
+    assert len(told) < 400
 
 
 def test_stopping_deletes_the_job_with_its_pods_once_and_for_all(api, cluster, launcher):

@@ -7,9 +7,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from gpu_jobs.__main__ import parser
+from gpu_jobs.client import ApiClient
 from gpu_jobs.launchers import LaunchError, LaunchGivenUpError
 from gpu_jobs.launchers.kubernetes import Reason, State
+from gpu_jobs.worker import Worker
+from tests.fakes.api import FakeApi
+from tests.fakes.kubernetes_api import Fault
 from tests.fakes.kubernetes_cluster import disrupted, exits, starts, unschedulable, waits
+from tests.fakes.runner import FakeRunner
 from tests.gpu_jobs.kubernetes.making import EVALUATION, make_launcher
 
 MINUTE, HOUR = 60, 3600
@@ -66,13 +72,11 @@ def status(api, cluster):
         (waits("CreateContainerConfigError"), Reason.CONTAINER_NOT_CREATED, "a secret, is missing", 45 * MINUTE),
         (exits(137, reason="OOMKilled"), Reason.OUT_OF_MEMORY, "more memory than it may use", 15 * MINUTE),
         (exits(20), Reason.UNREACHABLE, "could not reach the site", 15 * MINUTE),
-        (unschedulable, Reason.UNSCHEDULABLE, "No machine of the cluster has room", 5 * HOUR),
     ],
 )
 def test_what_does_not_heal_is_said_retried_and_given_up_in_time(api, cluster, fate, reason, sentence, within):
     cluster.fate = fate
-    patience = {"ttl_seconds": 24 * HOUR, "schedule_patience_seconds": HOUR}
-    seen = drive(api, cluster, seconds=within, step=within // 40, **patience)
+    seen = drive(api, cluster, seconds=within, step=within // 40, ttl_seconds=24 * HOUR)
     assert sentence in seen.sentences[0]
     assert sentence in seen.given_up
     assert "ended 3 times" in seen.given_up
@@ -140,6 +144,16 @@ def test_a_full_cluster_that_gets_room_goes_on_with_the_same_job(api, cluster):
     assert len(api.all("jobs")) == 1
 
 
+def test_a_cluster_that_is_full_for_days_never_ends_the_launch(api, cluster):
+    cluster.fate = unschedulable
+    patience = {"ttl_seconds": 24 * HOUR, "schedule_patience_seconds": 6 * HOUR}
+    seen = drive(api, cluster, seconds=72 * HOUR, step=HOUR // 2, **patience)
+    assert not seen.given_up
+    assert set(seen.sentences) == {"No machine of the cluster has room for the worker at present."}
+    cluster.fate = starts
+    assert drive(api, cluster, seconds=HOUR, **patience).runs
+
+
 def test_an_image_that_is_corrected_in_time_goes_on_with_the_same_job(api, cluster):
     cluster.fate = waits("ImagePullBackOff")
     drive(api, cluster, seconds=5 * MINUTE)
@@ -171,6 +185,64 @@ def test_a_job_that_is_still_being_deleted_is_not_adopted(api, cluster):
     api.put("jobs", job)
     handle = make_launcher(api, cluster).ensure(evaluation_id=EVALUATION)
     assert handle.endswith("-g2")
+
+
+def idling_worker(api: FakeApi):
+    """What the container of a pod does: the real worker with the pod's own command. `None` while it goes on waiting."""
+
+    class StillWaiting(BaseException):
+        """It has asked many times, and would go on."""
+
+    def run(pod) -> int | None:
+        options = parser().parse_args(pod["spec"]["containers"][0]["command"][3:])
+        waits = []
+
+        def sleep(seconds):
+            waits.append(seconds)
+            if len(waits) == 20:
+                raise StillWaiting
+
+        client = ApiClient(url="http://site", token="operator", transport=api.transport)
+        idle = None if options.idle_seconds is None else 0.0
+        worker = Worker(
+            client=client, runner=FakeRunner(), name="w", evaluation=options.evaluation, idle_seconds=idle, sleep=sleep
+        )  # fmt: skip
+        try:
+            return worker.run()
+        except StillWaiting:
+            return None
+
+    return run
+
+
+def test_a_pod_that_crashes_while_its_siblings_have_nothing_to_do_is_replaced(api, cluster):
+    site = FakeApi()
+    site.work_left = True
+    run = idling_worker(site)
+    crashing = []
+
+    def fate(cluster, pod):
+        if not crashing:
+            crashing.append(pod["metadata"]["name"])
+        if pod["metadata"]["name"] == crashing[0]:
+            return exits(1)(cluster, pod) if cluster.now.minute >= 2 else starts(cluster, pod)
+        code = run(pod)
+        return starts(cluster, pod) if code is None else exits(code)(cluster, pod)
+
+    cluster.fate = fate
+    drive(api, cluster, seconds=5 * MINUTE)
+    phases = [pod["status"]["phase"] for pod in api.all("pods")]
+    assert phases.count("Failed") == 1
+    assert phases.count("Running") == 2
+    assert len(api.all("jobs")) == 1
+    site.work_left = False
+    drive(api, cluster, seconds=30)
+    assert status(api, cluster).state is State.SUCCEEDED
+
+
+def test_an_evaluation_with_one_shard_left_gets_its_job_through_kueue(api, cluster):
+    launcher = make_launcher(api, cluster, queue="team-a", suspend=True, parallelism=1)
+    assert launcher.ensure(evaluation_id=EVALUATION).endswith("-g1")
 
 
 def test_workers_that_found_nothing_more_are_started_again_for_what_came_back(api, cluster):
@@ -211,12 +283,35 @@ def test_kueue_holds_a_job_for_as_long_as_it_likes_and_says_why(api, cluster, co
     assert len(api.all("jobs")) == 1
 
 
-def test_a_quota_that_forbids_pods_is_said_and_ended_in_time(api, cluster, monkeypatch):
-    monkeypatch.setattr(cluster, "_create_pod", lambda job: None)
+def test_pods_that_the_cluster_refuses_are_said_in_its_words_and_given_up_in_time(api, cluster):
+    cluster.refuses_pods = "error looking up service account planarena-jobs/planarena-worker"
     seen = drive(api, cluster, seconds=HOUR, step=120)
     assert "a quota or an admission rule may forbid it" in seen.sentences[0]
-    assert seen.given_up
+    assert "error looking up service account planarena-jobs/planarena-worker." in seen.sentences[0]
+    assert "error looking up service account planarena-jobs/planarena-worker." in seen.given_up
+    assert "ended 3 times" in seen.given_up
     assert_nothing_runs(api)
+
+
+def test_pods_that_a_quota_forbids_wait_for_it_however_long_that_takes(api, cluster):
+    cluster.refuses_pods = "exceeded quota: planarena-jobs, requested: pods=1, used: pods=200, limited: pods=200"
+    seen = drive(api, cluster, seconds=10 * HOUR, step=HOUR // 4)
+    assert not seen.given_up
+    assert "quota for workers is used up" in seen.sentences[0]
+    assert "used: pods=200" in seen.sentences[0]
+    assert status(api, cluster).reason is Reason.QUOTA_EXCEEDED
+    cluster.refuses_pods = ""
+    assert drive(api, cluster, seconds=60).runs
+    assert len(api.all("jobs")) == 1
+
+
+def test_without_the_right_to_read_events_a_job_without_pods_is_still_told(api, cluster):
+    cluster.refuses_pods = "exceeded quota: planarena-jobs"
+    drive(api, cluster, seconds=60)
+    api.faults.extend([Fault(), Fault(), Fault(status=403, part="/events")])
+    with pytest.raises(LaunchError, match=r"admission rule may forbid it\.$"):
+        make_launcher(api, cluster).ensure(evaluation_id=EVALUATION)
+    assert not api.faults
 
 
 def test_a_failed_job_is_not_followed_by_another_at_once(api, cluster):

@@ -44,6 +44,7 @@ def test_values_are_read_by_their_kind(tmp_path):
     [
         ("image", "registry.example/worker:1.0", "must be registry/name@sha256:digest"),
         ("paralelism", "4", "PLANARENA_KUBERNETES_PARALELISM is no setting; known are"),
+        ("idle_seconds", "60", "PLANARENA_KUBERNETES_IDLE_SECONDS is no longer a setting: a worker ends when"),
         ("parallelism", "0", "whole number of at least 1"),
         ("parallelism", "many", "whole number of at least 1"),
         ("memory", "lots", "a quantity such as"),

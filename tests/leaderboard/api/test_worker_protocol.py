@@ -8,7 +8,7 @@ import pytest
 from evaluator.values import Artefact, MediaType, encode
 from gpu_jobs import bundles
 from leaderboard.evaluations import services
-from leaderboard.evaluations.models import Attempt, EvaluationState, TaskResult
+from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, TaskResult
 from tests.leaderboard.api.helpers import ApiClient, client_of, worker_client
 from tests.leaderboard.factories import make_evaluation, make_record, make_submission, make_user
 
@@ -61,6 +61,32 @@ def test_an_endpoint_s_address_and_limits_are_told_to_the_worker():
 
 def test_without_work_the_answer_is_204():
     assert worker_client().post("worker/lease/", {"worker": "w"}).status_code == 204
+
+
+def work_left(evaluation, **more) -> str | None:
+    response = worker_client().post("worker/lease/", {"worker": "w", "evaluation": str(evaluation), **more})
+    assert response.status_code == 204
+    return response.headers.get("X-Work-Left")
+
+
+def test_a_worker_of_one_evaluation_is_told_whether_shards_of_it_are_left():
+    told = lease()
+    worker, path = calls(told)
+    assert work_left(told["evaluation"]) == "1", "another worker holds the last shard and may lose it"
+    assert work_left(told["evaluation"], suites=["another"]) == "0"
+    worker.post(f"{path}results/", records(told))
+    worker.post(f"{path}complete/")
+    assert work_left(told["evaluation"]) == "0"
+    assert work_left(uuid4()) == "0"
+    assert "X-Work-Left" not in worker_client().post("worker/lease/", {"worker": "w"}).headers
+
+
+def test_shards_that_wait_for_the_canary_or_another_try_are_left_and_those_of_ended_evaluations_are_not():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    Evaluation.objects.filter(pk=evaluation.pk).update(leasable_shards=0)
+    assert work_left(evaluation.pk) == "1"
+    services.cancel(evaluation=evaluation)
+    assert work_left(evaluation.pk) == "0"
 
 
 def test_only_the_operator_s_token_leases():

@@ -76,14 +76,15 @@ def test_deadlines_are_the_same_for_all(launcher, on_another_host):
     on_another_host()
     evaluation = make_evaluation()
     sweep()
+    make_lease(evaluation)
     evaluation.refresh_from_db()
-    lasts = transitions.DEADLINES[EvaluationState.LAUNCHING]
+    lasts = transitions.DEADLINES[EvaluationState.RUNNING]
     assert lasts is not None
     assert abs(evaluation.state_deadline - database_now() - lasts) < timedelta(seconds=60)
     Evaluation.objects.update(state_deadline=database_now() + timedelta(seconds=30))
     sweep()
     evaluation.refresh_from_db()
-    assert evaluation.state == EvaluationState.LAUNCHING
+    assert evaluation.state == EvaluationState.RUNNING
     Evaluation.objects.update(state_deadline=database_now())
     sweep()
     evaluation.refresh_from_db()

@@ -1,5 +1,6 @@
 """What the reconciler decides. Pure: no database, no launcher."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -34,9 +35,16 @@ def test_what_is_queued_is_launched():
     assert decide(view("queued")).do is Do.LAUNCH
 
 
-@pytest.mark.parametrize("state", ["queued", "launching", "running", "aggregating"])
+@pytest.mark.parametrize("state", ["queued", "running", "aggregating"])
 def test_a_state_that_lasts_too_long_fails(state):
     assert decide(view(state, deadline=PAST, open_shards=1)).do is Do.FAIL
+
+
+@pytest.mark.parametrize("deadline", [None, PAST])
+def test_waiting_for_a_worker_never_fails_however_long_it_lasts(deadline):
+    waiting = view("launching", deadline=deadline, open_shards=2, pending_shards=2)
+    assert decide(waiting).do is Do.ENSURE_WORKER
+    assert decide(replace(waiting, worker_runs=True)).do is Do.NOTHING
 
 
 def test_an_owner_who_does_nothing_loses_the_evaluation():
@@ -84,7 +92,7 @@ def test_scores_are_computed_until_they_are():
 
 
 @given(
-    state=st.sampled_from(sorted(set(EvaluationState) - transitions.FINAL)),
+    state=st.sampled_from(sorted(set(EvaluationState) - transitions.FINAL - {EvaluationState.LAUNCHING})),
     open_shards=st.integers(0, 3),
     pending=st.integers(0, 3),
     worker=st.booleans(),

@@ -15,10 +15,10 @@ from leaderboard.evaluations import orphans, reconcile, services, tasks
 from leaderboard.evaluations.launching import evaluation_facts, kubernetes_launcher
 from leaderboard.evaluations.management.commands import watch_kubernetes
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from tests.fakes.kubernetes_api import FakeKubernetesApi
+from tests.fakes.kubernetes_api import FakeKubernetesApi, Fault
 from tests.fakes.kubernetes_cluster import FakeCluster, disrupted, exits, starts, unschedulable
 from tests.gpu_jobs.kubernetes.making import EVALUATION, IMAGE, make_facts, make_settings
-from tests.leaderboard.factories import make_evaluation, make_lease, make_submission
+from tests.leaderboard.factories import let_time_pass, make_evaluation, make_lease, make_submission
 
 pytestmark = pytest.mark.django_db
 
@@ -73,6 +73,42 @@ def test_its_owner_reads_what_the_cluster_says(cluster):
     cluster.later(30)
     cluster.later(30)
     assert settle(evaluation).state == EvaluationState.LAUNCHING
+
+
+def test_an_evaluation_waits_for_a_full_cluster_for_days(cluster):
+    cluster.fate = unschedulable
+    evaluation, sentences = settle(make_evaluation()), []
+    for _ in range(30):
+        cluster.later(3600)
+        settle(evaluation)
+        # As if the database's clock had gone with the cluster's; rows of older releases have a deadline, too.
+        let_time_pass(evaluation)
+        assert evaluation.state == EvaluationState.LAUNCHING
+        sentences.append(evaluation.reason_text)
+    assert sum("No machine of the cluster has room for the worker" in sentence for sentence in sentences) >= 25
+    cluster.fate = starts
+    for _ in range(3):
+        cluster.later(60)
+        settle(evaluation)
+    assert [pod["status"]["phase"] for pod in cluster.api.all("pods")].count("Running") == 1
+
+
+def test_a_job_that_the_cluster_refuses_ends_the_evaluation_with_the_cluster_s_words(cluster):
+    words = 'admission webhook "vjob.kb.io" denied the request: the queue is not for this namespace'
+    cluster.api.faults.extend([Fault(), Fault(method="POST", status=403, message=words)])
+    evaluation = settle(make_evaluation())
+    assert (evaluation.state, evaluation.reason) == (EvaluationState.FAILED, "launch_given_up")
+    assert f"The cluster refuses the worker (403): {words}." in evaluation.reason_text
+
+
+def test_an_api_server_that_is_away_ends_no_evaluation(cluster):
+    cluster.api.faults.extend([Fault(status=401)] * 2)
+    evaluation = settle(make_evaluation())
+    assert evaluation.state == EvaluationState.LAUNCHING
+    assert "refuses to tell about the workers (401)" in evaluation.reason_text
+    cluster.api.faults.clear()
+    settle(evaluation)
+    assert len(cluster.api.all("jobs")) == 1
 
 
 def test_the_tasks_of_a_preempted_pod_go_to_another(cluster):

@@ -84,10 +84,9 @@ def test_shards_of_what_has_ended_meanwhile_are_not_given_up(launcher):
     Shard.objects.update(tries=99)
     found = looked_at(evaluation, launcher=launcher)
     assert found[1].do is Do.GIVE_UP_SHARDS
-    let_time_pass(evaluation)
-    assert reconcile._act(
-        step=Step(do=Do.FAIL), evaluation=reconcile._evaluations().get(pk=evaluation.pk), launching=launcher
-    )
+    launcher.final_refusal = "The cluster refuses the worker."
+    seen = reconcile._evaluations().get(pk=evaluation.pk)
+    assert reconcile._act(step=Step(do=Do.ENSURE_WORKER), evaluation=seen, launching=launcher)
     assert not acted(found, launcher=launcher)
     assert Shard.objects.filter(state=ShardState.DONE).count() == 0
     assert set(evaluation.results.values_list("reason", flat=True)) == {"evaluation_failed"}

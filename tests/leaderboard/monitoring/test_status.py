@@ -69,6 +69,12 @@ class TestThePage:
         Evaluation.objects.filter(pk=late.pk).update(state_deadline=timezone.now() - timedelta(minutes=20))
         assert verdict(site_status()).code == "control_late"
 
+    def test_waiting_for_a_worker_is_not_late_however_long_it_lasts(self, launcher):
+        waiting = make_evaluation(state="launching")
+        long_ago = timezone.now() - timedelta(days=2)
+        Evaluation.objects.filter(pk=waiting.pk).update(state_since=long_ago, state_deadline=long_ago)
+        assert verdict(site_status()).code == "no_workers"
+
     def test_messages_that_should_have_gone_are_found(self):
         OutboxMessage.objects.create(kind="mail", payload={}, available_at=timezone.now() - timedelta(hours=1))
         assert verdict(site_status()).code == "messages_late"

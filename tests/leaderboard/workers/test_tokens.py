@@ -98,7 +98,8 @@ def test_naming_another_s_evaluation_gives_nothing():
     evaluations = [own_evaluation(ada), launching(make_submission(user=eve).evaluations.get())]
     for evaluation in evaluations:
         body = {"worker": "w", "evaluation": str(evaluation.pk)}
-        assert ApiClient(token_of(eve)["token"]).post("worker/lease/", body).status_code == 204
+        response = ApiClient(token_of(eve)["token"]).post("worker/lease/", body)
+        assert (response.status_code, response.headers["X-Work-Left"]) == (204, "0"), "not even whether it has shards"
     body = {"worker": "w", "evaluation": str(evaluations[0].pk)}
     assert worker_client().post("worker/lease/", body).status_code == 204
 

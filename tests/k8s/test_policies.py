@@ -1,0 +1,151 @@
+"""Flows that the site needs, and flows that nobody may have, against the policies as they will be applied."""
+
+import pytest
+
+from gpu_jobs.launchers.kubernetes import build_job
+from tests.gpu_jobs.kubernetes.making import make_facts, make_settings
+from tests.k8s.kustomize import build
+from tests.k8s.policies import Host, Pod, allowed
+
+VARIANTS = {
+    "dev": ("overlays/dev",),
+    "production": ("overlays/production",),
+    "production without gateway": ("overlays/production", "components/direct-egress"),
+}
+GITHUB = Host(address="140.82.121.4")
+HUB = Host(address="18.164.174.23")
+PLANNER = Host(address="93.184.215.14")
+PLANNER_6 = Host(address="2606:2800:21f::1")
+NODE_LOCAL_DNS = Host(address="169.254.20.10")
+PRIVATE = (
+    "10.1.2.3", "172.20.1.1", "192.168.1.1", "127.0.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.1", "192.0.0.8",
+    "198.18.0.1", "224.0.0.1", "255.255.255.255", "192.88.99.1", "192.0.2.1", "198.51.100.1", "203.0.113.1",
+    "fd00::1", "fe80::1", "::1", "::ffff:10.1.2.3", "64:ff9b::a01:203", "2002:a01:203::1", "2001:db8::1", "2001::1",
+    "3fff::1", "5f00::1", "4000::1", "100::1", "ff02::1",
+)  # fmt: skip
+ANYWHERE_IN_VPC = Host(address="10.0.7.7")
+
+
+def site(component):
+    return Pod(namespace="planarena", labels={"app.kubernetes.io/component": component})
+
+
+def worker(**facts):
+    job = build_job(facts=make_facts(**facts), generation=1, settings=make_settings())
+    return Pod(namespace="planarena-jobs", labels=job["spec"]["template"]["metadata"]["labels"])
+
+
+WEB, QUEUE, BEAT, WATCH = map(site, ("web", "queue", "beat", "watch"))
+SITE = (WEB, QUEUE, BEAT, WATCH)
+PLAIN, CALLING = worker(), worker(calls_endpoint=True)
+GATEWAY = Pod(namespace="planarena-egress", labels={"app.kubernetes.io/component": "egress-gateway"})
+MIRROR = site("model-mirror")
+# As CoreDNS is labelled by kubeadm, by its Helm chart, and by a distribution of its own.
+DNS = [
+    Pod(namespace="kube-system", labels=labels)
+    for labels in ({"k8s-app": "kube-dns"}, {"k8s-app": "coredns", "app.kubernetes.io/name": "coredns"}, {"app": "dns"})
+]
+PROMETHEUS = [
+    Pod(namespace="monitoring", labels={"app.kubernetes.io/name": "prometheus", "prometheus": "k8s"}),
+    Pod(namespace="observability", labels={"app.kubernetes.io/name": "prometheus"}),
+]
+
+
+@pytest.fixture(params=VARIANTS, scope="module")
+def policies(request):
+    """The policies of one way to install."""
+    return [item for item in build(*VARIANTS[request.param]) if item["kind"] == "NetworkPolicy"]
+
+
+@pytest.mark.parametrize("port", [80, 443, 1024, 8000, 65535])
+@pytest.mark.parametrize("target", [PLANNER, PLANNER_6], ids=["IPv4", "IPv6"])
+def test_web_pods_make_test_calls_to_public_endpoints_at_any_port_that_planners_use(policies, target, port):
+    assert allowed(policies, source=WEB, target=target, port=port)
+
+
+@pytest.mark.parametrize("port", [80, 443, 8000])
+def test_web_pods_reach_no_private_or_reserved_address(policies, port):
+    for address in PRIVATE:
+        assert not allowed(policies, source=WEB, target=Host(address=address), port=port), address
+
+
+@pytest.mark.parametrize("port", [22, 25, 445])
+def test_web_pods_reach_no_other_service_of_the_internet(policies, port):
+    assert not allowed(policies, source=WEB, target=PLANNER, port=port)
+
+
+def test_people_sign_in_with_github(policies):
+    assert allowed(policies, source=WEB, target=GITHUB, port=443)
+
+
+def test_web_pods_ask_the_hub_or_its_mirror_about_a_submitted_model(policies):
+    assert allowed(policies, source=WEB, target=HUB, port=443)
+    assert all(allowed(policies, source=one, target=MIRROR, port=8080) for one in (WEB, PLAIN, CALLING))
+    assert not allowed(policies, source=BEAT, target=MIRROR, port=8080)
+
+
+@pytest.mark.parametrize("port", [443, 8443])
+def test_webhooks_leave_from_queue_pods(policies, port):
+    assert allowed(policies, source=QUEUE, target=PLANNER, port=port)
+    assert not allowed(policies, source=BEAT, target=PLANNER, port=port)
+
+
+@pytest.mark.parametrize("source", PROMETHEUS)
+def test_prometheus_reads_the_figures_wherever_it_runs(policies, source):
+    assert allowed(policies, source=source, target=WEB, port=8000)
+    assert not allowed(policies, source=source, target=QUEUE, port=8000)
+
+
+def test_nobody_else_in_the_cluster_reaches_the_site_but_ingress_and_workers(policies):
+    strangers = [Pod(namespace="default"), Pod(namespace="monitoring", labels={"app.kubernetes.io/name": "grafana"})]
+    assert not any(allowed(policies, source=one, target=WEB, port=8000) for one in strangers)
+    assert allowed(policies, source=Pod(namespace="ingress-nginx"), target=WEB, port=8000)
+    assert all(allowed(policies, source=one, target=WEB, port=8000) for one in (PLAIN, CALLING))
+    assert not allowed(policies, source=PLAIN, target=QUEUE, port=8000)
+
+
+@pytest.mark.parametrize("source", [*SITE, PLAIN, CALLING], ids=lambda pod: pod.labels["app.kubernetes.io/component"])
+@pytest.mark.parametrize("protocol", ["UDP", "TCP"])
+@pytest.mark.parametrize("server", [*DNS, NODE_LOCAL_DNS])
+def test_every_pod_asks_any_name_server_of_the_cluster(policies, source, server, protocol):
+    assert allowed(policies, source=source, target=server, port=53, protocol=protocol)
+
+
+def test_of_kube_system_and_the_link_local_network_nothing_but_dns_is_open(policies):
+    for source in (PLAIN, CALLING):
+        assert not allowed(policies, source=source, target=DNS[0], port=443)
+        assert not allowed(policies, source=source, target=NODE_LOCAL_DNS, port=80)
+        assert not allowed(policies, source=source, target=Host(address="169.254.169.254"), port=53, protocol="UDP")
+        assert not allowed(policies, source=source, target=PLANNER, port=53, protocol="UDP")
+
+
+@pytest.mark.parametrize("source", SITE, ids=lambda pod: pod.labels["app.kubernetes.io/component"])
+@pytest.mark.parametrize("port", [5432, 6379, 5671, 5672, 587])
+def test_the_site_reaches_database_broker_and_mail_server_wherever_they_are(policies, source, port):
+    assert allowed(policies, source=source, target=ANYWHERE_IN_VPC, port=port)
+
+
+def test_only_queue_and_watch_reach_the_api_server(policies):
+    server = Host(address="10.0.0.1")
+    assert [allowed(policies, source=one, target=server, port=6443) for one in SITE] == [False, True, False, True]
+    assert not allowed(policies, source=PLAIN, target=server, port=443)
+
+
+@pytest.mark.parametrize("port", [53, 80, 443, 5432, 6379])
+def test_workers_of_planners_without_an_endpoint_reach_nothing_outside(policies, port):
+    for address in (PLANNER.address, *PRIVATE):
+        assert not allowed(policies, source=PLAIN, target=Host(address=address), port=port), address
+
+
+def test_workers_that_call_endpoints_reach_no_private_or_reserved_address(policies):
+    for address in PRIVATE:
+        assert not allowed(policies, source=CALLING, target=Host(address=address), port=443), address
+
+
+def test_workers_that_call_endpoints_go_out_by_the_gateway_or_directly():
+    of = {name: [one for one in build(*parts) if one["kind"] == "NetworkPolicy"] for name, parts in VARIANTS.items()}
+    assert allowed(of["production"], source=CALLING, target=GATEWAY, port=443)
+    assert not allowed(of["production"], source=CALLING, target=PLANNER, port=443)
+    for direct in ("dev", "production without gateway"):
+        assert allowed(of[direct], source=CALLING, target=PLANNER, port=443)
+    assert not any(allowed(found, source=PLAIN, target=GATEWAY, port=443) for found in of.values())
