@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,10 +37,19 @@ class Child:
 class Supervisor:
     """Owns the demo's processes. Their output goes to one log file each."""
 
-    def __init__(self, *, logs: Path, home: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        *,
+        logs: Path,
+        home: Path,
+        environment: Mapping[str, str],
+        raise_if_interrupted: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`raise_if_interrupted` comes from `interruptible`; every `watch` calls it."""
         self._logs = logs
         self._home = home
         self._environment = dict(environment)
+        self._raise_if_interrupted = raise_if_interrupted
         self._children: list[Child] = []
         logs.mkdir(parents=True, exist_ok=True)
         self._end_leftovers()
@@ -59,7 +68,9 @@ class Supervisor:
 
         Raises:
             DemoError: a process died too often; the sentence names its log and last line.
+            KeyboardInterrupt: a signal asked the demo to stop.
         """
+        self._raise_if_interrupted()
         for child in self._children:
             if child.process.poll() is None:
                 continue
@@ -169,21 +180,32 @@ def _signal(process: psutil.Process, number: signal.Signals) -> None:
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[Callable[[], None]]:
     """Let SIGTERM end the block as Ctrl-C does, so that `kill` leaves nothing running either.
+
+    Yields:
+        A function that raises KeyboardInterrupt if a signal has arrived. Call it in every loop: a library that was
+        running when the signal arrived may have caught the first exception.
 
     Only the first counts: a second one would cut the ending itself short, and leave what it was about to stop. SIGINT
     is named too: started in the background of a script, a process inherits that it is ignored.
     """
 
+    received: list[int] = []
+
+    def raise_if_interrupted() -> None:
+        if received:
+            raise KeyboardInterrupt
+
     def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal's signature
+        received.append(number)
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     previous = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        yield raise_if_interrupted
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -48,9 +48,10 @@ class Command(BaseCommand):
         if not settings.DEMO:
             raise CommandError("The demo needs PLANARENA_DEMO=1; start it with ./planarena demo.")
         try:
-            with interruptible():
+            with interruptible() as raise_if_interrupted:
                 self._run(
                     console=console,
+                    raise_if_interrupted=raise_if_interrupted,
                     once=options["once"],
                     port=options["port"],
                     names=options["planner"] or bundled_names(),
@@ -61,7 +62,15 @@ class Command(BaseCommand):
         except DemoError as error:
             raise CommandError(str(error)) from error
 
-    def _run(self, *, console: Console, once: bool, port: int | None, names: Sequence[str]) -> None:
+    def _run(
+        self,
+        *,
+        console: Console,
+        once: bool,
+        port: int | None,
+        names: Sequence[str],
+        raise_if_interrupted: Callable[[], None],
+    ) -> None:
         with only_demo_of(settings.DATA_DIR) as note, listening_socket(port) as listener:
             number = listener.getsockname()[1]
             url = f"http://127.0.0.1:{number}"
@@ -72,7 +81,14 @@ class Command(BaseCommand):
             call_command("migrate", verbosity=0)
             call_command("collectstatic", verbosity=0, interactive=False)
             call_command("register_suites", verbosity=0, stdout=io.StringIO())
-            with _processes(url=url, descriptor=listener.fileno()) as supervisor:
+            environment = os.environ | {"PLANARENA_DEMO": "1", "PLANARENA_API_URL": url, "PYTHONUNBUFFERED": "1"}
+            supervisor = Supervisor(
+                logs=settings.DATA_DIR / "logs",
+                home=BASE_DIR,
+                environment=environment,
+                raise_if_interrupted=raise_if_interrupted,
+            )
+            with _processes(supervisor, descriptor=listener.fileno()):
                 wait_for_site(url=url, supervisor=supervisor)
                 console.print(f"The site is at [link={url}]{url}[/link]")
                 self._evaluate(console=console, url=url, once=once, names=names, supervisor=supervisor)
@@ -108,13 +124,11 @@ def _port(text: str) -> int:
 
 
 @contextmanager
-def _processes(*, url: str, descriptor: int) -> Iterator[Supervisor]:
+def _processes(supervisor: Supervisor, *, descriptor: int) -> Iterator[None]:
     """Site, Celery worker and beat; the launcher starts the evaluation worker when there is something to do.
 
     `descriptor` is of the socket that the site listens on.
     """
-    environment = os.environ | {"PLANARENA_DEMO": "1", "PLANARENA_API_URL": url, "PYTHONUNBUFFERED": "1"}
-    supervisor = Supervisor(logs=settings.DATA_DIR / "logs", home=BASE_DIR, environment=environment)
     python = [sys.executable, "-m"]
     celery = [*python, "celery", "-A", "leaderboard.config.celery:app"]
     site = [*python, "uvicorn", "leaderboard.config.asgi:application", "--fd", str(descriptor)]
@@ -130,7 +144,7 @@ def _processes(*, url: str, descriptor: int) -> Iterator[Supervisor]:
             command=[*celery, "worker", "--concurrency", "2", "--without-gossip", "--without-mingle"],
         )
         supervisor.start(name="beat", command=[*celery, "beat"])
-        yield supervisor
+        yield
     finally:
         supervisor.stop()
         local_launcher().stop_all()
