@@ -227,7 +227,9 @@ class PlannerOutput(serializers.ModelSerializer[Planner]):
     def to_representation(self, instance: Planner) -> dict[str, Any]:
         shown = super().to_representation(instance)
         if not self._is_owners(instance):
-            del shown["endpoint_url"], shown["timeout_seconds"], shown["header"]
+            for name in ("endpoint_url", "timeout_seconds", "header"):
+                # The caller may have selected other fields only.
+                shown.pop(name, None)
         return shown
 
     def _is_owners(self, planner: Planner) -> bool:

@@ -89,9 +89,10 @@ def test_done_counts_the_tasks_that_have_ended_in_every_state():
     services.cancel(cancelled)
     Evaluation.objects.filter(pk=completed.pk).update(created=timezone.now() - timedelta(days=1))
     rows = {row["id"]: row for row in EVERYBODY.get("evaluations/").json()["results"]}
-    for one in (completed, cancelled, queued):
-        assert rows[str(one.pk)]["done"] == one.results.count(), one.state
-    assert rows[str(completed.pk)]["done"] == 5
+    done = {name: rows[str(one.pk)]["done"] for name, one in
+            (("completed", completed), ("cancelled", cancelled), ("queued", queued))}  # fmt: skip
+    # Two have no expert, whatever the planner; tasks that were cancelled have not ended.
+    assert done == {"completed": 5, "cancelled": 2, "queued": 2}
     completed.refresh_from_db()
     assert completed.state == EvaluationState.COMPLETED
 

@@ -76,6 +76,10 @@ class TestSelection:
         assert set(everybody.get(f"evaluations/{evaluation.pk}/", fields="done").json()) == {"done"}
         path = f"evaluations/{evaluation.pk}/results/"
         assert everybody.get(path, fields="task").status_code == 200
+        # Some fields of a planner are left out for others than its owner, chosen or not.
+        planner = f"planners/{evaluation.submission.planner_id}/"
+        assert set(everybody.get(planner, fields="name").json()) == {"name"}
+        assert set(everybody.get(planner, fields="name,endpoint_url").json()) == {"name"}
 
     def test_an_unknown_field_is_400_and_names_those_there_are(self):
         make_evaluation()

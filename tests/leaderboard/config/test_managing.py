@@ -102,6 +102,8 @@ def test_ctrl_c_ends_a_command_without_a_traceback(data, postgres_url):
         [sys.executable, "manage.py", "shell", "--no-imports", "-c", program],
         cwd=ROOT, env=clean_environment(PLANARENA_DATA=str(data), PLANARENA_DEMO="1", DATABASE_URL=postgres_url),
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # Background jobs of a shell ignore the signal, and so would their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     assert process.stdout is not None
     assert process.stdout.readline() == "up\n"
