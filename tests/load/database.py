@@ -56,7 +56,8 @@ def ages() -> dict[str, tuple[float, float]]:
     rows = Evaluation.objects.exclude(state__in=_ENDED).values_list("state", "state_since", "state_deadline")
     for state, since, deadline in rows:
         age = (now - since).total_seconds()
-        used = age / (deadline - since).total_seconds()
+        # Whoever waits for a worker has no deadline.
+        used = age / (deadline - since).total_seconds() if deadline is not None else 0.0
         oldest, most = found.get(state, (0.0, 0.0))
         found[state] = (max(oldest, age), max(most, used))
     return found
