@@ -21,7 +21,7 @@ from evaluator.planners.strategies.registry import abilities_in_words, strategie
 from evaluator.planners.training.cli import app as training_app
 from evaluator.profiles_cli import app as profiles_app
 from evaluator.provenance import code_version
-from evaluator.quiet import VERBOSE, quieten
+from evaluator.quiet import VERBOSE, only_downloads, quieten
 from evaluator.scoring_cli import score_plans
 from evaluator.suites_cli import VerboseOption, usage_error
 from evaluator.suites_cli import app as suites_app
@@ -141,5 +141,5 @@ def main() -> None:
     """Entry point of `python -m evaluator`."""
     if "--verbose" in sys.argv[1:]:
         os.environ[VERBOSE] = "1"
-    quieten()
+    quieten(bars=only_downloads(sys.argv[1:]))
     app(prog_name="planarena")

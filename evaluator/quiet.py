@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 
 VERBOSE = "PLANARENA_VERBOSE"
 LIBRARIES = (
@@ -31,6 +31,8 @@ _SETTINGS = {
     "TRANSFORMERS_VERBOSITY": "error",
 }
 """Read by the libraries when they are imported. What the user has set stays."""
+_BARS = frozenset({"HF_HUB_DISABLE_PROGRESS_BARS", "TQDM_DISABLE"})
+_DOWNLOADS = ("profiles", "fetch")
 
 
 def is_verbose(environment: MutableMapping[str, str] = os.environ) -> bool:
@@ -38,8 +40,14 @@ def is_verbose(environment: MutableMapping[str, str] = os.environ) -> bool:
     return environment.get(VERBOSE, "").strip().lower() not in {"", "0", "false", "no", "off"}
 
 
-def quieten(environment: MutableMapping[str, str] = os.environ) -> None:
-    """Have libraries report errors only, unless `is_verbose`.
+def only_downloads(arguments: Sequence[str]) -> bool:
+    """Whether a command, given by the arguments after the program's name, downloads gigabytes and does nothing else:
+    there the libraries' bars are what people look at."""
+    return tuple(arguments[: len(_DOWNLOADS)]) == _DOWNLOADS
+
+
+def quieten(environment: MutableMapping[str, str] = os.environ, *, bars: bool = False) -> None:
+    """Have libraries report errors only, unless `is_verbose`; with `bars` also how far downloads are.
 
     Call it before they are imported. Child processes inherit what it sets.
     Warnings of Python are shown again where `python -W` or PYTHONWARNINGS asks for them.
@@ -47,7 +55,8 @@ def quieten(environment: MutableMapping[str, str] = os.environ) -> None:
     if is_verbose(environment):
         return
     for name, value in _SETTINGS.items():
-        environment.setdefault(name, value)
+        if not (bars and name in _BARS):
+            environment.setdefault(name, value)
     if not sys.warnoptions:
         # All of them: a warning counts as of the module that its library blames, which may be one of ours.
         warnings.simplefilter("ignore")

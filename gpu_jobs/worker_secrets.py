@@ -18,7 +18,12 @@ HIDDEN_SEED = "PLANARENA_HIDDEN_SEED"
 OPTION = "--secrets-fd"
 _LARGEST = 32 * 1024
 """Bytes. A pipe holds at least 64 KiB, so that writing never waits for a reader."""
-_STORE_CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+_STORE_CREDENTIALS = (
+    "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+)  # fmt: skip
+"""All ways in which boto3 gets credentials from the environment: keys, and where to read or fetch them."""
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 """May hold a name and a password, and libraries read them from the environment only."""
 _HARMLESS = frozenset(
@@ -26,6 +31,8 @@ _HARMLESS = frozenset(
      "LD_LIBRARY_PATH", "LD_PRELOAD", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
      "RUST_BACKTRACE", "POD_NAME", "no_proxy"}
 )  # fmt: skip
+_NO_SECRETS = frozenset({"PYTHONHASHSEED", "TOKENIZERS_PARALLELISM", "HF_HUB_DISABLE_IMPLICIT_TOKEN"})
+"""Settings of libraries whose names only look like those of secrets."""
 _HARMLESS_PREFIXES = (
     "LC_", "PYTHON", "PLANARENA_", "CUDA", "CUBLAS", "CUDNN", "NVIDIA_", "NCCL_", "HIP_", "ROCR_", "HSA_", "TORCH",
     "PYTORCH", "TRITON_", "OMP_", "MKL_", "OPENBLAS_", "GOMP_", "KMP_", "MALLOC_", "HF_", "TRANSFORMERS_",
@@ -59,7 +66,7 @@ def harmless(environment: Mapping[str, str]) -> dict[str, str]:
         name: value
         for name, value in environment.items()
         if (name in _HARMLESS or name.startswith(_HARMLESS_PREFIXES))
-        and not names_a_secret(name)
+        and (name in _NO_SECRETS or not names_a_secret(name))
         and name not in _STORE_CREDENTIALS
     }
 

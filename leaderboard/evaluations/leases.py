@@ -398,7 +398,8 @@ def lose_overdue(attempt_id: UUID) -> bool:
         except AttemptEndedError:
             return False
         now = database_now()
-        if attempt.stalls_at is not None and attempt.stalls_at <= now:
+        # Who fell silent before the deadline may have made progress that the site did not hear of.
+        if attempt.stalls_at is not None and attempt.stalls_at <= min(now, attempt.expires_at):
             detail = deadlines.stalled_in_words(phase=attempt.phase, allowed=attempt.allowances)
             _lose(attempt, detail=detail, loss=Loss.STALLED)
         elif attempt.expires_at <= now:

@@ -1,6 +1,7 @@
 """What follows when workers are lost: an evaluation that ends or hangs one after the other must not go on with it."""
 
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from django.conf import settings
 from django.db.models import Q
@@ -27,9 +28,17 @@ def others_fell_silent(attempt: Attempt, *, now: datetime) -> bool:
 
 
 def lost_workers(evaluation: Evaluation) -> int:
-    """How many workers were lost with tasks of this evaluation, in a way that the tasks may have caused."""
+    """How many workers were lost with tasks of this evaluation, in a way that the tasks may have caused.
+
+    Those that fell silent together count once: a site that was away for longer than a lease has lost contact with all
+    workers, and those are of this evaluation alone if no other was running.
+    """
     lost = Attempt.objects.filter(shard__evaluation=evaluation, state=AttemptState.LOST, loss__in=ATTRIBUTABLE)
-    return lost.exclude(worker__startswith=OWN_WORKER).count()
+    found = list(lost.exclude(worker__startswith=OWN_WORKER).order_by("ended_at").values_list("loss", "ended_at"))
+    silent = [at for loss, at in found if loss == Loss.SILENT and at is not None]
+    together = timedelta(seconds=settings.LEASE_SECONDS)
+    repeated = sum(after - before <= together for before, after in pairwise(silent))
+    return len(found) - repeated
 
 
 def settle(evaluation: Evaluation, *, why: str) -> bool:

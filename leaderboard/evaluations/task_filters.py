@@ -38,6 +38,8 @@ class TaskRow(NamedTuple):
     score: float | None
     seconds: float | None
     plan_summary: str
+    plan_is_withheld: bool = False
+    """Whether the plan's summary is empty because readers may not see the plan."""
     language: str = ""
     """Of suites that execute, as the next."""
     steps: str = ""
@@ -63,7 +65,9 @@ class TaskRow(NamedTuple):
 
     @property
     def badge(self) -> str:
-        """How the outcome is shown."""
+        """How the outcome is shown. Of a plan that is withheld, nothing says whether it is empty."""
+        if self.plan_is_withheld:
+            return self.outcome
         return badge_of(outcome=self.outcome, plan_summary=self.plan_summary)
 
 

@@ -91,7 +91,8 @@ def task_rows(evaluation: Evaluation) -> list[TaskRow]:
     results = {task: _open_result(Result(*values), withheld=withheld) for task, *values in columns}
     facts = facts_of(evaluation.suite)
     if withheld.gold:
-        facts = tuple(one._replace(row=one.row._replace(steps="", flags=())) for one in facts)
+        closed = {"steps": "", "flags": (), "plan_is_withheld": withheld.plan}
+        facts = tuple(one._replace(row=one.row._replace(**closed)) for one in facts)
     if evaluation.verifies_id is not None:
         sampled = sample_of(evaluation.pk)
         facts = tuple(one for one in facts if one.row.key in sampled)

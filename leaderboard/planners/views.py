@@ -160,7 +160,11 @@ def _take_plans(request: HttpRequest, *, form: SubmitForm) -> None:
 def _show_the_rest(request: HttpRequest, *, form: SubmitForm) -> None:
     """What the services would find wrong besides, so that all is said at once."""
     found = _renamed(FieldErrors(services.problems(user=request.user, data=form.data_entered()))).errors
-    form.show(FieldErrors({field: texts for field, texts in found.items() if field not in form.errors}))
+    said = set(form.errors)
+    if "checkpoint_file" in said:
+        # That there is no checkpoint follows from what is wrong with its file.
+        said.add("checkpoint_digest")
+    form.show(FieldErrors({field: texts for field, texts in found.items() if field not in said}))
 
 
 def _entered(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Submission | None]:

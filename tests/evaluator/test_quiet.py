@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.quiet import only_downloads
+
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 from evaluator.quiet import quieten
@@ -45,6 +47,13 @@ def test_only_errors_of_libraries_are_seen():
 def test_everything_is_seen_on_request():
     shown = said("-c", PROGRAM, PLANARENA_VERBOSE="1")
     assert [text for text in (*NOISE, *KEPT) if text not in shown] == []
+
+
+def test_a_download_shows_how_far_it_is():
+    assert only_downloads(["profiles", "fetch", "paper"])
+    assert not only_downloads(["profiles", "verify", "paper"])
+    shown = said("-c", PROGRAM.replace("quieten()", "quieten(bars=True)"))
+    assert [text for text in NOISE if text in shown] == ["a bar"]
 
 
 @pytest.mark.timeout(600)

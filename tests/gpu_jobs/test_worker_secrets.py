@@ -107,6 +107,23 @@ def test_only_listed_variables_without_a_secret_s_name_are_handed_on():
     assert secrets_in(environment).variables == {"AWS_ACCESS_KEY_ID": "x", "https_proxy": "http://user:x@proxy"}
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+     "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"],
+)  # fmt: skip
+def test_stores_whose_credentials_come_from_a_file_or_an_address_still_open(name):
+    """As in clusters that give pods a role instead of a key."""
+    environment = {name: "/var/run/credentials"}
+    assert harmless(environment) == {}
+    assert secrets_in(environment).variables == environment
+
+
+@pytest.mark.parametrize("name", ["PYTHONHASHSEED", "TOKENIZERS_PARALLELISM", "HF_HUB_DISABLE_IMPLICIT_TOKEN"])
+def test_settings_of_libraries_are_handed_on_although_they_sound_like_secrets(name):
+    assert harmless({name: "0"}) == {name: "0"}
+
+
 def test_the_worker_program_has_no_secret_in_its_environment(tmp_path):
     """The real program, started as an operator does, asking a site that is not there."""
     process = subprocess.Popen(

@@ -245,6 +245,12 @@ def test_the_page_of_a_planner_that_answers_with_the_gold_plans_says_why_its_pla
     assert "0.500" in page
 
 
+def test_plans_that_are_withheld_are_not_shown_as_empty_ones(things):
+    page = answer(Client(), reverse("evaluations:detail", args=[things[0]["evaluation"]]))[1]
+    assert "Scored" in page
+    assert "Empty plan" not in page
+
+
 def test_other_artefacts_of_the_public_store_stay_public(things):
     digest = server_store(split="public").put(Artefact(data=b"a picture", media_type=MediaType.TEXT))
     assert Client().get(f"/objects/{digest}").status_code == 200

@@ -1,12 +1,15 @@
 """The canary: one task runs first, alone, and what it comes to decides about the others."""
 
+from datetime import timedelta
+
 import pytest
+from django.db.models import F
 
 from evaluator.engine.store import MemoryStore
 from evaluator.records import Outcome, Reason
 from leaderboard.evaluations import canary, leases, losses, services, steps, tasks, unreachable
 from leaderboard.evaluations.canary import Ending, Verdict, judge
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Shard
+from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard
 from leaderboard.evaluations.reconcile import reconcile, sweep
 from leaderboard.evaluations.results import deliver
 from leaderboard.quotas.models import QuotaEntry
@@ -380,6 +383,26 @@ class TestLosingWorkers:
         evaluation.refresh_from_db()
         assert (evaluation.state, evaluation.reason) == ("on_hold", "workers_lost")
         assert "its process ended" in evaluation.reason_text
+
+    def test_workers_that_fall_silent_together_while_the_site_is_away_do_not_stop_an_evaluation(self, settings):
+        settings.LOST_WORKERS = 4
+        evaluation = make(runnable=20, endpoint=False)
+        for number in range(6):
+            expire(make_lease(evaluation, worker=f"worker {number}"))
+        sweep()
+        assert losses.lost_workers(evaluation) == 1
+        assert make_lease(evaluation, worker="back").tasks
+
+    def test_workers_that_fall_silent_one_after_the_other_stop_an_evaluation(self, settings):
+        settings.LOST_WORKERS = 3
+        evaluation = make(runnable=20, endpoint=False)
+        for number in range(3):
+            expire(make_lease(evaluation, worker=f"worker {number}"))
+            sweep()
+            Attempt.objects.filter(state="lost").update(ended_at=F("ended_at") - timedelta(minutes=10))
+        sweep()
+        evaluation.refresh_from_db()
+        assert (evaluation.state, evaluation.reason) == ("on_hold", "workers_lost")
 
     def test_resumed_it_may_lose_one_more(self, settings):
         settings.LOST_WORKERS = 2

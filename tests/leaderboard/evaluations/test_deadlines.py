@@ -70,6 +70,16 @@ def test_the_sweep_takes_the_tasks_although_the_lease_lasts(lease, launcher):
     assert Attempt.objects.get(pk=lease.attempt.pk).loss == Loss.STALLED
 
 
+def test_a_worker_that_fell_silent_before_its_deadline_has_not_stalled(lease, launcher):
+    """As when the site was away for longer than a phase lasts."""
+    now = timezone.now()
+    Attempt.objects.update(expires_at=now - timedelta(minutes=10), stalls_at=now - timedelta(minutes=6))
+    sweep()
+    attempt = Attempt.objects.get(pk=lease.attempt.pk)
+    assert (attempt.state, attempt.loss) == (AttemptState.LOST, Loss.SILENT)
+    assert attempt.reason == "it was not heard of any more"
+
+
 def test_a_result_gives_the_full_time_again(lease):
     leases.heartbeat(lease.attempt.pk, phase=Phase.PLANNING)
     pass_time(lease, seconds=200)

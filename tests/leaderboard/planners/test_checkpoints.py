@@ -273,6 +273,12 @@ class TestPage:
         nothing = client.post("/submit/", self.form())
         assert (nothing.status_code, "Upload a checkpoint first" in nothing.content.decode()) == (400, True)
 
+    def test_of_a_file_that_is_refused_it_says_only_why(self, client, ada, suite):
+        client.force_login(ada)
+        page = client.post("/submit/", self.form(checkpoint_file=self.file(zipped(config__json=None))))
+        assert "The zip has no config.json" in page.content.decode()
+        assert "Upload a checkpoint first" not in page.content.decode()
+
     def test_a_file_of_another_kind_is_not_kept(self, client, ada, suite):
         client.force_login(ada)
         form = self.form(kind="bundled", bundled_name="gold", checkpoint_file=self.file())
