@@ -78,7 +78,8 @@ def _losses_sentence(*, lost: Sequence[Loss], missing: Sequence[Loss], folder: P
     sentences = [f"The site's stores have lost {described(lost)}."]
     if len(missing) < len(lost):
         found = len(lost) - len(missing)
-        sentences.append(f"{found} of them are in this backup: put them back with `repair_store --from {folder}`.")
+        these = f"{found} of them" if missing else "them" if found > 1 else "it"
+        sentences.append(f"This backup has {these}: repair the store with `repair_store --from {folder}`.")
     if not missing:
         sentences.append("The backup is whole.")
         return " ".join(sentences)

@@ -117,7 +117,7 @@ def test_a_record_that_the_backup_has_is_put_back_by_repair_store(record, tmp_pa
     good = file_of(record).read_bytes()
     damage(record)
     Client().get(f"/objects/{record}")
-    with pytest.raises(CommandError, match=f"1 of them are in this backup.*repair_store --from {folder}.*is whole"):
+    with pytest.raises(CommandError, match=f"This backup has it: repair.*repair_store --from {folder}.*is whole"):
         run("back_up", folder)
     assert "Records that are still missing: 0." in run("repair_store", "--from", folder)
     assert file_of(record).read_bytes() == good

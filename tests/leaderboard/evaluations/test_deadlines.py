@@ -117,6 +117,14 @@ def test_a_model_has_time_to_be_fetched_and_loaded(running):
     assert (found[Phase.FETCHING], found[Phase.LOADING]) == (3600, 900)
 
 
+def test_the_first_task_of_a_slow_model_has_time_to_be_answered(running):
+    """Alone, as a canary, on a machine without a GPU."""
+    planner = running.submission.planner
+    planner.kind = "checkpoint"
+    found = deadlines.allowances(evaluation=running, tasks=1, reports_phases=True)
+    assert found[Phase.PLANNING] == 300 + 900 + 60
+
+
 def test_planners_behind_http_have_time_for_all_tries_of_a_call(running):
     planner = running.submission.planner
     planner.kind, planner.timeout_seconds = "endpoint", 100
