@@ -86,9 +86,8 @@ class _CountedBody:
             detail = f"The body is larger than {most} bytes, the most that this address takes."
             return _Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", detail)
         if not await sync_to_async(self._limits.knows_caller, thread_sensitive=False)(self._scope):
-            detail = (
-                f"Only callers with valid credentials may send more than {self._limits.small} bytes: sign in first."
-            )
+            most = self._limits.small
+            detail = f"Larger bodies than {most} bytes need valid credentials: sign in, or send a valid token."
             return _Refusal(HTTPStatus.UNAUTHORIZED, "not_authenticated", detail)
         self._most = most
         return None

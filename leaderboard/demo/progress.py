@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from evaluator.metrics.statistics import ends_of
+from evaluator.metrics.statistics import LEAST_VALUES, ends_of
 from evaluator.records import Outcome
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
@@ -141,6 +141,10 @@ def print_board(*, console: Console, url: str) -> None:
         cells = [_cell(row["metrics"].get(column["key"])) for column in columns]
         table.add_row(str(row["rank"]), row["planner"], *cells)
     console.print(table)
+    if any(
+        _has_no_interval(row["metrics"].get(column["key"])) for row in snapshot.content["rows"] for column in columns
+    ):
+        console.print(f"[—]: no interval over fewer than {LEAST_VALUES} tasks.", markup=False, highlight=False)
     coverage = snapshot.content["coverage"]
     console.print(
         f"{coverage['run']} of {coverage['total']} tasks run; 95 % intervals over tasks. {url}/boards/{SUITE}/"
@@ -150,5 +154,13 @@ def print_board(*, console: Console, url: str) -> None:
 def _cell(metric: dict[str, float] | None) -> str:
     if metric is None:
         return "not measured"
-    ends = ends_of(low=metric["low"], high=metric["high"], count=int(metric["tasks"]))
+    ends = _ends(metric)
     return f"{metric['mean']:.4f} [—]" if ends is None else f"{metric['mean']:.4f} [{ends[0]:.3f}, {ends[1]:.3f}]"
+
+
+def _has_no_interval(metric: dict[str, float] | None) -> bool:
+    return metric is not None and _ends(metric) is None
+
+
+def _ends(metric: dict[str, float]) -> tuple[float, float] | None:
+    return ends_of(low=metric["low"], high=metric["high"], count=int(metric["tasks"]))

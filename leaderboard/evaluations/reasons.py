@@ -40,8 +40,8 @@ class EvaluationReason(models.TextChoices):
     )
     PLANNER_UNAVAILABLE = (
         "planner_unavailable",
-        "The planner could not be reached: {detail} {count} of {total} tasks have no score. Resume them when it can be "
-        "reached again; one task is asked first. Or accept them as faults of the planner; until then the evaluation is "
+        "The planner is not available: {detail} {count} of {total} tasks have no score. Resume them when it answers "
+        "again; one task is asked first. Or accept them as faults of the planner; until then the evaluation is "
         "not ranked.",
     )
     WORKERS_LOST = (

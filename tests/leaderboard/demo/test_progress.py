@@ -7,9 +7,10 @@ from itertools import count
 import pytest
 from rich.console import Console
 
-from leaderboard.demo.progress import StallWatch, follow
+from leaderboard.demo.progress import StallWatch, follow, print_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from tests.leaderboard.factories import make_evaluation
+from tests.leaderboard.api.test_reading import finish
+from tests.leaderboard.factories import make_evaluation, make_suite
 
 pytestmark = pytest.mark.django_db
 
@@ -70,3 +71,13 @@ def test_a_stall_begins_after_its_time_and_ends_with_the_next_change():
     assert seen == [
         (False, False), (False, False), (True, True), (False, True), (True, False), (False, False), (True, True),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tasks", "explained"), [(9, True), (10, False)])
+def test_a_board_without_intervals_says_why(settings, tmp_path, tasks, explained):
+    settings.STORE_DIR, settings.TASKS_PER_SHARD = tmp_path / "store", tasks
+    finish(make_evaluation(suite=make_suite(slug="openagi", runnable=tasks), state="launching"))
+    output = io.StringIO()
+    print_board(console=Console(file=output, width=200, force_terminal=True, no_color=True), url="http://site")
+    assert ("[—]: no interval over fewer than 10 tasks." in output.getvalue()) is explained
+    assert output.getvalue().count("[—]") == (2 if explained else 0), "the cell and its explanation"
