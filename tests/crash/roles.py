@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -300,7 +300,8 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, r
         return lease if lease is None or first.is_set() else lease.model_copy(update={"heartbeat_seconds": 0.05})
 
     def lease(self: Any, wish: Any, **options: Any) -> Any:
-        return soon(leasing(self, wish, **options))
+        answer = leasing(self, wish, **options)
+        return replace(answer, lease=soon(answer.lease))
 
     def finish(self: Any, **options: Any) -> Any:
         return soon(finishing(self, **options))
