@@ -15,6 +15,7 @@ from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import Exit
 from gpu_jobs.hub_cache import HubCache
+from gpu_jobs.model_server.detection import detected
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker, stop_on_sigterm
 from gpu_jobs.worker_secrets import (
@@ -93,6 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"--store: {error}.\n")
         return Exit.MISCONFIGURED
     client = ApiClient(url=options.url, token=secrets.token)
+    logging.getLogger("gpu_jobs").info("%s", detected().line())
     checkpoints = CheckpointCache(client=client, folder=data / "worker-checkpoints")
     runner = EvaluatorRunner(
         store=store,

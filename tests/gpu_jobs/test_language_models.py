@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from evaluator.engine.store import MemoryStore
-from evaluator.planners.language_models.local import LocalModel
 from evaluator.planning_evaluation import judge_digest
 from evaluator.suites import suite_of
 from gpu_jobs.checkpoints import CheckpointError
 from gpu_jobs.hub_cache import HubCache
+from gpu_jobs.model_server.client import RemoteModel
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import Lease
 from gpu_jobs.runner import EvaluatorRunner
@@ -121,7 +121,7 @@ def test_the_model_stays_loaded_for_the_next_lease_and_gives_way_to_another(repo
     # The hub is away now.
     assert ends(runner, make_lease("QA/2")) == [("planner_fault", "refused_by_endpoint")]
     first = runner._models._found
-    assert isinstance(first, LocalModel)
+    assert isinstance(first, RemoteModel)
     for _ in range(2):
         assert ends(runner, uploaded()) == [("planner_fault", "refused_by_endpoint")]
     assert folders.asked == [DIGEST]
