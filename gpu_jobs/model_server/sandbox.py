@@ -4,6 +4,7 @@ Every layer holds by itself. Files are kept away by a file system of its own and
 namespace and by seccomp, other processes by a process namespace, by seccomp and by a user that owns nothing.
 """
 
+import json
 import logging
 import os
 import shutil
@@ -15,6 +16,7 @@ from pathlib import Path
 import psutil
 
 from evaluator.planners.language_models.errors import ModelError
+from gpu_jobs.model_server import namespaces
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import ChannelError
 from gpu_jobs.model_server.client import DEADLINES
@@ -85,11 +87,14 @@ class Sandbox:
             for path in files.values():
                 path.chmod(path.stat().st_mode | 0o044)
         needed = code(gpu=device != "cpu")
-        program = [str(needed.interpreter), "-P", "-s", "-B", *self.program, confinement.model_dump_json()]
+        command = [str(needed.interpreter), "-P", "-s", "-B", *self.program, confinement.model_dump_json()]
         environment = _environment(needed)
-        outer = self._outer(needed, files=files, confinement=confinement, environment=environment)
+        if Layer.BUBBLEWRAP in self.layers:
+            command = [*_bubblewrap(needed, files=files, confinement=confinement, environment=environment), *command]
+        elif Layer.NAMESPACES in self.layers:
+            command = _namespaces(needed, files=files, confinement=confinement, command=command)
         try:
-            server = ServerProcess([*outer, *program], environment=environment, memory_bytes=memory_bytes)
+            server = ServerProcess(command, environment=environment, memory_bytes=memory_bytes)
         except OSError as error:
             raise ModelError(f"The model server does not start: {error}.") from error
         self._greeted(server)
@@ -141,14 +146,6 @@ class Sandbox:
             cpu_seconds=_CPU_HOURS * 3600 * (os.cpu_count() or 1),
         )
 
-    def _outer(
-        self, needed: Code, *, files: Mapping[str, Path], confinement: Confinement, environment: Mapping[str, str]
-    ) -> list[str]:
-        """What the command line begins with."""
-        if Layer.BUBBLEWRAP in self.layers:
-            return _bubblewrap(needed, files=files, confinement=confinement, environment=environment)
-        return []
-
 
 def _bubblewrap(
     needed: Code, *, files: Mapping[str, Path], confinement: Confinement, environment: Mapping[str, str]
@@ -177,6 +174,22 @@ def _bubblewrap(
     for path in confinement.devices:
         command += ["--dev-bind-try", str(path), str(path)]
     return [*command, "--remount-ro", "/", "--chdir", "/tmp", "--"]  # noqa: S108
+
+
+def _namespaces(needed: Code, *, files: Mapping[str, Path], confinement: Confinement, command: list[str]) -> list[str]:
+    plan: namespaces.Plan = {
+        "binds": [
+            *((str(path), str(path)) for path in needed.bound if not path.is_symlink()),
+            *((str(path), f"{INSIDE}/{name}") for name, path in files.items()),
+        ],
+        "links": [(str(path), str(path.readlink())) for path in needed.bound if path.is_symlink()],
+        "devices": [str(path) for path in confinement.devices],
+        "scratch": "/tmp",  # noqa: S108 - its own, in memory
+        "scratch_bytes": _SCRATCH_BYTES,
+        "keeps_root": confinement.user is not None,
+        "command": command,
+    }
+    return [str(needed.interpreter), "-I", "-S", "-B", str(namespaces.__file__), json.dumps(plan)]
 
 
 def _parents(paths: Iterable[Path]) -> list[Path]:
