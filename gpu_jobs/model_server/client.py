@@ -32,8 +32,8 @@ class RunningServer(Protocol):
 
     channel: Channel
 
-    def kill(self, *, why: str = "") -> None:
-        """See `ServerProcess.kill`."""
+    def close(self) -> None:
+        """See `ServerProcess.close`."""
         ...
 
     def end_in_words(self) -> str:
@@ -47,16 +47,19 @@ class RunningServer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadlines:
-    """Seconds of wall-clock time that a model server has. One that takes longer is killed."""
+    """Seconds of wall-clock time that a model server has. One that takes longer is killed.
 
-    start: float = 120.0
+    Less than the site gives a worker without progress (`PLANARENA_LOAD_SECONDS`, `PLANARENA_PREPARE_SECONDS`,
+    `PLANARENA_PLAN_SECONDS`), so that a model that hangs is the planner's fault and not a lost worker.
+    """
+
+    start: float = 60.0
     """Until it runs in its sandbox, before it loads anything."""
-    load: float = 1800.0
+    load: float = 800.0
     """To load the model, the libraries that it takes included."""
-    call: float = 600.0
-    """For each call of those that are asked together; those that share a batch may take the sum."""
-    most: float = 6 * 3600.0
-    """For all calls that are asked together, however many they are."""
+    answer: float = 180.0
+    """For calls that are asked together, and `call` for each of them."""
+    call: float = 50.0
 
 
 DEADLINES = Deadlines()
@@ -103,7 +106,7 @@ class RemoteModel:
         self._deadlines = deadlines
         self._source = dict(source)
         self._broken: Failure | None = None
-        self._end = weakref.finalize(self, server.kill)
+        self._end = weakref.finalize(self, server.close)
         self._identity = self._load(
             wire.Load(folder=inside, name=name, device=device, threads=threads, source=self._source),
             folder=folder,
@@ -133,15 +136,16 @@ class RemoteModel:
         estimate = len(text.encode(errors="replace")) // 4
         if self._broken is not None or not _is_text(text):
             return estimate
+        allowed = self._deadlines.answer
         try:
-            deadline = time.monotonic() + self._deadlines.call
+            deadline = time.monotonic() + allowed
             self._send(wire.CountTokens(text=text), deadline=deadline)
             reply = self._receive(most=wire.MOST_SMALL_BYTES, deadline=deadline)
             if isinstance(reply, wire.TokenCount):
                 return reply.tokens
             raise _unexpected(reply)
         except (ChannelError, NonsenseError) as error:
-            self._give_up(error, allowed=self._deadlines.call)
+            self._give_up(error, allowed=allowed)
             return estimate
 
     def identity(self) -> Mapping[str, JsonValue]:
@@ -178,7 +182,7 @@ class RemoteModel:
     def _answered(self, calls: Sequence[Call]) -> list[Answer | Failure]:
         if self._broken is not None:
             return [self._broken] * len(calls)
-        allowed = min(self._deadlines.most, self._deadlines.call * len(calls))
+        allowed = self._deadlines.answer + self._deadlines.call * len(calls)
         try:
             return self._exchange(calls, deadline=time.monotonic() + allowed)
         except (ChannelError, NonsenseError) as error:

@@ -71,6 +71,10 @@ class ServerProcess:
             _kill_tree(self._process)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(10)
+
+    def close(self) -> None:
+        """Kill it, and give back the channel and its folder. Called by the one who reads the channel."""
+        self.kill()
         self.channel.close()
         self._folder.cleanup()
 

@@ -111,7 +111,7 @@ class Sandbox:
         except ModelError as error:
             logger.debug("%s", error)
             return None
-        started.server.kill()
+        started.server.close()
         return self.layers
 
     def _greeted(self, server: ServerProcess) -> None:
@@ -124,10 +124,11 @@ class Sandbox:
         except (ChannelError, ValueError) as error:
             server.kill()
             why = f"{error}; {server.end_in_words()}; {server.output() or 'it wrote nothing'}"
+            server.close()
             raise ModelError(f"The model server does not start: {why}.") from None
         missing = frozenset(layer for layer in self.layers - own if not layer.isolates)
         if missing:
-            server.kill()
+            server.close()
             raise LayersMissingError(missing, why=server.output())
 
     def _confinement(
