@@ -6,12 +6,14 @@ import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import evaluator
 import gpu_jobs
 from evaluator.planners.language_models.errors import ModelUnusableError
 
+_PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "numpy", "pydantic", "psutil")
 _SYSTEM = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
 _FACTS = ("/sys/devices/system/cpu", "/sys/devices/system/node")
 """What torch reads to choose its threads and kernels."""
@@ -43,7 +45,7 @@ def code(*, gpu: bool) -> Code:
         gpu: whether the model is to run on one.
     """
     interpreter = Path(os.path.realpath(sys.executable))
-    packages = [Path(os.path.realpath(sysconfig.get_path(kind))) for kind in ("purelib", "platlib")]
+    packages = [_folder_of(name) for name in _PACKAGES]
     own = [Path(os.path.realpath(str(package.__file__))).parent for package in (evaluator, gpu_jobs)]
     needed = [
         interpreter,
@@ -61,6 +63,14 @@ def code(*, gpu: bool) -> Code:
         bound=tuple(_without_nested(needed)),
         facts=tuple(map(Path, (*_OWN_FACTS, *_RANDOM, *(_GPU_FACTS if gpu else ())))),
     )
+
+
+def _folder_of(package: str) -> Path:
+    """The folder that a package is in, as a rule the environment's `site-packages`. Does not import it."""
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        return Path(sysconfig.get_path("purelib"))
+    return Path(os.path.realpath(found.origin)).parent.parent
 
 
 def gpu_devices() -> tuple[Path, ...]:

@@ -279,4 +279,5 @@ def test_a_server_ends_with_its_worker(layers):
     assert done.stdout.strip().isdigit(), done.stderr
     assert ended(int(done.stdout))
     left = [process for process in psutil.process_iter(["cmdline"]) if process.pid not in before]
-    assert not [process for process in left if "channel_socket" in " ".join(process.info["cmdline"] or ())]
+    servers = [process.pid for process in left if "channel_socket" in " ".join(process.info["cmdline"] or ())]
+    assert all(ended(pid) for pid in servers)
