@@ -26,6 +26,8 @@ class Channel:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
+        self._read = bytearray()
+        """What was received behind the last frame."""
 
     def close(self) -> None:
         """Close this end. The other one reads the end of the stream."""
@@ -66,19 +68,20 @@ class Channel:
 
     def _exactly(self, count: int, *, deadline: float | None) -> bytes:
         # Grows with what has come, not with what was announced.
-        received = bytearray()
-        while len(received) < count:
+        while len(self._read) < count:
             self._limit(deadline)
             try:
-                piece = self._connection.recv(min(_PIECE, count - len(received)))
+                piece = self._connection.recv(_PIECE)
             except TimeoutError:
                 raise ChannelTimeoutError("nothing came in time") from None
             except OSError as error:
                 raise ChannelClosedError(error.strerror or type(error).__name__) from None
             if not piece:
                 raise ChannelClosedError("the end of the stream")
-            received += piece
-        return bytes(received)
+            self._read += piece
+        found = bytes(self._read[:count])
+        del self._read[:count]
+        return found
 
     def _limit(self, deadline: float | None, *, now: Callable[[], float] = time.monotonic) -> None:
         if deadline is None:

@@ -37,7 +37,7 @@ class Followings:
         """Let the server ask as often as this call of the constraint's may need."""
         self._left += _EXPANSIONS_PER_STEP * (1 + max(1, call.beams) * max(1, call.max_tokens))
 
-    def reply(self, written: tuple[str, ...]) -> wire.Following:
+    def node(self, written: tuple[str, ...]) -> wire.Node:
         """What may follow these names, and what may follow after each of that.
 
         Raises:
@@ -56,8 +56,8 @@ class Followings:
         except Exception as error:  # noqa: BLE001 - a constraint is a strategy's code
             nothing = wire.Allowed(names=(), may_end=False)
             problem = f"{type(error).__name__}: {error}"[:1000]
-            return wire.Following(own=nothing, children=(), problem=problem)
-        return wire.Following(own=_allowed(own), children=children)
+            return wire.Node(own=nothing, children=(), problem=problem)
+        return wire.Node(own=_allowed(own), children=children)
 
     def leads_to(self, names: tuple[str, ...]) -> bool:
         """Whether the constraint allows these names, each after those before it."""

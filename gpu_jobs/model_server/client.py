@@ -195,7 +195,8 @@ class RemoteModel:
         while True:
             reply = self._receive(most=most, deadline=deadline)
             if isinstance(reply, wire.Follow):
-                self._send(book.followings(reply.constraint).reply(reply.written), deadline=deadline)
+                node = book.followings(reply.constraint).node(reply.written)
+                self._send(wire.Following(node=node), deadline=deadline)
             elif isinstance(reply, wire.Answers):
                 return checked_answers(reply, calls=calls, followings=[book.of(call) for call in calls])
             else:
@@ -234,6 +235,7 @@ class _Constraints:
     def __init__(self, calls: Sequence[Call]) -> None:
         self._numbers: dict[int, int] = {}
         self._followings: list[Followings] = []
+        self._begun: set[int] = set()
         for call in calls:
             if isinstance(call, GenerateCall) and call.constraint is not None:
                 key = id(call.constraint)
@@ -266,7 +268,9 @@ class _Constraints:
         constraint = None
         if call.constraint is not None:
             number = self._numbers[id(call.constraint)]
-            constraint = wire.WireConstraint(number=number, separator=call.constraint.separator)
+            root = None if number in self._begun else self._followings[number].node(())
+            self._begun.add(number)
+            constraint = wire.WireConstraint(number=number, separator=call.constraint.separator, root=root)
         return wire.WireGenerate(
             messages=messages, max_tokens=call.max_tokens, temperature=call.temperature, top_p=call.top_p,
             seed=call.seed, stop=call.stop, constraint=constraint, beams=call.beams,

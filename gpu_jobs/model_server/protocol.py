@@ -97,11 +97,30 @@ class WireMessage(_Message):
     content: str
 
 
+class Allowed(_Message):
+    """A `Following`."""
+
+    names: tuple[str, ...]
+    may_end: bool
+
+
+class Node(_Message):
+    """What a constraint allows after a sequence of names, and one name further."""
+
+    own: Allowed
+    children: tuple[Allowed, ...]
+    """For each of `own.names` in turn: what may follow when it is written too."""
+    problem: str | None = None
+    """Why the constraint has no answer; then the others are empty."""
+
+
 class WireConstraint(_Message):
     """A `Constraint` by its number in the batch: calls with the same one share what was asked of it."""
 
     number: int
     separator: str
+    root: Node | None
+    """Before any name, which every call asks first; None in all calls with the same constraint but the first."""
 
 
 class WireGenerate(_Message):
@@ -144,22 +163,11 @@ class Follow(_Message):
     written: Annotated[tuple[str, ...], Field(max_length=10_000)]
 
 
-class Allowed(_Message):
-    """A `Following`."""
-
-    names: tuple[str, ...]
-    may_end: bool
-
-
 class Following(_Message):
     """The answer to `Follow`."""
 
     type: Literal["following"] = "following"
-    own: Allowed
-    children: tuple[Allowed, ...]
-    """For each of `own.names` in turn: what may follow when it is written too."""
-    problem: str | None = None
-    """Why the constraint has no answer; then the others are empty."""
+    node: Node
 
 
 class CountTokens(_Message):

@@ -14,7 +14,6 @@ from evaluator.planners.language_models.protocol import (
     Answer,
     Call,
     Completion,
-    Constraint,
     Failure,
     FailureKind,
     GenerateCall,
@@ -114,11 +113,18 @@ class AskedConstraint:
         self._number = number
         self._channel = channel
         self._known: dict[tuple[str, ...], Followers] = {}
+        self._problem: str | None = None
+
+    def start_at(self, root: wire.Node) -> None:
+        """Take over what the worker has said already."""
+        self._add((), node=root)
 
     def following(self, written: tuple[str, ...]) -> Followers:
         """See `Constraint.following`. Asks for all names that may stand in the last one's place together."""
-        if written not in self._known:
+        if written not in self._known and self._problem is None:
             self._expand(written[:-1])
+        if self._problem is not None:
+            raise ConstraintFailedError(self._problem)
         return self._known[written]
 
     def _expand(self, written: tuple[str, ...]) -> None:
@@ -126,10 +132,12 @@ class AskedConstraint:
         reply = _received(self._channel)
         if not isinstance(reply, wire.Following):
             raise TypeError(f"{reply.type} instead of following")
-        if reply.problem is not None:
-            raise ConstraintFailedError(reply.problem)
-        self._known[written] = _followers(reply.own)
-        for name, child in zip(reply.own.names, reply.children, strict=True):
+        self._add(written, node=reply.node)
+
+    def _add(self, written: tuple[str, ...], *, node: wire.Node) -> None:
+        self._problem = node.problem
+        self._known[written] = _followers(node.own)
+        for name, child in zip(node.own.names, node.children, strict=True):
             self._known[(*written, name)] = _followers(child)
 
 
@@ -143,12 +151,14 @@ def _call(
     messages = tuple(Message(role=one.role, content=one.content) for one in call.messages)
     if isinstance(call, wire.WireScore):
         return ScoreCall(messages=messages, continuations=call.continuations)
-    constraint: Constraint | None = None
+    constraint: AskedConstraint | None = None
     if call.constraint is not None:
         number = call.constraint.number
         if number not in constraints:
             constraints[number] = AskedConstraint(number=number, separator=call.constraint.separator, channel=channel)
         constraint = constraints[number]
+        if call.constraint.root is not None:
+            constraint.start_at(call.constraint.root)
     return GenerateCall(
         messages=messages, max_tokens=call.max_tokens, temperature=call.temperature, top_p=call.top_p,
         seed=call.seed, stop=call.stop, constraint=constraint, beams=call.beams,
