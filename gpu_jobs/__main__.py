@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import Exit
 from gpu_jobs.hub_cache import HubCache
+from gpu_jobs.model_server.detection import detected
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker, stop_on_sigterm
 from gpu_jobs.worker_secrets import (
@@ -72,6 +74,12 @@ def _secrets(options: argparse.Namespace) -> WorkerSecrets:
     return replace(found, token=options.token.strip()) if options.token else found
 
 
+def report_sandbox() -> None:
+    """Say in the log what this machine confines submitted models by. Takes about a second, so nobody waits for it."""
+    found = detected()
+    logging.getLogger("gpu_jobs").log(logging.WARNING if found.problem else logging.INFO, "%s", found.line())
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return the exit code (`gpu_jobs.exits`)."""
     options = parser().parse_args(arguments)
@@ -93,6 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"--store: {error}.\n")
         return Exit.MISCONFIGURED
     client = ApiClient(url=options.url, token=secrets.token)
+    threading.Thread(target=report_sandbox, name="sandbox", daemon=True).start()
     checkpoints = CheckpointCache(client=client, folder=data / "worker-checkpoints")
     runner = EvaluatorRunner(
         store=store,

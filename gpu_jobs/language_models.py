@@ -1,4 +1,5 @@
-"""The language model of the planner that a worker works for. One is loaded at a time, and stays for further leases."""
+"""The language model of the planner that a worker works for: one at a time, kept for further leases, in a sandboxed
+process of its own."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -7,15 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.records import PlannerCall, Reason
 from gpu_jobs.checkpoints import CheckpointError, Checkpoints
 from gpu_jobs.hub_cache import HubCache
+from gpu_jobs.model_server.client import RemoteModel
+from gpu_jobs.model_server.opening import ModelOpener, strangers_models
 from gpu_jobs.phases import CurrentPhase, Phase
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
 
 if TYPE_CHECKING:
-    from evaluator.planners.language_models.local import LocalModel
     from evaluator.planners.protocol import Planner, PlannerError, PlannerReply, PlannerRequest
     from evaluator.suites.model import Suite
 
@@ -44,6 +47,7 @@ class LanguageModels:
         hub: str | None = None,
         cache: HubCache | None = None,
         phase: CurrentPhase | None = None,
+        opener: ModelOpener | None = None,
     ) -> None:
         """Args:
         device: torch device.
@@ -51,6 +55,7 @@ class LanguageModels:
         hub: address of the model hub; None: as its client is set.
         cache: where models of the hub are kept; None: in its client's own folder.
         phase: is told when a model is fetched, and when it is loaded.
+        opener: loads models; None: in the sandbox that this machine has.
         """
         self._phase = phase or CurrentPhase()
         self._cache = cache
@@ -58,7 +63,8 @@ class LanguageModels:
         self._checkpoints = checkpoints
         self._hub = hub
         self._name = ""
-        self._found: LocalModel | Problem | None = None
+        self._opener = opener
+        self._found: RemoteModel | Problem | None = None
 
     def planner(self, *, lease: Lease, wanted: ModelPlanner, suite: "Suite") -> "Planner":
         """The planner of a lease: the strategy with its model, or, if there is none, one that says why for each task.
@@ -79,7 +85,7 @@ class LanguageModels:
             return UnaskablePlanner(name=name, problem=found)
         return StrategyPlanner(strategy=entry.strategy(with_model=True), model=found, name=name)
 
-    def _model(self, *, lease: Lease, wanted: ModelPlanner) -> "LocalModel | Problem":
+    def _model(self, *, lease: Lease, wanted: ModelPlanner) -> RemoteModel | Problem:
         """The model, loaded now or before. What could not be fetched is tried again for the next lease."""
         if self._found is None or self._name != _name(wanted) or _may_pass(self._found):
             self._release()
@@ -88,15 +94,13 @@ class LanguageModels:
         return self._found
 
     def _release(self) -> None:
-        """Give the memory of the model before back: two side by side might not fit."""
-        from evaluator.engine.devices import release_memory
-
+        """End the server of the model before: two side by side might not fit into memory."""
+        if isinstance(self._found, RemoteModel):
+            self._found.close()
         self._found = None
-        release_memory(self._device)
 
-    def _loaded(self, *, lease: Lease, wanted: ModelPlanner) -> "LocalModel | Problem":
+    def _loaded(self, *, lease: Lease, wanted: ModelPlanner) -> RemoteModel | Problem:
         from evaluator.planners.language_models.admission import ModelRefusedError
-        from evaluator.planners.language_models.local import ModelError, ModelUnusableError
 
         logger.info("loading the language model %s", _shown(wanted))
         folder: Path | None = None
@@ -129,24 +133,23 @@ class LanguageModels:
 
     def _of_hub(self, wanted: HubPlanner, *, cache: Path | None) -> Path:
         from evaluator.planners.language_models.fetching import fetch_model
-        from evaluator.planners.language_models.local import ModelError
 
         found = fetch_model(repo=wanted.model_id, revision=wanted.commit, endpoint=self._hub, cache=cache)
         if found.commit != wanted.commit:
             raise ModelError(f"the hub gave the commit {found.commit[:12]} of {wanted.model_id}, not {wanted.commit}.")
         return found.folder
 
-    def _of_folder(self, folder: Path, *, wanted: ModelPlanner) -> "LocalModel":
+    def _of_folder(self, folder: Path, *, wanted: ModelPlanner) -> RemoteModel:
         from evaluator.planners.language_models.admission import CONFIG, INDEX, read_config, shards_named
-        from evaluator.planners.language_models.local import LocalModel, refuse_oversized
 
         # The hub's files were looked at before they were fetched, and not since.
         read_config((folder / CONFIG).read_bytes())
         if (folder / INDEX).is_file():
             shards_named((folder / INDEX).read_bytes(), name=INDEX)
-        refuse_oversized(folder)
+        if self._opener is None:
+            self._opener = strangers_models()
         source: dict[str, Any] = wanted.model_dump(mode="json", exclude={"strategy", "bytes"})
-        return LocalModel.from_folder(folder, name=_name(wanted), device=self._device, source=source)
+        return self._opener(folder, name=_name(wanted), device=self._device, source=source)
 
 
 class UnaskablePlanner:
@@ -186,8 +189,11 @@ def _shown(wanted: ModelPlanner) -> str:
     return f"checkpoint {wanted.digest[:12]}"
 
 
-def _may_pass(found: "LocalModel | Problem") -> bool:
-    return isinstance(found, Problem) and found.reason is Reason.MODEL_UNAVAILABLE
+def _may_pass(found: RemoteModel | Problem) -> bool:
+    """Whether the next lease may find it better: what was not there now, and a model whose server is gone."""
+    if isinstance(found, Problem):
+        return found.reason is Reason.MODEL_UNAVAILABLE
+    return found.is_broken
 
 
 def _sentence(error: Exception, *, folder: Path | None, name: str) -> str:

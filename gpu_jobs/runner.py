@@ -9,6 +9,7 @@ from evaluator.records import ResultRecord
 from gpu_jobs.checkpoints import Checkpoints
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.language_models import LanguageModels
+from gpu_jobs.model_server.opening import ModelOpener
 from gpu_jobs.phases import CurrentPhase, Phase
 from gpu_jobs.planners import OPENERS, LeaseRefusedError
 from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
@@ -54,6 +55,7 @@ class EvaluatorRunner:
         checkpoints: Checkpoints | None = None,
         hub: str | None = None,
         hub_cache: HubCache | None = None,
+        opener: ModelOpener | None = None,
     ) -> None:
         """Args:
         store: where artefacts and executed steps are kept.
@@ -63,6 +65,7 @@ class EvaluatorRunner:
         checkpoints: where uploaded checkpoints come from; None: leases of such planners are refused.
         hub: address of the model hub; None: as its client is set.
         hub_cache: where its models are kept; None: in its client's own folder.
+        opener: loads language models; None: in the sandbox that this machine has.
         """
         self.store = store
         self._device = device
@@ -70,7 +73,7 @@ class EvaluatorRunner:
         self._memory_budget = memory_budget
         self.phase = CurrentPhase()
         self._models = LanguageModels(
-            device=device, checkpoints=checkpoints, hub=hub, cache=hub_cache, phase=self.phase
+            device=device, checkpoints=checkpoints, hub=hub, cache=hub_cache, phase=self.phase, opener=opener
         )
         self._evaluators: dict[tuple[str, str, str, int], Evaluator] = {}
 

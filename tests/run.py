@@ -37,6 +37,7 @@ def main(arguments: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return 1
+    find_or_install_bubblewrap()
     pytest = ("pytest", [sys.executable, "-m", "pytest", *arguments])
     if arguments:
         return run_all([pytest])
@@ -87,6 +88,12 @@ def find_or_install_redis() -> bool:
     if shutil.which("redis-server") is None:
         install_debian("redis-server")
     return shutil.which("redis-server") is not None
+
+
+def find_or_install_bubblewrap() -> None:
+    """See that the sandbox of submitted models is tested with bubblewrap too; without it, they have another one."""
+    if sys.platform == "linux" and shutil.which("bwrap") is None:
+        install_debian("bubblewrap")
 
 
 def install_debian(package: str) -> bool:

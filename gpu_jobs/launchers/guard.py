@@ -87,13 +87,13 @@ def _memory(pid: int) -> int:
     """Bytes that a process and its children hold for themselves."""
     try:
         process = psutil.Process(pid)
-        return sum(_own_memory(one) for one in [process, *process.children(recursive=True)])
+        return sum(own_memory(one) for one in [process, *process.children(recursive=True)])
     except psutil.NoSuchProcess:
         return 0
 
 
-def _own_memory(process: psutil.Process) -> int:
-    """Without mapped files where the system tells them apart."""
+def own_memory(process: psutil.Process) -> int:
+    """Bytes that a process holds for itself: without mapped files where the system tells them apart."""
     try:
         status = Path(f"/proc/{process.pid}/status").read_text()
     except OSError:

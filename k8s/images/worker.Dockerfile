@@ -7,7 +7,7 @@ ARG CUDA_DIGEST=""
 
 FROM ${CUDA_IMAGE}${CUDA_DIGEST} AS python
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends ca-certificates python3 python3-venv \
+    && apt-get install --yes --no-install-recommends ca-certificates python3 python3-venv bubblewrap libseccomp2 \
     && rm -rf /var/lib/apt/lists/*
 
 FROM python AS packages

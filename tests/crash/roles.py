@@ -315,6 +315,8 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, r
     ApiClient.heartbeat, ApiClient.lease, ApiClient.finish = heartbeat, lease, finish  # type: ignore[method-assign]
     store = LocalStore(run.folder / "workers" / ("store" if role == "worker" else f"{role}-store"))
     program.EvaluatorRunner = lambda **_: Runner(pace=run.pace, store=store)  # type: ignore[assignment,misc]
+    # It starts processes of its own, which take no part.
+    program.report_sandbox = lambda: None
     sys.exit(program.main(arguments))
 
 

@@ -2,17 +2,22 @@
 
 import hashlib
 import json
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from evaluator.engine.store import MemoryStore
-from evaluator.planners.language_models.local import LocalModel
 from evaluator.planning_evaluation import judge_digest
 from evaluator.suites import suite_of
 from gpu_jobs.checkpoints import CheckpointError
 from gpu_jobs.hub_cache import HubCache
+from gpu_jobs.model_server.client import Deadlines, RemoteModel
+from gpu_jobs.model_server.detection import detected
+from gpu_jobs.model_server.opening import open_model
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import Lease
 from gpu_jobs.runner import EvaluatorRunner
@@ -121,7 +126,7 @@ def test_the_model_stays_loaded_for_the_next_lease_and_gives_way_to_another(repo
     # The hub is away now.
     assert ends(runner, make_lease("QA/2")) == [("planner_fault", "refused_by_endpoint")]
     first = runner._models._found
-    assert isinstance(first, LocalModel)
+    assert isinstance(first, RemoteModel)
     for _ in range(2):
         assert ends(runner, uploaded()) == [("planner_fault", "refused_by_endpoint")]
     assert folders.asked == [DIGEST]
@@ -244,3 +249,80 @@ def test_a_model_may_be_asked_by_a_strategy_that_works_without_one(repository, t
     (record,) = runner_of(checkpoints=Folders(d=fill(tmp_path))).run(lease)
     assert record.outcome in {"scored", "planner_fault"}
     assert record.reason != "model_unusable"
+
+
+TAKEN_OVER = """
+import json, os, signal, sys, time
+from gpu_jobs.model_server.channel import Channel
+from gpu_jobs.model_server.confinement import Confinement, confine
+from gpu_jobs.model_server.server import channel_socket
+connection = channel_socket()
+holding = confine(Confinement.model_validate_json(sys.argv[1]), channel=connection.fileno())
+channel = Channel(connection)
+def say(message):
+    channel.send(json.dumps(message).encode())
+say({"type": "hello", "version": 1, "confined_by": holding})
+channel.receive(most=1 << 20)
+identity = {"weights_digest": "a" * 64, "precision": "float32", "architecture": "X", "template_digest": None,
+            "device": "cpu", "batching": "padded"}
+loaded = {"type": "loaded", "identity": identity}
+"""
+
+
+class FirstTakenOver:
+    """Opens models as a worker does, but the first one in a server that runs a test's code."""
+
+    def __init__(self, code, *, deadlines=None):
+        self._code, self._deadlines = code, deadlines or Deadlines(load=20, answer=1, call=0)
+
+    def __call__(self, folder, **settings):
+        code, self._code = self._code, None
+        sandbox = detected().sandbox
+        if code is None:
+            return open_model(folder, **settings, sandbox=sandbox)
+        sandbox = replace(sandbox, program=("-c", TAKEN_OVER + code))
+        return open_model(folder, **settings, sandbox=sandbox, deadlines=self._deadlines)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "complaint"),
+    [
+        ("os._exit(3)", "model_unusable", "ended with the exit code 3, while it was loaded"),
+        ("say(loaded); channel.receive(most=1 << 30); os.abort()", "model_unusable", "it was ended by SIGABRT"),
+        ("say(loaded); time.sleep(600)", "planner_timeout", "did not answer within 1 seconds"),
+        ("say(loaded); os.kill(os.getpid(), signal.SIGSTOP)", "planner_timeout", "did not answer within 1 seconds"),
+        ("say(loaded); say({'type': 'answers', 'answers': 7}); time.sleep(9)", "model_unusable", "protocol"),
+        ("say(loaded); os.write(connection.fileno(), b'\\xff' * 4096); time.sleep(9)", "model_unusable", "protocol"),
+        ("kept = bytearray(8 << 30); kept[::4096] = kept[1::4096]", "model_unusable", "MB of memory, more than"),
+    ],
+    ids=["ends", "aborts", "hangs", "stops", "nonsense", "huge frame", "grows"],
+)
+def test_a_server_that_fails_is_the_planner_s_fault_and_the_worker_goes_on(
+    tmp_path, spacious, monkeypatch, code, reason, complaint
+):
+    monkeypatch.setenv("PLANARENA_MODEL_MEMORY", "1GB")
+    folder = fill(tmp_path / "m", spacious)
+    runner = runner_of(checkpoints=Folders(d=folder, a=folder), opener=FirstTakenOver(code))
+    (record,) = runner.run(uploaded())
+    assert (record.outcome, record.reason) == ("planner_fault", reason)
+    assert complaint in record.reason_text
+    assert str(tmp_path) not in record.reason_text
+    assert ends(runner, uploaded(digest="a" * 64)) == [("planner_fault", "unparsable_plan")]
+
+
+def test_a_model_whose_server_is_gone_is_loaded_again_for_the_next_lease(tmp_path, spacious):
+    folders = Folders(d=fill(tmp_path / "m", spacious))
+    runner = runner_of(checkpoints=folders, opener=FirstTakenOver("say(loaded); os.abort()"))
+    assert ends(runner, uploaded()) == [("planner_fault", "model_unusable")]
+    assert ends(runner, uploaded()) == [("planner_fault", "unparsable_plan")]
+
+
+def test_no_model_is_loaded_in_the_worker(tmp_path, spacious):
+    folder = fill(tmp_path / "m", spacious)
+    program = (
+        "import sys\nfrom pathlib import Path\nfrom gpu_jobs.model_server.opening import strangers_models\n"
+        f"model = strangers_models()(Path({str(folder)!r}), name='m', device='cpu', source={{}})\n"
+        "print(sorted({'torch', 'transformers', 'tokenizers', 'safetensors'} & set(sys.modules)), model.is_broken)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] False"

@@ -3,7 +3,7 @@
 Nothing is imported here: some modules need torch, and a name alone must not load it.
 
 - `protocol`: calls, answers, failures; what a model is
-- `choosing`: models by name
+- `choosing`: models by name; `errors`: why there is none
 - `admission`: what a stranger's model must be like; `architectures`, `safetensors_headers`: what that takes to know
 - `tokenizer_admission`: which settings of its tokenizer are used; `tokenizer_loading`: building it from them
 - `hub_lookup`: a hub's model before it is fetched; `checkpoint_zip`: an uploaded one before it is unpacked

@@ -11,8 +11,8 @@ import httpx2  # what the hub's client speaks through, and whose errors it lets 
 from huggingface_hub import HfApi, constants, snapshot_download
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
+from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.hub_lookup import language_model_files
-from evaluator.planners.language_models.local import ModelError, ModelUnusableError
 
 _HUB_ERRORS = (HfHubHTTPError, httpx2.HTTPError, OSError, RuntimeError, ValueError)
 

@@ -24,6 +24,8 @@ from evaluator.experts.weights import WeightsError, weights_digest
 from evaluator.planners.language_models.admission import ModelRefusedError
 from evaluator.planners.language_models.batching import Size, batches, isolated
 from evaluator.planners.language_models.continuous import CacheSize, continuous_completions, is_suitable
+from evaluator.planners.language_models.errors import ModelError as ModelError
+from evaluator.planners.language_models.errors import ModelUnusableError as ModelUnusableError
 from evaluator.planners.language_models.generation import Prepared, constrained_completions, free_completions
 from evaluator.planners.language_models.network import Network, Prompt, PromptError
 from evaluator.planners.language_models.protocol import (
@@ -51,14 +53,6 @@ _MOST_PACKED = 8
 """Numbers that quantised weights have in one: four bits in 32."""
 _SMALL_CHANGE = 20_000_000
 """Numbers that may be missing whatever the size: masks and position tables are not stored."""
-
-
-class ModelError(Exception):
-    """A language model cannot be had; the message is a sentence for who named it."""
-
-
-class ModelUnusableError(ModelError):
-    """It cannot be had by anybody, as it is: no other machine, and no later try, would do better."""
 
 
 class _Scored:

@@ -1,0 +1,93 @@
+"""Frames over a stream socket: four bytes of length, big-endian, then that many bytes. Nothing is unpickled."""
+
+import socket
+import struct
+import time
+from collections.abc import Callable
+
+_LENGTH = struct.Struct(">I")
+_PIECE = 1 << 20
+
+
+class ChannelError(Exception):
+    """What came is no frame, or is larger than allowed."""
+
+
+class ChannelClosedError(ChannelError):
+    """The other side is gone."""
+
+
+class ChannelTimeoutError(ChannelError):
+    """The frame did not come, or could not be delivered, in time."""
+
+
+class Channel:
+    """One end of the connection between worker and model server."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._read = bytearray()
+        """What was received behind the last frame."""
+
+    def close(self) -> None:
+        """Close this end. The other one reads the end of the stream."""
+        self._connection.close()
+
+    def send(self, data: bytes, *, deadline: float | None = None) -> None:
+        """Send one frame.
+
+        Args:
+            data: the frame's content.
+            deadline: on `time.monotonic`; None: waits as long as it takes.
+
+        Raises:
+            ChannelError: the other side is gone, or does not read in time.
+        """
+        self._limit(deadline)
+        try:
+            self._connection.sendall(_LENGTH.pack(len(data)) + data)
+        except TimeoutError:
+            raise ChannelTimeoutError("it does not read what it is sent") from None
+        except OSError as error:
+            raise ChannelClosedError(error.strerror or type(error).__name__) from None
+
+    def receive(self, *, most: int, deadline: float | None = None) -> bytes:
+        """Receive one frame.
+
+        Args:
+            most: bytes that it may have. A larger one is refused before it is read.
+            deadline: on `time.monotonic`, for all of it; None: waits as long as it takes.
+
+        Raises:
+            ChannelError: the other side is gone, sends too much or not in time.
+        """
+        (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size, deadline=deadline))
+        if length > most:
+            raise ChannelError(f"a frame of {length} bytes; at most {most} are allowed here")
+        return self._exactly(length, deadline=deadline)
+
+    def _exactly(self, count: int, *, deadline: float | None) -> bytes:
+        # Grows with what has come, not with what was announced.
+        while len(self._read) < count:
+            self._limit(deadline)
+            try:
+                piece = self._connection.recv(_PIECE)
+            except TimeoutError:
+                raise ChannelTimeoutError("nothing came in time") from None
+            except OSError as error:
+                raise ChannelClosedError(error.strerror or type(error).__name__) from None
+            if not piece:
+                raise ChannelClosedError("the end of the stream")
+            self._read += piece
+        found = bytes(self._read[:count])
+        del self._read[:count]
+        return found
+
+    def _limit(self, deadline: float | None, *, now: Callable[[], float] = time.monotonic) -> None:
+        if deadline is None:
+            self._connection.settimeout(None)
+            return
+        left = deadline - now()
+        if left <= 0:
+            raise ChannelTimeoutError("no time is left")
+        self._connection.settimeout(left)

@@ -1,0 +1,306 @@
+"""`RemoteModel`: a language model in a sandboxed process, as the worker sees it. No torch, no transformers."""
+
+import logging
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import ValidationError
+
+from evaluator.canonical_json import JsonValue
+from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from evaluator.planners.language_models.protocol import (
+    Ability,
+    Answer,
+    Call,
+    Failure,
+    FailureKind,
+    GenerateCall,
+)
+from gpu_jobs.model_server import protocol as wire
+from gpu_jobs.model_server.channel import Channel, ChannelClosedError, ChannelError, ChannelTimeoutError
+from gpu_jobs.model_server.checking import Followings, NonsenseError, checked_answers
+
+logger = logging.getLogger(__name__)
+
+
+class RunningServer(Protocol):
+    """What a model needs of its server's process (`process.ServerProcess`)."""
+
+    channel: Channel
+
+    def close(self) -> None:
+        """See `ServerProcess.close`."""
+        ...
+
+    def end_in_words(self) -> str:
+        """See `ServerProcess.end_in_words`."""
+        ...
+
+    def output(self) -> str:
+        """See `ServerProcess.output`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deadlines:
+    """Seconds of wall-clock time that a model server has. One that takes longer is killed.
+
+    Less than the site gives a worker without progress (`PLANARENA_LOAD_SECONDS`, `PLANARENA_PREPARE_SECONDS`,
+    `PLANARENA_PLAN_SECONDS`), so that a model that hangs is the planner's fault and not a lost worker.
+    """
+
+    start: float = 60.0
+    """Until it runs in its sandbox, before it loads anything."""
+    load: float = 800.0
+    """To load the model, the libraries that it takes included."""
+    answer: float = 180.0
+    """For calls that are asked together, and `call` for each of them."""
+    call: float = 50.0
+
+
+DEADLINES = Deadlines()
+
+
+class RemoteModel:
+    """A `LanguageModel` behind a model server.
+
+    A server that dies, hangs or talks nonsense is killed, and every call from then on is a `Failure` that says so.
+    """
+
+    abilities = frozenset(Ability)
+
+    def __init__(
+        self,
+        server: RunningServer,
+        *,
+        folder: Path,
+        inside: str,
+        name: str,
+        device: str,
+        source: Mapping[str, JsonValue],
+        threads: int | None = None,
+        deadlines: Deadlines = DEADLINES,
+    ) -> None:
+        """Load a model in a server that has said hello.
+
+        Args:
+            server: its process.
+            folder: of the model.
+            inside: the same folder as the server sees it.
+            name: of the model.
+            device: of torch.
+            source: where the folder comes from, for `identity`.
+            threads: of torch on the CPU; None: as many as torch takes by itself.
+            deadlines: how long the server may take.
+
+        Raises:
+            ModelUnusableError: the folder holds no model that can be loaded.
+            ModelError: this machine cannot load it now.
+        """
+        self.name = name
+        self._server = server
+        self._deadlines = deadlines
+        self._source = dict(source)
+        self._broken: Failure | None = None
+        self._end = weakref.finalize(self, server.close)
+        self._identity = self._load(
+            wire.Load(folder=inside, name=name, device=device, threads=threads, source=self._source),
+            folder=folder,
+        )
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether its server is gone for good."""
+        return self._broken is not None
+
+    def close(self) -> None:
+        """End the server. Every call from now on fails."""
+        self._broken = self._broken or _failure("was closed")
+        self._end()
+
+    def answer(self, calls: Sequence[Call]) -> list[Answer | Failure]:
+        """See `LanguageModel.answer`."""
+        answers: list[Answer | Failure | None] = [_unsendable(call) for call in calls]
+        sent = [at for at, answer in enumerate(answers) if answer is None]
+        found = self._answered([calls[at] for at in sent]) if sent else []
+        for at, answer in zip(sent, found, strict=True):
+            answers[at] = answer
+        return [answer for answer in answers if answer is not None]
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of a text, without special ones; an estimate if the server does not say."""
+        estimate = len(text.encode(errors="replace")) // 4
+        if self._broken is not None or not _is_text(text):
+            return estimate
+        allowed = self._deadlines.answer
+        try:
+            deadline = time.monotonic() + allowed
+            self._send(wire.CountTokens(text=text), deadline=deadline)
+            reply = self._receive(most=wire.MOST_SMALL_BYTES, deadline=deadline)
+            if isinstance(reply, wire.TokenCount):
+                return reply.tokens
+            raise _unexpected(reply)
+        except (ChannelError, NonsenseError) as error:
+            self._give_up(error, allowed=allowed)
+            return estimate
+
+    def identity(self) -> Mapping[str, JsonValue]:
+        """See `LanguageModel.identity`. Only what depends on the model's files is the server's word."""
+        facts = self._identity
+        return {
+            "kind": "local",
+            "name": self.name,
+            **self._source,
+            "weights_digest": facts.weights_digest,
+            "precision": facts.precision,
+            "architecture": facts.architecture,
+            "template_digest": facts.template_digest,
+            "device": facts.device,
+            "batching": facts.batching,
+        }
+
+    def _load(self, request: wire.Load, *, folder: Path) -> wire.Identity:
+        deadline = time.monotonic() + self._deadlines.load
+        try:
+            self._send(request, deadline=deadline)
+            reply = self._receive(most=wire.MOST_SMALL_BYTES, deadline=deadline)
+            if isinstance(reply, wire.Loaded):
+                return reply.identity
+            if not isinstance(reply, wire.Failed):
+                raise _unexpected(reply)
+        except (ChannelError, NonsenseError) as error:
+            failure = self._give_up(error, allowed=self._deadlines.load)
+            raise ModelUnusableError(f"{failure.message.rstrip('.')}, while it was loaded.") from None
+        self.close()
+        kind = ModelUnusableError if reply.unusable else ModelError
+        raise kind(reply.message.replace(request.folder, str(folder)))
+
+    def _answered(self, calls: Sequence[Call]) -> list[Answer | Failure]:
+        if self._broken is not None:
+            return [self._broken] * len(calls)
+        allowed = self._deadlines.answer + self._deadlines.call * len(calls)
+        try:
+            return self._exchange(calls, deadline=time.monotonic() + allowed)
+        except (ChannelError, NonsenseError) as error:
+            return [self._give_up(error, allowed=allowed)] * len(calls)
+
+    def _exchange(self, calls: Sequence[Call], *, deadline: float) -> list[Answer | Failure]:
+        book = _Constraints(calls)
+        most = wire.most_answer_bytes(calls)
+        self._send(wire.Ask(calls=tuple(map(book.wire_call, calls))), deadline=deadline)
+        while True:
+            reply = self._receive(most=most, deadline=deadline)
+            if isinstance(reply, wire.Follow):
+                node = book.followings(reply.constraint).node(reply.written)
+                self._send(wire.Following(node=node), deadline=deadline)
+            elif isinstance(reply, wire.Answers):
+                return checked_answers(reply, calls=calls, followings=[book.of(call) for call in calls])
+            else:
+                raise _unexpected(reply)
+
+    def _send(self, message: wire.Load | wire.Ask | wire.Following | wire.CountTokens, *, deadline: float) -> None:
+        self._server.channel.send(wire.encoded(message), deadline=deadline)
+
+    def _receive(
+        self, *, most: int, deadline: float
+    ) -> wire.Hello | wire.Loaded | wire.Failed | wire.Follow | wire.Answers | wire.TokenCount:
+        data = self._server.channel.receive(most=most, deadline=deadline)
+        try:
+            return wire.RESPONSE.validate_json(data)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            raise NonsenseError(f"a message that is none of the protocol's ({first['type']})") from None
+
+    def _give_up(self, error: Exception, *, allowed: float) -> Failure:
+        """Kill the server, and say why in every answer from now on."""
+        if isinstance(error, ChannelTimeoutError):
+            kind, what = FailureKind.TIMEOUT, f"did not answer within {allowed:g} seconds and was stopped"
+        elif isinstance(error, ChannelClosedError):
+            kind, what = FailureKind.BROKEN, f"ended while it was asked: {self._server.end_in_words()}"
+        else:
+            kind, what = FailureKind.BROKEN, f"was stopped, since its process does not keep to its protocol: {error}"
+        self._broken = _failure(what, kind=kind)
+        logger.warning("%s: %s Its last output: %s", self.name, self._broken.message, self._server.output() or "none")
+        self._end()
+        return self._broken
+
+
+class _Constraints:
+    """The constraints of a batch by number; equal ones are asked once."""
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self._numbers: dict[int, int] = {}
+        self._followings: list[Followings] = []
+        self._begun: set[int] = set()
+        for call in calls:
+            if isinstance(call, GenerateCall) and call.constraint is not None:
+                key = id(call.constraint)
+                if key not in self._numbers:
+                    self._numbers[key] = len(self._followings)
+                    self._followings.append(Followings(call.constraint))
+                self._followings[self._numbers[key]].expect(call)
+
+    def of(self, call: Call) -> Followings | None:
+        """Those of a call's constraint."""
+        if not isinstance(call, GenerateCall) or call.constraint is None:
+            return None
+        return self._followings[self._numbers[id(call.constraint)]]
+
+    def followings(self, number: int) -> Followings:
+        """Those with a number that the server names.
+
+        Raises:
+            NonsenseError: there is none.
+        """
+        if not 0 <= number < len(self._followings):
+            raise NonsenseError("it asks about a constraint that there is not")
+        return self._followings[number]
+
+    def wire_call(self, call: Call) -> wire.WireGenerate | wire.WireScore:
+        """A call as the server reads it."""
+        messages = tuple(wire.WireMessage(role=one.role, content=one.content) for one in call.messages)
+        if not isinstance(call, GenerateCall):
+            return wire.WireScore(messages=messages, continuations=call.continuations)
+        constraint = None
+        if call.constraint is not None:
+            number = self._numbers[id(call.constraint)]
+            root = None if number in self._begun else self._followings[number].node(())
+            self._begun.add(number)
+            constraint = wire.WireConstraint(number=number, separator=call.constraint.separator, root=root)
+        return wire.WireGenerate(
+            messages=messages, max_tokens=call.max_tokens, temperature=call.temperature, top_p=call.top_p,
+            seed=call.seed, stop=call.stop, constraint=constraint, beams=call.beams,
+        )  # fmt: skip
+
+
+def _unsendable(call: Call) -> Failure | None:
+    """Why a call cannot be asked, or None. Half of a surrogate pair is no text, and no tokenizer reads it."""
+    texts = [message.content for message in call.messages]
+    texts += call.stop if isinstance(call, GenerateCall) else call.continuations
+    if all(map(_is_text, texts)):
+        return None
+    return Failure(kind=FailureKind.REFUSED, message="The prompt holds half of a surrogate pair, which is no text.")
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unexpected(
+    reply: wire.Hello | wire.Loaded | wire.Failed | wire.Follow | wire.Answers | wire.TokenCount,
+) -> NonsenseError:
+    if isinstance(reply, wire.Failed):
+        return NonsenseError(f"it failed as a whole ({reply.message})")
+    return NonsenseError(f"{reply.type} out of turn")
+
+
+def _failure(what: str, *, kind: FailureKind = FailureKind.BROKEN) -> Failure:
+    return Failure(kind=kind, message=f"The language model {what[:1500]}.")

@@ -1,0 +1,83 @@
+"""Opening a stranger's model: in the sandbox that this machine has, or not at all."""
+
+import os
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import psutil
+
+from evaluator.canonical_json import JsonValue
+from evaluator.engine.opening import parse_size
+from evaluator.planners.language_models.errors import ModelError
+from gpu_jobs.model_server.client import DEADLINES, Deadlines, RemoteModel
+from gpu_jobs.model_server.detection import ALLOW_UNSANDBOXED, detected
+from gpu_jobs.model_server.sandbox import Sandbox
+
+MEMORY = "PLANARENA_MODEL_MEMORY"
+_OF_LIBRARIES = 4 * 1024**3
+_TIMES_WEIGHTS = 5
+"""Half-precision weights take twice as much on a CPU; the rest is for caches of keys and values."""
+_OF_MACHINE = 0.9
+
+
+class ModelOpener(Protocol):
+    """Loads a model from a folder. Tests may give one that needs no process."""
+
+    def __call__(self, folder: Path, *, name: str, device: str, source: Mapping[str, JsonValue]) -> RemoteModel:
+        """Load it.
+
+        Raises:
+            ModelUnusableError: it cannot be loaded by anybody.
+            ModelError: it cannot be loaded now, or here.
+        """
+        ...
+
+
+def strangers_models() -> ModelOpener:
+    """Loads models in the sandbox that this machine has; where that is not enough, refuses to."""
+    found = detected()
+    if found.problem and os.environ.get(ALLOW_UNSANDBOXED) != "1":
+        return partial(_refuse, problem=found.problem)
+    return partial(open_model, sandbox=found.sandbox)
+
+
+def _refuse(folder: Path, *, name: str, device: str, source: Mapping[str, JsonValue], problem: str) -> RemoteModel:
+    del folder, name, device, source
+    raise ModelError(problem)
+
+
+def open_model(
+    folder: Path,
+    *,
+    name: str,
+    device: str,
+    source: Mapping[str, JsonValue],
+    sandbox: Sandbox,
+    deadlines: Deadlines = DEADLINES,
+) -> RemoteModel:
+    """See `ModelOpener`."""
+    started = sandbox.start(folder=folder, device=device, memory_bytes=most_memory(folder))
+    return RemoteModel(
+        started.server, folder=folder, inside=started.inside, name=name, device=device, source=source,
+        threads=_threads(), deadlines=deadlines,
+    )  # fmt: skip
+
+
+def most_memory(folder: Path) -> int:
+    """Bytes that a server may hold for the model in a folder: by its weights, or what the operator has set."""
+    if text := os.environ.get(MEMORY):
+        return parse_size(text)
+    weights = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    return min(_OF_LIBRARIES + _TIMES_WEIGHTS * weights, int(_OF_MACHINE * psutil.virtual_memory().total))
+
+
+def _threads() -> int | None:
+    """As many as torch has in this process, where it is loaded; else what is set for it."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        return int(torch.get_num_threads())
+    text = os.environ.get("OMP_NUM_THREADS", "")
+    return int(text) if text.isdecimal() and int(text) else None

@@ -1,0 +1,158 @@
+"""The process of a model server: started once, watched from outside, killed with everything that it started."""
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO
+
+import psutil
+
+from gpu_jobs.launchers.guard import own_memory
+from gpu_jobs.model_server.channel import Channel
+
+_LOOK_EVERY_SECONDS = 0.2
+_KEPT_OUTPUT = 4000
+_starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model-servers")
+"""Starts all of them. The kernel takes the end of the *thread* that started a child for the end of its parent; this one
+does not end before the worker does."""
+
+
+class ServerProcess:
+    """A running model server and the worker's end of its channel."""
+
+    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str], memory_bytes: int) -> None:
+        """Start it in an empty folder of its own.
+
+        Args:
+        command: the program in its sandbox.
+        environment: all of its variables.
+        memory_bytes: it is killed when it and its children hold more for themselves.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        self._memory = memory_bytes
+        self._killed_for = ""
+        self._output: deque[bytes] = deque()
+        self._folder = TemporaryDirectory(prefix="model-server-", ignore_cleanup_errors=True)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._process = _starter.submit(_start, command, environment, Path(self._folder.name), theirs).result()
+            except BaseException:
+                ours.close()
+                raise
+        self.channel = Channel(ours)
+        for run, name in ((self._watch, "memory"), (self._drain, "output")):
+            threading.Thread(target=run, name=f"model-server-{name}", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        """Of the outermost process: that of the sandbox, if one is needed to make it."""
+        return self._process.pid
+
+    def kill(self, *, why: str = "") -> None:
+        """Kill it and all its children, and wait for their end. May be called more than once.
+
+        Args:
+            why: as part of a sentence, for `end_in_words`; the first one counts.
+        """
+        if self._process.returncode is None:
+            self._killed_for = self._killed_for or why
+            _kill_tree(self._process)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(10)
+
+    def close(self) -> None:
+        """Kill it, and give back the channel and its folder. Called by the one who reads the channel."""
+        self.kill()
+        self.channel.close()
+        self._folder.cleanup()
+
+    def end_in_words(self) -> str:
+        """How it ended, as part of a sentence. Waits a moment for the end of one whose channel is closed."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(2)
+        code = self._process.returncode
+        if self._killed_for:
+            return self._killed_for
+        if code is None:
+            return "it closed its channel"
+        # A sandbox reports the signal that killed its program as a shell does.
+        number = -code if code < 0 else code - 128
+        if number > 0:
+            with suppress(ValueError):
+                return f"it was ended by {signal.Signals(number).name}"
+        return f"it ended with the exit code {code}"
+
+    def output(self) -> str:
+        """The last of what it wrote to its standard error output, for the operator's log."""
+        return b"".join(self._output).decode(errors="replace")[-_KEPT_OUTPUT:].strip()
+
+    def _watch(self) -> None:
+        while self._process.poll() is None:
+            used = sum(_memory(pid) for pid in _tree(self._process.pid))
+            if used > self._memory:
+                allowed = f"{self._memory / 1e6:.0f} MB"
+                self.kill(why=f"it used {used / 1e6:.0f} MB of memory, more than the {allowed} that it may")
+                return
+            time.sleep(_LOOK_EVERY_SECONDS)
+
+    def _drain(self) -> None:
+        """Read all that it writes, or it would wait; keep the end."""
+        stream: IO[bytes] | None = self._process.stderr
+        assert stream is not None
+        with stream, suppress(ValueError):
+            while piece := os.read(stream.fileno(), 4096):
+                self._output.append(piece)
+                while len(self._output) > 1 and sum(map(len, self._output)) > _KEPT_OUTPUT:
+                    self._output.popleft()
+
+
+def _start(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path, channel: socket.socket
+) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(  # noqa: S603 - the program of `sandbox`
+        list(command),
+        stdin=channel.fileno(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=dict(environment),
+        cwd=folder,
+        start_new_session=True,
+        close_fds=True,
+    )
+
+
+def _kill_tree(process: "subprocess.Popen[bytes]") -> None:
+    pids = _tree(process.pid)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _tree(pid: int) -> list[int]:
+    """A process and its descendants, as far as they have not been handed over to another parent."""
+    found = [pid]
+    for one in found:
+        with suppress(OSError, ValueError):
+            for children in Path(f"/proc/{one}/task").glob("*/children"):
+                found.extend(int(child) for child in children.read_text().split())
+    return found
+
+
+def _memory(pid: int) -> int:
+    with suppress(psutil.Error):
+        return own_memory(psutil.Process(pid))
+    return 0

@@ -1,0 +1,214 @@
+"""The model server: loads one model, and answers what the worker asks. It has no secret and needs no network.
+
+Everything here runs beside a stranger's model and tokenizer; nothing that it says is believed (`checking`).
+"""
+
+import math
+import os
+import socket
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from evaluator.planners.language_models.protocol import (
+    Answer,
+    Call,
+    Completion,
+    Failure,
+    FailureKind,
+    GenerateCall,
+    LanguageModel,
+    Message,
+    ScoreCall,
+    Usage,
+)
+from evaluator.planners.language_models.protocol import Following as Followers
+from gpu_jobs.model_server import protocol as wire
+from gpu_jobs.model_server.channel import Channel, ChannelClosedError
+
+_LONGEST_SENTENCE = 2000
+
+
+class ConstraintFailedError(Exception):
+    """The worker's constraint has no answer; the message is its error."""
+
+
+def serve(channel: Channel, *, confined_by: Sequence[str] = ()) -> None:
+    """Load a model and answer until the worker closes the channel."""
+    channel.send(wire.encoded(wire.Hello(confined_by=tuple(confined_by))))
+    try:
+        request = _received(channel)
+        if not isinstance(request, wire.Load):
+            raise TypeError(f"{request.type} before load")
+        model, reply = _loaded(request)
+        channel.send(wire.encoded(reply))
+        while model is not None:
+            channel.send(wire.encoded(_reply(_received(channel), model=model, channel=channel)))
+    except ChannelClosedError:
+        return
+
+
+def _received(channel: Channel) -> wire.Load | wire.Ask | wire.Following | wire.CountTokens:
+    return wire.REQUEST.validate_json(channel.receive(most=wire.MOST_REQUEST_BYTES))
+
+
+def _loaded(request: wire.Load) -> tuple[LanguageModel | None, wire.Loaded | wire.Failed]:
+    from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+
+    try:
+        model = _opened(request)
+        facts = {name: model.identity()[name] for name in wire.Identity.model_fields}
+        return model, wire.Loaded(identity=wire.Identity.model_validate(facts))
+    except ModelError as error:
+        unusable = isinstance(error, ModelUnusableError)
+        return None, wire.Failed(unusable=unusable, message=str(error)[:_LONGEST_SENTENCE])
+    except BaseException as error:  # noqa: BLE001 - a panic of native code is no `Exception`
+        return None, _failed(error, doing="cannot be loaded")
+
+
+def _opened(request: wire.Load) -> LanguageModel:
+    import torch
+
+    from evaluator.planners.language_models.admission import ModelRefusedError
+    from evaluator.planners.language_models.errors import ModelUnusableError
+    from evaluator.planners.language_models.local import LocalModel, refuse_oversized
+
+    if request.threads is not None:
+        torch.set_num_threads(request.threads)
+    folder = Path(request.folder)
+    try:
+        refuse_oversized(folder)
+        return LocalModel.from_folder(folder, name=request.name, device=request.device, source=request.source)
+    except ModelRefusedError as error:
+        raise ModelUnusableError(str(error)) from None
+
+
+def _reply(
+    request: wire.Load | wire.Ask | wire.Following | wire.CountTokens, *, model: LanguageModel, channel: Channel
+) -> wire.Answers | wire.TokenCount | wire.Failed:
+    try:
+        if isinstance(request, wire.Ask):
+            constraints: dict[int, AskedConstraint] = {}
+            calls = [_call(one, channel=channel, constraints=constraints) for one in request.calls]
+            return wire.Answers(answers=tuple(_answer(answer) for answer in model.answer(calls)))
+        if isinstance(request, wire.CountTokens):
+            return wire.TokenCount(tokens=model.count_tokens(request.text))
+        raise TypeError(f"{request.type} out of turn")
+    except ChannelClosedError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - as in `_loaded`
+        return _failed(error, doing="failed")
+
+
+def _failed(error: BaseException, *, doing: str) -> wire.Failed:
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return wire.Failed(unusable=True, message=f"The language model {doing}: {what}"[:_LONGEST_SENTENCE])
+
+
+class AskedConstraint:
+    """A `Constraint` of the worker's, asked over the channel."""
+
+    def __init__(self, *, number: int, separator: str, channel: Channel) -> None:
+        self.separator = separator
+        self._number = number
+        self._channel = channel
+        self._known: dict[tuple[str, ...], Followers] = {}
+        self._problem: str | None = None
+
+    def start_at(self, root: wire.Node) -> None:
+        """Take over what the worker has said already."""
+        self._add((), node=root)
+
+    def following(self, written: tuple[str, ...]) -> Followers:
+        """See `Constraint.following`. Asks for all names that may stand in the last one's place together."""
+        if written not in self._known and self._problem is None:
+            self._expand(written[:-1])
+        if self._problem is not None:
+            raise ConstraintFailedError(self._problem)
+        return self._known[written]
+
+    def _expand(self, written: tuple[str, ...]) -> None:
+        self._channel.send(wire.encoded(wire.Follow(constraint=self._number, written=written)))
+        reply = _received(self._channel)
+        if not isinstance(reply, wire.Following):
+            raise TypeError(f"{reply.type} instead of following")
+        self._add(written, node=reply.node)
+
+    def _add(self, written: tuple[str, ...], *, node: wire.Node) -> None:
+        self._problem = node.problem
+        self._known[written] = _followers(node.own)
+        for name, child in zip(node.own.names, node.children, strict=True):
+            self._known[(*written, name)] = _followers(child)
+
+
+def _followers(allowed: wire.Allowed) -> Followers:
+    return Followers(names=allowed.names, may_end=allowed.may_end)
+
+
+def _call(
+    call: wire.WireGenerate | wire.WireScore, *, channel: Channel, constraints: dict[int, AskedConstraint]
+) -> Call:
+    messages = tuple(Message(role=one.role, content=one.content) for one in call.messages)
+    if isinstance(call, wire.WireScore):
+        return ScoreCall(messages=messages, continuations=call.continuations)
+    constraint: AskedConstraint | None = None
+    if call.constraint is not None:
+        number = call.constraint.number
+        if number not in constraints:
+            constraints[number] = AskedConstraint(number=number, separator=call.constraint.separator, channel=channel)
+        constraint = constraints[number]
+        if call.constraint.root is not None:
+            constraint.start_at(call.constraint.root)
+    return GenerateCall(
+        messages=messages, max_tokens=call.max_tokens, temperature=call.temperature, top_p=call.top_p,
+        seed=call.seed, stop=call.stop, constraint=constraint, beams=call.beams,
+    )  # fmt: skip
+
+
+def _answer(answer: Answer | Failure) -> wire.WireCompletion | wire.WireScores | wire.WireFailure:
+    if isinstance(answer, Failure):
+        return wire.WireFailure.model_validate({"kind": answer.kind, "message": answer.message[:_LONGEST_SENTENCE]})
+    usage = _usage(answer.usage)
+    if isinstance(answer, Completion):
+        if not _are_numbers(beam.log_probability for beam in answer.beams):
+            return _no_numbers()
+        beams = tuple(wire.WireBeam(log_probability=one.log_probability, names=one.names) for one in answer.beams)
+        return wire.WireCompletion(text=answer.text, usage=usage, truncated=answer.truncated, beams=beams)
+    if not _are_numbers(answer.log_probabilities):
+        return _no_numbers()
+    return wire.WireScores(log_probabilities=answer.log_probabilities, usage=usage)
+
+
+def _are_numbers(values: Iterable[float]) -> bool:
+    return all(math.isfinite(value) for value in values)
+
+
+def _no_numbers() -> wire.WireFailure:
+    message = "The language model gave probabilities that are not numbers."
+    return wire.WireFailure(kind=FailureKind.BROKEN, message=message)
+
+
+def _usage(usage: Usage) -> wire.WireUsage:
+    return wire.WireUsage(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Confine this process, then serve on standard input, which is one end of a socket pair."""
+    from gpu_jobs.model_server.confinement import Confinement, confine
+
+    connection = channel_socket()
+    # Both would look for a folder that they can write to, and there is none.
+    tempfile.tempdir = os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path.cwd())
+    holding = confine(Confinement.model_validate_json(arguments[0]), channel=connection.fileno())
+    serve(Channel(connection), confined_by=holding)
+    return 0
+
+
+def channel_socket() -> socket.socket:
+    """The channel on a number of its own: what reads standard input or writes to standard output must not find it."""
+    connection = socket.socket(fileno=os.dup(0))
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.close(null)
+    return connection

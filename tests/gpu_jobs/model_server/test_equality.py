@@ -1,0 +1,116 @@
+"""A model in its server answers exactly as the same model in this process."""
+
+from functools import partial
+
+import pytest
+import torch
+
+from evaluator.planners.language_models.local import LocalModel
+from evaluator.planners.language_models.protocol import Failure, FailureKind, GenerateCall, Message, ScoreCall
+from gpu_jobs.model_server.detection import detected
+from gpu_jobs.model_server.opening import open_model
+from tests.fakes.tiny_models import NAMES, AnyOrder, byte_level_bpe, gpt2, livelier, saved, t5, unigram
+
+SOURCE = {"model_id": "own/planner", "commit": "c" * 40}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module", params=["causal", "sequence to sequence"])
+def models(request, tmp_path_factory):
+    """The same model here and in its server."""
+    tokenizer, make = (byte_level_bpe(), gpt2) if request.param == "causal" else (unigram(), t5)
+    folder = saved(tmp_path_factory.mktemp("model"), model=livelier(make(tokenizer)), tokenizer=tokenizer)
+    remote = open_model(folder, name="m", device="cpu", source=SOURCE, sandbox=detected().sandbox)
+    yield LocalModel.from_folder(folder, name="m", source=SOURCE), remote
+    remote.close()
+
+
+def said(text: str) -> tuple[Message, ...]:
+    return (Message("user", text),)
+
+
+generate = partial(GenerateCall, max_tokens=24)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [generate(messages=said(name)) for name in NAMES],
+        [generate(messages=said("Text"), temperature=0.9, top_p=0.8, seed=seed) for seed in range(3)],
+        [generate(messages=said("Text"), stop=("e", "a"))],
+        [ScoreCall(messages=said(name), continuations=NAMES) for name in NAMES[:2]],
+        [generate(messages=said(name), constraint=AnyOrder(most=3), max_tokens=60) for name in NAMES[:3]],
+        [generate(messages=said(name), constraint=AnyOrder(most=2), beams=5, max_tokens=60) for name in NAMES[:3]],
+        [generate(messages=said("Text"), constraint=AnyOrder(least=2, most=3), beams=3, max_tokens=4)],
+        [
+            generate(messages=said("Text"), constraint=AnyOrder(most=2), max_tokens=60),
+            ScoreCall(messages=said("Text"), continuations=("Colorization",)),
+            generate(messages=said("Image")),
+        ],
+    ],
+    ids=["free", "drawn", "stopped", "scored", "constrained", "beams", "truncated", "mixed"],
+)
+def test_answers_are_those_of_the_model_in_this_process(models, calls):
+    here, there = models
+    expected = here.answer(calls)
+    assert not any(isinstance(answer, Failure) for answer in expected)
+    assert there.answer(calls) == expected
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        generate(messages=said("word " * 4000)),
+        generate(messages=said("Text"), constraint=AnyOrder(names=())),
+        generate(messages=said("Text"), beams=7),
+        generate(messages=said("Text"), temperature=-1.0),
+    ],
+    ids=["too long", "nothing allowed", "beams without constraint", "cold"],
+)
+def test_refusals_are_those_of_the_model_in_this_process(models, call):
+    here, there = models
+    assert there.answer([call]) == here.answer([call])
+
+
+def test_identity_and_token_counts_are_those_of_the_model_in_this_process(models):
+    here, there = models
+    assert dict(there.identity()) == dict(here.identity())
+    assert [there.count_tokens(name) for name in NAMES] == [here.count_tokens(name) for name in NAMES]
+
+
+def test_calls_with_one_constraint_ask_it_once(models):
+    _, there = models
+    constraint = AnyOrder(most=2)
+    calls = [generate(messages=said(name), constraint=constraint, max_tokens=60) for name in NAMES]
+    there.answer(calls)
+    assert len(constraint.asked) == len(set(constraint.asked))
+
+
+def test_a_constraint_that_fails_costs_its_own_call_only(models):
+    class Failing:
+        separator = ", "
+
+        def following(self, written):
+            raise LookupError("no such tool")
+
+    _, there = models
+    calls = [generate(messages=said("Text"), constraint=Failing()), generate(messages=said("Text"))]
+    failed, answered = there.answer(calls)
+    assert failed.kind is FailureKind.UNAVAILABLE
+    assert "LookupError: no such tool" in failed.message
+    assert not isinstance(answered, Failure)
+
+
+def test_a_text_that_is_no_text_costs_its_own_call_only(models):
+    _, there = models
+    refused, answered = there.answer([generate(messages=said("\ud800")), generate(messages=said("Text"))])
+    assert refused.kind is FailureKind.REFUSED
+    assert not isinstance(answered, Failure)
+    assert not there.is_broken
