@@ -27,7 +27,7 @@ class ShardRunner(Protocol):
     store: Store
     """Where the artefacts are that the records name."""
     phase: CurrentPhase
-    """What it does at present; the worker begins it anew with each lease."""
+    """The current phase; the worker resets it at the start of each lease."""
 
     def run(self, lease: Lease) -> Iterator[ResultRecord]:
         """Run the tasks of a lease and yield each one's record as soon as it is complete.

@@ -12,7 +12,7 @@ UNREACHABLE_TASKS = 5
 class CircuitBreaker:
     """A planner that fails at once when the planner behind it was unavailable too often in a row.
 
-    It stays open: whoever wants to ask again makes a new one, as each lease of a worker does.
+    It never closes again. To retry the planner, make a new breaker, as a worker does for each lease.
     """
 
     def __init__(self, planner: Planner, *, after: int = UNREACHABLE_TASKS) -> None:

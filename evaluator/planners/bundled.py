@@ -106,7 +106,7 @@ _BUNDLED: dict[str, Callable[[Suite], Planner]] = {
     "no-op": NoOpPlanner,
 }
 KNOW_GOLD = frozenset({"gold"})
-"""Those whose plans are the gold plans: whoever reads their answers has read these."""
+"""Planners that answer with the gold plans, so that their answers disclose them."""
 DESCRIPTIONS = {
     "gold": "The suite's gold plans: what a planner that understands every request would answer.",
     "random-valid": "Random chains of tools whose types agree: what type-correctness alone is worth.",

@@ -95,7 +95,7 @@ class ServerProcess:
         return f"it ended with the exit code {code}"
 
     def output(self) -> str:
-        """The last of what it wrote to its standard error output, for the operator's log."""
+        """The tail of its standard error, for the operator's log."""
         return b"".join(self._output).decode(errors="replace")[-_KEPT_OUTPUT:].strip()
 
     def _watch(self) -> None:
