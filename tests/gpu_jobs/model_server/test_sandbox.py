@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -36,17 +37,18 @@ def named(layers: frozenset[Layer]) -> str:
 
 
 @pytest.fixture
-def victim(tmp_path):
+def victim():
     """What is worth taking: a process with a secret in its environment, files, and servers."""
-    (tmp_path / "data" / ".ssh").mkdir(parents=True)
-    for name in ("token", ".ssh/id_ed25519"):
-        (tmp_path / "data" / name).write_text(SECRET)
-        (tmp_path / "data" / name).chmod(0o644)
-    # So that no ordinary permission is what refuses.
-    for folder in (tmp_path / "data", *tmp_path.parents):
-        if folder.is_relative_to("/tmp") and folder != Path("/tmp"):
-            folder.chmod(0o777)
     with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="victim-")))
+        # Open to everybody, so that no ordinary permission is what refuses.
+        folder.chmod(0o777)
+        (folder / "data" / ".ssh").mkdir(parents=True)
+        for name in ("token", ".ssh/id_ed25519"):
+            (folder / "data" / name).write_text(SECRET)
+            (folder / "data" / name).chmod(0o644)
+        for path in (folder / "data", folder / "data" / ".ssh"):
+            path.chmod(0o777)
         # Without rights, or the kernel itself would keep a process without any away from it.
         weak = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if ROOT else []
         process = subprocess.Popen([*weak, "sleep", "600"], env={"SECRET": SECRET, "PATH": os.environ["PATH"]})
@@ -59,12 +61,12 @@ def victim(tmp_path):
         abstract = stack.enter_context(socket.socket(socket.AF_UNIX))
         abstract.bind(f"\0planarena-{os.getpid()}")
         abstract.listen()
-        path = stack.enter_context(socket.socket(socket.AF_UNIX))
-        path.bind(str(tmp_path / "socket"))
-        (tmp_path / "socket").chmod(0o777)
-        path.listen()
+        named_socket = stack.enter_context(socket.socket(socket.AF_UNIX))
+        named_socket.bind(str(folder / "socket"))
+        (folder / "socket").chmod(0o777)
+        named_socket.listen()
         yield {
-            "pid": process.pid, "worker": os.getpid(), "data": str(tmp_path / "data"), "folder": str(tmp_path),
+            "pid": process.pid, "worker": os.getpid(), "data": str(folder / "data"), "folder": str(folder),
             "port": tcp.getsockname()[1], "abstract": f"planarena-{os.getpid()}",
             "udp": udp,
         }  # fmt: skip
