@@ -1,0 +1,34 @@
+from evaluator.planners.language_models.protocol import Completion, Usage
+from gpu_jobs.model_server.benchmark import Comparison, compare, requests_of_openagi, work_of
+
+
+class Spoken:
+    """Says one text to everything, whichever call it is."""
+
+    name = "spoken"
+
+    def __init__(self, text):
+        self.text = text
+
+    def answer(self, calls):
+        return [Completion(text=self.text, usage=Usage(prompt_tokens=1, completion_tokens=1)) for _ in calls]
+
+
+def test_a_ratio_is_the_median_of_pairs_of_rounds_so_that_a_slow_minute_counts_for_both():
+    slow_minute = Comparison(
+        work="free", in_process_seconds=(1.0, 10.0, 1.0), server_seconds=(1.1, 11.0, 1.2), same=True
+    )
+    assert round(slow_minute.ratio, 3) == 1.1
+
+
+def test_other_answers_than_in_process_are_told():
+    work = work_of(requests_of_openagi(2))[:1]
+    (same,) = compare(work=work, local=Spoken("a"), remote=Spoken("a"), rounds=1)
+    (other,) = compare(work=work, local=Spoken("a"), remote=Spoken("b"), rounds=1)
+    assert (same.same, other.same) == (True, False)
+
+
+def test_the_work_holds_free_scored_and_constrained_decoding():
+    assert [name for name, _ in work_of(requests_of_openagi(1))] == [
+        "free decoding", "scores of continuations", "openagi/constrained", "openagi/nonlinear", "openagi/zero-shot",
+    ]  # fmt: skip
