@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from gpu_jobs.launchers import Launcher, Limits, LocalLauncher, NoLauncher
-from gpu_jobs.worker_secrets import secrets_in
+from gpu_jobs.worker_secrets import proxies_in
 from leaderboard.evaluations.models import Evaluation, ShardState
 from leaderboard.planners.kinds import kind_of
 
@@ -28,13 +27,16 @@ def launcher() -> Launcher:
 def local_launcher() -> LocalLauncher:
     """Workers as processes on this machine. Their store is their own and never served: what the public may read comes
     to the server through the protocol alone, which knows hidden data."""
+    from leaderboard.workers.launches import SuiteEnrolments
+
     return LocalLauncher(
         folder=settings.DATA_DIR / "workers",
         api_url=settings.API_URL,
         store=settings.DATA_DIR / "workers" / "store",
         workers=settings.LOCAL_WORKERS,
         environment=os.environ,
-        secrets=replace(secrets_in(os.environ), token=settings.WORKER_TOKEN),
+        enrolments=SuiteEnrolments(),
+        secrets=proxies_in(os.environ),
         home=settings.BASE_DIR,
         limits=Limits(memory_bytes=settings.LOCAL_WORKER_MEMORY, seconds=settings.LOCAL_WORKER_SECONDS),
     )

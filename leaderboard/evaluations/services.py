@@ -21,7 +21,7 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.clock import database_now
 from leaderboard.evaluations import canary, transitions
 from leaderboard.evaluations.acting import in_words
-from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT, RunConditions, conditions_of, tasks_per_shard
 from leaderboard.evaluations.leases import cancel_attempts
 from leaderboard.evaluations.library import library
 from leaderboard.evaluations.models import (
@@ -35,6 +35,7 @@ from leaderboard.evaluations.models import (
 )
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
+from leaderboard.evaluations.seasons import SEASON
 from leaderboard.evaluations.shards import FAULT_SCORE, add_shards
 from leaderboard.evaluations.states import advance, deadline_of
 from leaderboard.evaluations.visibility import check as check_visibility
@@ -239,7 +240,12 @@ def queue_tasks(
         reason=EvaluationReason.WAITING,
         reason_text=sentence(EvaluationReason.WAITING),
         leasable_shards=leasable,
-        provenance={"suite_digest": suite.digest, "profile_digest": conditions.profile_digest, "workers": []},
+        provenance={
+            "suite_digest": suite.digest,
+            "profile_digest": conditions.profile_digest,
+            **({SEASON: settings.SEASON} if conditions.split == HIDDEN_SPLIT else {}),
+            "workers": [],
+        },
         **fields,
     )
     add_shards(evaluation=evaluation, shards=shards)

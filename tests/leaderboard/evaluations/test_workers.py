@@ -20,9 +20,9 @@ from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import FAIL_AT_ONCE, Exit
 from gpu_jobs.launchers import LocalLauncher
 from gpu_jobs.worker import Worker
-from gpu_jobs.worker_secrets import WorkerSecrets
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.reconcile import sweep
+from leaderboard.workers.launches import SuiteEnrolments
 from tests.fakes.runner import FakeRunner, score_of
 from tests.leaderboard.factories import make_evaluation, make_suite
 from tests.leaderboard.serving import server
@@ -42,7 +42,7 @@ def make_launcher(*, folder: Path, url: str, pace: float) -> LocalLauncher:
     environment = {**os.environ, "PLANARENA_FAKE_PACE": str(pace)}
     return LocalLauncher(
         folder=folder / "workers", api_url=url, store=folder / "store", workers=1, environment=environment,
-        secrets=WorkerSecrets(token=django_settings.WORKER_TOKEN),
+        enrolments=SuiteEnrolments(),
         home=django_settings.BASE_DIR if hasattr(django_settings, "BASE_DIR") else Path.cwd(), command=_COMMAND,
     )  # fmt: skip
 
