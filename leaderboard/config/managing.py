@@ -105,7 +105,6 @@ def _settings_for_help(environment: MutableMapping[str, str]) -> None:
         environment |= {
             "PLANARENA_DEMO": "1",
             "PLANARENA_SECRET_KEY": "for help only",
-            "PLANARENA_WORKER_TOKEN": "help",
         }
 
 

@@ -12,7 +12,7 @@ from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import Evaluation
 
 _PURPOSE = "planarena hidden split 1"
-SEASON = "season"
+_SEASON = "season"
 """Where an evaluation's provenance names its season."""
 
 
@@ -41,9 +41,14 @@ def seed_now(suite: str) -> str | None:
     return derived_seed(master=settings.HIDDEN_SEED, season=settings.SEASON, suite=suite)
 
 
+def season_recorded(*, split: str) -> dict[str, str]:
+    """What the provenance of a new evaluation says of its season: nothing for open data."""
+    return {_SEASON: settings.SEASON} if split == HIDDEN_SPLIT else {}
+
+
 def season_of(evaluation: Evaluation) -> str:
     """The season that an evaluation was submitted in: a new season does not change the data of what runs."""
-    return str(evaluation.provenance.get(SEASON) or settings.SEASON)
+    return str(evaluation.provenance.get(_SEASON) or settings.SEASON)
 
 
 def seed_of(evaluation: Evaluation) -> str:

@@ -21,7 +21,7 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.clock import database_now
 from leaderboard.evaluations import canary, transitions
 from leaderboard.evaluations.acting import in_words
-from leaderboard.evaluations.conditions import HIDDEN_SPLIT, RunConditions, conditions_of, tasks_per_shard
+from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
 from leaderboard.evaluations.leases import cancel_attempts
 from leaderboard.evaluations.library import library
 from leaderboard.evaluations.models import (
@@ -35,7 +35,7 @@ from leaderboard.evaluations.models import (
 )
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
-from leaderboard.evaluations.seasons import SEASON
+from leaderboard.evaluations.seasons import season_recorded
 from leaderboard.evaluations.shards import FAULT_SCORE, add_shards
 from leaderboard.evaluations.states import advance, deadline_of
 from leaderboard.evaluations.visibility import check as check_visibility
@@ -243,7 +243,7 @@ def queue_tasks(
         provenance={
             "suite_digest": suite.digest,
             "profile_digest": conditions.profile_digest,
-            **({SEASON: settings.SEASON} if conditions.split == HIDDEN_SPLIT else {}),
+            **season_recorded(split=conditions.split),
             "workers": [],
         },
         **fields,

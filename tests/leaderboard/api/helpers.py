@@ -50,6 +50,11 @@ def worker_client() -> ApiClient:
     return ApiClient(session_of(settings.WORKER_TOKEN))
 
 
+def worker_with(enrolment: str) -> ApiClient:
+    """A client with a session that this enrolment token opens."""
+    return ApiClient(session_of(enrolment))
+
+
 def session_of(enrolment: str) -> str:
     """A session that this enrolment token opens."""
     return open_session(enrolment=enrolment).token
