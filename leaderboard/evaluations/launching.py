@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ from leaderboard.planners.kinds import kind_of
 
 if TYPE_CHECKING:
     from gpu_jobs.launchers.kubernetes import ClusterClient, EvaluationFacts, KubernetesLauncher, KubernetesSettings
+
+
+_CLOCKS_DIFFER = timedelta(hours=1)
 
 
 def launcher() -> Launcher:
@@ -55,9 +59,14 @@ def kubernetes_launcher() -> "KubernetesLauncher":
         ImproperlyConfigured: a setting is wrong, or there are no credentials for a cluster.
     """
     from gpu_jobs.launchers.kubernetes import KubernetesLauncher
+    from leaderboard.workers.launches import EvaluationEnrolments
 
     chosen, client = connected_cluster()
-    return KubernetesLauncher(client=client, settings=chosen, facts=evaluation_facts)
+    # Longer than a Job may run, and extended while it waits to run.
+    valid = timedelta(seconds=chosen.active_deadline_seconds) + _CLOCKS_DIFFER
+    return KubernetesLauncher(
+        client=client, settings=chosen, enrolments=EvaluationEnrolments(valid=valid), facts=evaluation_facts
+    )
 
 
 def connected_cluster() -> "tuple[KubernetesSettings, ClusterClient]":
