@@ -100,9 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         sys.stderr.write(f"--store: {error}.\n")
         return Exit.MISCONFIGURED
-    client = ApiClient(
-        url=options.url, token=secrets.token, suites=options.suites, evaluation=options.evaluation
-    )
+    client = ApiClient(url=options.url, token=secrets.token, suites=options.suites, evaluation=options.evaluation)
     threading.Thread(target=report_sandbox, name="sandbox", daemon=True).start()
     checkpoints = CheckpointCache(client=client, folder=data / "worker-checkpoints")
     runner = EvaluatorRunner(

@@ -215,7 +215,9 @@ class Worker:
         self._runner.phase.begin()
         with (
             Heartbeats(client=self._client, lease=lease, phase=self._runner.phase) as heartbeats,
-            Delivery(client=self._client, lease=lease, store=self._runner.store, known=self._known) as delivery,
+            Delivery(
+                client=self._client, lease=lease, store=self._runner.store, known=self._known, redact=log.redact
+            ) as delivery,
         ):
             try:
                 for record in self._runner.run(lease):

@@ -1,6 +1,7 @@
 """Workers as processes of this machine: a pool of fixed size for what one enrolment covers, which is a suite.
 
-Files with process id and start time, not the memory of a process, say what runs: whoever looks finds the same workers, also after a restart.
+Files with process id and start time, not the memory of a process, say what runs: whoever looks finds the same workers,
+also after a restart.
 """
 
 import fcntl

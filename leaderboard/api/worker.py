@@ -18,8 +18,8 @@
 Artefacts come first, then the results that name them, then `complete`. Every call may be sent again. A call of an
 attempt that is not live gets 409 with `code` (`lost`, `cancelled`, ...) and changes nothing.
 
-Three credentials, each for one thing, all kept as digests only. An *enrolment token* is long-lived and opens sessions. A
-*session* lasts an hour and leases shards, of what the enrolment covers. The *attempt's credential*, which a lease
+Three credentials, each for one thing, all kept as digests only. An *enrolment token* is long-lived and opens sessions.
+A *session* lasts an hour and leases shards, of what the enrolment covers. The *attempt's credential*, which a lease
 answers, is the only one that the attempt's own calls accept, and is worth nothing after the attempt. No lease holds a
 secret: the seed of hidden data and a planner's secret header come by calls of a live attempt.
 
@@ -36,9 +36,9 @@ shard needs. What it says of its own attempt is one transaction; the next lease 
 Sent again because its answer was lost, it finds the attempt completed and goes on with the lease. `lease` offers it by
 `finish`: a worker of an older release does not know of it, and one of a newer release does not need it.
 
-The credential of an attempt is the worker's own proposal, if it makes one: `token` of `lease` or `next`, from 43 characters
-on. Asked again with the same token, the site answers with the lease that it gave for it. So no lease is held by nobody
-because an answer was lost. One that is over is not given again: then the answer has another token.
+The credential of an attempt is the worker's own proposal, if it makes one: `token` of `lease` or `next`, from 43
+characters on. Asked again with the same token, the site answers with the lease that it gave for it. So no lease is
+held by nobody because an answer was lost. One that is over is not given again: then the answer has another token.
 
 Of a bundle every artefact is checked by itself: the good ones are kept, and `refused` has a sentence for each of the
 others by its digest. Objects are named by their bytes, so that keeping some of them can be no harm and the worker does
@@ -69,6 +69,7 @@ from gpu_jobs.checkpoints import PIECE_BYTES as CHECKPOINT_PIECE_BYTES
 from gpu_jobs.logs import MOST_LINES_PER_CALL, LogLine
 from gpu_jobs.phases import Phase
 from gpu_jobs.protocol import WORK_LEFT_HEADER
+from gpu_jobs.redaction import Redactor
 from leaderboard.api.authentication import HasWorkerSession, HoldsAttempt, IsEnrolled, WorkerAuthentication
 from leaderboard.api.parsers import TooLargeError
 from leaderboard.evaluations import leases, seasons
@@ -90,6 +91,7 @@ from leaderboard.workers.tokens import EnrolmentRefusedError, Holder, note_lease
 
 _RECORDS = TypeAdapter(list[ResultRecord])
 _MOST_DIGESTS = 5000
+_NOT_CLEAN = "It holds a secret that its worker or this site knows; workers take these out before they send."
 _LATEST = 32_503_680_000
 """Seconds since 1970 until the year 3000."""
 _PROPOSED = r"\A[A-Za-z0-9_-]{43,200}\Z"
@@ -302,7 +304,7 @@ class HeartbeatView(AttemptView):
 class SeedView(AttemptView):
     """Gives the seed of the attempt's hidden data to a worker of the operator's."""
 
-    def get(self, request: Request, attempt_id: UUID) -> Response:
+    def get(self, request: Request, attempt_id: UUID) -> Response:  # noqa: ARG002 - Django's signature
         leases.heartbeat(attempt_id)
         if self.is_own:
             raise PermissionDenied("Hidden data are for the operator's workers only.")
@@ -317,7 +319,7 @@ class SeedView(AttemptView):
 class SecretHeaderView(AttemptView):
     """Gives the secret header of the attempt's planner to a worker of the operator's or of the planner's owner."""
 
-    def get(self, request: Request, attempt_id: UUID) -> Response:
+    def get(self, request: Request, attempt_id: UUID) -> Response:  # noqa: ARG002 - Django's signature
         leases.heartbeat(attempt_id)
         planner = Planner.objects.select_related("secret").get(submissions__evaluations__shards__attempts=attempt_id)
         enrolment = AttemptToken.objects.select_related("token").filter(attempt=attempt_id).first()
@@ -362,14 +364,15 @@ class BundleView(AttemptView):
             frames = bundles.unpack(data)
         except bundles.BundleError as error:
             raise FieldValidationError({"bundle": [f"{error}."]}) from error
-        problems = {frame.digest: problem for frame in frames if (problem := _problem(frame))}
+        redact = logs.redactor_of_attempt(attempt_id, credential=str(request.auth))
+        problems = {frame.digest: problem for frame in frames if (problem := _problem(frame, redact=redact))}
         good = [frame for frame in frames if frame.digest not in problems]
         artefacts = [Artefact(data=frame.data, media_type=MediaType(frame.media_type)) for frame in good]
         self.keep(attempt_id=attempt_id, artefacts=artefacts)
         return Response({"kept": len(good), "refused": problems})
 
 
-def _problem(frame: bundles.Frame) -> str:
+def _problem(frame: bundles.Frame, *, redact: Redactor) -> str:
     """What is wrong with an artefact as a sentence; empty if nothing is."""
     if frame.media_type not in list(MediaType):
         return f"The media type must be one of: {', '.join(MediaType)}."
@@ -377,7 +380,8 @@ def _problem(frame: bundles.Frame) -> str:
         return f"An artefact has at most {settings.MAX_OBJECT_BYTES} bytes."
     if (actual := digest_of(frame.data)) != frame.digest:
         return f"The bytes have the SHA-256 {actual}."
-    return ""
+    artefact = Artefact(data=frame.data, media_type=MediaType(frame.media_type))
+    return _NOT_CLEAN if redact.in_artefact(artefact) is not artefact else ""
 
 
 class ObjectView(AttemptView):
@@ -395,7 +399,10 @@ class ObjectView(AttemptView):
             raise TooLargeError(f"An artefact has at most {settings.MAX_OBJECT_BYTES} bytes.")
         if (actual := digest_of(data)) != digest:
             raise FieldValidationError({"digest": [f"The bytes have the SHA-256 {actual}."]})
-        self.keep(attempt_id=attempt_id, artefacts=[Artefact(data=data, media_type=media_type)])
+        artefact = Artefact(data=data, media_type=media_type)
+        if logs.redactor_of_attempt(attempt_id, credential=str(request.auth)).in_artefact(artefact) is not artefact:
+            raise FieldValidationError({"artefact": [_NOT_CLEAN]})
+        self.keep(attempt_id=attempt_id, artefacts=[artefact])
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -426,7 +433,8 @@ class ResultsView(AttemptView):
         except ValidationError as error:
             texts = [f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()[:10]]
             raise FieldValidationError({"results": texts}) from error
-        return Response({"new": deliver(attempt_id=attempt_id, records=records, store=self.store())})
+        new = deliver(attempt_id=attempt_id, records=records, store=self.store(), credential=str(request.auth))
+        return Response({"new": new})
 
 
 class LogView(AttemptView):
@@ -436,7 +444,9 @@ class LogView(AttemptView):
         body = _validated(LogRequest, request.data)
         lines = [LogLine(**line) for line in body["lines"]]
         try:
-            appended = logs.append(attempt_id=attempt_id, first=body["first"], lines=lines)
+            appended = logs.append(
+                attempt_id=attempt_id, first=body["first"], lines=lines, credential=str(request.auth)
+            )
         except logs.GapError as error:
             raise FieldValidationError({"first": [f"{error}."]}) from error
         return Response(appended._asdict())
@@ -450,7 +460,8 @@ class CompleteView(AttemptView):
         # Together: after the attempt is over the call is refused, so that what was not noted would be lost.
         with transaction.atomic():
             leases.complete(attempt_id)
-            note_worker(attempt_id=attempt_id, provenance=body.get("provenance") or {})
+            redact = logs.redactor_of_attempt(attempt_id, credential=str(request.auth))
+            note_worker(attempt_id=attempt_id, provenance=redact.in_json(body.get("provenance") or {}))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -465,6 +476,7 @@ class FinishView(AttemptView):
             first_line=log.first,
             lines=[LogLine(at=line.at, level=line.level, text=line.text) for line in log.lines],
             provenance=body.provenance,
+            credential=str(request.auth),
         )
         finish(attempt_id=attempt_id, finished=finished, store=self.store())
         return Response({"next": self._next(request, body=body)})
@@ -535,7 +547,7 @@ class FailView(AttemptView):
     def post(self, request: Request, attempt_id: UUID) -> Response:
         body = _validated(FailRequest, request.data)
         # The reason stands on the evaluation's page.
-        detail = logs.redactor_of_attempt(attempt_id)(body["reason"])
+        detail = logs.redactor_of_attempt(attempt_id, credential=str(request.auth))(body["reason"])
         leases.give_up(attempt_id=attempt_id, how=leases.GivenUp(body["how"]), detail=detail)
         return Response(status=status.HTTP_204_NO_CONTENT)
 

@@ -105,6 +105,7 @@ def _settings_for_help(environment: MutableMapping[str, str]) -> None:
         environment |= {
             "PLANARENA_DEMO": "1",
             "PLANARENA_SECRET_KEY": "for help only",
+            "PLANARENA_WEBHOOK_KEY": "for help only",
         }
 
 

@@ -52,8 +52,8 @@ def keys_for_role(env: Environment, *, demo: bool, data: Path) -> SecretKeys:
         data: that folder.
 
     Raises:
-        ImproperlyConfigured: a key is missing or too short, the role is unknown, or a process of the queue has keys that
-            are the web process's.
+        ImproperlyConfigured: a key is missing or too short, the role is unknown, or a process of the queue has keys
+            of the web process.
     """
     role = env.text("PLANARENA_ROLE", WEB)
     if role == WEB:
@@ -98,8 +98,8 @@ def _of_queue(env: Environment, *, demo: bool, data: Path) -> SecretKeys:
     if not webhook_keys:
         raise ImproperlyConfigured(
             "PLANARENA_WEBHOOK_KEY is not set: it is what the secrets of webhooks are encrypted with (50 random "
-            f"characters), and the only such key of a process with PLANARENA_ROLE={QUEUE}. Set it for all processes, and "
-            "run `manage.py seal_again` in the environment of the web process if there are webhooks."
+            f"characters), and the only such key of a process with PLANARENA_ROLE={QUEUE}. Set it for all processes, "
+            "and run `manage.py seal_again` in the environment of the web process if there are webhooks."
         )
     return SecretKeys(secret_key=secrets.token_urlsafe(50), webhook_keys=webhook_keys)
 

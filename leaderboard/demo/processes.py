@@ -75,9 +75,7 @@ class Supervisor:
         log.unlink(missing_ok=True)
         own = self._environment if environment is None else dict(environment)
         process = self._spawn(command=command, log=log, descriptors=descriptors, environment=own)
-        child = Child(
-            name=name, command=command, log=log, process=process, environment=own, descriptors=descriptors
-        )
+        child = Child(name=name, command=command, log=log, process=process, environment=own, descriptors=descriptors)
         self._children.append(child)
         self._note_children()
 

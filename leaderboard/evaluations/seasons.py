@@ -51,6 +51,14 @@ def season_of(evaluation: Evaluation) -> str:
     return str(evaluation.provenance.get(_SEASON) or settings.SEASON)
 
 
+def seeds_to_hide(evaluation: Evaluation) -> list[str]:
+    """The seed that the evaluation's workers know, for taking it out of what they send."""
+    try:
+        return [seed_of(evaluation)]
+    except NoSeedError:
+        return []
+
+
 def seed_of(evaluation: Evaluation) -> str:
     """The seed of the evaluation's hidden data.
 
@@ -61,6 +69,4 @@ def seed_of(evaluation: Evaluation) -> str:
         raise NoSeedError("This evaluation runs on open data, which have no seed.")
     if not settings.HIDDEN_SEED:
         raise NoSeedError("This site has no seed for hidden data: its operator must set PLANARENA_HIDDEN_SEED.")
-    return derived_seed(
-        master=settings.HIDDEN_SEED, season=season_of(evaluation), suite=evaluation.suite.slug
-    )
+    return derived_seed(master=settings.HIDDEN_SEED, season=season_of(evaluation), suite=evaluation.suite.slug)

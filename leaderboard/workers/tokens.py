@@ -33,7 +33,9 @@ _UNKNOWN = (
     "This is no valid enrolment token of this site, or it was revoked. The operator makes one with "
     "`manage.py worker_token NAME`, a user on the page of their workers."
 )
-_EXPIRED = "This enrolment token has expired. It was minted for one launch, whose launcher starts another worker if needed."
+_EXPIRED = (
+    "This enrolment token has expired. It was minted for one launch, whose launcher starts another worker if needed."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class NewWorkerToken:
 
 
 class EnrolmentRefusedError(Exception):
-    """An enrolment token that opens no session. The message is a sentence that says what to do; `code` is for programs."""
+    """An enrolment token opens no session. The message is a sentence that says what to do; `code` is for programs."""
 
     def __init__(self, code: str, message: str) -> None:
         self.code = code

@@ -118,7 +118,11 @@ class FakeApi:
         if call == "seed/":
             return httpx.Response(200, json={"season": "1", "seed": self.seed})
         if call == "secret-header/":
-            return httpx.Response(200, json=self.header) if self.header else httpx.Response(404, json={"code": "not_found"})
+            return (
+                httpx.Response(200, json=self.header)
+                if self.header
+                else httpx.Response(404, json={"code": "not_found"})
+            )
         body = json.loads(request.content)
         if call == "objects/missing/":
             return httpx.Response(200, json={"missing": [d for d in body["digests"] if d not in self.objects]})

@@ -189,7 +189,13 @@ def test_secrets_come_through_a_pipe_and_stand_in_no_environment_and_no_command_
         "PLANARENA_HIDDEN_SEED": "secret-7", "EMAIL_HOST_PASSWORD": "secret-8", "OPENAI_API_KEY": "secret-9",
         "HF_TOKEN": "secret-10", "SOMEBODYS_OWN": "secret-11", "AWS_SECRET_ACCESS_KEY": "secret-12",
     }  # fmt: skip
-    launcher = make(command=REPORTS, enrolments=FakeEnrolments(token="very-secret"), limits=limits, PLANARENA_DEVICE="cpu", **secrets)
+    launcher = make(
+        command=REPORTS,
+        enrolments=FakeEnrolments(token="very-secret"),
+        limits=limits,
+        PLANARENA_DEVICE="cpu",
+        **secrets,
+    )
     handle = launcher.ensure(evaluation_id="e1")
     started = psutil.Process(pid_of(launcher, handle))
     log = launcher._folder / f"{handle}.log"

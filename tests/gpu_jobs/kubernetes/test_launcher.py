@@ -252,7 +252,8 @@ CRASH_POINTS = [Fault(drop=when) for when in ("before", "after")] + [Fault(statu
 def test_a_process_that_dies_at_any_call_leaves_one_job_that_the_next_adopts(api, cluster, call, fault):
     """The dying process gets no second try of a call: whatever the server did stays, and nobody knows of it.
 
-    Its calls are: list, create the Job, create its Secret; then, once the cluster has acted, list and list of pods, twice.
+    Its calls are: list, create the Job, create its Secret; then, once the cluster has acted, list and list
+    of pods, twice.
     """
     dying = make_launcher(api, cluster, client={"patience_seconds": 0.0})
     api.faults.extend([Fault()] * call + [fault])

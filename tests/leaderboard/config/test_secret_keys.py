@@ -42,7 +42,7 @@ def test_a_process_of_the_queue_with_a_key_of_the_web_process_does_not_start(tmp
 
 
 def test_a_process_of_the_queue_without_the_key_of_webhooks_says_what_to_do(tmp_path):
-    with pytest.raises(ImproperlyConfigured, match="PLANARENA_WEBHOOK_KEY is not set.*seal_again"):
+    with pytest.raises(ImproperlyConfigured, match=r"PLANARENA_WEBHOOK_KEY is not set.*seal_again"):
         keys(tmp_path, PLANARENA_ROLE="queue")
 
 
