@@ -37,8 +37,8 @@ def parser() -> argparse.ArgumentParser:
     add = command.add_argument
     data = os.environ.get("PLANARENA_DATA") or ".data"
     add("--url", default=os.environ.get("PLANARENA_API_URL", "http://127.0.0.1:8000"), help="where the site is")
-    add("--token-env", default=TOKEN, help="environment variable with the worker token (default: %(default)s)")
-    add("--token", help="the worker token; other users of this machine can read it here, so prefer the variable")
+    add("--token-env", default=TOKEN, help="environment variable with the enrolment token (default: %(default)s)")
+    add("--token", help="the enrolment token; other users of this machine can read it here, so prefer the variable")
     add(OPTION, type=int, help=argparse.SUPPRESS)
     add("--name", default=f"{socket.gethostname()}-{secrets.token_hex(4)}", help="how the worker is called")
     add("--store", default=str(Path(data) / "worker-store"), help="folder or s3://bucket/prefix for what is executed")
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{error}.\n")
         return Exit.MISCONFIGURED
     if not secrets.token:
-        sys.stderr.write(f"{options.token_env} is not set: it must hold a worker token of {options.url}.\n")
+        sys.stderr.write(f"{options.token_env} is not set: it must hold an enrolment token of {options.url}.\n")
         return Exit.MISCONFIGURED
     data = Path(os.environ.get("PLANARENA_DATA") or ".data")
     try:
@@ -100,13 +100,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         sys.stderr.write(f"--store: {error}.\n")
         return Exit.MISCONFIGURED
-    client = ApiClient(url=options.url, token=secrets.token)
+    client = ApiClient(url=options.url, token=secrets.token, suites=options.suites, evaluation=options.evaluation)
     threading.Thread(target=report_sandbox, name="sandbox", daemon=True).start()
     checkpoints = CheckpointCache(client=client, folder=data / "worker-checkpoints")
     runner = EvaluatorRunner(
         store=store,
         device=options.device,
-        hidden_seed=secrets.hidden_seed,
         memory_budget=options.memory_budget,
         checkpoints=checkpoints,
         hub_cache=HubCache(folder=data / "worker-models", most_bytes=options.model_limit),

@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
@@ -12,11 +12,20 @@ from evaluator.records import ResultRecord
 from evaluator.values import Artefact
 from gpu_jobs import bundles
 from gpu_jobs.phases import Phase
-from gpu_jobs.protocol import WORK_LEFT_HEADER, Lease, ObjectsMissing, Wish
+from gpu_jobs.protocol import WORK_LEFT_HEADER, Lease, ObjectsMissing, SecretHeader, Wish
 
 _LONGEST_WAIT_SECONDS = 15.0
+_RENEWED_AFTER = 0.8
+"""Of a session's lifetime."""
 _WRONG_CONTENT = frozenset({400, 413, 422})
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Session:
+    token: str = field(repr=False)
+    renew_at: float
+    """On the client's clock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,18 +63,24 @@ class AttemptOverError(Exception):
 class RefusedError(Exception):
     """The server refuses a call, and would again."""
 
-    def __init__(self, message: str, *, status: int = 0) -> None:
+    def __init__(self, message: str, *, status: int = 0, code: str = "") -> None:
         """Args:
         message: what was refused, and why.
         status: the answer's; 0 where it was not the status that said so.
+        code: the site's short name of the problem; empty if it gave none.
         """
         self.status = status
+        self.code = code
         super().__init__(message)
 
     @property
     def is_about_content(self) -> bool:
         """Whether other content might be taken."""
         return self.status in _WRONG_CONTENT
+
+
+class EnrolmentExpiredError(Exception):
+    """The enrolment token has expired: whoever launched this worker starts another one if it is needed."""
 
 
 class ObjectsMissingError(RefusedError):
@@ -88,6 +103,8 @@ class ApiClient:
         *,
         url: str,
         token: str,
+        suites: Sequence[str] | None = None,
+        evaluation: str | None = None,
         patience_seconds: float = 300.0,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
@@ -95,13 +112,17 @@ class ApiClient:
     ) -> None:
         """Args:
         url: where the site is, without `/api/v1`.
-        token: the operator's worker token.
+        token: the worker's enrolment token. Shards are leased with sessions, which are opened with it when needed.
+        suites: the only suites that sessions are bound to; None: all that the enrolment covers.
+        evaluation: the only evaluation that sessions are bound to; None: all that the enrolment covers.
         patience_seconds: how long a call is tried again before it fails.
         transport: how requests are sent; tests give a fake.
         sleep: how to wait between tries.
         clock: the time in seconds; tests give their own.
         """
         self._token = token
+        self._bounds = {"suites": None if suites is None else list(suites), "evaluation": evaluation}
+        self._session: _Session | None = None
         self._patience = patience_seconds
         self._sleep = sleep
         self._clock = clock
@@ -113,13 +134,37 @@ class ApiClient:
         )
 
     def lease(self, wish: Wish, *, patience: float | None = None) -> LeaseAnswer:
-        """Lease a shard if one is due. A lease that was given for the same wish is given again."""
+        """Lease a shard if one is due. A lease that was given for the same wish is given again.
+
+        Raises:
+            EnrolmentExpiredError: no session can be opened any more.
+        """
         body = wish.model_dump(mode="json")
-        response = self._call("POST", "lease/", token=self._token, patience=patience, json=body)
+        try:
+            response = self._call("POST", "lease/", token=self._current_session(), patience=patience, json=body)
+        except RefusedError as error:
+            if error.code != "session_over":
+                raise
+            # It has ended earlier than announced, or this machine's clock stood still.
+            self._session = None
+            response = self._call("POST", "lease/", token=self._current_session(), patience=patience, json=body)
         if response.status_code == httpx.codes.NO_CONTENT:
             left = {"0": False, "1": True}.get(response.headers.get(WORK_LEFT_HEADER, ""))
             return LeaseAnswer(lease=None, work_left=left)
         return LeaseAnswer(lease=Lease.model_validate(response.json()))
+
+    def secrets(self) -> list[str]:
+        """The session, for taking it out of texts. The enrolment token is known to whoever made this client."""
+        return [] if self._session is None else [self._session.token]
+
+    def seed(self, lease: Lease) -> str:
+        """The seed of the hidden data that this attempt runs on. It is for memory only."""
+        return str(_body(self._attempt_call(lease, "GET", "seed/", patience=lease.expires_in))["seed"])
+
+    def secret_header(self, lease: Lease) -> SecretHeader:
+        """The secret header of the attempt's planner. It is for memory only."""
+        response = self._attempt_call(lease, "GET", "secret-header/", patience=lease.expires_in)
+        return SecretHeader.model_validate_json(response.content)
 
     def heartbeat(self, lease: Lease, *, phase: Phase) -> None:
         """Say that the worker lives, and what it does. Tried only once: the next heartbeat comes soon."""
@@ -192,7 +237,7 @@ class ApiClient:
             "provenance": last.provenance,
             "next": None if wish is None else wish.model_dump(mode="json"),
         }
-        headers = {"X-Worker-Token": self._token}
+        headers = {} if wish is None else self._session_header()
         response = self._attempt_call(lease, "POST", "finish/", json=body, headers=headers, patience=patience)
         following = _body(response).get("next")
         return None if following is None else Lease.model_validate(following)
@@ -204,6 +249,31 @@ class ApiClient:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+    def _session_header(self) -> dict[str, str]:
+        """What `finish` asks for the next lease with; without it the site gives none, and `lease` says why."""
+        try:
+            return {"X-Worker-Token": self._current_session()}
+        except (EnrolmentExpiredError, RefusedError):
+            return {}
+
+    def _current_session(self) -> str:
+        if self._session is None or self._session.renew_at <= self._clock():
+            self._session = self._new_session()
+        return self._session.token
+
+    def _new_session(self) -> "_Session":
+        try:
+            response = self._call("POST", "session/", token=self._token, json=self._bounds)
+        except RefusedError as error:
+            if error.code == "enrolment_expired":
+                raise EnrolmentExpiredError(str(error)) from error
+            if error.status == httpx.codes.NOT_FOUND:
+                raise RefusedError(f"{error}: this site is older than the worker; update the site first") from error
+            raise
+        body = _body(response)
+        lifetime = float(body["expires_in"])
+        return _Session(token=str(body["token"]), renew_at=self._clock() + lifetime * _RENEWED_AFTER)
 
     def _attempt_call(
         self, lease: Lease, method: str, path: str, *, patience: float | None = None, **content: Any
@@ -254,6 +324,7 @@ def _checked(response: httpx.Response) -> httpx.Response:
     raise RefusedError(
         f"{response.request.method} {response.request.url.path}: {response.status_code} {response.text}",
         status=response.status_code,
+        code=str(_body(response).get("code", "")),
     )
 
 

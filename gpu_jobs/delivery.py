@@ -10,10 +10,13 @@ from typing import Self
 from evaluator import canonical_json
 from evaluator.engine.store import Store
 from evaluator.records import Outcome, Reason, ResultRecord
+from evaluator.values import Artefact
 from gpu_jobs import bundles
+from gpu_jobs.artefact_redaction import with_digests
 from gpu_jobs.client import ApiClient, AttemptOverError, ObjectsMissingError, RefusedError, UnreachableError
 from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.protocol import Lease
+from gpu_jobs.redaction import Redactor
 
 logger = logging.getLogger(__name__)
 
@@ -55,14 +58,26 @@ class Delivery:
     """Sends records in batches while the next tasks run: first their artefacts, then the records."""
 
     def __init__(
-        self, *, client: ApiClient, lease: Lease, store: Store, known: Known | None = None, every_seconds: float = 0.5
-    ) -> None:
+        self, *, client: ApiClient, lease: Lease, store: Store, known: Known | None = None,
+        redact: Redactor | None = None, every_seconds: float = 0.5,
+    ) -> None:  # fmt: skip
+        """Args:
+        client: the API.
+        lease: what the records are of.
+        store: has the artefacts that they name.
+        known: artefacts that the site has.
+        redact: takes secrets out of artefacts before they are sent; None: none are known.
+        every_seconds: how long records wait for others.
+        """
         self.error: Exception | None = None
         """Why nothing more is sent."""
         self._client = client
         self._lease = lease
         self._store = store
         self._known = known or Known()
+        self._redact = redact or Redactor()
+        self._replaced: dict[str, str] = {}
+        """Digests of artefacts that held secrets, and those of what is sent in their place."""
         self._every = every_seconds
         self._waiting: queue.SimpleQueue[ResultRecord] = queue.SimpleQueue()
         self._closing = threading.Event()
@@ -112,8 +127,7 @@ class Delivery:
         while not self._waiting.empty():
             self._send(batch)
             batch = self._next_batch()
-        self._send_artefacts(batch)
-        return batch
+        return self._send_artefacts(batch)
 
     def send_missing(self, digests: Sequence[str]) -> None:
         """Send artefacts that the site was thought to have."""
@@ -153,7 +167,7 @@ class Delivery:
                 self._send_results([_fault_instead_of(record, why="The site refused the record of this task.")])
 
     def _send(self, batch: Sequence[ResultRecord]) -> None:
-        self._send_artefacts(batch)
+        batch = self._send_artefacts(batch)
         try:
             self._send_results(batch)
         except RefusedError as error:
@@ -177,18 +191,35 @@ class Delivery:
                 break
         return batch
 
-    def _send_artefacts(self, batch: Sequence[ResultRecord]) -> None:
+    def _send_artefacts(self, batch: Sequence[ResultRecord]) -> list[ResultRecord]:
+        """Send what the site lacks of the records' artefacts.
+
+        Returns:
+            The records as they are to be sent: they name what was sent in the place of artefacts with secrets.
+        """
+        batch = [with_digests(record, replaced=self._replaced) for record in batch]
         named = dict.fromkeys(artefact.digest for record in batch for artefact in record.artefacts())
         digests = self._known.unknown(split=self._lease.split, digests=named)
         for start in range(0, len(digests), _DIGESTS_PER_CALL):
             some = digests[start : start + _DIGESTS_PER_CALL]
             self._send_all(self._client.missing(lease=self._lease, digests=some))
-            self._known.add(split=self._lease.split, digests=some)
+            self._known.add(split=self._lease.split, digests=[one for one in some if one not in self._replaced])
+        return [with_digests(record, replaced=self._replaced) for record in batch]
 
     def _send_all(self, digests: Sequence[str]) -> None:
-        for group in bundles.bundles(self._store.get(digest) for digest in digests):
+        for group in bundles.bundles(self._without_secrets(digest) for digest in digests):
             self._client.send(lease=self._lease, artefacts=group)
-        self._known.add(split=self._lease.split, digests=digests)
+            self._known.add(split=self._lease.split, digests=[artefact.digest for artefact in group])
+
+    def _without_secrets(self, digest: str) -> Artefact:
+        """The artefact as it may be sent. What replaces one is kept, so that it can be sent again."""
+        artefact = self._store.get(digest)
+        clean = self._redact.in_artefact(artefact)
+        if clean is not artefact:
+            logger.warning("an artefact held a secret of this attempt, which was taken out")
+            self._replaced[digest] = clean.digest
+            self._store.put(clean)
+        return clean
 
 
 def sendable(record: ResultRecord) -> ResultRecord:

@@ -18,7 +18,7 @@ class Exit(IntEnum):
     USAGE = 2
     """argparse's own, for options that it does not know."""
     TOKEN_REFUSED = 10
-    """The site refuses its token, or what it sends."""
+    """The site refuses its enrolment token, or what it sends."""
     DOES_NOT_FIT = 11
     """It refused several leases in a row, since its suites or profiles differ from the site's."""
     MISCONFIGURED = 12
@@ -27,6 +27,8 @@ class Exit(IntEnum):
     """The site could not be reached for as long as it was tried; from another machine it may be."""
     WORK_LEFT = 21
     """It got no shard for `--idle-seconds`, but shards of its evaluation are left, or the site did not say."""
+    ENROLMENT_EXPIRED = 22
+    """Its enrolment token has expired, so that it can lease nothing more. Its launcher starts another one if needed."""
     TERMINATED = 143
     """It was told to stop (128 + SIGTERM). Never 0: the work is not done."""
 

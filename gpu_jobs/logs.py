@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from evaluator.planners.secret_header import SecretHeader
+from gpu_jobs.attempt_secrets import secrets_of
 from gpu_jobs.client import ApiClient, AttemptOverError, RefusedError, UnreachableError
 from gpu_jobs.protocol import ChatPlanner, EndpointPlanner, Lease
 from gpu_jobs.redaction import Redactor
@@ -41,17 +41,15 @@ class AttemptLog:
     ) -> None:
         """Args:
         client: the API.
-        lease: whose log it is; its token and its planner's address and secret header are never sent.
+        lease: whose log it is; its secrets and its planner's address are never sent.
         secrets: what else is never sent.
         every_seconds: how often lines are sent.
         """
         planner = lease.planner
         addresses = [planner.url] if isinstance(planner, EndpointPlanner | ChatPlanner) else []
-        header = planner.header if isinstance(planner, EndpointPlanner | ChatPlanner) else None
-        told = SecretHeader(header.name, header.value.get_secret_value()).secrets() if header else ()
         self._client = client
         self._lease = lease
-        self.redact = Redactor(secrets=[*secrets, lease.token, *told], addresses=addresses)
+        self.redact = Redactor(secrets=[*secrets, *secrets_of(lease)], addresses=addresses)
         self._collector = _Collector(self.redact)
         self._every = every_seconds
         self._first = 0

@@ -34,8 +34,10 @@ class EndpointPlanner(_Message):
     timeout_seconds: float
     allow_private: bool = False
     """Whether loopback and private addresses may be called: in demo mode only."""
+    has_header: bool = False
+    """Whether requests need a secret header. The worker fetches it by a call of the attempt (`attempt_secrets.py`)."""
     header: SecretHeader | None = None
-    """Sent with each request. Good for this lease: it is kept nowhere, and told to nobody else."""
+    """That header, in the worker's memory only. In no lease as the site sends it."""
 
 
 class ChatPlanner(_Message):
@@ -50,6 +52,8 @@ class ChatPlanner(_Message):
     timeout_seconds: float
     """For one try of one call."""
     allow_private: bool = False
+    """As for `EndpointPlanner`."""
+    has_header: bool = False
     """As for `EndpointPlanner`."""
     header: SecretHeader | None = None
     """As for `EndpointPlanner`."""
@@ -113,6 +117,10 @@ class Lease(_Message):
     ]
     tasks: tuple[str, ...]
     """Keys of the tasks that have no result yet."""
+    needs_seed: bool = False
+    """Whether the data are hidden. The worker fetches their seed by a call of the attempt (`attempt_secrets.py`)."""
+    hidden_seed: SecretStr | None = None
+    """That seed, in the worker's memory only. In no lease as the site sends it."""
     finish: bool = False
     """Whether the site takes the end of this attempt and the wish for the next lease in one call."""
 

@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 from evaluator.canonical_json import JsonValue
 from evaluator.records import ResultRecord
+from evaluator.values import Artefact
+from gpu_jobs.artefact_redaction import redacted
 
 HIDDEN = "***"
 _SHORTEST_SECRET = 6
@@ -31,7 +33,7 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         rf"\1\2{HIDDEN}",
     ),
-    (re.compile(r"\b(?:paw?|hf|gh[opsu]|github_pat|sk|xox[abp])[_-][A-Za-z0-9_-]{10,}"), HIDDEN),
+    (re.compile(r"\b(?:pa[sw]?|hf|gh[opsu]|github_pat|sk|xox[abp])[_-][A-Za-z0-9_-]{10,}"), HIDDEN),
     (re.compile(r"\bAKIA[0-9A-Z]{16}\b"), HIDDEN),
     (re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"), HIDDEN),
 )
@@ -48,6 +50,7 @@ class Redactor:
         known = {secret.strip() for secret in secrets}
         # The longest first: one may contain another.
         self._secrets = sorted((one for one in known if len(one) >= _SHORTEST_SECRET), key=len, reverse=True)
+        self._long = [secret for secret in self._secrets if len(secret) >= _SHORTEST_IN_RECORDS]
         self._addresses = [address for address in addresses if address]
         hosts = {urlsplit(address).hostname or "" for address in self._addresses} - {""}
         self._hosts = [re.compile(rf"(?i)(?<![\w.-]){re.escape(host)}(?::\d+)?(?![\w-])") for host in sorted(hosts)]
@@ -64,8 +67,11 @@ class Redactor:
 
         Shapes and addresses are left: a plan may well say `token: "blue"`.
         """
-        long = [secret for secret in self._secrets if len(secret) >= _SHORTEST_IN_RECORDS]
-        return _replaced(value, secrets=long)
+        return _replaced(value, secrets=self._long)
+
+    def in_artefact(self, artefact: Artefact) -> Artefact:
+        """The artefact without the exact secrets; the very same one if there is none in it."""
+        return redacted(artefact, secrets=self._long)
 
     def in_record(self, record: ResultRecord) -> ResultRecord:
         """The record without the exact secrets."""

@@ -50,7 +50,6 @@ class EvaluatorRunner:
         *,
         store: Store,
         device: str,
-        hidden_seed: str | None = None,
         memory_budget: int | None = None,
         checkpoints: Checkpoints | None = None,
         hub: str | None = None,
@@ -60,7 +59,6 @@ class EvaluatorRunner:
         """Args:
         store: where artefacts and executed steps are kept.
         device: torch device of the experts.
-        hidden_seed: the server's secret, for the hidden split only.
         memory_budget: bytes that loaded experts may occupy together; None: no limit.
         checkpoints: where uploaded checkpoints come from; None: leases of such planners are refused.
         hub: address of the model hub; None: as its client is set.
@@ -69,13 +67,12 @@ class EvaluatorRunner:
         """
         self.store = store
         self._device = device
-        self._hidden_seed = hidden_seed
         self._memory_budget = memory_budget
         self.phase = CurrentPhase()
         self._models = LanguageModels(
             device=device, checkpoints=checkpoints, hub=hub, cache=hub_cache, phase=self.phase, opener=opener
         )
-        self._evaluators: dict[tuple[str, str, str, int], Evaluator] = {}
+        self._evaluators: dict[tuple[str, str, str, int, str | None], Evaluator] = {}
 
     def run(self, lease: Lease) -> Iterator[ResultRecord]:
         evaluator = self._evaluator(lease)
@@ -114,12 +111,13 @@ class EvaluatorRunner:
         from evaluator.lilliput.seeds import Split
         from evaluator.suites.sources import sample_source
 
-        key = (lease.suite, lease.profile, lease.split, lease.samples)
+        # The library refuses a seed for open data, so that it cannot slip into them.
+        told = lease.hidden_seed if lease.split == Split.HIDDEN else None
+        seed = None if told is None else told.get_secret_value()
+        key = (lease.suite, lease.profile, lease.split, lease.samples, seed)
         if key not in self._evaluators:
             try:
                 profile = load_profile(lease.profile)
-                # The library refuses the secret for open data, so that it cannot slip into them.
-                seed = self._hidden_seed if lease.split == Split.HIDDEN else None
                 samples = sample_source(suite=lease.suite, profile=lease.profile, split=lease.split, hidden_seed=seed)
             except (ProfileError, LookupError, ValueError) as error:
                 message = f"this worker cannot run {lease.suite} under {lease.profile}: {error}."

@@ -9,7 +9,16 @@ from contextlib import suppress
 from types import FrameType
 
 from evaluator.records import ResultRecord
-from gpu_jobs.client import ApiClient, AttemptOverError, Last, ObjectsMissingError, RefusedError, UnreachableError
+from gpu_jobs.attempt_secrets import with_secrets
+from gpu_jobs.client import (
+    ApiClient,
+    AttemptOverError,
+    EnrolmentExpiredError,
+    Last,
+    ObjectsMissingError,
+    RefusedError,
+    UnreachableError,
+)
 from gpu_jobs.delivery import Delivery, Heartbeats, Known
 from gpu_jobs.exits import Exit
 from gpu_jobs.logs import AttemptLog
@@ -104,6 +113,9 @@ class Worker:
         except UnreachableError as error:
             logger.error("%s", error)
             return Exit.UNREACHABLE
+        except EnrolmentExpiredError as error:
+            logger.info("%s", error)
+            return Exit.ENROLMENT_EXPIRED
         except RefusedError as error:
             logger.error("%s", error)
             return Exit.TOKEN_REFUSED
@@ -153,13 +165,31 @@ class Worker:
             lease = self._client.lease(self._wish, patience=_LAST_WORDS_SECONDS).lease
             if lease is not None:
                 self._client.fail(lease=lease, how="released", reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
-        except (AttemptOverError, UnreachableError, RefusedError) as error:
+        except (AttemptOverError, EnrolmentExpiredError, UnreachableError, RefusedError) as error:
             logger.warning("left without giving back what may have been leased: %s", error)
 
     def _work_on(self, lease: Lease) -> Lease | None:
         """Run one lease to its end, and return the next one, if the site gave it; errors end the lease, not the
         worker."""
-        with AttemptLog(client=self._client, lease=lease, secrets=self._secrets) as log:
+        complete = self._with_secrets(lease)
+        return None if complete is None else self._run_and_report(complete)
+
+    def _with_secrets(self, lease: Lease) -> Lease | None:
+        """The lease with its secrets; None if the site does not give them, so that the lease is over."""
+        try:
+            return with_secrets(lease, client=self._client)
+        except (AttemptOverError, UnreachableError) as error:
+            logger.warning("attempt %s: its secrets could not be fetched: %s", lease.attempt, error)
+        except RefusedError as error:
+            logger.error("attempt %s: the site refuses its secrets: %s", lease.attempt, error)
+            self._fail(lease=lease, how="failed", reason=f"the site refused the attempt's secrets: {error}")
+        except Terminated:
+            self._fail(lease=lease, how="released", reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
+            raise
+        return None
+
+    def _run_and_report(self, lease: Lease) -> Lease | None:
+        with AttemptLog(client=self._client, lease=lease, secrets=[*self._secrets, *self._client.secrets()]) as log:
             logger.info("attempt %s: %d tasks of evaluation %s", lease.attempt, len(lease.tasks), lease.evaluation)
             refusals, self._refusals = self._refusals, 0
             try:
@@ -185,7 +215,9 @@ class Worker:
         self._runner.phase.begin()
         with (
             Heartbeats(client=self._client, lease=lease, phase=self._runner.phase) as heartbeats,
-            Delivery(client=self._client, lease=lease, store=self._runner.store, known=self._known) as delivery,
+            Delivery(
+                client=self._client, lease=lease, store=self._runner.store, known=self._known, redact=log.redact
+            ) as delivery,
         ):
             try:
                 for record in self._runner.run(lease):
@@ -254,8 +286,11 @@ class Worker:
 
     def _give_back(self, *, lease: Lease, log: AttemptLog, how: str, reason: str) -> None:
         log.finish()
+        self._fail(lease=lease, how=how, reason=log.redact(reason))
+
+    def _fail(self, *, lease: Lease, how: str, reason: str, patience: float | None = None) -> None:
         try:
-            self._client.fail(lease=lease, how=how, reason=log.redact(reason))
+            self._client.fail(lease=lease, how=how, reason=reason, patience=patience)
         except (AttemptOverError, UnreachableError, RefusedError) as error:
             logger.warning("attempt %s could not be given back: %s", lease.attempt, error)
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from gpu_jobs.redaction import names_a_secret
 
 TOKEN = "PLANARENA_WORKER_TOKEN"  # noqa: S105 - the name of the variable
-HIDDEN_SEED = "PLANARENA_HIDDEN_SEED"
 OPTION = "--secrets-fd"
 _LARGEST = 32 * 1024
 """Bytes. A pipe holds at least 64 KiB, so that writing never waits for a reader."""
@@ -46,18 +45,20 @@ class SecretsError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSecrets:
-    """Everything that a worker knows and nobody else may."""
+    """Everything that a worker is started with and nobody else may know. Seeds and secret headers are not: they come by
+    calls of the attempt that needs them (`attempt_secrets.py`)."""
 
     token: str = field(default="", repr=False)
-    """What it leases tasks with; empty: there is none."""
-    hidden_seed: str | None = field(default=None, repr=False)
-    """What the hidden split is made from."""
+    """Its enrolment token; empty: there is none."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """What libraries read from the environment of the running process: credentials of the store, proxies."""
 
     def values(self) -> list[str]:
         """All secrets, for taking them out of texts."""
-        return [value for value in (self.token, self.hidden_seed or "", *self.variables.values()) if value]
+        return [value for value in (self.token, *self.variables.values()) if value]
+
+
+NO_SECRETS = WorkerSecrets()
 
 
 def harmless(environment: Mapping[str, str]) -> dict[str, str]:
@@ -75,9 +76,14 @@ def secrets_in(environment: Mapping[str, str], *, token_variable: str = TOKEN) -
     """The secrets of a worker in an environment."""
     return WorkerSecrets(
         token=environment.get(token_variable, "").strip(),
-        hidden_seed=environment.get(HIDDEN_SEED) or None,
         variables={name: environment[name] for name in (*_STORE_CREDENTIALS, *_PROXIES) if environment.get(name)},
     )
+
+
+def proxies_in(environment: Mapping[str, str]) -> WorkerSecrets:
+    """What a worker that the site starts on its own machine needs of the site's secrets: the way out, and nothing else.
+    Its store is a folder, so that it gets no credentials of the site's store."""
+    return WorkerSecrets(variables={name: environment[name] for name in _PROXIES if environment.get(name)})
 
 
 def piped(secrets: WorkerSecrets) -> int:
@@ -86,7 +92,7 @@ def piped(secrets: WorkerSecrets) -> int:
     Raises:
         SecretsError: they are too large.
     """
-    content = {"token": secrets.token, "hidden_seed": secrets.hidden_seed, "variables": dict(secrets.variables)}
+    content = {"token": secrets.token, "variables": dict(secrets.variables)}
     data = json.dumps(content).encode()
     if len(data) > _LARGEST:
         raise SecretsError(f"a worker's secrets have {len(data)} bytes; at most {_LARGEST} can be handed over")
@@ -105,9 +111,7 @@ def received(descriptor: int) -> WorkerSecrets:
     try:
         with os.fdopen(os.dup(descriptor), "rb") as pipe:
             content = json.loads(pipe.read(_LARGEST + 1))
-        return WorkerSecrets(
-            token=str(content["token"]), hidden_seed=content["hidden_seed"], variables=dict(content["variables"])
-        )
+        return WorkerSecrets(token=str(content["token"]), variables=dict(content["variables"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SecretsError(f"{OPTION} {descriptor} holds no secrets of a worker ({type(error).__name__})") from None
     finally:
@@ -128,9 +132,7 @@ def restart_without_secrets(arguments: Sequence[str]) -> None:
     if not token and environment == dict(os.environ):
         return
     found = secrets_in(os.environ, token_variable=_token_variable(arguments))
-    secrets = WorkerSecrets(
-        token=token or found.token, hidden_seed=found.hidden_seed, variables=found.variables
-    )  # fmt: skip
+    secrets = WorkerSecrets(token=token or found.token, variables=found.variables)
     descriptor = piped(secrets)
     os.set_inheritable(descriptor, True)
     os.execve(sys.executable, [sys.executable, *command[1:], OPTION, str(descriptor)], environment)  # noqa: S606 - this very program

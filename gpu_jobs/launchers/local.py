@@ -1,6 +1,7 @@
-"""Workers as processes of this machine: a pool of fixed size, known by files with process id and start time.
+"""Workers as processes of this machine: a pool of fixed size for what one enrolment covers, which is a suite.
 
-The files, not the memory of a process, say what runs: whoever looks finds the same workers, also after a restart.
+Files with process id and start time, not the memory of a process, say what runs: whoever looks finds the same workers,
+also after a restart.
 """
 
 import fcntl
@@ -12,15 +13,16 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
 
 import psutil
 
 from gpu_jobs.launchers.base import LaunchError, Liveness
+from gpu_jobs.launchers.enrolment import Enrolments
 from gpu_jobs.redaction import Redactor
-from gpu_jobs.worker_secrets import OPTION, WorkerSecrets, harmless, piped
+from gpu_jobs.worker_secrets import NO_SECRETS, OPTION, WorkerSecrets, harmless, piped
 
 PREFIX = "local-"
 _CRASH_WINDOW_SECONDS = 60
@@ -40,6 +42,8 @@ class _Known:
     started_at: float
     api_url: str
     """The site that it works for."""
+    covers: str
+    """What its enrolment covers; empty for workers of older releases, which have another kind of token."""
     log: Path
 
     def running(self) -> bool:
@@ -77,7 +81,8 @@ class LocalLauncher:
         store: Path,
         workers: int,
         environment: Mapping[str, str],
-        secrets: WorkerSecrets,
+        enrolments: Enrolments,
+        secrets: WorkerSecrets = NO_SECRETS,
         home: Path,
         command: tuple[str, ...] = (sys.executable, "-m", "gpu_jobs", "worker"),
         limits: Limits = NO_LIMITS,
@@ -86,9 +91,10 @@ class LocalLauncher:
         folder: where the files about workers and their logs are.
         api_url: where the API is.
         store: folder of the store that workers use.
-        workers: how many run at once.
+        workers: how many run at once for what one enrolment covers.
         environment: what their environment is taken from; secrets, and what workers do not need, are left out.
-        secrets: theirs, which they read from a pipe.
+        enrolments: where each worker's token comes from.
+        secrets: what they read from a pipe besides the token.
         home: the folder they run in.
         command: the worker program.
         limits: what each of them may use.
@@ -98,24 +104,27 @@ class LocalLauncher:
         self._store = store
         self._workers = workers
         self._environment = harmless(environment)
+        self._enrolments = enrolments
         self._secrets = secrets
         self._home = home
         self._command = command
         self._limits = limits
 
-    def ensure(self, *, evaluation_id: str) -> str:  # noqa: ARG002 - every worker of the pool takes any evaluation
-        """See that the pool is full, and return the handle of its oldest worker."""
+    def ensure(self, *, evaluation_id: str) -> str:
+        """See that the pool that covers the evaluation is full, and return the handle of its oldest worker."""
+        covers = self._enrolments.covers(evaluation_id)
         with self._locked():
             known = self._known()
             running = [worker for worker in known if worker.running()]
-            for worker in [worker for worker in running if worker.api_url != self._api_url]:
-                # Left over from a site that ran here at another address: it would wait there for ever.
+            for worker in [worker for worker in running if worker.api_url != self._api_url or not worker.covers]:
+                # Left over from a site at another address or of an older release: it would wait there for ever.
                 _terminate(worker.pid)
                 running.remove(worker)
+            running = [worker for worker in running if worker.covers == covers]
             if not running:
-                self._refuse_crash_loop(known)
+                self._refuse_crash_loop([worker for worker in known if worker.covers == covers])
             while len(running) < self._workers:
-                running.append(self._start())
+                running.append(self._start(evaluation_id=evaluation_id, covers=covers))
             self._forget_old(known)
             return running[0].handle
 
@@ -146,15 +155,16 @@ class LocalLauncher:
         for worker in self._known():
             self.stop(handle=worker.handle)
 
-    def _start(self) -> _Known:
+    def _start(self, *, evaluation_id: str, covers: str) -> _Known:
         handle = f"{PREFIX}{token_hex(4)}"
+        token = self._enrolments.mint(evaluation_id=evaluation_id, name=handle)
         log = self._folder / f"{handle}.log"
         arguments = [*self._guard(handle), *self._command, "--url", self._api_url, "--name", handle]
         arguments += ["--store", str(self._store), "--idle-seconds", str(_IDLE_SECONDS)]
         # Standard input, since the guard between them hands that on by itself.
         arguments += [OPTION, "0"]
         try:
-            with log.open("ab") as output, os.fdopen(piped(self._secrets), "rb") as handed_over:
+            with log.open("ab") as output, os.fdopen(piped(replace(self._secrets, token=token)), "rb") as handed_over:
                 process = subprocess.Popen(  # noqa: S603 - fixed program, no user input
                     arguments,
                     cwd=self._home,
@@ -166,10 +176,11 @@ class LocalLauncher:
                 )
             created = psutil.Process(process.pid).create_time()
         except (OSError, psutil.Error) as error:
+            self._enrolments.withdraw(token)
             raise LaunchError(f"{arguments[0]} could not be started: {error}.") from error
         worker = _Known(
             handle=handle, pid=process.pid, created=created, started_at=time.time(),
-            api_url=self._api_url, log=log,
+            api_url=self._api_url, covers=covers, log=log,
         )  # fmt: skip
         self._write(worker)
         return worker
@@ -218,7 +229,8 @@ class LocalLauncher:
             raw = json.loads(path.read_text())
             return _Known(
                 handle=path.stem, pid=int(raw["pid"]), created=float(raw["created"]),
-                started_at=float(raw["started_at"]), api_url=str(raw["api_url"]), log=path.with_suffix(".log"),
+                started_at=float(raw["started_at"]), api_url=str(raw["api_url"]), covers=str(raw.get("covers", "")),
+                log=path.with_suffix(".log"),
             )  # fmt: skip
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -227,7 +239,7 @@ class LocalLauncher:
         path = self._folder / f"{worker.handle}.json"
         draft = path.with_suffix(".draft")
         known = {"pid": worker.pid, "created": worker.created, "started_at": worker.started_at}
-        draft.write_text(json.dumps({**known, "api_url": worker.api_url}))
+        draft.write_text(json.dumps({**known, "api_url": worker.api_url, "covers": worker.covers}))
         draft.replace(path)
 
     @contextmanager

@@ -17,7 +17,8 @@ from rest_framework.request import Request
 
 from leaderboard.evaluations.leases import hash_token
 from leaderboard.evaluations.models import OWN_WORKER, Attempt
-from leaderboard.workers.tokens import holder_of
+from leaderboard.workers.sessions import SessionRefusedError, holder_of
+from leaderboard.workers.tokens import EnrolmentRefusedError, enrolled
 
 
 class ApiTokenAuthentication(TokenAuthentication):
@@ -77,7 +78,7 @@ class PasswordScheme(OpenApiAuthenticationExtension):
 
 
 class WorkerAuthentication(BaseAuthentication):
-    """`Authorization: Bearer` with the operator's worker token, or with the token of one attempt."""
+    """`Authorization: Bearer` with an enrolment token, a session of a worker, or the credential of one attempt."""
 
     def authenticate(self, request: Request) -> tuple[None, str]:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -89,23 +90,43 @@ class WorkerAuthentication(BaseAuthentication):
         return "Bearer"
 
 
-class IsWorker(BasePermission):
-    """The call has a worker token: the operator's, or one of a user's. `view.holder` is whose."""
+class IsEnrolled(BasePermission):
+    """The call has an enrolment token that opens sessions."""
 
-    message = "The worker token is wrong or was revoked; the operator's is in PLANARENA_WORKER_TOKEN of the server."
+    code = ""
+    message = ""
+
+    def has_permission(self, request: Request, view: Any) -> bool:  # noqa: ARG002 - the base class's signature
+        try:
+            enrolled(str(request.auth))
+        except EnrolmentRefusedError as error:
+            self.code, self.message = error.code, str(error)
+            return False
+        return True
+
+
+class HasWorkerSession(BasePermission):
+    """The call has a session of a worker. `view.holder` is the worker."""
+
+    code = ""
+    message = ""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        view.holder = holder_of(str(request.auth))
-        return view.holder is not None
+        try:
+            view.holder = holder_of(str(request.auth))
+        except SessionRefusedError as error:
+            self.code, self.message = error.code, str(error)
+            return False
+        return True
 
 
 class HoldsAttempt(BasePermission):
-    """The call has the token of the attempt that it names. Whether the attempt is live is decided later, with 409.
+    """The call has the credential of the attempt that it names. Whether the attempt is live is decided later, with 409.
 
     `view.split` is that of the attempt's evaluation, `view.is_own` whether a researcher's own worker calls.
     """
 
-    message = "This is not the token of this attempt."
+    message = "This is not the credential of this attempt, which its lease answered."
 
     def has_permission(self, request: Request, view: Any) -> bool:
         of_attempt = Attempt.objects.filter(pk=view.kwargs["attempt_id"])

@@ -1,7 +1,10 @@
 """The worker's protocol, JSON over HTTP.
 
-    POST worker/lease/                               a worker's token       200 with a lease, or 204 (and X-Work-Left)
-    POST worker/attempts/<id>/heartbeat/             {phase?} 204, with the attempt's token as all that follow
+    POST worker/session/                             enrolment token   {evaluation?, suites?} -> {token, expires_in}
+    POST worker/lease/                               session           200 with a lease, or 204 (and X-Work-Left)
+    POST worker/attempts/<id>/heartbeat/             {phase?} 204, with the attempt's credential as all that follow
+    GET  worker/attempts/<id>/seed/                  -> {season, seed}, of a hidden attempt of the operator's workers
+    GET  worker/attempts/<id>/secret-header/         -> {name, value}, of a planner that has one
     GET  worker/attempts/<id>/checkpoints/<digest>/?start=N     a piece of the planner's checkpoint, bytes from N on
     POST worker/attempts/<id>/objects/missing/       {digests} -> {missing}
     POST worker/attempts/<id>/objects/               a bundle (`gpu_jobs.bundles`) -> {kept, refused}
@@ -15,6 +18,11 @@
 Artefacts come first, then the results that name them, then `complete`. Every call may be sent again. A call of an
 attempt that is not live gets 409 with `code` (`lost`, `cancelled`, ...) and changes nothing.
 
+Three credentials, each for one thing, all kept as digests only. An *enrolment token* is long-lived and opens sessions.
+A *session* lasts an hour and leases shards, of what the enrolment covers. The *attempt's credential*, which a lease
+answers, is the only one that the attempt's own calls accept, and is worth nothing after the attempt. No lease holds a
+secret: the seed of hidden data and a planner's secret header come by calls of a live attempt.
+
 A heartbeat keeps the lease, and gives the worker no further time to make progress: an attempt without a new result is
 over after a time that depends on the `phase` it is in (`gpu_jobs.phases`). A worker that reports phases says so with
 `phases` when it leases.
@@ -24,13 +32,13 @@ done, `0` if none is left. Then a worker that was started for this evaluation en
 
 `finish` is the last results, the last lines of the log, `complete` and the next lease in one call: all that a short
 shard needs. What it says of its own attempt is one transaction; the next lease is another one, which comes afterwards.
-`next` is what `lease` takes, whose token stands in the header `X-Worker-Token`; the answer's `next` is a lease or null.
+`next` is what `lease` takes, whose session is in the header `X-Worker-Token`; the answer's `next` is a lease or null.
 Sent again because its answer was lost, it finds the attempt completed and goes on with the lease. `lease` offers it by
 `finish`: a worker of an older release does not know of it, and one of a newer release does not need it.
 
-The token of an attempt is the worker's own proposal, if it makes one: `token` of `lease` or `next`, from 43 characters
-on. Asked again with the same token, the site answers with the lease that it gave for it. So no lease is held by nobody
-because an answer was lost. One that is over is not given again: then the answer has another token.
+The credential of an attempt is the worker's own proposal, if it makes one: `token` of `lease` or `next`, from 43
+characters on. Asked again with the same token, the site answers with the lease that it gave for it. So no lease is
+held by nobody because an answer was lost. One that is over is not given again: then the answer has another token.
 
 Of a bundle every artefact is checked by itself: the good ones are kept, and `refused` has a sentence for each of the
 others by its digest. Objects are named by their bytes, so that keeping some of them can be no harm and the worker does
@@ -47,7 +55,7 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from rest_framework import serializers, status
-from rest_framework.exceptions import NotFound
+from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -61,27 +69,40 @@ from gpu_jobs.checkpoints import PIECE_BYTES as CHECKPOINT_PIECE_BYTES
 from gpu_jobs.logs import MOST_LINES_PER_CALL, LogLine
 from gpu_jobs.phases import Phase
 from gpu_jobs.protocol import WORK_LEFT_HEADER
-from leaderboard.api.authentication import HoldsAttempt, IsWorker, WorkerAuthentication
+from gpu_jobs.redaction import Redactor
+from leaderboard.api.authentication import HasWorkerSession, HoldsAttempt, IsEnrolled, WorkerAuthentication
 from leaderboard.api.parsers import TooLargeError
-from leaderboard.evaluations import leases
+from leaderboard.evaluations import leases, seasons
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT
+from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.provenance import note_worker
 from leaderboard.evaluations.results import deliver
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner, PlannerKind
-from leaderboard.planners.secret_headers import HeaderUnreadableError
+from leaderboard.planners.secret_headers import HeaderUnreadableError, header_of
 from leaderboard.workers import logs
 from leaderboard.workers.finishing import Finished, finish
+from leaderboard.workers.models import AttemptToken
 from leaderboard.workers.own import TooMuchUploadedError, count_upload
-from leaderboard.workers.tokens import Holder, holder_of, note_lease
+from leaderboard.workers.sessions import SessionRefusedError, holder_of, open_session
+from leaderboard.workers.tokens import EnrolmentRefusedError, Holder, note_lease
 
 _RECORDS = TypeAdapter(list[ResultRecord])
 _MOST_DIGESTS = 5000
+_NOT_CLEAN = "It holds a secret that its worker or this site knows; workers take these out before they send."
 _LATEST = 32_503_680_000
 """Seconds since 1970 until the year 3000."""
 _PROPOSED = r"\A[A-Za-z0-9_-]{43,200}\Z"
 """The token that a worker proposes for an attempt: at least 256 bits in base64."""
+
+
+class SessionRequest(serializers.Serializer[Any]):
+    """What a session is to be bound to."""
+
+    suites = serializers.ListField(child=serializers.SlugField(), required=False, allow_null=True, max_length=100)
+    evaluation = serializers.UUIDField(required=False, allow_null=True)
 
 
 class LeaseRequest(serializers.Serializer[Any]):
@@ -141,11 +162,30 @@ class LogRequest(serializers.Serializer[Any]):
 
 
 @extend_schema(exclude=True)
+class SessionView(APIView):
+    """Opens a session for an enrolled worker."""
+
+    authentication_classes = [WorkerAuthentication]
+    permission_classes = [IsEnrolled]
+    throttle_scope = None
+
+    def post(self, request: Request) -> Response:
+        body = _validated(SessionRequest, request.data)
+        try:
+            opened = open_session(
+                enrolment=str(request.auth), evaluation_id=body.get("evaluation"), suites=body.get("suites")
+            )
+        except EnrolmentRefusedError as error:
+            raise PermissionDenied(str(error), code=error.code) from error
+        return Response({"token": opened.token, "expires_in": opened.expires_in}, status=status.HTTP_201_CREATED)
+
+
+@extend_schema(exclude=True)
 class LeaseView(APIView):
     """Gives a shard to a worker."""
 
     authentication_classes = [WorkerAuthentication]
-    permission_classes = [IsWorker]
+    permission_classes = [HasWorkerSession]
     throttle_scope = None
     holder: Holder
     """Set by the permission."""
@@ -206,6 +246,7 @@ def _lease_json(lease: leases.Lease, *, holder: Holder) -> dict[str, Any]:
         "profile_digest": evaluation.profile_digest,
         "split": evaluation.split,
         "samples": evaluation.samples,
+        "needs_seed": evaluation.split == HIDDEN_SPLIT,
         "planner": _planner_json(evaluation.submission.planner, tasks=lease.tasks, holder=holder),
         "tasks": lease.tasks,
         "finish": True,
@@ -260,6 +301,45 @@ class HeartbeatView(AttemptView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
+class SeedView(AttemptView):
+    """Gives the seed of the attempt's hidden data to a worker of the operator's."""
+
+    def get(self, request: Request, attempt_id: UUID) -> Response:  # noqa: ARG002 - Django's signature
+        leases.heartbeat(attempt_id)
+        if self.is_own:
+            raise PermissionDenied("Hidden data are for the operator's workers only.")
+        evaluation = Evaluation.objects.select_related("suite").get(shards__attempts=attempt_id)
+        try:
+            seed = seasons.seed_of(evaluation)
+        except seasons.NoSeedError as error:
+            raise NotFound(str(error)) from error
+        return _secret({"season": seasons.season_of(evaluation), "seed": seed})
+
+
+class SecretHeaderView(AttemptView):
+    """Gives the secret header of the attempt's planner to a worker of the operator's or of the planner's owner."""
+
+    def get(self, request: Request, attempt_id: UUID) -> Response:  # noqa: ARG002 - Django's signature
+        leases.heartbeat(attempt_id)
+        planner = Planner.objects.select_related("secret").get(submissions__evaluations__shards__attempts=attempt_id)
+        enrolment = AttemptToken.objects.select_related("token").filter(attempt=attempt_id).first()
+        holder = Holder(token=None if enrolment is None else enrolment.token)
+        if holder.owner_id not in {None, planner.owner_id}:
+            raise PermissionDenied(str(_NotToldError()))
+        try:
+            header = header_of(planner)
+        except HeaderUnreadableError as error:
+            raise NotFound(str(error)) from error
+        if header is None:
+            raise NotFound("This attempt's planner has no secret header.")
+        return _secret({"name": header.name, "value": header.value})
+
+
+def _secret(body: dict[str, str]) -> Response:
+    """An answer that no cache keeps."""
+    return Response(body, headers={"Cache-Control": "no-store"})
+
+
 class MissingObjectsView(AttemptView):
     """Says which artefacts are still to be sent."""
 
@@ -284,14 +364,15 @@ class BundleView(AttemptView):
             frames = bundles.unpack(data)
         except bundles.BundleError as error:
             raise FieldValidationError({"bundle": [f"{error}."]}) from error
-        problems = {frame.digest: problem for frame in frames if (problem := _problem(frame))}
+        redact = logs.redactor_of_attempt(attempt_id, credential=str(request.auth))
+        problems = {frame.digest: problem for frame in frames if (problem := _problem(frame, redact=redact))}
         good = [frame for frame in frames if frame.digest not in problems]
         artefacts = [Artefact(data=frame.data, media_type=MediaType(frame.media_type)) for frame in good]
         self.keep(attempt_id=attempt_id, artefacts=artefacts)
         return Response({"kept": len(good), "refused": problems})
 
 
-def _problem(frame: bundles.Frame) -> str:
+def _problem(frame: bundles.Frame, *, redact: Redactor) -> str:
     """What is wrong with an artefact as a sentence; empty if nothing is."""
     if frame.media_type not in list(MediaType):
         return f"The media type must be one of: {', '.join(MediaType)}."
@@ -299,7 +380,8 @@ def _problem(frame: bundles.Frame) -> str:
         return f"An artefact has at most {settings.MAX_OBJECT_BYTES} bytes."
     if (actual := digest_of(frame.data)) != frame.digest:
         return f"The bytes have the SHA-256 {actual}."
-    return ""
+    artefact = Artefact(data=frame.data, media_type=MediaType(frame.media_type))
+    return _NOT_CLEAN if redact.in_artefact(artefact) is not artefact else ""
 
 
 class ObjectView(AttemptView):
@@ -317,7 +399,10 @@ class ObjectView(AttemptView):
             raise TooLargeError(f"An artefact has at most {settings.MAX_OBJECT_BYTES} bytes.")
         if (actual := digest_of(data)) != digest:
             raise FieldValidationError({"digest": [f"The bytes have the SHA-256 {actual}."]})
-        self.keep(attempt_id=attempt_id, artefacts=[Artefact(data=data, media_type=media_type)])
+        artefact = Artefact(data=data, media_type=media_type)
+        if logs.redactor_of_attempt(attempt_id, credential=str(request.auth)).in_artefact(artefact) is not artefact:
+            raise FieldValidationError({"artefact": [_NOT_CLEAN]})
+        self.keep(attempt_id=attempt_id, artefacts=[artefact])
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -348,7 +433,8 @@ class ResultsView(AttemptView):
         except ValidationError as error:
             texts = [f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()[:10]]
             raise FieldValidationError({"results": texts}) from error
-        return Response({"new": deliver(attempt_id=attempt_id, records=records, store=self.store())})
+        new = deliver(attempt_id=attempt_id, records=records, store=self.store(), credential=str(request.auth))
+        return Response({"new": new})
 
 
 class LogView(AttemptView):
@@ -358,7 +444,9 @@ class LogView(AttemptView):
         body = _validated(LogRequest, request.data)
         lines = [LogLine(**line) for line in body["lines"]]
         try:
-            appended = logs.append(attempt_id=attempt_id, first=body["first"], lines=lines)
+            appended = logs.append(
+                attempt_id=attempt_id, first=body["first"], lines=lines, credential=str(request.auth)
+            )
         except logs.GapError as error:
             raise FieldValidationError({"first": [f"{error}."]}) from error
         return Response(appended._asdict())
@@ -372,7 +460,8 @@ class CompleteView(AttemptView):
         # Together: after the attempt is over the call is refused, so that what was not noted would be lost.
         with transaction.atomic():
             leases.complete(attempt_id)
-            note_worker(attempt_id=attempt_id, provenance=body.get("provenance") or {})
+            redact = logs.redactor_of_attempt(attempt_id, credential=str(request.auth))
+            note_worker(attempt_id=attempt_id, provenance=redact.in_json(body.get("provenance") or {}))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -387,6 +476,7 @@ class FinishView(AttemptView):
             first_line=log.first,
             lines=[LogLine(at=line.at, level=line.level, text=line.text) for line in log.lines],
             provenance=body.provenance,
+            credential=str(request.auth),
         )
         finish(attempt_id=attempt_id, finished=finished, store=self.store())
         return Response({"next": self._next(request, body=body)})
@@ -394,9 +484,12 @@ class FinishView(AttemptView):
     def _next(self, request: Request, *, body: "_FinishRequest") -> dict[str, Any] | None:
         if body.next is None:
             return None
-        holder = holder_of(request.headers.get("X-Worker-Token", ""))
-        # What was finished is finished: who may not lease any more learns it from `lease`.
-        return None if holder is None else _lease(holder=holder, body=body.next)
+        try:
+            holder = holder_of(request.headers.get("X-Worker-Token", ""))
+        except SessionRefusedError:
+            # What was finished is finished: who may not lease any more learns it from `lease`.
+            return None
+        return _lease(holder=holder, body=body.next)
 
 
 class _Line(BaseModel):
@@ -454,7 +547,7 @@ class FailView(AttemptView):
     def post(self, request: Request, attempt_id: UUID) -> Response:
         body = _validated(FailRequest, request.data)
         # The reason stands on the evaluation's page.
-        detail = logs.redactor_of_attempt(attempt_id)(body["reason"])
+        detail = logs.redactor_of_attempt(attempt_id, credential=str(request.auth))(body["reason"])
         leases.give_up(attempt_id=attempt_id, how=leases.GivenUp(body["how"]), detail=detail)
         return Response(status=status.HTTP_204_NO_CONTENT)
 

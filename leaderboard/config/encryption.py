@@ -16,13 +16,23 @@ class UnreadableSecretError(Exception):
     """What is kept was encrypted with a key that this installation no longer has."""
 
 
+WEBHOOK = "secret of a webhook"
+"""The purpose that has keys of its own, `WEBHOOK_KEYS`, since the queue's processes need them."""
+
+
 def encrypt(text: str, *, purpose: str) -> str:
-    """The text, encrypted under the first key of `SECRETS_KEYS`.
+    """The text, encrypted under the first key for its purpose.
 
     Args:
-        purpose: what kind of secret it is, as in "secret of a webhook"; each kind has a key of its own.
+        purpose: what kind of secret it is; each kind has a key of its own.
+
+    Raises:
+        UnreadableSecretError: this process has no key for it.
     """
-    return _fernet(purpose=purpose, keys=tuple(settings.SECRETS_KEYS)).encrypt(text.encode()).decode("ascii")
+    keys = _keys(purpose)
+    if not keys:
+        raise UnreadableSecretError(f"Only the web process encrypts a {purpose}: this one has no key for it.")
+    return _fernet(purpose=purpose, keys=keys).encrypt(text.encode()).decode("ascii")
 
 
 def decrypt(encrypted: str, *, purpose: str) -> str:
@@ -31,10 +41,17 @@ def decrypt(encrypted: str, *, purpose: str) -> str:
     Raises:
         UnreadableSecretError: none of them opens it.
     """
+    keys = _keys(purpose)
+    if not keys:
+        raise UnreadableSecretError(f"Only the web process reads a {purpose}: this one has no key for it.")
     try:
-        opened = _fernet(purpose=purpose, keys=tuple(settings.SECRETS_KEYS)).decrypt(encrypted.encode("ascii"))
-        return opened.decode()
+        return _fernet(purpose=purpose, keys=keys).decrypt(encrypted.encode("ascii")).decode()
     except (InvalidToken, UnicodeError):
+        if purpose == WEBHOOK:
+            raise UnreadableSecretError(
+                f"A {purpose} cannot be read with PLANARENA_WEBHOOK_KEY: run `manage.py seal_again` where the keys "
+                "before it are set, in PLANARENA_WEBHOOK_KEY, PLANARENA_SECRETS_KEY or PLANARENA_SECRET_KEY_BEFORE."
+            ) from None
         raise UnreadableSecretError(
             f"A {purpose} cannot be read, since the site's key has changed: name the one before it at the end of "
             "PLANARENA_SECRETS_KEY, or in PLANARENA_SECRET_KEY_BEFORE."
@@ -48,6 +65,10 @@ def encrypt_again(encrypted: str, *, purpose: str) -> str:
         UnreadableSecretError: no key opens it.
     """
     return encrypt(decrypt(encrypted, purpose=purpose), purpose=purpose)
+
+
+def _keys(purpose: str) -> tuple[str, ...]:
+    return tuple(settings.WEBHOOK_KEYS if purpose == WEBHOOK else settings.SECRETS_KEYS)
 
 
 @cache

@@ -105,7 +105,7 @@ def _settings_for_help(environment: MutableMapping[str, str]) -> None:
         environment |= {
             "PLANARENA_DEMO": "1",
             "PLANARENA_SECRET_KEY": "for help only",
-            "PLANARENA_WORKER_TOKEN": "help",
+            "PLANARENA_WEBHOOK_KEY": "for help only",
         }
 
 

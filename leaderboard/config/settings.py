@@ -8,7 +8,8 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from leaderboard.config.environment import BASE_DIR, Environment, kept_secret, parse_database_url, upload_folder
+from leaderboard.config.environment import BASE_DIR, Environment, parse_database_url, upload_folder
+from leaderboard.config.secret_keys import keys_for_role
 
 env = Environment(os.environ)
 
@@ -21,25 +22,23 @@ DEBUG = env.flag("PLANARENA_DEBUG")
 
 # --- Secrets and addresses --------------------------------------------------------------------------------------------
 
+_keys = keys_for_role(env, demo=DEMO, data=DATA_DIR)
+SECRET_KEY = _keys.secret_key
+SECRET_KEY_FALLBACKS = _keys.fallbacks
+"""The key before this one, while sessions and secrets that were made with it are still to be read."""
+SECRETS_KEYS = _keys.secrets_keys
+"""What users' secrets are encrypted with: the first one seals, all of them open, so that keys can be changed
+(`manage.py seal_again`). Without PLANARENA_SECRETS_KEY it is PLANARENA_SECRET_KEY. The queue's processes have none."""
+WEBHOOK_KEYS = _keys.webhook_keys
+"""The same for the secrets of webhooks, which the queue's processes open to sign what they send."""
+WORKER_TOKEN = _keys.worker_token
+"""An enrolment token for workers that the operator starts; empty: only those of `manage.py worker_token` are valid.
+Workers that this installation starts itself get one of their own, minted for each launch."""
 if DEMO:
-    SECRET_KEY = env.text("PLANARENA_SECRET_KEY") or kept_secret(DATA_DIR / "secrets" / "secret_key")
-    WORKER_TOKEN = env.text("PLANARENA_WORKER_TOKEN") or kept_secret(DATA_DIR / "secrets" / "worker_token")
     ALLOWED_HOSTS = env.names("PLANARENA_ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
 else:
-    SECRET_KEY = env.required("PLANARENA_SECRET_KEY", purpose="the key that signs sessions (50 random characters)")
-    if len(SECRET_KEY) < 30:
-        raise ImproperlyConfigured("PLANARENA_SECRET_KEY is too short: use 50 random characters.")
-    WORKER_TOKEN = env.required("PLANARENA_WORKER_TOKEN", purpose="the secret that workers lease tasks with")
-    if len(WORKER_TOKEN) < 20:
-        raise ImproperlyConfigured("PLANARENA_WORKER_TOKEN is too short: use at least 20 random characters.")
     env.required("PLANARENA_ALLOWED_HOSTS", purpose="the host names of the site, separated by commas")
     ALLOWED_HOSTS = env.names("PLANARENA_ALLOWED_HOSTS")
-
-SECRET_KEY_FALLBACKS = [key] if (key := env.text("PLANARENA_SECRET_KEY_BEFORE")) else []
-"""The key before this one, while sessions and secrets that were made with it are still to be read."""
-SECRETS_KEYS = [*env.names("PLANARENA_SECRETS_KEY"), SECRET_KEY, *SECRET_KEY_FALLBACKS]
-"""What users' secrets are encrypted with: the first one seals, all of them open, so that keys can be changed
-(`manage.py seal_again`). Without PLANARENA_SECRETS_KEY it is PLANARENA_SECRET_KEY."""
 
 HTTPS = env.flag("PLANARENA_HTTPS", default=not DEMO)
 SESSION_COOKIE_SECURE = HTTPS
@@ -396,8 +395,11 @@ LOCAL_WORKER_SECONDS = env.integer("PLANARENA_LOCAL_WORKER_SECONDS", default=0, 
 STORE_DIR = Path(env.text("PLANARENA_STORE", str(DATA_DIR / "store"))).resolve()
 PROFILE = env.text("PLANARENA_PROFILE", "lilliput")
 SPLIT = env.text("PLANARENA_SPLIT", "public")
-HIDDEN_SEED = env.text("PLANARENA_HIDDEN_SEED")
-"""The secret that the hidden split is made from; the workers need it too."""
+HIDDEN_SEED = _keys.hidden_seed
+"""The master secret of hidden data. Workers never get it: they get the seed of one season and suite, derived from it
+(`evaluations/seasons.py`)."""
+SEASON = env.text("PLANARENA_SEASON", "1")
+"""Label of the season: another one gives new evaluations other hidden data."""
 SAMPLES = env.integer("PLANARENA_SAMPLES", default=8, least=1)
 TASKS_PER_SHARD = env.integer("PLANARENA_TASKS_PER_SHARD", default=8, least=1)
 PLANNING_TASKS_PER_SHARD = env.integer("PLANARENA_PLANNING_TASKS_PER_SHARD", default=100, least=1)

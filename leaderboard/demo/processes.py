@@ -29,6 +29,7 @@ class Child:
     command: Sequence[str]
     log: Path
     process: "subprocess.Popen[bytes]"
+    environment: Mapping[str, str]
     descriptors: Sequence[int] = ()
     restarts: int = 0
     started: float = field(default_factory=time.monotonic)
@@ -54,12 +55,27 @@ class Supervisor:
         logs.mkdir(parents=True, exist_ok=True)
         self._end_leftovers()
 
-    def start(self, *, name: str, command: Sequence[str], descriptors: Sequence[int] = ()) -> None:
-        """Start a process and keep it running until `stop`. It inherits these open files."""
+    def start(
+        self,
+        *,
+        name: str,
+        command: Sequence[str],
+        descriptors: Sequence[int] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start a process and keep it running until `stop`.
+
+        Args:
+            name: how it is called in messages, and its log.
+            command: program and arguments.
+            descriptors: open files that it inherits.
+            environment: its own, in place of the one that the others have.
+        """
         log = self._logs / f"{name}.log"
         log.unlink(missing_ok=True)
-        process = self._spawn(command=command, log=log, descriptors=descriptors)
-        child = Child(name=name, command=command, log=log, process=process, descriptors=descriptors)
+        own = self._environment if environment is None else dict(environment)
+        process = self._spawn(command=command, log=log, descriptors=descriptors, environment=own)
+        child = Child(name=name, command=command, log=log, process=process, environment=own, descriptors=descriptors)
         self._children.append(child)
         self._note_children()
 
@@ -80,7 +96,9 @@ class Supervisor:
                     f"(exit code {child.process.returncode}); the last line of {child.log} is: {last_line(child.log)}"
                 )
             child.restarts += 1
-            child.process = self._spawn(command=child.command, log=child.log, descriptors=child.descriptors)
+            child.process = self._spawn(
+                command=child.command, log=child.log, descriptors=child.descriptors, environment=child.environment
+            )
             self._note_children()
 
     def stop(self) -> None:
@@ -90,12 +108,14 @@ class Supervisor:
         _end(processes)
         (self._logs / "pids").unlink(missing_ok=True)
 
-    def _spawn(self, *, command: Sequence[str], log: Path, descriptors: Sequence[int]) -> "subprocess.Popen[bytes]":
+    def _spawn(
+        self, *, command: Sequence[str], log: Path, descriptors: Sequence[int], environment: Mapping[str, str]
+    ) -> "subprocess.Popen[bytes]":
         with log.open("ab") as output:
             return subprocess.Popen(  # noqa: S603 - our own programs
                 list(command),
                 cwd=self._home,
-                env=self._environment,
+                env=dict(environment),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -11,12 +11,15 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from gpu_jobs.launchers import Launcher, Limits, LocalLauncher, NoLauncher
-from gpu_jobs.worker_secrets import secrets_in
+from gpu_jobs.worker_secrets import proxies_in
 from leaderboard.evaluations.models import Evaluation, ShardState
 from leaderboard.planners.kinds import kind_of
 
 if TYPE_CHECKING:
     from gpu_jobs.launchers.kubernetes import ClusterClient, EvaluationFacts, KubernetesLauncher, KubernetesSettings
+
+
+_CLOCKS_DIFFER = timedelta(hours=1)
 
 
 def launcher() -> Launcher:
@@ -28,13 +31,16 @@ def launcher() -> Launcher:
 def local_launcher() -> LocalLauncher:
     """Workers as processes on this machine. Their store is their own and never served: what the public may read comes
     to the server through the protocol alone, which knows hidden data."""
+    from leaderboard.workers.launches import SuiteEnrolments
+
     return LocalLauncher(
         folder=settings.DATA_DIR / "workers",
         api_url=settings.API_URL,
         store=settings.DATA_DIR / "workers" / "store",
         workers=settings.LOCAL_WORKERS,
         environment=os.environ,
-        secrets=replace(secrets_in(os.environ), token=settings.WORKER_TOKEN),
+        enrolments=SuiteEnrolments(),
+        secrets=proxies_in(os.environ),
         home=settings.BASE_DIR,
         limits=Limits(memory_bytes=settings.LOCAL_WORKER_MEMORY, seconds=settings.LOCAL_WORKER_SECONDS),
     )
@@ -53,9 +59,14 @@ def kubernetes_launcher() -> "KubernetesLauncher":
         ImproperlyConfigured: a setting is wrong, or there are no credentials for a cluster.
     """
     from gpu_jobs.launchers.kubernetes import KubernetesLauncher
+    from leaderboard.workers.launches import EvaluationEnrolments
 
     chosen, client = connected_cluster()
-    return KubernetesLauncher(client=client, settings=chosen, facts=evaluation_facts)
+    # Longer than a Job may run, and extended while it waits to run.
+    valid = timedelta(seconds=chosen.active_deadline_seconds) + _CLOCKS_DIFFER
+    return KubernetesLauncher(
+        client=client, settings=chosen, enrolments=EvaluationEnrolments(valid=valid), facts=evaluation_facts
+    )
 
 
 def connected_cluster() -> "tuple[KubernetesSettings, ClusterClient]":

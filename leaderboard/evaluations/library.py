@@ -110,12 +110,13 @@ class Library:
         from evaluator.lilliput.seeds import Split
         from evaluator.suites.model import SuiteKind
         from evaluator.suites.sources import sample_source
+        from leaderboard.evaluations.seasons import seed_now
 
         found = _suite(suite)
         if found.kind is SuiteKind.PLANNING:
             return without_goal(found)
-        # The library refuses the secret for open data, so that it cannot slip into them.
-        seed = (settings.HIDDEN_SEED or None) if split == Split.HIDDEN else None
+        # The library refuses a seed for open data, so that it cannot slip into them.
+        seed = seed_now(suite) if split == Split.HIDDEN else None
         try:
             samples = sample_source(suite=suite, profile=profile, split=split, hidden_seed=seed)
         except (LookupError, ValueError) as error:

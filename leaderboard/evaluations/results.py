@@ -22,6 +22,7 @@ from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.leases import locked_attempt
 from leaderboard.evaluations.models import Attempt, Evaluation, TaskResult
+from leaderboard.evaluations.seasons import seeds_to_hide
 from leaderboard.evaluations.states import note_progress
 from leaderboard.evaluations.usage import usage_fields
 from leaderboard.monitoring.usage import count_steps
@@ -69,7 +70,7 @@ class ObjectsMissingError(Exception):
         super().__init__(f"{len(digests)} artefacts are not in the store; send them before the results")
 
 
-def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store) -> int:
+def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store, credential: str = "") -> int:
     """Take in the results of some tasks of an attempt and return how many of them were new.
 
     Before: the attempt is live; the artefacts that the records name are in the store.
@@ -83,7 +84,7 @@ def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store) 
     """
     with transaction.atomic():
         attempt = locked_attempt(attempt_id)
-        new = take_in(attempt=attempt, records=records, store=store)
+        new = take_in(attempt=attempt, records=records, store=store, credential=credential)
         # The last of all, since others wait for it until the commit.
         count_steps_of(attempt=attempt, records=new)
     return len(new)
@@ -95,9 +96,17 @@ def count_steps_of(*, attempt: Attempt, records: Sequence[ResultRecord]) -> None
         count_steps(records)
 
 
-def take_in(*, attempt: Attempt, records: Sequence[ResultRecord], store: Store) -> list[ResultRecord]:
+def take_in(
+    *, attempt: Attempt, records: Sequence[ResultRecord], store: Store, credential: str = ""
+) -> list[ResultRecord]:
     """`deliver` for an attempt that came from `locked_attempt`, without counting the steps of the records that were
     new: these are returned.
+
+    Args:
+        attempt: whose results they are.
+        records: the results.
+        store: has their artefacts.
+        credential: the attempt's, which must be in no record.
 
     Raises:
         RecordsRefusedError: a record is not of this attempt's tasks or contradicts itself.
@@ -108,7 +117,7 @@ def take_in(*, attempt: Attempt, records: Sequence[ResultRecord], store: Store) 
     url = evaluation.submission.planner.endpoint_url
     header = header_to_hide(evaluation.submission.planner)
     # Its worker has done so, too; a model that reached the site's own secrets would tell them in a plan.
-    redactor = Redactor(secrets=known_secrets())
+    redactor = Redactor(secrets=[*known_secrets(), *seeds_to_hide(evaluation), credential])
     records = [without_secret(record=redactor.in_record(record), header=header) for record in records]
     records = [without_address(record=record, url=url) for record in records]
     _check(records=records, evaluation=evaluation, tasks=frozenset(shard.task_keys))

@@ -35,6 +35,7 @@ from leaderboard.evaluations.models import (
 )
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
+from leaderboard.evaluations.seasons import season_recorded
 from leaderboard.evaluations.shards import FAULT_SCORE, add_shards
 from leaderboard.evaluations.states import advance, deadline_of
 from leaderboard.evaluations.visibility import check as check_visibility
@@ -239,7 +240,12 @@ def queue_tasks(
         reason=EvaluationReason.WAITING,
         reason_text=sentence(EvaluationReason.WAITING),
         leasable_shards=leasable,
-        provenance={"suite_digest": suite.digest, "profile_digest": conditions.profile_digest, "workers": []},
+        provenance={
+            "suite_digest": suite.digest,
+            "profile_digest": conditions.profile_digest,
+            **season_recorded(split=conditions.split),
+            "workers": [],
+        },
         **fields,
     )
     add_shards(evaluation=evaluation, shards=shards)

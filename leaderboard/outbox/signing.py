@@ -3,9 +3,8 @@
 import hashlib
 import hmac
 
+from leaderboard.config.encryption import WEBHOOK as PURPOSE
 from leaderboard.config.encryption import decrypt, encrypt, encrypt_again
-
-PURPOSE = "secret of a webhook"
 
 
 def sealed(secret: str) -> str:

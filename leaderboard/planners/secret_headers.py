@@ -1,4 +1,4 @@
-"""The secret header of an endpoint: kept encrypted, told to nobody but workers within a lease, never shown again."""
+"""The secret header of an endpoint: kept encrypted, given to nobody but a live attempt, never shown again."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

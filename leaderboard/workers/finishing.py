@@ -26,6 +26,8 @@ class Finished:
     first_line: int = 0
     """Number of the first of `lines`."""
     lines: Sequence[LogLine] = ()
+    credential: str = field(default="", repr=False)
+    """The attempt's, which must be in nothing that is kept."""
     provenance: dict[str, Any] = field(default_factory=dict)
 
 
@@ -54,8 +56,13 @@ def _finish(*, attempt_id: UUID, finished: Finished, store: Store) -> None:
     evaluation = attempt.shard.evaluation
     if finished.lines:
         _keep_lines(attempt_id=attempt_id, finished=finished, evaluation=evaluation)
-    note_worker_of(evaluation=evaluation, provenance=finished.provenance)
-    new = take_in(attempt=attempt, records=finished.records, store=store) if finished.records else []
+    provenance = logs.redactor_of(evaluation, credential=finished.credential).in_json(finished.provenance)
+    note_worker_of(evaluation=evaluation, provenance=provenance)
+    new = (
+        take_in(attempt=attempt, records=finished.records, store=store, credential=finished.credential)
+        if finished.records
+        else []
+    )
     leases.complete_locked(attempt)
     # The last of all, since others wait for it until the commit.
     count_steps_of(attempt=attempt, records=new)
@@ -63,7 +70,13 @@ def _finish(*, attempt_id: UUID, finished: Finished, store: Store) -> None:
 
 def _keep_lines(*, attempt_id: UUID, finished: Finished, evaluation: Evaluation) -> None:
     try:
-        logs.append_to(attempt_id=attempt_id, evaluation=evaluation, first=finished.first_line, lines=finished.lines)
+        logs.append_to(
+            attempt_id=attempt_id,
+            evaluation=evaluation,
+            first=finished.first_line,
+            lines=finished.lines,
+            credential=finished.credential,
+        )
     except logs.GapError:
         # Earlier lines were refused: a log is no reason to lose the work that it tells of.
         return

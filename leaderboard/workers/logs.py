@@ -21,6 +21,7 @@ from leaderboard.evaluations import leases
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import Attempt, Evaluation
+from leaderboard.evaluations.seasons import seeds_to_hide
 from leaderboard.planners.secret_headers import header_to_hide
 from leaderboard.workers.models import AttemptLog, LogChunk
 
@@ -50,7 +51,7 @@ class ShownLine(NamedTuple):
     text: str
 
 
-def append(*, attempt_id: UUID, first: int, lines: Sequence[LogLine]) -> Appended:
+def append(*, attempt_id: UUID, first: int, lines: Sequence[LogLine], credential: str = "") -> Appended:
     """Take in lines of an attempt's log, the first of which has the number `first`.
 
     Before: the attempt is live.
@@ -64,16 +65,18 @@ def append(*, attempt_id: UUID, first: int, lines: Sequence[LogLine]) -> Appende
     leases.heartbeat(attempt_id)
     evaluation = _evaluation_of(attempt_id)
     with transaction.atomic():
-        return append_to(attempt_id=attempt_id, evaluation=evaluation, first=first, lines=lines)
+        return append_to(attempt_id=attempt_id, evaluation=evaluation, first=first, lines=lines, credential=credential)
 
 
-def append_to(*, attempt_id: UUID, evaluation: Evaluation, first: int, lines: Sequence[LogLine]) -> Appended:
+def append_to(
+    *, attempt_id: UUID, evaluation: Evaluation, first: int, lines: Sequence[LogLine], credential: str = ""
+) -> Appended:
     """`append` for an attempt that is live, within the caller's transaction.
 
     Raises:
         GapError: lines before these have not come.
     """
-    redact = redactor_of(evaluation)
+    redact = redactor_of(evaluation, credential=credential)
     log = AttemptLog.objects.select_for_update().filter(attempt_id=attempt_id).first()
     is_new = log is None
     log = log or AttemptLog(attempt_id=attempt_id)
@@ -85,21 +88,26 @@ def append_to(*, attempt_id: UUID, evaluation: Evaluation, first: int, lines: Se
     return Appended(next=log.next_line, cut=log.cut)
 
 
-def redactor_of(evaluation: Evaluation) -> Redactor:
-    """Takes out of texts what only the evaluation's owner and the operator may know."""
+def redactor_of(evaluation: Evaluation, *, credential: str = "") -> Redactor:
+    """Takes out of what workers send what only the evaluation's owner and the operator may know.
+
+    Args:
+        evaluation: what they work on.
+        credential: of the attempt, which the site knows only while it answers a call.
+    """
     planner = evaluation.submission.planner
     header = header_to_hide(planner)
-    secrets = [*known_secrets(), *(header.secrets() if header else ())]
+    secrets = [*known_secrets(), *(header.secrets() if header else ()), *seeds_to_hide(evaluation), credential]
     return Redactor(secrets=secrets, addresses=[planner.endpoint_url])
 
 
-def redactor_of_attempt(attempt_id: UUID) -> Redactor:
+def redactor_of_attempt(attempt_id: UUID, *, credential: str = "") -> Redactor:
     """The same of the evaluation that an attempt is of."""
-    return redactor_of(_evaluation_of(attempt_id))
+    return redactor_of(_evaluation_of(attempt_id), credential=credential)
 
 
 def _evaluation_of(attempt_id: UUID) -> Evaluation:
-    return Evaluation.objects.select_related("submission__planner__secret").get(shards__attempts=attempt_id)
+    return Evaluation.objects.select_related("suite", "submission__planner__secret").get(shards__attempts=attempt_id)
 
 
 def may_read(*, user: User | AnonymousUser, evaluation: Evaluation) -> bool:

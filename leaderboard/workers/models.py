@@ -41,7 +41,8 @@ class LogChunk(models.Model):
 
 
 class WorkerToken(models.Model):
-    """What a worker leases tasks with. Only the hash of its text is kept; the text has 256 random bits."""
+    """A worker's enrolment token: it opens sessions (`WorkerSession`) and does nothing else. Only the hash of its text
+    is kept; the text has 256 random bits."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(
@@ -54,13 +55,38 @@ class WorkerToken(models.Model):
     last_used = models.DateTimeField(null=True)
     """When a worker last asked for tasks with it, to the minute."""
     revoked_at = models.DateTimeField(null=True)
+    evaluation = models.UUIDField(null=True)
+    """The only evaluation that its workers may lease; null: any."""
+    suite = models.SlugField(blank=True)
+    """The only suite that its workers may lease; empty: any."""
+    expires_at = models.DateTimeField(null=True)
+    """After this time it opens no session. Set for the tokens that launchers mint; null: valid until revoked."""
 
     def __str__(self) -> str:
         return self.name
 
 
+class WorkerSession(models.Model):
+    """A short-lived credential that leases shards, opened with an enrolment token. Only its hash is kept."""
+
+    token_hash = models.CharField(max_length=64, unique=True)
+    enrolment = models.ForeignKey(WorkerToken, on_delete=models.CASCADE, null=True, related_name="sessions")
+    """Null: opened with PLANARENA_WORKER_TOKEN."""
+    enrolled_with = models.CharField(max_length=64)
+    """Hash of the enrolment token: a session ends when PLANARENA_WORKER_TOKEN changes."""
+    evaluation = models.UUIDField(null=True)
+    """The only evaluation that the worker asked for; null: all that its enrolment covers."""
+    suites = models.JSONField(null=True)
+    """Slugs of the only suites that the worker asked for; null: all that its enrolment covers."""
+    created = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"session of {self.enrolment_id or 'PLANARENA_WORKER_TOKEN'} until {self.expires_at}"
+
+
 class AttemptToken(models.Model):
-    """Which token an attempt was leased with. An attempt without one was leased with PLANARENA_WORKER_TOKEN."""
+    """The enrolment of an attempt's worker. An attempt without one was leased with PLANARENA_WORKER_TOKEN."""
 
     attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, primary_key=True, related_name="leased_with")
     token = models.ForeignKey(WorkerToken, on_delete=models.PROTECT, related_name="attempts")

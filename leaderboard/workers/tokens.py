@@ -1,4 +1,8 @@
-"""Tokens of workers: the operator's and researchers' own. What each may lease follows from whose it is."""
+"""Enrolment tokens of workers: the operator's, researchers' own, and those that launchers mint for one launch.
+
+An enrolment token opens sessions (`sessions.py`), and only sessions lease. What a worker may lease follows from whose
+token it is and what the token is bound to.
+"""
 
 import secrets
 from dataclasses import dataclass
@@ -25,6 +29,13 @@ PREFIX = "paw_"
 MOST_TOKENS = 20
 _REVOKED = "the token of its worker was revoked"
 _USE_IS_NOTED_EVERY = timedelta(minutes=1)
+_UNKNOWN = (
+    "This is no valid enrolment token of this site, or it was revoked. The operator makes one with "
+    "`manage.py worker_token NAME`, a user on the page of their workers."
+)
+_EXPIRED = (
+    "This enrolment token has expired. It was minted for one launch, whose launcher starts another worker if needed."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +47,24 @@ class NewWorkerToken:
     token: str
 
 
-@dataclass(frozen=True, slots=True)
+class EnrolmentRefusedError(Exception):
+    """An enrolment token opens no session. The message is a sentence that says what to do; `code` is for programs."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who asks for tasks."""
+    """The worker that calls: its enrolment, and what its session is bound to besides."""
 
     token: WorkerToken | None
     """None: PLANARENA_WORKER_TOKEN, which is the operator's."""
+    evaluation_id: UUID | None = None
+    """The only evaluation of its session; None: no bound."""
+    suites: tuple[str, ...] | None = None
+    """The only suites of its session; None: no bound."""
 
     @property
     def owner_id(self) -> int | None:
@@ -52,8 +75,16 @@ class Holder:
     def scope(self) -> Q:
         """The evaluations of which this worker may lease shards."""
         if self.owner_id is None:
-            return Q(own_worker_run__isnull=True)
-        return Q(own_worker_run__isnull=False, submission__submitted_by=self.owner_id)
+            scope = Q(own_worker_run__isnull=True)
+        else:
+            scope = Q(own_worker_run__isnull=False, submission__submitted_by=self.owner_id)
+        if self.token is not None and self.token.evaluation is not None:
+            scope &= Q(pk=self.token.evaluation)
+        if self.token is not None and self.token.suite:
+            scope &= Q(suite__slug=self.token.suite)
+        if self.evaluation_id is not None:
+            scope &= Q(pk=self.evaluation_id)
+        return scope if self.suites is None else scope & Q(suite__slug__in=self.suites)
 
     def name(self, worker: str) -> str:
         """How the worker is called here."""
@@ -76,6 +107,41 @@ def create_worker_token(*, owner: User | None, name: str) -> NewWorkerToken:
         row = WorkerToken.objects.create(owner=owner, name=name, token_hash=hash_token(text))
         record(by=owner, action=Action.WORKER_TOKEN_MADE, target=row)
     return NewWorkerToken(id=row.pk, name=name, token=text)
+
+
+def mint_launch_token(*, name: str, valid: timedelta, evaluation_id: UUID | None = None, suite: str = "") -> str:
+    """Make the enrolment token of one launch, and return its text, which is kept nowhere.
+
+    Args:
+        name: what is launched, such as the Job's name.
+        valid: how long it opens sessions.
+        evaluation_id: the only evaluation that it covers; None: see `suite`.
+        suite: slug of the only suite that it covers.
+    """
+    assert evaluation_id is not None or suite, "a launch covers an evaluation or a suite"
+    text = f"{PREFIX}{secrets.token_urlsafe(32)}"
+    WorkerToken.objects.create(
+        owner=None,
+        name=name[:80],
+        token_hash=hash_token(text),
+        evaluation=evaluation_id,
+        suite=suite,
+        expires_at=timezone.now() + valid,
+    )
+    return text
+
+
+def withdraw_launch_token(token: str) -> None:
+    """Revoke a launch's token that no worker has received."""
+    minted = WorkerToken.objects.filter(token_hash=hash_token(token), expires_at__isnull=False, revoked_at=None)
+    minted.update(revoked_at=timezone.now())
+
+
+def extend_launch_tokens(*, evaluation_id: UUID, valid: timedelta) -> None:
+    """Let the tokens of an evaluation whose launch still waits be valid from now on for so long."""
+    now = timezone.now()
+    waiting = WorkerToken.objects.filter(evaluation=evaluation_id, revoked_at=None, expires_at__lt=now + valid / 2)
+    waiting.update(expires_at=now + valid)
 
 
 def _refuse_too_many(owner: User) -> None:
@@ -127,16 +193,26 @@ def _take_back(token_id: UUID | str) -> None:
         lose(attempt_id=attempt_id, detail=_REVOKED)
 
 
-def holder_of(token: str) -> Holder | None:
-    """Whose worker this token is; None if it is no worker's, was revoked, or its owner has no account any more."""
-    if constant_time_compare(token, settings.WORKER_TOKEN):
+def enrolled(token: str) -> Holder:
+    """The worker of an enrolment token.
+
+    Raises:
+        EnrolmentRefusedError: it is no worker's, was revoked, has expired, or its owner has no account any more.
+    """
+    if settings.WORKER_TOKEN and constant_time_compare(token, settings.WORKER_TOKEN):
         return Holder(token=None)
     # Looked up by its hash: how long that takes tells nothing about the token.
-    found = WorkerToken.objects.filter(token_hash=hash_token(token), revoked_at=None).select_related("owner").first()
-    if found is None or (found.owner is not None and not found.owner.is_active):
-        return None
-    _note_use(found)
+    found = WorkerToken.objects.filter(token_hash=hash_token(token)).select_related("owner").first()
+    if found is None or not is_valid(found):
+        raise EnrolmentRefusedError("enrolment_refused", _UNKNOWN)
+    if found.expires_at is not None and found.expires_at <= timezone.now():
+        raise EnrolmentRefusedError("enrolment_expired", _EXPIRED)
     return Holder(token=found)
+
+
+def is_valid(token: WorkerToken) -> bool:
+    """Whether the token was not revoked and its owner, which is read with it, still has an account."""
+    return token.revoked_at is None and (token.owner is None or token.owner.is_active)
 
 
 def note_lease(*, attempt_id: UUID, holder: Holder) -> bool:
@@ -154,7 +230,8 @@ def note_lease(*, attempt_id: UUID, holder: Holder) -> bool:
     return False
 
 
-def _note_use(token: WorkerToken) -> None:
+def note_use(token: WorkerToken) -> None:
+    """Record that a worker used the token, to the minute."""
     now = timezone.now()
     if token.last_used is None or now - token.last_used > _USE_IS_NOTED_EVERY:
         WorkerToken.objects.filter(pk=token.pk).update(last_used=now)

@@ -44,6 +44,15 @@ class FakeApi:
         """What each wish was answered with, by its token."""
         self.work_left: bool | None = None
         """Whether shards of the evaluation are left where no lease is given; None: it does not say, as older sites."""
+        self.session = ""
+        """The session that leases are given for; opening another one ends it."""
+        self.session_seconds = 3600.0
+        self.opened: list[dict[str, Any]] = []
+        """What sessions were asked for."""
+        self.enrolment_refused = ""
+        """Code with which sessions are refused; empty: they are opened."""
+        self.seed = ""
+        self.header: dict[str, str] = {}
         self.lost_answers = 0
         """So many of the next calls are done, and their answers lost."""
 
@@ -66,13 +75,25 @@ class FakeApi:
         return answer
 
     def _done(self, path: str, request: httpx.Request) -> httpx.Response:
+        if path == "session/":
+            return self._open_session(request)
         if path == "lease/":
+            if request.headers["Authorization"] != f"Bearer {self.session}":
+                return httpx.Response(403, json={"code": "session_over", "detail": "over"})
             found = self._lease(json.loads(request.content))
             return httpx.Response(204, headers=self._left()) if found is None else httpx.Response(200, json=found)
         assert request.headers["Authorization"] == "Bearer attempt-token"
         if self.over:
             return httpx.Response(409, json={"code": self.over, "detail": "over"})
         return self._attempt(path.split("/", 2)[2], request)
+
+    def _open_session(self, request: httpx.Request) -> httpx.Response:
+        assert request.headers["Authorization"] == "Bearer operator"
+        if self.enrolment_refused:
+            return httpx.Response(403, json={"code": self.enrolment_refused, "detail": "refused"})
+        self.opened.append(json.loads(request.content))
+        self.session = f"session-{len(self.opened)}"
+        return httpx.Response(201, json={"token": self.session, "expires_in": self.session_seconds})
 
     def _left(self) -> dict[str, str]:
         return {} if self.work_left is None else {"X-Work-Left": "1" if self.work_left else "0"}
@@ -94,6 +115,14 @@ class FakeApi:
             frames = bundles.unpack(request.content)
             self.objects |= {frame.digest: frame.data for frame in frames if frame.digest not in self.refused}
             return httpx.Response(200, json={"kept": len(frames), "refused": self.refused})
+        if call == "seed/":
+            return httpx.Response(200, json={"season": "1", "seed": self.seed})
+        if call == "secret-header/":
+            return (
+                httpx.Response(200, json=self.header)
+                if self.header
+                else httpx.Response(404, json={"code": "not_found"})
+            )
         body = json.loads(request.content)
         if call == "objects/missing/":
             return httpx.Response(200, json={"missing": [d for d in body["digests"] if d not in self.objects]})
@@ -132,6 +161,6 @@ class FakeApi:
             self.ended.append(("finish", {"provenance": body["provenance"]}))
             self._finished.add(path)
             self._attempt_ended = True
-        assert request.headers["X-Worker-Token"] == "operator"
         wish = body["next"]
-        return httpx.Response(200, json={"next": None if wish is None else self._lease(wish)})
+        may_lease = request.headers.get("X-Worker-Token") == self.session
+        return httpx.Response(200, json={"next": self._lease(wish) if wish is not None and may_lease else None})

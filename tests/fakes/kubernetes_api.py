@@ -92,7 +92,7 @@ class FakeKubernetesApi:
             return copy.deepcopy(item)
 
     def remove(self, kind: str, name: str) -> None:
-        """Remove an object, and the pods of a Job with it."""
+        """Remove an object, and the pods and the Secret of a Job with it."""
         with self._changed:
             item = self.objects.pop((kind, name), None)
             if item is None:
@@ -101,8 +101,9 @@ class FakeKubernetesApi:
             item["metadata"]["resourceVersion"] = str(self._version)
             self._tell("DELETED", kind, item)
             if kind == "jobs":
-                for pod in [pod["metadata"] for pod in self.all("pods") if _owner(pod) == name]:
-                    self.remove("pods", pod["name"])
+                for kind_of_part in ("pods", "secrets"):
+                    for part in [part["metadata"] for part in self.all(kind_of_part) if _owner(part) == name]:
+                        self.remove(kind_of_part, part["name"])
 
     def forget_events(self) -> None:
         """As after compaction: whoever watches from before now gets 410."""
@@ -245,12 +246,14 @@ class _Handler(BaseHTTPRequestHandler):
         kind, _, name = rest.partition("/")
         known = {
             "jobs": "/apis/batch/v1", "pods": "/api/v1", "events": "/api/v1",
-            "workloads": "/apis/kueue.x-k8s.io/v1beta2",
+            "secrets": "/api/v1", "workloads": "/apis/kueue.x-k8s.io/v1beta2",
         }  # fmt: skip
         return (kind, name) if known.get(kind) == before else ("", "")
 
     def _do(self, query: dict[str, str], body: Json) -> tuple[int, Json]:
         kind, name = self._named
+        if kind == "secrets" and self.command != "POST":
+            return 403, _status(403, "secrets is forbidden")
         if kind in ("", "workloads") and not self.fake.all("workloads"):
             return 404, _status(404, "the server could not find the requested resource")
         if self.command == "POST":

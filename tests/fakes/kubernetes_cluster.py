@@ -43,6 +43,12 @@ class FakeCluster:
     def stamp(self) -> str:
         return self.now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
+    def lacks_secret(self, pod: Json) -> bool:
+        """Whether a variable of its container names a Secret that is not there."""
+        env = pod["spec"]["containers"][0]["env"]
+        named = [one["valueFrom"]["secretKeyRef"]["name"] for one in env if "secretKeyRef" in one.get("valueFrom", {})]
+        return any(self.api.get("secrets", name) is None for name in named)
+
     def update(self, pod: Json, **status: Any) -> None:
         """Change a pod's status; `conditions` are added to those that it has."""
         before = pod.setdefault("status", {})
@@ -129,8 +135,10 @@ class FakeCluster:
 
 
 def starts(cluster: FakeCluster, pod: Json) -> None:
-    """It runs, and goes on running."""
-    if _phase(pod) == "Pending":
+    """It runs, and goes on running, once the Secret that its container names is there."""
+    if _phase(pod) == "Pending" and cluster.lacks_secret(pod):
+        waits("CreateContainerConfigError")(cluster, pod)
+    elif _phase(pod) == "Pending":
         status = {"name": "worker", "state": {"running": {"startedAt": cluster.stamp}}}
         cluster.update(
             pod, phase="Running", startTime=cluster.stamp, containerStatuses=[status],

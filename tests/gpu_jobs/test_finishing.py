@@ -21,7 +21,7 @@ def test_a_shard_whose_artefacts_the_site_has_takes_one_call():
     api = FakeApi(*leases(3))
     assert make_worker(api, FakeRunner()).run() == Exit.IDLE
     assert [call for call in api.calls if not call.endswith("heartbeat/")] == [
-        "lease/", "attempts/a1/objects/missing/", "attempts/a1/objects/", "attempts/a1/finish/",
+        "session/", "lease/", "attempts/a1/objects/missing/", "attempts/a1/objects/", "attempts/a1/finish/",
         "attempts/a2/finish/", "attempts/a3/finish/", "lease/",
     ]  # fmt: skip
     assert api.ended == [("finish", {"provenance": {"fake": True}})] * 3

@@ -14,6 +14,7 @@ import pytest
 from gpu_jobs.launchers import LaunchError, Limits, LocalLauncher
 from gpu_jobs.launchers.local import NO_LIMITS
 from gpu_jobs.worker_secrets import WorkerSecrets
+from tests.fakes.enrolments import FakeEnrolments
 
 SLEEPER = (sys.executable, "-c", "import time; time.sleep(60)")
 CRASHER = (sys.executable, "-c", "print('there is no torch'); raise SystemExit(1)")
@@ -29,7 +30,7 @@ def make(tmp_path):
     made = []
 
     def launcher(
-        command=SLEEPER, workers=1, api_url="http://site", limits=NO_LIMITS, token="", **environment
+        command=SLEEPER, workers=1, api_url="http://site", limits=NO_LIMITS, enrolments=None, proxy="", **environment
     ) -> LocalLauncher:
         made.append(
             LocalLauncher(
@@ -38,7 +39,8 @@ def make(tmp_path):
                 store=tmp_path / "store",
                 workers=workers,
                 environment={**os.environ, **environment},
-                secrets=WorkerSecrets(token=token),
+                enrolments=enrolments or FakeEnrolments(),
+                secrets=WorkerSecrets(variables={"https_proxy": proxy} if proxy else {}),
                 home=Path.cwd(),
                 command=command,
                 limits=limits,
@@ -95,6 +97,37 @@ def test_the_pool_has_the_size_that_was_asked_for(make):
     assert len([worker for worker in launcher._known() if worker.running()]) == 3
 
 
+def test_a_launch_gets_a_token_of_its_own_that_no_other_worker_has(make):
+    enrolments = FakeEnrolments()
+    make(workers=2, enrolments=enrolments).ensure(evaluation_id="e1")
+    assert len(enrolments.minted) == 2
+    assert {evaluation for evaluation, _ in enrolments.minted.values()} == {"e1"}
+
+
+def test_what_one_launch_does_not_cover_gets_a_worker_of_its_own(make):
+    launcher = make(enrolments=FakeEnrolments(covers={"e1": "openagi", "e2": "tool100", "e3": "openagi"}))
+    first, second = launcher.ensure(evaluation_id="e1"), launcher.ensure(evaluation_id="e2")
+    assert first != second
+    assert launcher.ensure(evaluation_id="e3") == first
+    assert launcher.alive(handle=first).alive is True
+
+
+def test_the_token_of_a_worker_that_could_not_be_started_is_withdrawn(make):
+    enrolments = FakeEnrolments()
+    with pytest.raises(LaunchError):
+        make(command=("/no/such/program",), enrolments=enrolments).ensure(evaluation_id="e1")
+    assert enrolments.withdrawn == list(enrolments.minted)
+
+
+def test_a_worker_of_an_older_release_is_replaced_since_its_token_leases_nothing(make):
+    launcher = make()
+    handle = launcher.ensure(evaluation_id="e1")
+    path = launcher._folder / f"{handle}.json"
+    path.write_text(json.dumps({k: v for k, v in json.loads(path.read_text()).items() if k != "covers"}))
+    assert launcher.ensure(evaluation_id="e1") != handle
+    assert launcher.alive(handle=handle).alive is False
+
+
 def test_a_worker_of_a_site_at_another_address_is_replaced(make):
     before = make(api_url="http://127.0.0.1:8000")
     handle = before.ensure(evaluation_id="e1")
@@ -128,7 +161,7 @@ def start_often(launcher) -> None:
 
 
 def test_why_workers_die_is_told_without_secrets(make):
-    launcher = make(command=CRASHER, token="no torch")
+    launcher = make(command=CRASHER, proxy="no torch")
     with pytest.raises(LaunchError, match=r"'there is \*\*\*'"):
         start_often(launcher)
 
@@ -156,7 +189,13 @@ def test_secrets_come_through_a_pipe_and_stand_in_no_environment_and_no_command_
         "PLANARENA_HIDDEN_SEED": "secret-7", "EMAIL_HOST_PASSWORD": "secret-8", "OPENAI_API_KEY": "secret-9",
         "HF_TOKEN": "secret-10", "SOMEBODYS_OWN": "secret-11", "AWS_SECRET_ACCESS_KEY": "secret-12",
     }  # fmt: skip
-    launcher = make(command=REPORTS, token="very-secret", limits=limits, PLANARENA_DEVICE="cpu", **secrets)
+    launcher = make(
+        command=REPORTS,
+        enrolments=FakeEnrolments(token="very-secret"),
+        limits=limits,
+        PLANARENA_DEVICE="cpu",
+        **secrets,
+    )
     handle = launcher.ensure(evaluation_id="e1")
     started = psutil.Process(pid_of(launcher, handle))
     log = launcher._folder / f"{handle}.log"

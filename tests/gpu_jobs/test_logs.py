@@ -20,7 +20,7 @@ def info(caplog):
 
 
 def client_of(api: FakeApi) -> ApiClient:
-    return ApiClient(url="http://site", token="operator-token", transport=api.transport, sleep=lambda _: None)
+    return ApiClient(url="http://site", token="operator", transport=api.transport, sleep=lambda _: None)
 
 
 def run(api: FakeApi, runner: FakeRunner, **changes) -> int:
@@ -66,12 +66,13 @@ def test_being_told_to_stop_is_in_the_log():
 def test_no_token_no_secret_header_and_no_address_is_sent(kind):
     called = {"url": "https://planner.example.org/plan", "timeout_seconds": 3}
     header = {"name": "X-Own", "value": "value-of-the-header"}
-    api = FakeApi({**LEASE, "planner": {**kind, **called, "header": header}})
+    api = FakeApi({**LEASE, "planner": {**kind, **called, "has_header": True}, "split": "hidden", "needs_seed": True})
+    api.header, api.seed = header, "seed-of-the-season"
 
     class Talking(FakeRunner):
         def _record(self, *, lease, task):
             value = lease.planner.header.value.get_secret_value()
-            told = f"{lease.token} {value} {lease.planner.url}"
+            told = f"{lease.token} {value} {lease.planner.url} {lease.hidden_seed.get_secret_value()} {api.session}"
             logger.warning("%s operator-token my-own-secret Authorization: x-y-z", told)
             return super()._record(lease=lease, task=task)
 
@@ -79,6 +80,8 @@ def test_no_token_no_secret_header_and_no_address_is_sent(kind):
     said = text_of(api)
     assert "the endpoint" in said
     hidden = ("attempt-token", "operator-token", "my-own-secret", "x-y-z", "planner.example.org", "value-of-the-header")
+    for secret in ("seed-of-the-season", "session-1"):
+        assert secret not in said
     for secret in hidden:
         assert secret not in said
 

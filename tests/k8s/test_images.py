@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from leaderboard.config.secret_keys import ONLY_WEB
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 IMAGES = sorted((ROOT / "k8s" / "images").glob("*.Dockerfile"))
 COMPOSE = ROOT / "k8s" / "compose.yaml"
@@ -180,6 +182,13 @@ def test_the_worker_knows_no_secret_but_its_token():
     worker = services()["worker"]
     assert "env_file" not in worker
     assert set(worker["environment"]) == {"PLANARENA_API_URL", "PLANARENA_DEVICE", "PLANARENA_WORKER_TOKEN"}
+
+
+@pytest.mark.parametrize("name", ["queue", "beat"])
+def test_the_queue_s_services_get_no_key_of_the_web_process(name):
+    environment = services()[name]["environment"]
+    assert environment["PLANARENA_ROLE"] == "queue"
+    assert {variable: environment[variable] for variable in ONLY_WEB} == dict.fromkeys(ONLY_WEB, "")
 
 
 def test_the_example_environment_has_what_the_site_needs():

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpu_jobs.launchers.kubernetes import build_job, settings_from
+from leaderboard.config.secret_keys import ONLY_WEB
 from tests.fakes.kubernetes_api import FakeKubernetesApi
 from tests.fakes.kubernetes_cluster import FakeCluster
 from tests.fakes.kubernetes_schemas import VERSIONS, validate
@@ -20,7 +21,7 @@ VARIANTS = {
     "production with Kueue": ("overlays/production", "components/kueue"),
     "production without gateway": ("overlays/production", "components/direct-egress"),
 }
-OPERATORS = {("planarena", "planarena-secrets"), ("planarena", "planarena-tls"), ("planarena-jobs", "planarena-worker")}
+OPERATORS = {("planarena", name) for name in ("planarena-secrets", "planarena-web-secrets", "planarena-tls")}
 
 
 @pytest.fixture(params=VARIANTS)
@@ -118,11 +119,9 @@ def test_the_settings_make_valid_jobs_that_fit_the_namespace(variant, version):
     assert (settings.namespace, settings.service_account) in names_of(manifests, "ServiceAccount")
     assert settings.namespace == job["metadata"]["namespace"]
     assert settings.suspend is (variant == "production with Kueue")
-    if variant == "dev":
-        secret = next(
-            item for item in of_kind(manifests, "Secret") if item["metadata"]["name"] == settings.token_secret
-        )
-        assert settings.token_key in secret["stringData"]
+    assert not [item for item in of_kind(manifests, "Secret") if item["metadata"]["namespace"] == settings.namespace], (
+        "workers have no token in common"
+    )
     host = re.sub(r"^http://|:8000$", "", settings.api_url)
     data = next(item["data"] for item in of_kind(manifests, "ConfigMap"))
     assert host in data["PLANARENA_ALLOWED_HOSTS"].split(",")
@@ -164,6 +163,24 @@ def test_only_what_asks_the_api_server_has_a_token(manifests):
     }
     assert with_token == {"planarena-queue", "planarena-watch"}
     assert all(item["automountServiceAccountToken"] is False for item in of_kind(manifests, "ServiceAccount"))
+
+
+def test_only_web_pods_have_the_keys_of_the_web_process(manifests):
+    for item in of_kind(manifests, "Deployment"):
+        for container in containers_of(item):
+            named = [source.get("secretRef", {}).get("name", "") for source in container.get("envFrom", [])]
+            if not [name for name in named if name.startswith("planarena-secrets")]:
+                continue
+            is_web = item["metadata"]["name"] == "planarena-web"
+            assert any(name.startswith("planarena-web-secrets") for name in named) is is_web
+            role = {"name": "PLANARENA_ROLE", "value": "queue"}
+            assert (role in container.get("env", [])) is not is_web, f"{name_of(item)}: {container['name']}"
+
+
+def test_no_secret_of_the_queue_holds_a_key_of_the_web_process():
+    for item in of_kind(build(*VARIANTS["dev"]), "Secret"):
+        if item["metadata"]["name"].startswith("planarena-secrets"):
+            assert not set(ONLY_WEB) & set(item["stringData"])
 
 
 def test_the_role_allows_what_the_launcher_does_and_nothing_else():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
@@ -29,6 +30,7 @@ from leaderboard.outbox.webhooks import add_webhook
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import Planner
 from leaderboard.workers.tokens import create_worker_token
+from tests.leaderboard.api.helpers import session_of
 from tests.leaderboard.api.test_reading import finish
 from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user
 
@@ -85,7 +87,7 @@ def world(settings, tmp_path, launcher):
     }  # fmt: skip
     users = {"stranger": stranger, "member": member, "owner": owner, "staff": User.objects.get(pk=staff.pk)}
     tokens = {role: create_token(user=user, scopes=Scope.values).token for role, user in users.items()}
-    return World(arguments, users, {**tokens, "worker": settings.WORKER_TOKEN, "attempt": lease.token})
+    return World(arguments, users, {**tokens, "worker": session_of(settings.WORKER_TOKEN), "attempt": lease.token})
 
 
 def routes():
@@ -128,7 +130,8 @@ def ask(role: str, *, name: str, path: str, method: str, world: World) -> int:
     client = Client(raise_request_exception=False)
     headers = {}
     if name.startswith("api:") and role in world.tokens:
-        headers = {"Authorization": f"Bearer {world.tokens[role]}"}
+        enrols = (name, role) == ("api:worker-session", "worker")
+        headers = {"Authorization": f"Bearer {settings.WORKER_TOKEN if enrols else world.tokens[role]}"}
     elif role in world.users:
         client.force_login(world.users[role])
     elif role in world.tokens:

@@ -134,6 +134,15 @@ class ClusterClient:
         """
         return self._call("POST", self._path(JOBS, "jobs"), body=manifest)
 
+    def create_secret(self, manifest: Json) -> None:
+        """Create a Secret. The launcher may not read any.
+
+        Raises:
+            AlreadyThereError: there is one of its name, perhaps from a try whose answer was lost.
+            ClusterError: it could not be created, or nobody knows.
+        """
+        self._call("POST", self._path(PODS, "secrets"), body=manifest)
+
     def job(self, name: str) -> Json | None:
         """A Job, or None if there is none of this name."""
         return self._found(self._path(JOBS, "jobs", name))

@@ -11,6 +11,7 @@ from typing import Any
 
 from gpu_jobs.exits import FAIL_AT_ONCE
 from gpu_jobs.launchers.kubernetes import names
+from gpu_jobs.launchers.kubernetes.enrolment import token_variable
 from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
 
 Json = dict[str, Any]
@@ -46,7 +47,7 @@ def build_job(*, facts: EvaluationFacts, generation: int, settings: KubernetesSe
         pod_labels[names.EGRESS] = "endpoint"
     template = {
         "metadata": {"labels": pod_labels, "annotations": annotations},
-        "spec": _pod(facts=facts, settings=settings),
+        "spec": _pod(job=name, facts=facts, settings=settings),
     }
     spec = merge_patch(_job_spec(facts=facts, settings=settings), _without(overrides.job, "template"))
     return {
@@ -124,7 +125,7 @@ def _queue_annotations(settings: KubernetesSettings, *, parallelism: int) -> dic
     return {"kueue.x-k8s.io/job-min-parallelism": "1"} if settings.queue and parallelism > 1 else {}
 
 
-def _pod(*, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:
+def _pod(*, job: str, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:
     pod: Json = {
         "restartPolicy": "Never",
         "serviceAccountName": settings.service_account,
@@ -153,10 +154,10 @@ def _pod(*, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:
         pod["imagePullSecrets"] = [{"name": settings.image_pull_secret}]
     # What makes a Job a work queue of this worker is not the operator's to change.
     pod = merge_patch(pod, _without(settings.overrides.pod, "containers", "restartPolicy"))
-    return {**pod, "containers": [_container(facts=facts, settings=settings)]}
+    return {**pod, "containers": [_container(job=job, facts=facts, settings=settings)]}
 
 
-def _container(*, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:
+def _container(*, job: str, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:
     command = ["python", "-m", "gpu_jobs", "worker", "--name", "$(POD_NAME)"]
     command += ["--evaluation", facts.evaluation_id]
     if settings.store:
@@ -165,7 +166,7 @@ def _container(*, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:
         "name": names.CONTAINER,
         "image": settings.image,
         "command": command,
-        "env": _environment(facts=facts, settings=settings),
+        "env": _environment(job=job, facts=facts, settings=settings),
         "resources": _resources(facts=facts, settings=settings),
         "securityContext": {
             "allowPrivilegeEscalation": False,
@@ -179,7 +180,7 @@ def _container(*, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:
     return merge_patch(container, _without(settings.overrides.container, "name", "env"))
 
 
-def _environment(*, facts: EvaluationFacts, settings: KubernetesSettings) -> list[Json]:
+def _environment(*, job: str, facts: EvaluationFacts, settings: KubernetesSettings) -> list[Json]:
     on_gpu = facts.needs_gpu and settings.gpus > 0
     values = {
         "PLANARENA_API_URL": settings.api_url,
@@ -194,17 +195,11 @@ def _environment(*, facts: EvaluationFacts, settings: KubernetesSettings) -> lis
         values["HF_ENDPOINT"] = settings.model_mirror
     if settings.memory_budget:
         values["PLANARENA_MEMORY_BUDGET"] = settings.memory_budget
-    secret = settings.token_secret
     return [
         {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-        _from_secret("PLANARENA_WORKER_TOKEN", secret=secret, key=settings.token_key),
-        _from_secret("PLANARENA_HIDDEN_SEED", secret=secret, key=settings.hidden_seed_key, optional=True),
+        token_variable(job=job),
         *({"name": name, "value": value} for name, value in {**values, **settings.overrides.env}.items()),
     ]
-
-
-def _from_secret(name: str, *, secret: str, key: str, optional: bool = False) -> Json:
-    return {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": key, "optional": optional}}}
 
 
 def _resources(*, facts: EvaluationFacts, settings: KubernetesSettings) -> Json:

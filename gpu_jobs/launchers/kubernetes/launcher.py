@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gpu_jobs.launchers.base import LaunchError, LaunchGivenUpError, Liveness
+from gpu_jobs.launchers.enrolment import Enrolments
 from gpu_jobs.launchers.kubernetes import names
 from gpu_jobs.launchers.kubernetes.client import (
     AlreadyThereError,
@@ -19,6 +20,7 @@ from gpu_jobs.launchers.kubernetes.client import (
     QuotaExceededError,
 )
 from gpu_jobs.launchers.kubernetes.conditions import assess, ended_at, is_over
+from gpu_jobs.launchers.kubernetes.enrolment import build_secret
 from gpu_jobs.launchers.kubernetes.job import EvaluationFacts, build_job
 from gpu_jobs.launchers.kubernetes.pods import assess_pod
 from gpu_jobs.launchers.kubernetes.reasons import DISRUPTIONS, MEANINGS, Assessment, Patience, Reason, State
@@ -47,17 +49,22 @@ class KubernetesLauncher:
         *,
         client: ClusterClient,
         settings: KubernetesSettings,
+        enrolments: Enrolments,
         facts: Callable[[str], EvaluationFacts] = lambda evaluation: EvaluationFacts(evaluation_id=evaluation),
         now: Callable[[], datetime] = _now,
     ) -> None:
         """Args:
         client: the cluster.
         settings: the operator's.
+        enrolments: where each Job's token comes from.
         facts: what a Job depends on, by the evaluation's id.
         now: the time; tests give their own.
         """
         self._client = client
         self._settings = settings
+        self._enrolments = enrolments
+        self._enrolled_again: set[str] = set()
+        """Uids of Jobs that got a Secret because their pods waited for one; once for each, by this process."""
         self._facts = facts
         self._now = now
         self._secrets = (*secrets_of(), *settings.overrides.env.values())
@@ -172,10 +179,13 @@ class KubernetesLauncher:
         manifest = build_job(facts=facts, generation=generation, settings=self._settings)
         name = _name(manifest)
         try:
-            self._client.create_job(manifest)
-            logger.info("created %s", name)
-        except AlreadyThereError:
-            self._adopt(name=name, evaluation_id=evaluation_id)
+            try:
+                job = self._client.create_job(manifest)
+                logger.info("created %s", name)
+            except AlreadyThereError:
+                job = self._adopt(name=name, evaluation_id=evaluation_id)
+            # Afterwards, since the Job owns it: its pods wait until it is there.
+            self._enrol(job)
         except QuotaExceededError as error:
             self._log(name, error)
             raise LaunchError(
@@ -188,6 +198,34 @@ class KubernetesLauncher:
             raise (LaunchError if error.status == _UNAUTHENTICATED else LaunchGivenUpError)(said) from error
         return name
 
+    def _enrol(self, job: Json) -> None:
+        """Give a Job's pods their enrolment token, unless the Job has its Secret.
+
+        Raises:
+            ClusterError: the Secret could not be created, or nobody knows.
+        """
+        token = self._enrolments.mint(evaluation_id=names.evaluation_of(job), name=_name(job))
+        try:
+            self._client.create_secret(build_secret(job=job, token=token))
+        except AlreadyThereError:
+            # It may hold this very token, from a try whose answer was lost. If not, nobody has it, and it expires.
+            logger.info("%s has its token", _name(job))
+        except ClusterRefusedError:
+            self._enrolments.withdraw(token)
+            raise
+
+    def _keep_enrolled(self, job: Json, *, found: Assessment) -> None:
+        """See that pods which wait will find a valid token: whoever created the Job may have died before the Secret.
+
+        Raises:
+            ClusterError: the Secret could not be created, or nobody knows.
+        """
+        uid = str(job["metadata"].get("uid", ""))
+        if found.reason is Reason.CONTAINER_NOT_CREATED and uid not in self._enrolled_again:
+            self._enrol(job)
+            self._enrolled_again.add(uid)
+        self._enrolments.extend(evaluation_id=names.evaluation_of(job))
+
     def _words(self, text: str) -> str:
         """The cluster's words, for the evaluation's page."""
         return public_words(text, secrets=self._secrets, image=self._settings.image)
@@ -195,7 +233,7 @@ class KubernetesLauncher:
     def _log(self, what: str, error: ClusterError) -> None:
         logger.warning("%s: %s", what, Redactor(secrets=self._secrets)(str(error)))
 
-    def _adopt(self, *, name: str, evaluation_id: str) -> None:
+    def _adopt(self, *, name: str, evaluation_id: str) -> Json:
         """Take what is there for ours if it is: another process, or an earlier try of this call, created it."""
         found = self._client.job(name)
         if found is None or is_over(found) or found["metadata"].get("deletionTimestamp"):
@@ -206,12 +244,14 @@ class KubernetesLauncher:
             logger.error("the Job %s exists and is not this installation's", name)
             raise LaunchGivenUpError("Something else in the cluster has the name that the workers should have.")
         logger.info("adopted %s", name)
+        return found
 
     def _look_after(self, job: Json) -> str:
         """The name of a Job that may still do something; a sentence if it waits for something."""
         found = self._assess(job)
         if found.state in {State.RUNNING, State.SUCCEEDED}:
             return _name(job)
+        self._keep_enrolled(job, found=found)
         if self._patience_is_over(found):
             self._end(job=job, because=found)
         elif found.reason is Reason.STARTING or self._is_fresh(found):

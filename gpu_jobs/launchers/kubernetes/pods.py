@@ -66,6 +66,7 @@ def exit_reason(code: int) -> Reason:
         Exit.IDLE.value: Reason.FINISHED,
         Exit.UNREACHABLE.value: Reason.UNREACHABLE,
         Exit.TERMINATED.value: Reason.STOPPED,
+        Exit.ENROLMENT_EXPIRED.value: Reason.STOPPED,
         _KILLED_EXIT: Reason.KILLED,
     }.get(code, Reason.CRASHED)
 

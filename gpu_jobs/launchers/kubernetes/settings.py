@@ -53,10 +53,6 @@ class KubernetesSettings:
     context: str = ""
     """Of the kubeconfig, where the site does not run in the cluster itself."""
     service_account: str = "planarena-worker"
-    token_secret: str = "planarena-worker"  # noqa: S105 - the Secret's name
-    token_key: str = "token"  # noqa: S105 - the key in it
-    hidden_seed_key: str = "hidden-seed"
-    """Key of the hidden split's secret in the same Secret; it may be absent there."""
     image_pull_secret: str = ""
     parallelism: int = 2
     """Most pods of one evaluation at once."""
@@ -105,7 +101,7 @@ class KubernetesSettings:
                 raise _wrong(name, getattr(self, name), "a quantity such as 4, 500m or 16Gi")
         if not _INSTANCE.fullmatch(self.instance):
             raise _wrong("instance", self.instance, "at most 12 lower-case letters, digits and dashes")
-        for name in ("namespace", "token_secret", "service_account"):
+        for name in ("namespace", "service_account"):
             if not _NAME.fullmatch(getattr(self, name)):
                 raise _wrong(name, getattr(self, name), "a name that Kubernetes accepts")
 
@@ -141,6 +137,9 @@ def _check_image(image: str, *, tags_allowed: bool) -> None:
 
 
 _RETIRED = {
+    "token_secret": "each Job gets a Secret with an enrolment token of its own.",
+    "token_key": "each Job gets a Secret with an enrolment token of its own.",
+    "hidden_seed_key": "workers fetch the seed that they need from the site.",
     "idle_seconds": "a worker ends when the site says that no shard of its evaluation is left.",
 }
 
@@ -150,7 +149,7 @@ _INTEGERS = {
     "pull_patience_seconds": 1, "schedule_patience_seconds": 1,
 }  # fmt: skip
 _TEXTS = frozenset({
-    "namespace", "instance", "context", "service_account", "token_secret", "token_key", "hidden_seed_key",
+    "namespace", "instance", "context", "service_account",
     "image_pull_secret", "gpu_resource", "cpu", "memory", "ephemeral_storage", "priority_class", "runtime_class",
     "queue", "queue_priority", "store", "weights_claim", "model_mirror", "memory_budget",
 })  # fmt: skip

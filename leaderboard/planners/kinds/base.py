@@ -46,7 +46,7 @@ class Kind(ABC):
     declares: ClassVar[bool] = False
     """Whether its owner tells which language model it asks, because nobody can look."""
     has_secret: ClassVar[bool] = False
-    """Whether its lease tells what only its owner's and the operator's workers may know."""
+    """Whether its workers need a secret that only its owner's and the operator's workers may know."""
 
     @abstractmethod
     def check(self, data: PlannerData) -> Errors:

@@ -49,15 +49,13 @@ class CalledKind(Kind):
         secret_headers.keep(planner=planner, data=data)
 
     def lease(self, planner: Planner) -> dict[str, Any]:
-        """Tells the secret header too; whoever leases must be the operator's worker or its owner's.
+        """Whether there is a secret header, but not which: the attempt's worker asks for it by a call of its own.
 
         Raises:
-            HeaderUnreadableError: it cannot be read any more.
+            HeaderUnreadableError: it cannot be read any more, so that the lease would be in vain.
         """
-        header = secret_headers.header_of(planner)
-        told = {} if header is None else {"header": {"name": header.name, "value": header.value}}
         return {
-            **told,
+            "has_header": secret_headers.header_of(planner) is not None,
             "url": planner.endpoint_url,
             "timeout_seconds": planner.timeout_seconds,
             "allow_private": settings.DEMO,

@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpu_jobs.launchers.kubernetes import EvaluationFacts, KubernetesLauncher, KubernetesSettings
+from tests.fakes.enrolments import FakeEnrolments
 from tests.fakes.kubernetes_api import FakeKubernetesApi
 from tests.fakes.kubernetes_cluster import FakeCluster
 
@@ -22,9 +23,17 @@ def make_facts(**changes: Any) -> EvaluationFacts:
 
 
 def make_launcher(
-    api: FakeKubernetesApi, cluster: FakeCluster, *, client: dict[str, Any] | None = None, **changes: Any
+    api: FakeKubernetesApi,
+    cluster: FakeCluster,
+    *,
+    client: dict[str, Any] | None = None,
+    enrolments: FakeEnrolments | None = None,
+    **changes: Any,
 ) -> KubernetesLauncher:
     """A launcher as a fresh process would make it, on the cluster's clock."""
     return KubernetesLauncher(
-        client=api.client(**(client or {})), settings=make_settings(**changes), now=lambda: cluster.now
+        client=api.client(**(client or {})),
+        settings=make_settings(**changes),
+        enrolments=enrolments or FakeEnrolments(),
+        now=lambda: cluster.now,
     )

@@ -4,6 +4,7 @@ import pytest
 
 from gpu_jobs.__main__ import parser
 from gpu_jobs.launchers.kubernetes import Overrides, build_job
+from gpu_jobs.launchers.kubernetes.enrolment import build_secret
 from gpu_jobs.launchers.kubernetes.job import merge_patch
 from tests.fakes.kubernetes_admission import refusal_of_create
 from tests.fakes.kubernetes_schemas import VERSIONS, validate
@@ -83,10 +84,27 @@ def test_no_pod_ends_for_want_of_work_while_shards_are_left():
     assert options.idle_seconds is None
 
 
-def test_the_token_is_only_referred_to():
-    env = {one["name"]: one for one in pod_of(job_of())["containers"][0]["env"]}
+def test_the_token_is_only_referred_to_and_comes_from_the_job_s_own_secret():
+    job = job_of()
+    env = {one["name"]: one for one in pod_of(job)["containers"][0]["env"]}
     reference = env["PLANARENA_WORKER_TOKEN"]["valueFrom"]["secretKeyRef"]
-    assert reference == {"name": "planarena-worker", "key": "token", "optional": False}
+    assert reference == {"name": job["metadata"]["name"], "key": "token", "optional": False}
+    assert [name for name, one in env.items() if "secretKeyRef" in one.get("valueFrom", {})] == [
+        "PLANARENA_WORKER_TOKEN"
+    ], "no other secret: no seed, no key"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_secret_is_valid_owned_by_the_job_and_never_changes(version):
+    job = job_of()
+    job["metadata"]["uid"] = "uid-1"
+    secret = build_secret(job=job, token="paw_of-this-launch")
+    validate(secret, version=version)
+    (owner,) = secret["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["uid"]) == ("Job", job["metadata"]["name"], "uid-1")
+    assert secret["stringData"] == {"token": "paw_of-this-launch"}
+    assert secret["immutable"] is True
+    assert "paw_of-this-launch" not in str(job)
 
 
 def test_no_more_pods_than_shards_and_no_gpu_where_plans_are_judged():

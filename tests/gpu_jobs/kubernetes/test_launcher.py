@@ -7,8 +7,9 @@ import pytest
 
 from gpu_jobs.launchers import FindsOrphans, LaunchError, LaunchGivenUpError, Liveness
 from gpu_jobs.launchers.kubernetes import Follower, Overrides, Reason, State
+from tests.fakes.enrolments import FakeEnrolments
 from tests.fakes.kubernetes_api import Fault
-from tests.fakes.kubernetes_cluster import starts
+from tests.fakes.kubernetes_cluster import starts, unschedulable
 from tests.gpu_jobs.kubernetes.making import EVALUATION, IMAGE, OTHER, make_launcher
 
 JOB = f"planarena-{EVALUATION}-g1"
@@ -162,6 +163,41 @@ def test_what_everybody_reads_of_the_cluster_s_words_holds_no_secret_address_or_
     assert len(told) < 400
 
 
+def test_a_job_gets_a_token_of_its_own_in_a_secret_that_goes_with_it(api, cluster):
+    enrolments = FakeEnrolments()
+    launcher = make_launcher(api, cluster, enrolments=enrolments)
+    for evaluation in (EVALUATION, OTHER):
+        launcher.ensure(evaluation_id=evaluation)
+    minted = {evaluation: token for token, (evaluation, _) in enrolments.minted.items()}
+    assert {item["metadata"]["name"]: item["stringData"]["token"] for item in api.all("secrets")} == {
+        JOB: minted[EVALUATION], JOB.replace(EVALUATION, OTHER): minted[OTHER],
+    }  # fmt: skip
+    launcher.stop(handle=JOB)
+    assert names_of(api, "secrets") == [JOB.replace(EVALUATION, OTHER)]
+
+
+def test_a_cluster_that_refuses_the_secret_is_given_up_and_the_token_withdrawn(api, cluster):
+    enrolments = FakeEnrolments()
+    launcher = make_launcher(api, cluster, enrolments=enrolments)
+    api.faults.extend([Fault(), Fault(), Fault(method="POST", part="secrets", status=403, message="secrets forbidden")])
+    with pytest.raises(LaunchGivenUpError, match="secrets forbidden"):
+        launcher.ensure(evaluation_id=EVALUATION)
+    assert enrolments.withdrawn == list(enrolments.minted)
+
+
+def test_the_token_of_a_job_that_waits_is_extended_and_no_other_one_is_minted(api, cluster):
+    cluster.fate = unschedulable
+    enrolments = FakeEnrolments()
+    launcher = make_launcher(api, cluster, enrolments=enrolments)
+    launcher.ensure(evaluation_id=EVALUATION)
+    cluster.tick()
+    for _ in range(3):
+        with pytest.raises(LaunchError):
+            launcher.ensure(evaluation_id=EVALUATION)
+    assert enrolments.extended == [EVALUATION] * 3
+    assert len(enrolments.minted) == 1
+
+
 def test_stopping_deletes_the_job_with_its_pods_once_and_for_all(api, cluster, launcher):
     handle = launcher.ensure(evaluation_id=EVALUATION)
     launcher.ensure(evaluation_id=OTHER)
@@ -212,11 +248,12 @@ CRASH_POINTS = [Fault(drop=when) for when in ("before", "after")] + [Fault(statu
 
 
 @pytest.mark.parametrize("fault", CRASH_POINTS)
-@pytest.mark.parametrize("call", range(5))
+@pytest.mark.parametrize("call", range(6))
 def test_a_process_that_dies_at_any_call_leaves_one_job_that_the_next_adopts(api, cluster, call, fault):
     """The dying process gets no second try of a call: whatever the server did stays, and nobody knows of it.
 
-    Its calls are: list, create; then, once the cluster has acted, list and list of pods, twice.
+    Its calls are: list, create the Job, create its Secret; then, once the cluster has acted, list and list
+    of pods, twice.
     """
     dying = make_launcher(api, cluster, client={"patience_seconds": 0.0})
     api.faults.extend([Fault()] * call + [fault])
@@ -227,8 +264,14 @@ def test_a_process_that_dies_at_any_call_leaves_one_job_that_the_next_adopts(api
     assert not api.faults
     assert make_launcher(api, cluster).ensure(evaluation_id=EVALUATION) == JOB
     cluster.tick()
+    with suppress(LaunchError):
+        # Where the process died between Job and Secret, the pods wait for the Secret, and this one creates it.
+        make_launcher(api, cluster).ensure(evaluation_id=EVALUATION)
+    cluster.tick()
     assert names_of(api) == [JOB]
+    assert names_of(api, "secrets") == [JOB]
     assert len(names_of(api, "pods")) == 2
+    assert {pod["status"]["phase"] for pod in api.all("pods")} == {"Running"}
 
 
 def test_status_is_that_of_the_last_job(api, cluster, launcher):

@@ -9,6 +9,7 @@ from django.test import Client
 from leaderboard.accounts.models import User
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
+from leaderboard.workers.sessions import open_session
 
 
 class ApiClient:
@@ -45,5 +46,15 @@ def client_of(user: User, *, scopes: Sequence[str] = Scope.values) -> ApiClient:
 
 
 def worker_client() -> ApiClient:
-    """A client with the operator's worker token."""
-    return ApiClient(settings.WORKER_TOKEN)
+    """A client with a session of the operator's worker."""
+    return ApiClient(session_of(settings.WORKER_TOKEN))
+
+
+def worker_with(enrolment: str) -> ApiClient:
+    """A client with a session that this enrolment token opens."""
+    return ApiClient(session_of(enrolment))
+
+
+def session_of(enrolment: str) -> str:
+    """A session that this enrolment token opens."""
+    return open_session(enrolment=enrolment).token

@@ -13,7 +13,7 @@ from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Ev
 from leaderboard.evaluations.reconcile import reconcile
 from leaderboard.monitoring.models import ToolUsage
 from leaderboard.workers.models import LogChunk
-from tests.leaderboard.api.helpers import ApiClient, worker_client
+from tests.leaderboard.api.helpers import ApiClient, session_of, worker_client
 from tests.leaderboard.factories import expire, make_evaluation, make_lease, make_record, make_suite
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +51,7 @@ def last(told: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def finish(told: dict[str, Any], body: dict[str, Any], *, token: str | None = None):
-    worker_token = django_settings.WORKER_TOKEN if token is None else token
+    worker_token = session_of(django_settings.WORKER_TOKEN) if token is None else token
     path = f"worker/attempts/{told['attempt']}/finish/"
     return ApiClient(told["token"]).post(path, body, X_Worker_Token=worker_token)
 

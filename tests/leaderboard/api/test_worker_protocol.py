@@ -56,7 +56,13 @@ def test_the_server_says_how_often_a_worker_says_that_it_lives(settings, lease_s
 def test_an_endpoint_s_address_and_limits_are_told_to_the_worker():
     url = "https://planner.example.org/plan"
     told = lease(kind="endpoint", bundled_name="", endpoint_url=url, timeout_seconds=7)
-    assert told["planner"] == {"kind": "endpoint", "url": url, "timeout_seconds": 7, "allow_private": False}
+    assert told["planner"] == {
+        "kind": "endpoint",
+        "url": url,
+        "timeout_seconds": 7,
+        "allow_private": False,
+        "has_header": False,
+    }
 
 
 def test_without_work_the_answer_is_204():

@@ -10,7 +10,6 @@ import pytest
 COMPLETE = {
     "DATABASE_URL": "postgresql://localhost/arena",
     "PLANARENA_SECRET_KEY": "s" * 50,
-    "PLANARENA_WORKER_TOKEN": "w" * 40,
     "PLANARENA_ALLOWED_HOSTS": "arena.example.org",
     "EMAIL_HOST": "mail.example.org",
 }
@@ -31,6 +30,13 @@ def test_outside_demo_mode_a_missing_variable_is_named(missing):
     done = read({name: value for name, value in COMPLETE.items() if name != missing})
     assert done.returncode != 0
     assert f"{missing} is not set" in done.stderr.splitlines()[-1]
+
+
+def test_a_site_needs_no_worker_token_of_its_own_and_takes_no_short_one(tmp_path):
+    done = read({**COMPLETE, "PLANARENA_DATA": str(tmp_path)}, "repr(s.WORKER_TOKEN)")
+    assert done.stdout.strip() == "''", done.stderr
+    done = read({**COMPLETE, "PLANARENA_WORKER_TOKEN": "short"})
+    assert "PLANARENA_WORKER_TOKEN is too short" in done.stderr.splitlines()[-1]
 
 
 def test_a_short_key_is_refused():
@@ -68,8 +74,8 @@ def test_nothing_but_the_known_is_wanting_for_deployment(tmp_path):
 
 def test_demo_mode_makes_its_own_secrets_and_keeps_them(tmp_path):
     environment = {"PLANARENA_DEMO": "1", "PLANARENA_DATA": str(tmp_path), "DATABASE_URL": COMPLETE["DATABASE_URL"]}
-    first = read(environment, "s.SECRET_KEY, s.WORKER_TOKEN, s.DEBUG")
-    assert first.stdout == read(environment, "s.SECRET_KEY, s.WORKER_TOKEN, s.DEBUG").stdout
+    first = read(environment, "s.SECRET_KEY, s.DEBUG")
+    assert first.stdout == read(environment, "s.SECRET_KEY, s.DEBUG").stdout
     assert "False" in first.stdout
 
 

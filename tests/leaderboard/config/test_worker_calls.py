@@ -10,6 +10,7 @@ from django.db import connection
 
 from leaderboard.config.body_limits import SMALL_BODY
 from leaderboard.evaluations.models import EvaluationState
+from tests.leaderboard.api.helpers import session_of
 from tests.leaderboard.factories import make_evaluation, make_suite
 from tests.leaderboard.serving import server
 
@@ -42,7 +43,7 @@ def test_what_is_wrong_gets_the_answer_that_it_would_get_from_django(client, pat
 
 def test_a_lease_is_given_and_the_connection_stays_open(client):
     make_evaluation(state=EvaluationState.LAUNCHING)
-    headers = {"Authorization": f"Bearer {settings.WORKER_TOKEN}"}
+    headers = {"Authorization": f"Bearer {session_of(settings.WORKER_TOKEN)}"}
     first, second = (client.post(LEASE, json={"worker": "w"}, headers=headers) for _ in range(2))
     assert (first.status_code, second.status_code) == (200, 204)
     assert first.json()["tasks"] == ["0", "1", "2", "3"]
@@ -53,7 +54,7 @@ def test_a_lease_is_given_and_the_connection_stays_open(client):
 def test_more_calls_than_threads_are_all_answered(client, settings):
     settings.TASKS_PER_SHARD = 1
     make_evaluation(suite=make_suite(runnable=20), state=EvaluationState.LAUNCHING)
-    headers = {"Authorization": f"Bearer {settings.WORKER_TOKEN}"}
+    headers = {"Authorization": f"Bearer {session_of(settings.WORKER_TOKEN)}"}
 
     def lease(number: int) -> list[str]:
         return client.post(LEASE, json={"worker": f"w{number}"}, headers=headers, timeout=30).json()["tasks"]

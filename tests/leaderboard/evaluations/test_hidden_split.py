@@ -50,9 +50,7 @@ def run(settings, tmp_path, launcher):
         with server() as url:
             worker = Worker(
                 client=ApiClient(url=url, token=settings.WORKER_TOKEN),
-                runner=EvaluatorRunner(
-                    store=LocalStore(local_launcher()._store), device="cpu", hidden_seed=settings.HIDDEN_SEED
-                ),
+                runner=EvaluatorRunner(store=LocalStore(local_launcher()._store), device="cpu"),
                 name="w",
                 idle_seconds=0.0,
             )

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import threading
+from datetime import timedelta
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -15,6 +16,7 @@ from leaderboard.evaluations import orphans, reconcile, services, tasks
 from leaderboard.evaluations.launching import evaluation_facts, kubernetes_launcher
 from leaderboard.evaluations.management.commands import watch_kubernetes
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.workers.launches import EvaluationEnrolments
 from tests.fakes.kubernetes_api import FakeKubernetesApi, Fault
 from tests.fakes.kubernetes_cluster import FakeCluster, disrupted, exits, starts, unschedulable
 from tests.gpu_jobs.kubernetes.making import EVALUATION, IMAGE, make_facts, make_settings
@@ -37,8 +39,9 @@ def cluster(settings):
     with FakeKubernetesApi().serving() as api:
         cluster = FakeCluster(api)
         launcher = KubernetesLauncher(
-            client=api.client(), settings=make_settings(), facts=evaluation_facts, now=lambda: cluster.now
-        )
+            client=api.client(), settings=make_settings(), enrolments=EvaluationEnrolments(valid=timedelta(hours=1)),
+            facts=evaluation_facts, now=lambda: cluster.now,
+        )  # fmt: skip
         _CURRENT.append(launcher)
         yield cluster
         _CURRENT.pop()

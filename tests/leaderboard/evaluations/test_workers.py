@@ -20,9 +20,9 @@ from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import FAIL_AT_ONCE, Exit
 from gpu_jobs.launchers import LocalLauncher
 from gpu_jobs.worker import Worker
-from gpu_jobs.worker_secrets import WorkerSecrets
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.reconcile import sweep
+from leaderboard.workers.launches import SuiteEnrolments
 from tests.fakes.runner import FakeRunner, score_of
 from tests.leaderboard.factories import make_evaluation, make_suite
 from tests.leaderboard.serving import server
@@ -42,7 +42,7 @@ def make_launcher(*, folder: Path, url: str, pace: float) -> LocalLauncher:
     environment = {**os.environ, "PLANARENA_FAKE_PACE": str(pace)}
     return LocalLauncher(
         folder=folder / "workers", api_url=url, store=folder / "store", workers=1, environment=environment,
-        secrets=WorkerSecrets(token=django_settings.WORKER_TOKEN),
+        enrolments=SuiteEnrolments(),
         home=django_settings.BASE_DIR if hasattr(django_settings, "BASE_DIR") else Path.cwd(), command=_COMMAND,
     )  # fmt: skip
 
@@ -157,7 +157,7 @@ def test_an_evaluation_costs_few_requests(site):
     sweep_until(lambda: is_completed(evaluation))
     shards = 5
     # The first shard is asked for; the others come with the end of the one before. The last call gets none.
-    assert calls["lease"] == 2
+    assert (calls["session"], calls["lease"]) == (1, 2)
     assert calls["finish"] == shards
     assert calls["complete"] + calls["log"] == 0
     # 160 artefacts, which were 160 requests when each went alone.
@@ -169,8 +169,8 @@ def test_an_evaluation_costs_few_requests(site):
 def kind_of(request: httpx.Request) -> str:
     """What a call of the worker is for."""
     parts = request.url.path.split("/worker/")[1].strip("/").split("/")
-    if parts[0] == "lease":
-        return "lease"
+    if len(parts) == 1:
+        return parts[0]
     if parts[2] == "objects" and parts[3:] != ["missing"]:
         return f"{request.method} objects"
     return "/".join(parts[2:])

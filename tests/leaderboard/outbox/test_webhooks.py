@@ -227,7 +227,7 @@ class TestSecrets:
         assert headers["X-PlanArena-Signature"] == signature(secret=shown.secret, timestamp=timestamp, body=body)
 
     def test_one_from_another_key_sends_nothing_and_says_why(self, webhook, receiver, settings):
-        settings.SECRETS_KEYS = ["another key of this site"]
+        settings.WEBHOOK_KEYS = ["another key of this site"]
         waiting = message(webhook)
         assert services.dispatch() == 0
         waiting.refresh_from_db()

@@ -21,7 +21,7 @@ from leaderboard.planners import secret_headers
 from leaderboard.planners.models import EndpointSecret, Planner
 from leaderboard.workers import own
 from leaderboard.workers.tokens import create_worker_token
-from tests.leaderboard.api.helpers import ApiClient, client_of, worker_client
+from tests.leaderboard.api.helpers import ApiClient, client_of, worker_client, worker_with
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
 from tests.leaderboard.planners.servers import TOKEN, guarded
 from tests.leaderboard.planning import REAL, make_toolmini
@@ -154,24 +154,32 @@ def test_what_cannot_be_is_refused_beside_its_field_and_not_repeated(change, fie
     assert not Planner.objects.exists()
 
 
-def test_the_operators_worker_is_told_it_within_a_lease(settings):
+def fetched(lease: dict):
+    """What the attempt's call for the secret header answers."""
+    return ApiClient(lease["token"]).get(f"worker/attempts/{lease['attempt']}/secret-header/")
+
+
+def test_the_operators_worker_fetches_it_by_a_call_of_the_attempt_and_no_lease_holds_it(settings):
     launching(make_submission(suite=make_suite(slug="openagi"), **ENDPOINT, **HEADER))
-    lease = worker_client().post("worker/lease/", {"worker": "w"}).json()
-    assert lease["planner"]["header"] == {"name": "Authorization", "value": TOKEN}
+    lease = worker_client().post("worker/lease/", {"worker": "w"})
+    assert lease.json()["planner"]["has_header"] is True
+    assert TOKEN not in lease.content.decode()
+    assert fetched(lease.json()).json() == {"name": "Authorization", "value": TOKEN}
+    assert fetched(lease.json())["Cache-Control"] == "no-store"
 
 
-def test_an_own_worker_is_told_it_if_it_is_its_owners_and_else_leases_nothing():
+def test_an_own_worker_fetches_it_if_it_is_its_owners_and_else_leases_nothing():
     suite = make_suite(slug="openagi")
     owner, member = make_user(), make_user()
     team = make_team(owner, member)
     asked = {**body(**HEADER), "suites": [suite.slug], "own_worker": True, "team": team.slug}
     assert client_of(owner).post("submissions/", asked).status_code == 201
     Evaluation.objects.update(state=EvaluationState.LAUNCHING)
-    strange = ApiClient(create_worker_token(owner=member, name="w").token)
+    strange = worker_with(create_worker_token(owner=member, name="w").token)
     assert strange.post("worker/lease/", {"worker": "w"}).status_code == 204
     assert worker_client().post("worker/lease/", {"worker": "w"}).status_code == 204
-    theirs = ApiClient(create_worker_token(owner=owner, name="w").token)
-    assert theirs.post("worker/lease/", {"worker": "w"}).json()["planner"]["header"]["value"] == TOKEN
+    theirs = worker_with(create_worker_token(owner=owner, name="w").token)
+    assert fetched(theirs.post("worker/lease/", {"worker": "w"}).json()).json()["value"] == TOKEN
 
 
 def test_a_members_own_worker_is_not_told_the_secrets_of_anothers_planner():
@@ -182,7 +190,7 @@ def test_a_members_own_worker_is_not_told_the_secrets_of_anothers_planner():
     Submission.objects.filter(pk=theirs.pk).update(planner=planner)
     own.mark(theirs)
     launching(theirs)
-    worker = ApiClient(create_worker_token(owner=member, name="w").token)
+    worker = worker_with(create_worker_token(owner=member, name="w").token)
     assert worker.post("worker/lease/", {"worker": "w"}).status_code == 204
     assert Attempt.objects.get().state == "failed"
 

@@ -17,7 +17,7 @@ from leaderboard.workers.models import AttemptToken, WorkerToken
 from leaderboard.workers.own import submit_for_own_worker
 from leaderboard.workers.tokens import revoke_worker_token
 from tests.fakes.launcher import FakeLauncher
-from tests.leaderboard.api.helpers import ApiClient, client_of, worker_client
+from tests.leaderboard.api.helpers import ApiClient, client_of, worker_client, worker_with
 from tests.leaderboard.factories import make_record, make_submission, make_suite, make_user, planner_data
 
 pytestmark = pytest.mark.django_db
@@ -86,11 +86,11 @@ def test_each_token_leases_what_it_may_and_nothing_else():
     ada, eve = make_user("ada"), make_user("eve")
     own, site_s = own_evaluation(ada), launching(make_submission(user=ada).evaluations.get())
     eve_s = own_evaluation(eve)
-    assert leased(ApiClient(token_of(ada)["token"])) == str(own.pk)
-    assert leased(ApiClient(token_of(ada)["token"])) is None
+    assert leased(worker_with(token_of(ada)["token"])) == str(own.pk)
+    assert leased(worker_with(token_of(ada)["token"])) is None
     assert leased(worker_client()) == str(site_s.pk)
     assert leased(worker_client()) is None
-    assert leased(ApiClient(token_of(eve)["token"])) == str(eve_s.pk)
+    assert leased(worker_with(token_of(eve)["token"])) == str(eve_s.pk)
 
 
 def test_naming_another_s_evaluation_gives_nothing():
@@ -98,7 +98,7 @@ def test_naming_another_s_evaluation_gives_nothing():
     evaluations = [own_evaluation(ada), launching(make_submission(user=eve).evaluations.get())]
     for evaluation in evaluations:
         body = {"worker": "w", "evaluation": str(evaluation.pk)}
-        response = ApiClient(token_of(eve)["token"]).post("worker/lease/", body)
+        response = worker_with(token_of(eve)["token"]).post("worker/lease/", body)
         assert (response.status_code, response.headers["X-Work-Left"]) == (204, "0"), "not even whether it has shards"
     body = {"worker": "w", "evaluation": str(evaluations[0].pk)}
     assert worker_client().post("worker/lease/", body).status_code == 204
@@ -108,7 +108,7 @@ def test_an_attempt_records_the_token_and_the_worker_s_name_passes_for_no_launch
     ada = make_user("ada")
     own_evaluation(ada)
     made = token_of(ada)
-    lease(ApiClient(made["token"]), worker="local-1234")
+    lease(worker_with(made["token"]), worker="local-1234")
     recorded = AttemptToken.objects.get()
     assert (str(recorded.token_id), recorded.attempt.worker) == (made["id"], "own:local-1234")
     assert WorkerToken.objects.get().last_used is not None
@@ -124,11 +124,13 @@ def test_a_revoked_token_leases_nothing_and_its_attempts_are_lost():
     ada = make_user("ada")
     own_evaluation(ada)
     made = token_of(ada)
-    told = lease(ApiClient(made["token"])).json()
+    worker = worker_with(made["token"])
+    told = lease(worker).json()
     assert client_of(make_user("eve")).delete(f"worker-tokens/{made['id']}/").status_code == 404
     assert client_of(ada).delete(f"worker-tokens/{made['id']}/").status_code == 204
     assert client_of(ada).delete(f"worker-tokens/{made['id']}/").status_code == 404
-    assert lease(ApiClient(made["token"])).status_code == 403
+    assert lease(worker).json()["code"] == "session_over"
+    assert ApiClient(made["token"]).post("worker/session/").json()["code"] == "enrolment_refused"
     assert Attempt.objects.get().state == AttemptState.LOST
     late = ApiClient(told["token"]).post(f"worker/attempts/{told['attempt']}/heartbeat/")
     assert (late.status_code, late.json()["code"]) == (409, "lost")
@@ -147,7 +149,7 @@ def test_a_token_that_is_revoked_while_it_leases_leaves_no_lease_behind(monkeypa
         return found
 
     monkeypatch.setattr(leases, "lease", revoked_meanwhile)
-    assert lease(ApiClient(made["token"])).status_code == 204
+    assert lease(worker_with(made["token"])).status_code == 204
     assert Attempt.objects.get().state == AttemptState.LOST
     assert evaluation.shards.filter(state="leased").count() == 0
 
@@ -161,7 +163,7 @@ def test_tokens_that_are_revoked_at_one_moment_wait_for_no_locks_of_each_other(s
     for each in made:
         for evaluation in evaluations:
             body = {"worker": "w", "evaluation": str(evaluation.pk)}
-            assert ApiClient(each["token"]).post("worker/lease/", body).status_code == 200
+            assert worker_with(each["token"]).post("worker/lease/", body).status_code == 200
     locks = CaptureQueriesContext(connection)
     with locks:
         assert revoke_worker_token(owner=ada, token_id=made[0]["id"])
@@ -175,9 +177,11 @@ def test_the_token_of_a_closed_account_leases_nothing():
     ada = make_user("ada")
     own_evaluation(ada)
     made = token_of(ada)
+    worker = worker_with(made["token"])
     ada.is_active = False
     ada.save()
-    assert lease(ApiClient(made["token"])).status_code == 403
+    assert lease(worker).status_code == 403
+    assert ApiClient(made["token"]).post("worker/session/").status_code == 403
 
 
 def test_no_worker_is_launched_for_it_and_its_owner_reads_what_is_awaited(launcher: FakeLauncher):
@@ -208,7 +212,7 @@ def complete(evaluation: Evaluation, client: ApiClient) -> Evaluation:
 def test_its_results_are_marked_and_not_ranked_before_and_after_others_are():
     ada = make_user("ada")
     suite = make_suite()
-    own = complete(own_evaluation(ada, suite=suite), ApiClient(token_of(ada)["token"]))
+    own = complete(own_evaluation(ada, suite=suite), worker_with(token_of(ada)["token"]))
     assert own.reason == "awaiting_verification"
     assert latest_snapshot(suite=suite) is None
     ranked = complete(launching(make_submission(suite=suite).evaluations.get()), worker_client())
@@ -241,11 +245,12 @@ def test_the_operator_makes_and_revokes_tokens_of_their_own(capsys):
     token = capsys.readouterr().out.strip()
     site_s = launching(make_submission().evaluations.get())
     own_evaluation(make_user("ada"))
-    assert leased(ApiClient(token)) == str(site_s.pk)
+    worker = worker_with(token)
+    assert leased(worker) == str(site_s.pk)
     assert AttemptToken.objects.get().attempt.worker == "w"
-    assert leased(ApiClient(token)) is None
+    assert leased(worker) is None
     call_command("worker_token", "cluster", "--revoke")
-    assert lease(ApiClient(token)).status_code == 403
+    assert lease(worker).status_code == 403
     with pytest.raises(CommandError, match="no worker token"):
         call_command("worker_token", "cluster", "--revoke")
 
@@ -255,7 +260,7 @@ def test_no_token_is_written_to_the_log(caplog):
     ada = make_user("ada")
     evaluation = own_evaluation(ada)
     made = token_of(ada)
-    told = lease(ApiClient(made["token"])).json()
+    told = lease(worker_with(made["token"])).json()
     ApiClient("wrong").post(f"worker/attempts/{told['attempt']}/heartbeat/")
     ApiClient(told["token"]).post(f"worker/attempts/{told['attempt']}/complete/")
     ApiClient(told["token"]).post(f"worker/attempts/{told['attempt']}/results/", {"results": "x"})

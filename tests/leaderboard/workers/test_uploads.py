@@ -6,7 +6,7 @@ from evaluator.values import encode
 from gpu_jobs import bundles
 from leaderboard.evaluations.objects import server_store
 from leaderboard.workers.models import OwnWorkerRun
-from tests.leaderboard.api.helpers import ApiClient, worker_client
+from tests.leaderboard.api.helpers import ApiClient, worker_client, worker_with
 from tests.leaderboard.factories import make_submission, make_user
 from tests.leaderboard.workers.test_tokens import launching, lease, own_evaluation, token_of
 
@@ -27,7 +27,7 @@ def leased_by(client: ApiClient) -> tuple[ApiClient, str]:
 def an_own_worker() -> tuple[ApiClient, str]:
     ada = make_user("ada")
     own_evaluation(ada)
-    return leased_by(ApiClient(token_of(ada)["token"]))
+    return leased_by(worker_with(token_of(ada)["token"]))
 
 
 def send(client: ApiClient, path: str, *texts: str):

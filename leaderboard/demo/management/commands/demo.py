@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from rich.console import Console
 
 from evaluator.planners.bundled import bundled_names
 from leaderboard.config.environment import BASE_DIR
+from leaderboard.config.secret_keys import queue_environment
 from leaderboard.demo.places import FIRST_PORT, listening_socket, only_demo_of
 from leaderboard.demo.processes import DemoError, Supervisor, interruptible, wait_for_site
 from leaderboard.demo.progress import follow, print_board
@@ -88,7 +89,8 @@ class Command(BaseCommand):
                 environment=environment,
                 raise_if_interrupted=raise_if_interrupted,
             )
-            with _processes(supervisor, descriptor=listener.fileno()):
+            queue = queue_environment(environment)
+            with _processes(supervisor, descriptor=listener.fileno(), queue=queue):
                 wait_for_site(url=url, supervisor=supervisor)
                 console.print(f"The site is at [link={url}]{url}[/link]")
                 self._evaluate(console=console, url=url, once=once, names=names, supervisor=supervisor)
@@ -124,10 +126,13 @@ def _port(text: str) -> int:
 
 
 @contextmanager
-def _processes(supervisor: Supervisor, *, descriptor: int) -> Iterator[None]:
+def _processes(supervisor: Supervisor, *, descriptor: int, queue: Mapping[str, str]) -> Iterator[None]:
     """Site, Celery worker and beat; the launcher starts the evaluation worker when there is something to do.
 
-    `descriptor` is of the socket that the site listens on.
+    Args:
+        supervisor: starts them.
+        descriptor: of the socket that the site listens on.
+        queue: environment of Celery worker and beat.
     """
     python = [sys.executable, "-m"]
     celery = [*python, "celery", "-A", "leaderboard.config.celery:app"]
@@ -142,8 +147,9 @@ def _processes(supervisor: Supervisor, *, descriptor: int) -> Iterator[None]:
         supervisor.start(
             name="celery",
             command=[*celery, "worker", "--concurrency", "2", "--without-gossip", "--without-mingle"],
+            environment=queue,
         )
-        supervisor.start(name="beat", command=[*celery, "beat"])
+        supervisor.start(name="beat", command=[*celery, "beat"], environment=queue)
         yield
     finally:
         supervisor.stop()
