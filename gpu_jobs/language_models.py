@@ -13,7 +13,7 @@ from evaluator.records import PlannerCall, Reason
 from gpu_jobs.checkpoints import CheckpointError, Checkpoints
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.model_server.client import RemoteModel
-from gpu_jobs.model_server.opening import ModelOpener, strangers_models
+from gpu_jobs.model_server.opening import Delivers, ModelOpener, strangers_models
 from gpu_jobs.phases import CurrentPhase, Phase
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
@@ -108,8 +108,13 @@ class LanguageModels:
             with self._held(wanted) as cache:
                 self._phase.enter(Phase.FETCHING)
                 folder = self._fetched(lease=lease, wanted=wanted, cache=cache)
+                _refuse_unfit(folder)
+                opener = self._its_opener()
+                if isinstance(opener, Delivers):
+                    opener.deliver(folder)
                 self._phase.enter(Phase.LOADING)
-                return self._of_folder(folder, wanted=wanted)
+                source: dict[str, Any] = wanted.model_dump(mode="json", exclude={"strategy", "bytes"})
+                return opener(folder, name=_name(wanted), device=self._device, source=source)
         except (ModelUnusableError, ModelRefusedError) as error:
             problem = Problem(Reason.MODEL_UNUSABLE, _sentence(error, folder=folder, name=_shown(wanted)))
         except (ModelError, CheckpointError, OSError, MemoryError) as error:
@@ -139,17 +144,10 @@ class LanguageModels:
             raise ModelError(f"the hub gave the commit {found.commit[:12]} of {wanted.model_id}, not {wanted.commit}.")
         return found.folder
 
-    def _of_folder(self, folder: Path, *, wanted: ModelPlanner) -> RemoteModel:
-        from evaluator.planners.language_models.admission import CONFIG, INDEX, read_config, shards_named
-
-        # The hub's files were looked at before they were fetched, and not since.
-        read_config((folder / CONFIG).read_bytes())
-        if (folder / INDEX).is_file():
-            shards_named((folder / INDEX).read_bytes(), name=INDEX)
+    def _its_opener(self) -> ModelOpener:
         if self._opener is None:
             self._opener = strangers_models()
-        source: dict[str, Any] = wanted.model_dump(mode="json", exclude={"strategy", "bytes"})
-        return self._opener(folder, name=_name(wanted), device=self._device, source=source)
+        return self._opener
 
 
 class UnaskablePlanner:
@@ -174,6 +172,15 @@ class UnaskablePlanner:
 
         call = PlannerCall(seconds=0.0)
         return PlannerError(reason=self._problem.reason, message=self._problem.sentence, received=None, call=call)
+
+
+def _refuse_unfit(folder: Path) -> None:
+    """The hub's files were looked at before they were fetched, and not since."""
+    from evaluator.planners.language_models.admission import CONFIG, INDEX, read_config, shards_named
+
+    read_config((folder / CONFIG).read_bytes())
+    if (folder / INDEX).is_file():
+        shards_named((folder / INDEX).read_bytes(), name=INDEX)
 
 
 def _name(wanted: ModelPlanner) -> str:

@@ -5,13 +5,14 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import psutil
 
 from evaluator.canonical_json import JsonValue
 from evaluator.engine.opening import parse_size
 from evaluator.planners.language_models.errors import ModelError
+from gpu_jobs.model_server.address import VARIABLE, parse_address
 from gpu_jobs.model_server.client import DEADLINES, Deadlines, RemoteModel
 from gpu_jobs.model_server.detection import ALLOW_UNSANDBOXED, detected
 from gpu_jobs.model_server.sandbox import Sandbox
@@ -36,12 +37,43 @@ class ModelOpener(Protocol):
         ...
 
 
+@runtime_checkable
+class Delivers(Protocol):
+    """An opener whose models are loaded elsewhere, so that their files have to be brought there first."""
+
+    def deliver(self, folder: Path) -> None:
+        """Bring a model's files to where it is opened next.
+
+        Raises:
+            ModelUnusableError: they are of no model.
+            ModelError: they cannot be brought there now.
+        """
+        ...
+
+
 def strangers_models() -> ModelOpener:
-    """Loads models in the sandbox that this machine has; where that is not enough, refuses to."""
+    """Loads models in the model server that `PLANARENA_MODEL_SERVER` names; without one, in the sandbox that this
+    machine has; where that is not enough, refuses to.
+
+    Raises:
+        ModelError: the variable names no server.
+    """
+    if text := os.environ.get(VARIABLE):
+        return _elsewhere(text)
     found = detected()
     if found.problem and os.environ.get(ALLOW_UNSANDBOXED) != "1":
         return partial(_refuse, problem=found.problem)
     return partial(open_model, sandbox=found.sandbox)
+
+
+def _elsewhere(text: str) -> ModelOpener:
+    from gpu_jobs.model_server.remote import RemoteOpener, patience_seconds
+
+    try:
+        address = parse_address(text)
+    except ValueError as error:
+        raise ModelError(f"{VARIABLE}: {error}.") from None
+    return RemoteOpener(address, patience_seconds=patience_seconds())
 
 
 def _refuse(folder: Path, *, name: str, device: str, source: Mapping[str, JsonValue], problem: str) -> RemoteModel:
