@@ -16,7 +16,6 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from enum import IntEnum
 from pathlib import Path
 
 from evaluator.engine.opening import parse_size
@@ -34,6 +33,7 @@ from gpu_jobs.model_server.delivery import (
     soon,
 )
 from gpu_jobs.model_server.detection import detected
+from gpu_jobs.model_server.endings import Ending
 from gpu_jobs.model_server.opening import most_memory
 from gpu_jobs.model_server.process import ServerProcess
 from gpu_jobs.model_server.sandbox import Sandbox
@@ -48,17 +48,9 @@ _LAST_WORDS_SECONDS = 5.0
 _LONGEST_SENTENCE = 2000
 
 
-class Exit(IntEnum):
-    """How the process ends. None of them is a failure of the pod: the cluster starts a fresh one (`SERVED`), or goes on
-    with what comes next (`RECEIVED`)."""
-
-    RECEIVED = 0
-    """The files are there, and nothing else was asked for."""
-    SERVED = 64
-    """A worker was served, well or badly, and is gone."""
-
-
-def serve_one(listener: socket.socket, *, folder: Path, device: str, most_bytes: int, sandbox: Sandbox | None) -> Exit:
+def serve_one(
+    listener: socket.socket, *, folder: Path, device: str, most_bytes: int, sandbox: Sandbox | None
+) -> Ending:
     """Serve one worker.
 
     Args:
@@ -75,7 +67,7 @@ def serve_one(listener: socket.socket, *, folder: Path, device: str, most_bytes:
         return _serve(channel, request=request, folder=folder, device=device, sandbox=sandbox)
     except (ChannelError, OSError, DeliveryError) as error:
         logger.warning("the worker is gone: %s", error)
-        return Exit.SERVED
+        return Ending.SERVED
     finally:
         channel.close()
 
@@ -97,21 +89,21 @@ def _first_worker(listener: socket.socket, *, most_bytes: int) -> tuple[Channel,
         channel.close()
 
 
-def _serve(channel: Channel, *, request: Deliver, folder: Path, device: str, sandbox: Sandbox | None) -> Exit:
+def _serve(channel: Channel, *, request: Deliver, folder: Path, device: str, sandbox: Sandbox | None) -> Ending:
     try:
         receive_files(request, channel=channel, folder=folder, deadline=soon(DELIVERY_SECONDS))
     except (DeliveryError, OSError) as error:
         _refuse(channel, f"The model's files did not reach the model server: {error}.", unusable=False)
-        return Exit.SERVED
+        return Ending.SERVED
     if sandbox is None:
         channel.send(wire.encoded(Delivered(folder=str(folder), device=device)), deadline=soon(_LAST_WORDS_SECONDS))
         _finish(channel)
-        return Exit.RECEIVED
+        return Ending.RECEIVED
     try:
         started = sandbox.start(folder=folder, device=device, memory_bytes=most_memory(folder))
     except ModelError as error:
         _refuse(channel, str(error), unusable=isinstance(error, ModelUnusableError))
-        return Exit.SERVED
+        return Ending.SERVED
     try:
         layers = tuple(sorted(sandbox.layers))
         delivered = Delivered(folder=started.inside, device=device, confined_by=layers)
@@ -119,7 +111,7 @@ def _serve(channel: Channel, *, request: Deliver, folder: Path, device: str, san
         Relay(worker=channel, server=started.server).run()
     finally:
         started.server.close()
-    return Exit.SERVED
+    return Ending.SERVED
 
 
 def _refuse(channel: Channel, sentence: str, *, unusable: bool) -> None:
@@ -206,7 +198,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve one worker and return the exit code (`Exit`)."""
+    """Serve one worker and return the exit code (`Ending`)."""
     options = parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     sandbox: Sandbox | None = None

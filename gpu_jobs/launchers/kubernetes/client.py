@@ -31,6 +31,8 @@ _LONGEST_WAIT_SECONDS = 5.0
 _KUEUE_VERSIONS = ("v1beta2", "v1beta1")
 JOBS = "/apis/batch/v1"
 PODS = "/api/v1"
+SERVICES = "/api/v1"
+POLICIES = "/apis/networking.k8s.io/v1"
 
 
 class ClusterError(Exception):
@@ -133,6 +135,10 @@ class ClusterClient:
             ClusterError: it could not be created, or nobody knows.
         """
         return self._call("POST", self._path(JOBS, "jobs"), body=manifest)
+
+    def create(self, manifest: Json, *, api: str, kind: str) -> Json:
+        """Create something else, such as a Service. Raises as `create_job` does."""
+        return self._call("POST", self._path(api, kind), body=manifest)
 
     def job(self, name: str) -> Json | None:
         """A Job, or None if there is none of this name."""

@@ -10,8 +10,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gpu_jobs.launchers.base import LaunchError, LaunchGivenUpError, Liveness
-from gpu_jobs.launchers.kubernetes import names
+from gpu_jobs.launchers.kubernetes import model_servers, names
 from gpu_jobs.launchers.kubernetes.client import (
+    JOBS,
+    POLICIES,
+    SERVICES,
     AlreadyThereError,
     ClusterClient,
     ClusterError,
@@ -33,6 +36,7 @@ Json = dict[str, Any]
 _FIRST_WAIT_SECONDS = 30
 _UNAUTHENTICATED = 401
 _KEPT_CHARACTERS = 1000
+_KINDS = {"Job": (JOBS, "jobs"), "Service": (SERVICES, "services"), "NetworkPolicy": (POLICIES, "networkpolicies")}
 
 
 def _now() -> datetime:
@@ -74,6 +78,7 @@ class KubernetesLauncher:
         try:
             jobs = self._jobs_of(evaluation_id)
             if current := _current(jobs):
+                self._accompany(current)
                 return self._look_after(current)
             self._refuse_repetition(jobs)
             return self._create(evaluation_id=evaluation_id, generation=_next_generation(jobs))
@@ -151,13 +156,56 @@ class KubernetesLauncher:
             LaunchError: the cluster could not be asked.
         """
         try:
+            # Servers first: each was created after its worker's Job, which is then in the later list.
+            servers, _ = self._client.jobs(
+                names.selector(instance=self._settings.instance, component=names.MODEL_SERVER)
+            )
             listed, _ = self._client.jobs(names.selector(instance=self._settings.instance))
+            self._end_servers_of_nobody(servers, workers=listed)
             running = [job for job in listed if not is_over(job) and not job["metadata"].get("deletionTimestamp")]
             keep = set(wanted({names.evaluation_of(job) for job in running})) if running else set()
             orphans = [job for job in running if names.evaluation_of(job) not in keep]
             return [_name(job) for job in orphans if self._delete(job)]
         except ClusterError as error:
             raise LaunchError(f"The cluster could not be searched for orphans: {error}.") from error
+
+    def _end_servers_of_nobody(self, servers: Sequence[Json], *, workers: Sequence[Json]) -> None:
+        """Delete model servers whose workers have ended: they would hold their GPUs until the ended Job is deleted."""
+        served = {names.model_servers_name(_name(job)) for job in workers if not is_over(job)}
+        for server in servers:
+            if _name(server) not in served and not server["metadata"].get("deletionTimestamp"):
+                self._delete(server)
+
+    def _accompany(self, job: Json) -> None:
+        """See that a worker's Job has the model servers that it needs. Creates nothing twice.
+
+        Raises:
+            LaunchError: a quota is used up, or the cluster could not be asked.
+            LaunchGivenUpError: the cluster refuses them.
+        """
+        name = names.model_servers_name(_name(job))
+        if not model_servers.are_beside(job) or self._client.job(name) is not None:
+            return
+        try:
+            for manifest in model_servers.build_model_servers(job=job, settings=self._settings):
+                self._create_beside(manifest)
+        except QuotaExceededError as error:
+            self._log(name, error)
+            raise LaunchError(
+                f"{MEANINGS[Reason.QUOTA_EXCEEDED].sentence} The cluster says: {self._words(error.message)}"
+            ) from error
+        except ClusterRefusedError as error:
+            self._log(name, error)
+            said = f"The cluster refuses the model server ({error.status}): {self._words(error.message)}"
+            raise (LaunchError if error.status == _UNAUTHENTICATED else LaunchGivenUpError)(said) from error
+        logger.info("created %s", name)
+
+    def _create_beside(self, manifest: Json) -> None:
+        api, kind = _KINDS[manifest["kind"]]
+        try:
+            self._client.create(manifest, api=api, kind=kind)
+        except AlreadyThereError:
+            logger.info("%s %s is there", manifest["kind"], _name(manifest))
 
     def _jobs_of(self, evaluation_id: str) -> list[Json]:
         selector = names.selector(instance=self._settings.instance, evaluation_id=evaluation_id)
@@ -172,10 +220,10 @@ class KubernetesLauncher:
         manifest = build_job(facts=facts, generation=generation, settings=self._settings)
         name = _name(manifest)
         try:
-            self._client.create_job(manifest)
+            job = self._client.create_job(manifest)
             logger.info("created %s", name)
         except AlreadyThereError:
-            self._adopt(name=name, evaluation_id=evaluation_id)
+            job = self._adopt(name=name, evaluation_id=evaluation_id)
         except QuotaExceededError as error:
             self._log(name, error)
             raise LaunchError(
@@ -186,6 +234,7 @@ class KubernetesLauncher:
             said = f"The cluster refuses the worker ({error.status}): {self._words(error.message)}"
             # Credentials expire and are renewed; what is wrong with a Job stays wrong.
             raise (LaunchError if error.status == _UNAUTHENTICATED else LaunchGivenUpError)(said) from error
+        self._accompany(job)
         return name
 
     def _words(self, text: str) -> str:
@@ -195,7 +244,7 @@ class KubernetesLauncher:
     def _log(self, what: str, error: ClusterError) -> None:
         logger.warning("%s: %s", what, Redactor(secrets=self._secrets)(str(error)))
 
-    def _adopt(self, *, name: str, evaluation_id: str) -> None:
+    def _adopt(self, *, name: str, evaluation_id: str) -> Json:
         """Take what is there for ours if it is: another process, or an earlier try of this call, created it."""
         found = self._client.job(name)
         if found is None or is_over(found) or found["metadata"].get("deletionTimestamp"):
@@ -206,6 +255,7 @@ class KubernetesLauncher:
             logger.error("the Job %s exists and is not this installation's", name)
             raise LaunchGivenUpError("Something else in the cluster has the name that the workers should have.")
         logger.info("adopted %s", name)
+        return found
 
     def _look_after(self, job: Json) -> str:
         """The name of a Job that may still do something; a sentence if it waits for something."""

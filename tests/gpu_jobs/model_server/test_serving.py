@@ -5,6 +5,7 @@ import json
 import socket
 import struct
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -18,9 +19,9 @@ from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.address import Address, parse_address
 from gpu_jobs.model_server.channel import ChannelError
 from gpu_jobs.model_server.client import Deadlines
+from gpu_jobs.model_server.endings import Ending
 from gpu_jobs.model_server.opening import strangers_models
 from gpu_jobs.model_server.remote import RemoteOpener, greeted
-from gpu_jobs.model_server.serving import Exit
 from tests.fakes.tiny_models import NAMES, AnyOrder, byte_level_bpe, gpt2, livelier, saved
 from tests.gpu_jobs.model_server.serving import greeted_soon, process_serving, thread_serving
 
@@ -95,14 +96,14 @@ def test_a_model_in_another_container_answers_as_in_this_process_and_serves_nobo
                 greeted(address)
         finally:
             there.close()
-        assert process.wait(20) == Exit.SERVED
+        assert process.wait(20) == Ending.SERVED
 
 
 def test_a_receiver_keeps_the_files_as_they_were_sent_and_ends(small_folder, tmp_path):
     inbox = tmp_path / "inbox"
     with process_serving(inbox, arguments=["--receive-only"]) as (address, process):
         opener_of(address).deliver(small_folder)
-        assert process.wait(20) == Exit.RECEIVED
+        assert process.wait(20) == Ending.RECEIVED
     files = {path.relative_to(small_folder) for path in small_folder.rglob("*") if path.is_file()}
     assert {path.relative_to(inbox) for path in inbox.rglob("*") if path.is_file()} == files
     assert all((inbox / name).read_bytes() == (small_folder / name).read_bytes() for name in files)
@@ -146,17 +147,17 @@ def test_names_sizes_and_nonsense_are_refused_before_a_byte_is_written_and_the_n
     with thread_serving(inbox, most_bytes=6_000_000 if b"safe" in message else 1 << 20) as (address, exits, thread):
         stranger = greeted(address)
         stranger.channel.send(message)
-        with pytest.raises(ChannelError):
+        # Either a sentence or the end of the connection; never "delivered".
+        with suppress(ChannelError):
             reply = stranger.channel.receive(most=1 << 20, deadline=time.monotonic() + 5)
             assert json.loads(reply)["type"] == "failed"
-            stranger.channel.receive(most=1 << 20, deadline=time.monotonic() + 5)
         stranger.close()
         assert list(inbox.iterdir()) == []
         assert not exits
         (small_folder / "nested" / "weights-1.safetensors").write_bytes(b"w")
         opener_of(address).deliver(small_folder)
         thread.join(10)
-        assert exits == [Exit.RECEIVED]
+        assert exits == [Ending.RECEIVED]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ def test_a_file_that_is_not_as_announced_leaves_nothing_behind(frames, said, tmp
         assert not reply.unusable
         worker.close()
         thread.join(10)
-        assert exits == [Exit.SERVED]
+        assert exits == [Ending.SERVED]
         assert list(inbox.iterdir()) == []
 
 
@@ -193,7 +194,7 @@ def test_a_worker_that_dies_within_a_file_leaves_nothing_behind(tmp_path):
             message = announced(GOOD)
             connection.sendall(struct.pack(">I", len(message)) + message + struct.pack(">I", 3) + b"a")
         thread.join(10)
-        assert exits == [Exit.SERVED]
+        assert exits == [Ending.SERVED]
         assert list(inbox.iterdir()) == []
 
 
@@ -203,7 +204,7 @@ def test_silent_clients_do_not_keep_a_worker_out(small_folder, tmp_path, monkeyp
         silent = socket.create_connection((address.host, address.port))
         opener_of(address).deliver(small_folder)
         thread.join(10)
-        assert exits == [Exit.RECEIVED]
+        assert exits == [Ending.RECEIVED]
         silent.close()
 
 
@@ -231,7 +232,7 @@ def test_a_model_that_ends_hangs_or_talks_nonsense_is_the_planner_s_fault(child,
         assert said in failure.message
         assert model.is_broken
         thread.join(10)
-        assert exits == [Exit.SERVED]
+        assert exits == [Ending.SERVED]
 
 
 def test_a_server_that_is_gone_without_a_word_is_an_infrastructure_fault(small_folder, tmp_path):
@@ -270,7 +271,7 @@ def test_where_no_server_is_free_in_time_the_model_is_unavailable(small_folder):
 
 def test_a_file_with_a_tricky_name_makes_the_model_unusable(small_folder):
     (small_folder / "a b.json").write_text("{}")
-    with pytest.raises(ModelUnusableError, match="'a b.json'"):
+    with pytest.raises(ModelUnusableError, match="'a b[.]json'"):
         opener_of(parse_address("127.0.0.1:1")).deliver(small_folder)
 
 
