@@ -104,7 +104,7 @@ def build_model_servers(*, job: Mapping[str, Any], settings: KubernetesSettings)
     """
     name = names.model_servers_name(job["metadata"]["name"])
     labels = {**settings.overrides.labels, **_identity(job)}
-    metadata = {
+    metadata: Json = {
         "namespace": settings.namespace,
         "labels": labels,
         "annotations": dict(settings.overrides.annotations),

@@ -9,6 +9,7 @@ from typing import Any
 
 PREFIX = "PLANARENA_KUBERNETES_"
 _BY_DIGEST = re.compile(r"[^\s@]+@sha256:[0-9a-f]{64}")
+_PLACEHOLDER = f"@sha256:{'0' * 64}"
 _INSTANCE = re.compile(r"[a-z]([a-z0-9-]{0,10}[a-z0-9])?")
 _QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
@@ -155,6 +156,8 @@ def settings_from(*, environment: Mapping[str, str], api_url: str) -> Kubernetes
     _check_image(image, tags_allowed=tags_allowed)
     if (vllm_image := given.get("vllm_image", "")) and not tags_allowed and not _BY_DIGEST.fullmatch(vllm_image):
         raise _wrong("vllm_image", vllm_image, "registry/name@sha256:digest")
+    if vllm_image.endswith(_PLACEHOLDER):
+        raise _wrong("vllm_image", vllm_image, "the digest of an image, in place of the zeros of k8s/components/vllm")
     values: dict[str, Any] = {name: _read(name, text) for name, text in given.items()}
     # With Kueue a Job must not start before it is admitted, also if Kueue's webhook is down for a moment.
     values.setdefault("suspend", bool(values.get("queue")))

@@ -271,7 +271,7 @@ def test_where_no_server_is_free_in_time_the_model_is_unavailable(small_folder):
 
 def test_a_file_with_a_tricky_name_makes_the_model_unusable(small_folder):
     (small_folder / "a b.json").write_text("{}")
-    with pytest.raises(ModelUnusableError, match="'a b[.]json'"):
+    with pytest.raises(ModelUnusableError, match=r"'a b\.json'"):
         opener_of(parse_address("127.0.0.1:1")).deliver(small_folder)
 
 
