@@ -12,8 +12,7 @@ from evaluator.planners.language_models.errors import ModelError, ModelUnusableE
 from evaluator.records import PlannerCall, Reason
 from gpu_jobs.checkpoints import CheckpointError, Checkpoints
 from gpu_jobs.hub_cache import HubCache
-from gpu_jobs.model_server.client import RemoteModel
-from gpu_jobs.model_server.opening import Delivers, ModelOpener, strangers_models
+from gpu_jobs.model_server.opening import Delivers, ModelOpener, OpenedModel, strangers_models
 from gpu_jobs.phases import CurrentPhase, Phase
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
@@ -64,7 +63,7 @@ class LanguageModels:
         self._hub = hub
         self._name = ""
         self._opener = opener
-        self._found: RemoteModel | Problem | None = None
+        self._found: OpenedModel | Problem | None = None
 
     def planner(self, *, lease: Lease, wanted: ModelPlanner, suite: "Suite") -> "Planner":
         """The planner of a lease: the strategy with its model, or, if there is none, one that says why for each task.
@@ -85,7 +84,7 @@ class LanguageModels:
             return UnaskablePlanner(name=name, problem=found)
         return StrategyPlanner(strategy=entry.strategy(with_model=True), model=found, name=name)
 
-    def _model(self, *, lease: Lease, wanted: ModelPlanner) -> RemoteModel | Problem:
+    def _model(self, *, lease: Lease, wanted: ModelPlanner) -> OpenedModel | Problem:
         """The model, loaded now or before. What could not be fetched is tried again for the next lease."""
         if self._found is None or self._name != _name(wanted) or _may_pass(self._found):
             self._release()
@@ -95,11 +94,11 @@ class LanguageModels:
 
     def _release(self) -> None:
         """End the server of the model before: two side by side might not fit into memory."""
-        if isinstance(self._found, RemoteModel):
+        if self._found is not None and not isinstance(self._found, Problem):
             self._found.close()
         self._found = None
 
-    def _loaded(self, *, lease: Lease, wanted: ModelPlanner) -> RemoteModel | Problem:
+    def _loaded(self, *, lease: Lease, wanted: ModelPlanner) -> OpenedModel | Problem:
         from evaluator.planners.language_models.admission import ModelRefusedError
 
         logger.info("loading the language model %s", _shown(wanted))
@@ -196,7 +195,7 @@ def _shown(wanted: ModelPlanner) -> str:
     return f"checkpoint {wanted.digest[:12]}"
 
 
-def _may_pass(found: RemoteModel | Problem) -> bool:
+def _may_pass(found: OpenedModel | Problem) -> bool:
     """Whether the next lease may find it better: what was not there now, and a model whose server is gone."""
     if isinstance(found, Problem):
         return found.reason is Reason.MODEL_UNAVAILABLE

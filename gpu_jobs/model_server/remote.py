@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 PATIENCE = "PLANARENA_MODEL_SERVER_SECONDS"
 _PATIENCE_SECONDS = 900.0
 _CONNECT_SECONDS, _HELLO_SECONDS = 5.0, 10.0
-_DELIVERY_SECONDS = 1800.0
+DELIVERY_SECONDS = 1800.0
 _TRIES = 3
 _POLL_SECONDS = 1.0
 
@@ -145,7 +145,7 @@ class RemoteOpener:
         for tries_left in reversed(range(_TRIES)):
             server = self._free_server()
             try:
-                reply = deliver(files, channel=server.channel, deadline=soon(_DELIVERY_SECONDS))
+                reply = deliver(files, channel=server.channel, deadline=soon(DELIVERY_SECONDS))
             except (ChannelError, DeliveryError, OSError) as error:
                 server.close()
                 logger.warning("%s: the model's files were not delivered: %s", self._address, error)
@@ -177,7 +177,7 @@ class RemoteOpener:
             time.sleep(min(self._poll, max(0.0, until - time.monotonic())))
 
 
-def greeted(address: Address) -> RemoteServer:
+def greeted(address: Address, *, hello_seconds: float = _HELLO_SECONDS) -> RemoteServer:
     """A connection to a server that has said hello.
 
     Raises:
@@ -187,7 +187,7 @@ def greeted(address: Address) -> RemoteServer:
     """
     server = RemoteServer(address.connected(seconds=_CONNECT_SECONDS), address=address)
     try:
-        data = server.channel.receive(most=wire.MOST_SMALL_BYTES, deadline=soon(_HELLO_SECONDS))
+        data = server.channel.receive(most=wire.MOST_SMALL_BYTES, deadline=soon(hello_seconds))
         hello = wire.Hello.model_validate_json(data)
         if hello.version != wire.VERSION:
             raise ChannelError(f"it speaks version {hello.version} of the protocol, not {wire.VERSION}")
