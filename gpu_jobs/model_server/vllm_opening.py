@@ -106,7 +106,9 @@ class VllmOpener:
         api = VllmApi(_url(placed.address), seconds=self._deadlines.answer)
         try:
             self._await_loaded(api, address=placed.address)
-            return VllmModel(api, name=name, facts=facts_of(placed.folder, name=name, source=source, api=api))
+            facts = facts_of(placed.folder, name=name, source=source, api=api)
+            together, each = self._deadlines.answer, self._deadlines.call
+            return VllmModel(api, name=name, facts=facts, answer_seconds=together, call_seconds=each)
         except VllmError as error:
             api.close()
             unavailable = error.kind is FailureKind.UNAVAILABLE

@@ -27,9 +27,9 @@ class FakeVllm:
         self._lock = threading.Lock()
 
     @contextmanager
-    def serving(self) -> Iterator["FakeVllm"]:
-        """Answer on a free port."""
-        server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"fake": self}))
+    def serving(self, *, port: int = 0) -> Iterator["FakeVllm"]:
+        """Answer on a port; 0: a free one."""
+        server = ThreadingHTTPServer(("127.0.0.1", port), type("Handler", (_Handler,), {"fake": self}))
         server.daemon_threads = True
         self.url = f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)

@@ -63,11 +63,15 @@ class VllmModel:
 
     abilities = frozenset(Ability)
 
-    def __init__(self, api: VllmApi, *, name: str, facts: ModelFacts) -> None:
+    def __init__(
+        self, api: VllmApi, *, name: str, facts: ModelFacts, answer_seconds: float = 180.0, call_seconds: float = 50.0
+    ) -> None:
         """Args:
         api: a server that serves the model.
         name: of the model.
         facts: what its files say.
+        answer_seconds: that calls which are asked together may take,
+        call_seconds: and each of them in addition.
 
         Raises:
             VllmError: the server does not say how much it reads, or how it spells a text.
@@ -75,6 +79,7 @@ class VllmModel:
         self.name = name
         self._api = api
         self._facts = facts
+        self._seconds = (answer_seconds, call_seconds)
         self._lost: Failure | None = None
         self._context = api.longest_context()
         plain, full = api.tokens("a"), api.tokens("a", special=True)
@@ -96,11 +101,14 @@ class VllmModel:
 
     def answer(self, calls: Sequence[Call]) -> list[Answer | Failure]:
         """See `LanguageModel.answer`."""
+        together, each = self._seconds
+        self._api.limit(together + each * len(calls))
         with ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="vllm") as pool:
             return list(pool.map(self._answered, calls))
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a text, without special ones; an estimate if the server does not say."""
+        self._api.limit(self._seconds[0])
         try:
             return len(self._api.tokens(text))
         except VllmError:

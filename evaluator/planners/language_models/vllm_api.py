@@ -6,6 +6,8 @@ connection, headers and body, and every number is checked against what was asked
 
 import asyncio
 import json
+import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -60,6 +62,7 @@ class VllmApi:
         """
         self.url = url.rstrip("/")
         self._seconds = seconds
+        self._until = math.inf
         self._loop = LoopThread(name="vllm")
         self._client = httpx.AsyncClient(
             timeout=None,  # noqa: S113 - one deadline for all of a call, below
@@ -73,6 +76,10 @@ class VllmApi:
         """Close the connections."""
         self._loop.submit(self._client.aclose()).result()
         self._loop.close()
+
+    def limit(self, seconds: float) -> None:
+        """Give all calls from now on, together, so many seconds."""
+        self._until = time.monotonic() + seconds
 
     def longest_context(self) -> int:
         """Tokens that the model reads at most, its completion included.
@@ -203,15 +210,16 @@ class VllmApi:
         self, method: str, path: str, *, payload: Mapping[str, Any] | None, most_bytes: int
     ) -> tuple[int, bytes]:
         content = None if payload is None else json.dumps(payload).encode()
+        seconds = max(0.0, min(self._seconds, self._until - time.monotonic()))
         headers = {**UNCOMPRESSED, "Accept": "application/json", "Content-Type": "application/json"}
         try:
             async with (
-                asyncio.timeout(self._seconds),
+                asyncio.timeout(seconds),
                 self._client.stream(method, self.url + path, content=content, headers=headers) as response,
             ):
                 return response.status_code, await read_answer_async(response, most_bytes=most_bytes)
         except TimeoutError:
-            message = f"did not answer {path} within {self._seconds:g} seconds"
+            message = f"did not answer {path} within {seconds:.3g} seconds"
             raise VllmError(message, kind=FailureKind.TIMEOUT) from None
         except AnswerTooLargeError:
             raise _nonsense(f"its answer to {path} has more than {most_bytes} bytes") from None
@@ -248,7 +256,7 @@ def _of_tail(choice: Mapping[str, Any], *, tokens: Sequence[int], tail: int) -> 
 
 def _log_probability(entry: object, *, token: int) -> float:
     one = entry.get(str(token)) if isinstance(entry, Mapping) else None
-    value = one.get("logprob") if isinstance(one, Mapping) else None
+    value: Any = one.get("logprob") if isinstance(one, Mapping) else None
     # Compared and not converted: JSON's whole numbers have any length.
     if type(value) not in {int, float} or not _LEAST <= value <= _ROUNDING:
         raise _nonsense("a log-probability is missing, or no number that is at most 0")

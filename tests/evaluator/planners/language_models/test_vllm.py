@@ -285,6 +285,15 @@ def test_a_server_that_takes_too_long_is_given_up_within_its_deadline(model_of):
     assert model.is_broken
 
 
+def test_calls_together_have_one_deadline_however_many_requests_they_take(fake, model_of):
+    model = model_of(misbehave=lambda path, body: time.sleep(0.2))
+    model._seconds = (0.5, 0.1)
+    started = time.monotonic()
+    (failure,) = model.answer([generate(messages=said("Text"), constraint=AnyOrder(most=2), max_tokens=60)])
+    assert time.monotonic() - started < 1.5
+    assert failure.kind is FailureKind.TIMEOUT
+
+
 def test_a_server_that_is_gone_is_an_infrastructure_fault():
     tokenizer = byte_level_bpe()
     with FakeVllm(module=gpt2(tokenizer), tokenizer=tokenizer).serving() as server:
