@@ -16,6 +16,7 @@ from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import Exit
 from gpu_jobs.hub_cache import HubCache
+from gpu_jobs.model_server.address import VARIABLE
 from gpu_jobs.model_server.detection import detected
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker, stop_on_sigterm
@@ -76,6 +77,9 @@ def _secrets(options: argparse.Namespace) -> WorkerSecrets:
 
 def report_sandbox() -> None:
     """Say in the log what this machine confines submitted models by. Takes about a second, so nobody waits for it."""
+    if where := os.environ.get(VARIABLE):
+        logging.getLogger("gpu_jobs").info("Submitted models are loaded by the model server at %s.", where)
+        return
     found = detected()
     logging.getLogger("gpu_jobs").log(logging.WARNING if found.problem else logging.INFO, "%s", found.line())
 

@@ -12,8 +12,7 @@ from evaluator.planners.language_models.errors import ModelError, ModelUnusableE
 from evaluator.records import PlannerCall, Reason
 from gpu_jobs.checkpoints import CheckpointError, Checkpoints
 from gpu_jobs.hub_cache import HubCache
-from gpu_jobs.model_server.client import RemoteModel
-from gpu_jobs.model_server.opening import ModelOpener, strangers_models
+from gpu_jobs.model_server.opening import Delivers, ModelOpener, OpenedModel, strangers_models
 from gpu_jobs.phases import CurrentPhase, Phase
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
@@ -64,7 +63,7 @@ class LanguageModels:
         self._hub = hub
         self._name = ""
         self._opener = opener
-        self._found: RemoteModel | Problem | None = None
+        self._found: OpenedModel | Problem | None = None
 
     def planner(self, *, lease: Lease, wanted: ModelPlanner, suite: "Suite") -> "Planner":
         """The planner of a lease: the strategy with its model, or, if there is none, one that says why for each task.
@@ -85,7 +84,7 @@ class LanguageModels:
             return UnaskablePlanner(name=name, problem=found)
         return StrategyPlanner(strategy=entry.strategy(with_model=True), model=found, name=name)
 
-    def _model(self, *, lease: Lease, wanted: ModelPlanner) -> RemoteModel | Problem:
+    def _model(self, *, lease: Lease, wanted: ModelPlanner) -> OpenedModel | Problem:
         """The model, loaded now or before. What could not be fetched is tried again for the next lease."""
         if self._found is None or self._name != _name(wanted) or _may_pass(self._found):
             self._release()
@@ -95,11 +94,11 @@ class LanguageModels:
 
     def _release(self) -> None:
         """End the server of the model before: two side by side might not fit into memory."""
-        if isinstance(self._found, RemoteModel):
+        if self._found is not None and not isinstance(self._found, Problem):
             self._found.close()
         self._found = None
 
-    def _loaded(self, *, lease: Lease, wanted: ModelPlanner) -> RemoteModel | Problem:
+    def _loaded(self, *, lease: Lease, wanted: ModelPlanner) -> OpenedModel | Problem:
         from evaluator.planners.language_models.admission import ModelRefusedError
 
         logger.info("loading the language model %s", _shown(wanted))
@@ -108,8 +107,13 @@ class LanguageModels:
             with self._held(wanted) as cache:
                 self._phase.enter(Phase.FETCHING)
                 folder = self._fetched(lease=lease, wanted=wanted, cache=cache)
+                _refuse_unfit(folder)
+                opener = self._its_opener()
+                if isinstance(opener, Delivers):
+                    opener.deliver(folder)
                 self._phase.enter(Phase.LOADING)
-                return self._of_folder(folder, wanted=wanted)
+                source: dict[str, Any] = wanted.model_dump(mode="json", exclude={"strategy", "bytes"})
+                return opener(folder, name=_name(wanted), device=self._device, source=source)
         except (ModelUnusableError, ModelRefusedError) as error:
             problem = Problem(Reason.MODEL_UNUSABLE, _sentence(error, folder=folder, name=_shown(wanted)))
         except (ModelError, CheckpointError, OSError, MemoryError) as error:
@@ -139,17 +143,10 @@ class LanguageModels:
             raise ModelError(f"the hub gave the commit {found.commit[:12]} of {wanted.model_id}, not {wanted.commit}.")
         return found.folder
 
-    def _of_folder(self, folder: Path, *, wanted: ModelPlanner) -> RemoteModel:
-        from evaluator.planners.language_models.admission import CONFIG, INDEX, read_config, shards_named
-
-        # The hub's files were looked at before they were fetched, and not since.
-        read_config((folder / CONFIG).read_bytes())
-        if (folder / INDEX).is_file():
-            shards_named((folder / INDEX).read_bytes(), name=INDEX)
+    def _its_opener(self) -> ModelOpener:
         if self._opener is None:
             self._opener = strangers_models()
-        source: dict[str, Any] = wanted.model_dump(mode="json", exclude={"strategy", "bytes"})
-        return self._opener(folder, name=_name(wanted), device=self._device, source=source)
+        return self._opener
 
 
 class UnaskablePlanner:
@@ -176,6 +173,15 @@ class UnaskablePlanner:
         return PlannerError(reason=self._problem.reason, message=self._problem.sentence, received=None, call=call)
 
 
+def _refuse_unfit(folder: Path) -> None:
+    """The hub's files were looked at before they were fetched, and not since."""
+    from evaluator.planners.language_models.admission import CONFIG, INDEX, read_config, shards_named
+
+    read_config((folder / CONFIG).read_bytes())
+    if (folder / INDEX).is_file():
+        shards_named((folder / INDEX).read_bytes(), name=INDEX)
+
+
 def _name(wanted: ModelPlanner) -> str:
     if isinstance(wanted, HubPlanner):
         return f"hf:{wanted.model_id}@{wanted.commit}"
@@ -189,7 +195,7 @@ def _shown(wanted: ModelPlanner) -> str:
     return f"checkpoint {wanted.digest[:12]}"
 
 
-def _may_pass(found: RemoteModel | Problem) -> bool:
+def _may_pass(found: OpenedModel | Problem) -> bool:
     """Whether the next lease may find it better: what was not there now, and a model whose server is gone."""
     if isinstance(found, Problem):
         return found.reason is Reason.MODEL_UNAVAILABLE

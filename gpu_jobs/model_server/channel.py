@@ -17,6 +17,14 @@ class ChannelClosedError(ChannelError):
     """The other side is gone."""
 
 
+class ServerLostError(ChannelError):
+    """The server's container or machine is gone, for no reason that the model could be blamed for."""
+
+
+class ServerEndedError(ChannelError):
+    """The model's process is gone, as its supervisor in another container says; the message is part of a sentence."""
+
+
 class ChannelTimeoutError(ChannelError):
     """The frame did not come, or could not be delivered, in time."""
 
@@ -33,6 +41,17 @@ class Channel:
         """Close this end. The other one reads the end of the stream."""
         self._connection.close()
 
+    def end_sending(self) -> None:
+        """Tell the other side that nothing more comes; it can still be received from.
+
+        Raises:
+            ChannelError: the other side is gone.
+        """
+        try:
+            self._connection.shutdown(socket.SHUT_WR)
+        except OSError as error:
+            raise ChannelClosedError(error.strerror or type(error).__name__) from None
+
     def send(self, data: bytes, *, deadline: float | None = None) -> None:
         """Send one frame.
 
@@ -46,10 +65,8 @@ class Channel:
         self._limit(deadline)
         try:
             self._connection.sendall(_LENGTH.pack(len(data)) + data)
-        except TimeoutError:
-            raise ChannelTimeoutError("it does not read what it is sent") from None
         except OSError as error:
-            raise ChannelClosedError(error.strerror or type(error).__name__) from None
+            raise _problem(error, late="it does not read what it is sent") from None
 
     def receive(self, *, most: int, deadline: float | None = None) -> bytes:
         """Receive one frame.
@@ -72,10 +89,8 @@ class Channel:
             self._limit(deadline)
             try:
                 piece = self._connection.recv(_PIECE)
-            except TimeoutError:
-                raise ChannelTimeoutError("nothing came in time") from None
             except OSError as error:
-                raise ChannelClosedError(error.strerror or type(error).__name__) from None
+                raise _problem(error, late="nothing came in time") from None
             if not piece:
                 raise ChannelClosedError("the end of the stream")
             self._read += piece
@@ -91,3 +106,10 @@ class Channel:
         if left <= 0:
             raise ChannelTimeoutError("no time is left")
         self._connection.settimeout(left)
+
+
+def _problem(error: OSError, *, late: str) -> ChannelError:
+    # Both are a `TimeoutError`; only the kernel's ETIMEDOUT, that the peer's machine is gone, has a number.
+    if isinstance(error, TimeoutError) and error.errno is None:
+        return ChannelTimeoutError(late)
+    return ChannelClosedError(error.strerror or type(error).__name__)

@@ -21,7 +21,14 @@ from evaluator.planners.language_models.protocol import (
     GenerateCall,
 )
 from gpu_jobs.model_server import protocol as wire
-from gpu_jobs.model_server.channel import Channel, ChannelClosedError, ChannelError, ChannelTimeoutError
+from gpu_jobs.model_server.channel import (
+    Channel,
+    ChannelClosedError,
+    ChannelError,
+    ChannelTimeoutError,
+    ServerEndedError,
+    ServerLostError,
+)
 from gpu_jobs.model_server.checking import Followings, NonsenseError, checked_answers
 
 logger = logging.getLogger(__name__)
@@ -174,10 +181,10 @@ class RemoteModel:
                 raise _unexpected(reply)
         except (ChannelError, NonsenseError) as error:
             failure = self._give_up(error, allowed=self._deadlines.load)
-            raise ModelUnusableError(f"{failure.message.rstrip('.')}, while it was loaded.") from None
+            kind = ModelError if failure.kind is FailureKind.UNAVAILABLE else ModelUnusableError
+            raise kind(f"{failure.message.rstrip('.')}, while it was loaded.") from None
         self.close()
-        kind = ModelUnusableError if reply.unusable else ModelError
-        raise kind(reply.message.replace(request.folder, str(folder)))
+        raise (ModelUnusableError if reply.unusable else ModelError)(reply.message.replace(request.folder, str(folder)))
 
     def _answered(self, calls: Sequence[Call]) -> list[Answer | Failure]:
         if self._broken is not None:
@@ -210,10 +217,13 @@ class RemoteModel:
     ) -> wire.Hello | wire.Loaded | wire.Failed | wire.Follow | wire.Answers | wire.TokenCount:
         data = self._server.channel.receive(most=most, deadline=deadline)
         try:
-            return wire.RESPONSE.validate_json(data)
+            reply = wire.RESPONSE.validate_json(data)
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             raise NonsenseError(f"a message that is none of the protocol's ({first['type']})") from None
+        if isinstance(reply, wire.Ended):
+            raise ServerEndedError(reply.why)
+        return reply
 
     def _give_up(self, error: Exception, *, allowed: float) -> Failure:
         """Kill the server, and say why in every answer from now on."""
@@ -221,6 +231,10 @@ class RemoteModel:
             kind, what = FailureKind.TIMEOUT, f"did not answer within {allowed:g} seconds and was stopped"
         elif isinstance(error, ChannelClosedError):
             kind, what = FailureKind.BROKEN, f"ended while it was asked: {self._server.end_in_words()}"
+        elif isinstance(error, ServerEndedError):
+            kind, what = FailureKind.BROKEN, f"ended while it was asked: {error}"
+        elif isinstance(error, ServerLostError):
+            kind, what = FailureKind.UNAVAILABLE, f"was lost with its server: {error}"
         else:
             kind, what = FailureKind.BROKEN, f"was stopped, since its process does not keep to its protocol: {error}"
         self._broken = _failure(what, kind=kind)

@@ -5,28 +5,44 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import psutil
 
 from evaluator.canonical_json import JsonValue
 from evaluator.engine.opening import parse_size
 from evaluator.planners.language_models.errors import ModelError
+from evaluator.planners.language_models.protocol import LanguageModel
+from gpu_jobs.model_server.address import VARIABLE, parse_address
 from gpu_jobs.model_server.client import DEADLINES, Deadlines, RemoteModel
 from gpu_jobs.model_server.detection import ALLOW_UNSANDBOXED, detected
 from gpu_jobs.model_server.sandbox import Sandbox
 
 MEMORY = "PLANARENA_MODEL_MEMORY"
+ENGINE = "PLANARENA_MODEL_ENGINE"
 _OF_LIBRARIES = 4 * 1024**3
 _TIMES_WEIGHTS = 5
 """Half-precision weights take twice as much on a CPU; the rest is for caches of keys and values."""
 _OF_MACHINE = 0.9
 
 
+class OpenedModel(LanguageModel, Protocol):
+    """A language model in a server."""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether its server is gone for good."""
+        ...
+
+    def close(self) -> None:
+        """Give back the server. Every call from now on fails."""
+        ...
+
+
 class ModelOpener(Protocol):
     """Loads a model from a folder. Tests may give one that needs no process."""
 
-    def __call__(self, folder: Path, *, name: str, device: str, source: Mapping[str, JsonValue]) -> RemoteModel:
+    def __call__(self, folder: Path, *, name: str, device: str, source: Mapping[str, JsonValue]) -> OpenedModel:
         """Load it.
 
         Raises:
@@ -36,15 +52,53 @@ class ModelOpener(Protocol):
         ...
 
 
+@runtime_checkable
+class Delivers(Protocol):
+    """An opener whose models are loaded elsewhere, so that their files have to be brought there first."""
+
+    def deliver(self, folder: Path) -> None:
+        """Bring a model's files to where it is opened next.
+
+        Raises:
+            ModelUnusableError: they are of no model.
+            ModelError: they cannot be brought there now.
+        """
+        ...
+
+
 def strangers_models() -> ModelOpener:
-    """Loads models in the sandbox that this machine has; where that is not enough, refuses to."""
+    """Loads models in the model server that `PLANARENA_MODEL_SERVER` names; without one, in the sandbox that this
+    machine has; where that is not enough, refuses to.
+
+    Raises:
+        ModelError: the variable names no server.
+    """
+    if text := os.environ.get(VARIABLE):
+        return _elsewhere(text)
     found = detected()
     if found.problem and os.environ.get(ALLOW_UNSANDBOXED) != "1":
         return partial(_refuse, problem=found.problem)
     return partial(open_model, sandbox=found.sandbox)
 
 
-def _refuse(folder: Path, *, name: str, device: str, source: Mapping[str, JsonValue], problem: str) -> RemoteModel:
+def _elsewhere(text: str) -> ModelOpener:
+    from gpu_jobs.model_server.remote import RemoteOpener, patience_seconds
+
+    try:
+        address = parse_address(text)
+    except ValueError as error:
+        raise ModelError(f"{VARIABLE}: {error}.") from None
+    engine = os.environ.get(ENGINE) or "planarena"
+    if engine == "planarena":
+        return RemoteOpener(address, patience_seconds=patience_seconds())
+    if engine != "vllm" or address.path:
+        raise ModelError(f"{ENGINE} is {engine!r}: it must be planarena, or vllm with {VARIABLE}=HOST:PORT.")
+    from gpu_jobs.model_server.vllm_opening import VllmOpener
+
+    return VllmOpener(address, patience_seconds=patience_seconds())
+
+
+def _refuse(folder: Path, *, name: str, device: str, source: Mapping[str, JsonValue], problem: str) -> OpenedModel:
     del folder, name, device, source
     raise ModelError(problem)
 

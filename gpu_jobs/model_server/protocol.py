@@ -7,6 +7,8 @@ The worker speaks first in every exchange but the first one: `Hello` comes by it
     worker: Ask           server: Follow (any number of times, each answered by Following), then Answers | Failed
     worker: CountTokens   server: TokenCount | Failed
 
+Where the server runs in another container, `delivery` comes before this, and `Ended` may come at any time.
+
 A constraint stays in the worker, since it is a strategy's object. The server asks for a node of its tree (`Follow`) and
 gets all its children at once, which is what the trie of a `Grammar` needs to go on: one round trip for each sequence of
 names that is continued, and none where it was asked before in the same batch.
@@ -234,10 +236,19 @@ class Answers(_Message):
     answers: tuple[WireAnswer, ...]
 
 
+class Ended(_Message):
+    """The model's process is gone. Said by the supervisor of a server in another container (`serving`), so that the
+    worker can tell a model that ends its process from a pod that the cluster took away, which says nothing."""
+
+    type: Literal["ended"] = "ended"
+    why: Sentence
+    """Part of a sentence."""
+
+
 Request = Annotated[Load | Ask | Following | CountTokens, Field(discriminator="type")]
-Response = Annotated[Hello | Loaded | Failed | Follow | Answers | TokenCount, Field(discriminator="type")]
+Response = Annotated[Hello | Loaded | Failed | Follow | Answers | TokenCount | Ended, Field(discriminator="type")]
 REQUEST: TypeAdapter[Load | Ask | Following | CountTokens] = TypeAdapter(Request)
-RESPONSE: TypeAdapter[Hello | Loaded | Failed | Follow | Answers | TokenCount] = TypeAdapter(Response)
+RESPONSE: TypeAdapter[Hello | Loaded | Failed | Follow | Answers | TokenCount | Ended] = TypeAdapter(Response)
 
 
 def encoded(message: _Message) -> bytes:

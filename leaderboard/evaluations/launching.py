@@ -96,4 +96,6 @@ def evaluation_facts(evaluation_id: str) -> "EvaluationFacts":
         open_shards=evaluation.shards.exclude(state=ShardState.DONE).count(),
         calls_endpoint=kind.needs_network,
         needs_gpu=kind.needs_gpu or not evaluation.suite.judges_plans,
+        loads_model=kind.loads_model,
+        executes_plans=not evaluation.suite.judges_plans,
     )

@@ -92,7 +92,7 @@ class FakeKubernetesApi:
             return copy.deepcopy(item)
 
     def remove(self, kind: str, name: str) -> None:
-        """Remove an object, and the pods and the Secret of a Job with it."""
+        """Remove an object, and all that it owns with it."""
         with self._changed:
             item = self.objects.pop((kind, name), None)
             if item is None:
@@ -100,10 +100,9 @@ class FakeKubernetesApi:
             self._version += 1
             item["metadata"]["resourceVersion"] = str(self._version)
             self._tell("DELETED", kind, item)
-            if kind == "jobs":
-                for kind_of_part in ("pods", "secrets"):
-                    for part in [part["metadata"] for part in self.all(kind_of_part) if _owner(part) == name]:
-                        self.remove(kind_of_part, part["name"])
+            owned = [(which, own) for (which, own), other in self.objects.items() if _is_owned(other, by=item)]
+            for which, own in owned if kind == "jobs" else []:
+                self.remove(which, own)
 
     def forget_events(self) -> None:
         """As after compaction: whoever watches from before now gets 410."""
@@ -181,8 +180,13 @@ class FakeKubernetesApi:
         return self._version
 
 
-def _owner(pod: Json) -> str:
-    return pod["metadata"]["ownerReferences"][0]["name"]
+def _is_owned(item: Json, *, by: Json) -> bool:
+    return any(
+        one["kind"] == "Job" and one["name"] == by["metadata"]["name"]
+        # The cluster's own fakes name no uid.
+        and one.get("uid", by["metadata"]["uid"]) == by["metadata"]["uid"]
+        for one in item["metadata"].get("ownerReferences", [])
+    )  # fmt: skip
 
 
 def _of_fields(item: Json, selector: str) -> bool:
@@ -245,8 +249,9 @@ class _Handler(BaseHTTPRequestHandler):
         before, _, rest = urlsplit(self.path).path.partition(f"/namespaces/{NAMESPACE}/")
         kind, _, name = rest.partition("/")
         known = {
-            "jobs": "/apis/batch/v1", "pods": "/api/v1", "events": "/api/v1",
-            "secrets": "/api/v1", "workloads": "/apis/kueue.x-k8s.io/v1beta2",
+            "jobs": "/apis/batch/v1", "pods": "/api/v1", "events": "/api/v1", "services": "/api/v1",
+            "secrets": "/api/v1", "networkpolicies": "/apis/networking.k8s.io/v1",
+            "workloads": "/apis/kueue.x-k8s.io/v1beta2",
         }  # fmt: skip
         return (kind, name) if known.get(kind) == before else ("", "")
 

@@ -67,6 +67,7 @@ class FakeCluster:
         status = job.setdefault("status", {})
         job["metadata"].setdefault("creationTimestamp", self.stamp)
         pods = [pod for pod in self.api.all("pods") if pod["metadata"]["ownerReferences"][0]["name"] == _name(job)]
+        pods = [pod for pod in pods if _exit_code(pod) not in _codes(job, action="Ignore")]
         if job["spec"].get("suspend"):
             status.pop("startTime", None)
             for pod in pods:
@@ -83,7 +84,7 @@ class FakeCluster:
         failures = [pod for pod in pods if _phase(pod) == "Failed" and not _disrupted(pod)]
         if self.now - started >= timedelta(seconds=job["spec"]["activeDeadlineSeconds"]):
             self._end(job, open_pods, "Failed", "DeadlineExceeded", "Job was active longer than specified deadline")
-        elif code := next((code for pod in failures if (code := _exit_code(pod)) in _fail_at_once(job)), 0):
+        elif code := next((code for pod in failures if (code := _exit_code(pod)) in _codes(job, action="FailJob")), 0):
             message = f"Container worker for pod x failed with exit code {code} matching FailJob rule at index 1"
             self._end(job, open_pods, "Failed", "PodFailurePolicy", message)
         elif len(failures) > job["spec"]["backoffLimit"]:
@@ -209,13 +210,17 @@ def _name(job: Json) -> str:
 
 
 def _exit_code(pod: Json) -> int:
-    return pod["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"]
+    ended = [one["state"].get("terminated") for one in pod["status"].get("containerStatuses", [])]
+    return ended[0]["exitCode"] if ended and ended[0] else 0
 
 
 def _disrupted(pod: Json) -> bool:
     return any(one["type"] == "DisruptionTarget" for one in pod["status"].get("conditions", []))
 
 
-def _fail_at_once(job: Json) -> list[int]:
+def _codes(job: Json, *, action: str) -> list[int]:
+    """The exit codes that the Job's failure policy has this action for."""
     rules = job["spec"]["podFailurePolicy"]["rules"]
-    return next(rule["onExitCodes"]["values"] for rule in rules if rule["action"] == "FailJob")
+    return [
+        code for rule in rules if rule["action"] == action for code in rule.get("onExitCodes", {}).get("values", [])
+    ]

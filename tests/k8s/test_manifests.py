@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from gpu_jobs.launchers.kubernetes import build_job, settings_from
+from gpu_jobs.launchers.kubernetes import KubernetesLauncher, SettingsError, build_job, settings_from
+from gpu_jobs.launchers.kubernetes.model_servers import build_model_servers
 from leaderboard.config.secret_keys import ONLY_WEB
 from tests.fakes.kubernetes_api import FakeKubernetesApi
 from tests.fakes.kubernetes_cluster import FakeCluster
 from tests.fakes.kubernetes_schemas import VERSIONS, validate
-from tests.gpu_jobs.kubernetes.making import EVALUATION, make_facts, make_launcher
+from tests.gpu_jobs.kubernetes.making import EVALUATION, make_facts, make_launcher, make_settings
 from tests.k8s.kustomize import ROOT, build, containers_of, documents, pod_of
 from tests.k8s.policies import matches
 
@@ -20,6 +21,8 @@ VARIANTS = {
     "production": ("overlays/production",),
     "production with Kueue": ("overlays/production", "components/kueue"),
     "production without gateway": ("overlays/production", "components/direct-egress"),
+    "production without gVisor": ("overlays/production", "components/without-gvisor"),
+    "production with vLLM": ("overlays/production", "components/vllm"),
 }
 OPERATORS = {("planarena", name) for name in ("planarena-secrets", "planarena-web-secrets", "planarena-tls")}
 
@@ -107,7 +110,34 @@ def settings_of(variant):
     data = next(item["data"] for item in of_kind(manifests, "ConfigMap"))
     # The template's digest stands for one that the operator puts there.
     environment = {name: value.replace("REGISTRY", "registry.example") for name, value in data.items()}
+    if "PLANARENA_KUBERNETES_VLLM_IMAGE" in environment:
+        environment["PLANARENA_KUBERNETES_VLLM_IMAGE"] = f"registry.example/vllm@sha256:{'ab' * 32}"
     return settings_from(environment=environment, api_url=data["PLANARENA_API_URL"])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_settings_make_valid_model_servers_in_gvisor_unless_it_is_left_out(variant, version):
+    settings = settings_of(variant)
+    job = build_job(facts=make_facts(loads_model=True), generation=1, settings=settings)
+    job["metadata"]["uid"] = "uid"
+    made = build_model_servers(job=job, settings=settings)
+    for item in made:
+        validate(item, version=version)
+        assert item["metadata"]["namespace"] == settings.namespace
+    pod = pod_of(made[-1])
+    in_gvisor = pod.get("runtimeClassName") == "gvisor"
+    assert in_gvisor is (variant not in {"dev", "production without gVisor"})
+    assert ("vllm" in pod["containers"][0]["command"][0]) is (variant == "production with vLLM")
+    if variant != "dev":
+        assert all("@sha256:" in one["image"] for one in containers_of(made[-1]))
+
+
+def test_the_placeholder_of_vllm_s_image_is_refused():
+    data = next(item["data"] for item in of_kind(build(*VARIANTS["production with vLLM"]), "ConfigMap"))
+    environment = {name: value.replace("REGISTRY", "registry.example") for name, value in data.items()}
+    with pytest.raises(SettingsError, match="in place of the zeros"):
+        settings_from(environment=environment, api_url="http://site")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -216,6 +246,12 @@ def used_by_the_launcher():
         client.pods("a=b")
         client.refused_pods(job_uid="u")
         launcher.stop(handle=handle)
+        models = KubernetesLauncher(
+            client=client, settings=make_settings(), now=lambda: cluster.now,
+            facts=lambda evaluation: make_facts(evaluation_id=evaluation, loads_model=True),
+        )  # fmt: skip
+        models.ensure(evaluation_id=EVALUATION)
+        models.stop_orphans(wanted=lambda _: [])
         return {call for request in api.requests if (call := verb_of(*request))}
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from gpu_jobs.launchers.kubernetes import build_job
-from tests.gpu_jobs.kubernetes.making import make_facts, make_settings
+from gpu_jobs.launchers.kubernetes.model_servers import PORT, build_model_servers
+from tests.gpu_jobs.kubernetes.making import EVALUATION, OTHER, make_facts, make_settings
 from tests.k8s.kustomize import build
 from tests.k8s.policies import Host, Pod, allowed
 
@@ -30,11 +31,25 @@ def site(component):
     return Pod(namespace="planarena", labels={"app.kubernetes.io/component": component})
 
 
+def evaluation(evaluation_id, **settings):
+    """An evaluation of a submitted model: its worker, its model server, and the policies that come with them."""
+    facts = make_facts(evaluation_id=evaluation_id, loads_model=True, calls_endpoint=True)
+    job = build_job(facts=facts, generation=1, settings=make_settings(**settings))
+    job["metadata"]["uid"] = "uid"
+    made = build_model_servers(job=job, settings=make_settings(**settings))
+    pods = [
+        Pod(namespace="planarena-jobs", labels=one["spec"]["template"]["metadata"]["labels"]) for one in (job, made[-1])
+    ]
+    return (*pods, [item for item in made if item["kind"] == "NetworkPolicy"])
+
+
 def worker(**facts):
     job = build_job(facts=make_facts(**facts), generation=1, settings=make_settings())
     return Pod(namespace="planarena-jobs", labels=job["spec"]["template"]["metadata"]["labels"])
 
 
+LOADING, MODEL_SERVER, OWN_POLICIES = evaluation(EVALUATION)
+OTHER_LOADING, OTHER_MODEL_SERVER, OTHER_POLICIES = evaluation(OTHER)
 WEB, QUEUE, BEAT, WATCH = map(site, ("web", "queue", "beat", "watch"))
 SITE = (WEB, QUEUE, BEAT, WATCH)
 PLAIN, CALLING = worker(), worker(calls_endpoint=True)
@@ -55,6 +70,12 @@ PROMETHEUS = [
 def policies(request):
     """The policies of one way to install."""
     return [item for item in build(*VARIANTS[request.param]) if item["kind"] == "NetworkPolicy"]
+
+
+@pytest.fixture
+def with_models(policies):
+    """The same while two evaluations of submitted models run."""
+    return [*policies, *OWN_POLICIES, *OTHER_POLICIES]
 
 
 @pytest.mark.parametrize("port", [80, 443, 1024, 8000, 65535])
@@ -149,3 +170,44 @@ def test_workers_that_call_endpoints_go_out_by_the_gateway_or_directly():
     for direct in ("dev", "production without gateway"):
         assert allowed(of[direct], source=CALLING, target=PLANNER, port=443)
     assert not any(allowed(found, source=PLAIN, target=GATEWAY, port=443) for found in of.values())
+
+
+def test_a_worker_reaches_the_model_server_of_its_own_evaluation_on_its_one_port(with_models):
+    assert allowed(with_models, source=LOADING, target=MODEL_SERVER, port=PORT)
+    assert allowed(with_models, source=OTHER_LOADING, target=OTHER_MODEL_SERVER, port=PORT)
+    for port in (22, 80, 443, 8000, PORT - 1, PORT + 1):
+        assert not allowed(with_models, source=LOADING, target=MODEL_SERVER, port=port), port
+    assert not allowed(with_models, source=LOADING, target=MODEL_SERVER, port=PORT, protocol="UDP")
+
+
+def test_nobody_else_reaches_a_model_server(with_models):
+    strangers = [
+        OTHER_LOADING, OTHER_MODEL_SERVER, MODEL_SERVER, *SITE, MIRROR, GATEWAY, *DNS, *PROMETHEUS,
+        Pod(namespace="planarena-jobs"), Pod(namespace="default", labels=LOADING.labels),
+        Pod(namespace="planarena", labels=LOADING.labels), Host(address="10.0.0.1"), PLANNER,
+    ]  # fmt: skip
+    for source in strangers:
+        assert not allowed(with_models, source=source, target=MODEL_SERVER, port=PORT), source
+
+
+@pytest.mark.parametrize("protocol", ["TCP", "UDP"])
+def test_a_model_server_reaches_nothing_not_even_a_name_server(with_models, protocol):
+    targets = [
+        LOADING, OTHER_LOADING, OTHER_MODEL_SERVER, *SITE, MIRROR, GATEWAY, *DNS, *PROMETHEUS, NODE_LOCAL_DNS, GITHUB,
+        HUB, PLANNER, PLANNER_6, ANYWHERE_IN_VPC, *(Host(address=address) for address in PRIVATE),
+    ]  # fmt: skip
+    for port in (22, 53, 80, 443, 5432, 6379, 6443, PORT, 8000, 8080):
+        for target in targets:
+            assert not allowed(with_models, source=MODEL_SERVER, target=target, port=port, protocol=protocol), target
+
+
+def test_model_servers_without_their_policies_are_shut_off(policies):
+    # As while they are created, or if somebody deletes them.
+    assert not allowed(policies, source=LOADING, target=MODEL_SERVER, port=PORT)
+    assert not allowed(policies, source=MODEL_SERVER, target=DNS[0], port=53, protocol="UDP")
+
+
+def test_the_policies_of_one_evaluation_open_nothing_for_workers_of_another(with_models):
+    assert not allowed(with_models, source=LOADING, target=OTHER_MODEL_SERVER, port=PORT)
+    for target in (OTHER_LOADING, LOADING, QUEUE):
+        assert not allowed(with_models, source=LOADING, target=target, port=PORT)

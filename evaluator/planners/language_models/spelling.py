@@ -88,6 +88,12 @@ class Grammar:
         """The tokens that may follow these, in ascending order; none after the end and after what is not allowed."""
         return tuple(sorted({place.path.tokens[place.at] for place in self._at(written) if not _is_done(place)}))
 
+    def ahead(self, written: Tokens) -> tuple[Tokens, ...]:
+        """The tokens with which each way goes on from here, up to where the next name begins or the completion ends.
+        Every allowed token is the first one of some."""
+        places = (place for place in self._at(written) if not _is_done(place))
+        return tuple(dict.fromkeys(place.path.tokens[place.at :] for place in places))
+
     def names(self, written: Tokens) -> tuple[tuple[str, ...], bool]:
         """The names that these tokens have completed, and whether the completion has ended."""
         places = self._at(written)

@@ -31,6 +31,9 @@ _LONGEST_WAIT_SECONDS = 5.0
 _KUEUE_VERSIONS = ("v1beta2", "v1beta1")
 JOBS = "/apis/batch/v1"
 PODS = "/api/v1"
+SECRETS = "/api/v1"
+SERVICES = "/api/v1"
+POLICIES = "/apis/networking.k8s.io/v1"
 
 
 class ClusterError(Exception):
@@ -134,14 +137,9 @@ class ClusterClient:
         """
         return self._call("POST", self._path(JOBS, "jobs"), body=manifest)
 
-    def create_secret(self, manifest: Json) -> None:
-        """Create a Secret. The launcher may not read any.
-
-        Raises:
-            AlreadyThereError: there is one of its name, perhaps from a try whose answer was lost.
-            ClusterError: it could not be created, or nobody knows.
-        """
-        self._call("POST", self._path(PODS, "secrets"), body=manifest)
+    def create(self, manifest: Json, *, api: str, kind: str) -> Json:
+        """Create something else, such as a Service. Secrets are never read. Raises as `create_job` does."""
+        return self._call("POST", self._path(api, kind), body=manifest)
 
     def job(self, name: str) -> Json | None:
         """A Job, or None if there is none of this name."""

@@ -6,11 +6,11 @@ waits: it takes over the shards of a pod that crashes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpu_jobs.exits import FAIL_AT_ONCE
-from gpu_jobs.launchers.kubernetes import names
+from gpu_jobs.launchers.kubernetes import model_servers, names
 from gpu_jobs.launchers.kubernetes.enrolment import token_variable
 from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
 
@@ -32,10 +32,17 @@ class EvaluationFacts:
     """Whether the planner is behind HTTP, or its model on a hub, so that pods need a way out."""
     needs_gpu: bool = True
     """False for suites whose plans are judged and not executed, if the planner itself runs no model of its own."""
+    loads_model: bool = False
+    """Whether the planner is a hub model or a checkpoint, which needs a model server."""
+    executes_plans: bool = True
+    """False for suites whose plans are judged."""
 
 
 def build_job(*, facts: EvaluationFacts, generation: int, settings: KubernetesSettings) -> Json:
     """The manifest of the evaluation's Job."""
+    if model_servers.in_own_pod(facts=facts, settings=settings):
+        # The model's GPU is its server's.
+        facts = replace(facts, needs_gpu=facts.needs_gpu and facts.executes_plans)
     identity = names.labels_of(
         instance=settings.instance, evaluation_id=facts.evaluation_id, generation=generation
     )  # fmt: skip
@@ -47,8 +54,11 @@ def build_job(*, facts: EvaluationFacts, generation: int, settings: KubernetesSe
         pod_labels[names.EGRESS] = "endpoint"
     template = {
         "metadata": {"labels": pod_labels, "annotations": annotations},
-        "spec": _pod(job=name, facts=facts, settings=settings),
+        "spec": model_servers.with_model_server(
+            _pod(job=name, facts=facts, settings=settings), facts=facts, settings=settings, job=name
+        ),
     }
+    annotations = {**annotations, **model_servers.annotations(facts=facts, settings=settings)}
     spec = merge_patch(_job_spec(facts=facts, settings=settings), _without(overrides.job, "template"))
     return {
         "apiVersion": "batch/v1",

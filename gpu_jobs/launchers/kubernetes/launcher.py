@@ -11,8 +11,12 @@ from typing import Any
 
 from gpu_jobs.launchers.base import LaunchError, LaunchGivenUpError, Liveness
 from gpu_jobs.launchers.enrolment import Enrolments
-from gpu_jobs.launchers.kubernetes import names
+from gpu_jobs.launchers.kubernetes import model_servers, names
 from gpu_jobs.launchers.kubernetes.client import (
+    JOBS,
+    POLICIES,
+    SECRETS,
+    SERVICES,
     AlreadyThereError,
     ClusterClient,
     ClusterError,
@@ -35,6 +39,7 @@ Json = dict[str, Any]
 _FIRST_WAIT_SECONDS = 30
 _UNAUTHENTICATED = 401
 _KEPT_CHARACTERS = 1000
+_KINDS = {"Job": (JOBS, "jobs"), "Service": (SERVICES, "services"), "NetworkPolicy": (POLICIES, "networkpolicies")}
 
 
 def _now() -> datetime:
@@ -81,6 +86,7 @@ class KubernetesLauncher:
         try:
             jobs = self._jobs_of(evaluation_id)
             if current := _current(jobs):
+                self._accompany(current)
                 return self._look_after(current)
             self._refuse_repetition(jobs)
             return self._create(evaluation_id=evaluation_id, generation=_next_generation(jobs))
@@ -158,13 +164,56 @@ class KubernetesLauncher:
             LaunchError: the cluster could not be asked.
         """
         try:
+            # Servers first: each was created after its worker's Job, which is then in the later list.
+            servers, _ = self._client.jobs(
+                names.selector(instance=self._settings.instance, component=names.MODEL_SERVER)
+            )
             listed, _ = self._client.jobs(names.selector(instance=self._settings.instance))
+            self._end_servers_of_nobody(servers, workers=listed)
             running = [job for job in listed if not is_over(job) and not job["metadata"].get("deletionTimestamp")]
             keep = set(wanted({names.evaluation_of(job) for job in running})) if running else set()
             orphans = [job for job in running if names.evaluation_of(job) not in keep]
             return [_name(job) for job in orphans if self._delete(job)]
         except ClusterError as error:
             raise LaunchError(f"The cluster could not be searched for orphans: {error}.") from error
+
+    def _end_servers_of_nobody(self, servers: Sequence[Json], *, workers: Sequence[Json]) -> None:
+        """Delete model servers whose workers have ended: they would hold their GPUs until the ended Job is deleted."""
+        served = {names.model_servers_name(_name(job)) for job in workers if not is_over(job)}
+        for server in servers:
+            if _name(server) not in served and not server["metadata"].get("deletionTimestamp"):
+                self._delete(server)
+
+    def _accompany(self, job: Json) -> None:
+        """See that a worker's Job has the model servers that it needs. Creates nothing twice.
+
+        Raises:
+            LaunchError: a quota is used up, or the cluster could not be asked.
+            LaunchGivenUpError: the cluster refuses them.
+        """
+        name = names.model_servers_name(_name(job))
+        if not model_servers.are_beside(job) or self._client.job(name) is not None:
+            return
+        try:
+            for manifest in model_servers.build_model_servers(job=job, settings=self._settings):
+                self._create_beside(manifest)
+        except QuotaExceededError as error:
+            self._log(name, error)
+            raise LaunchError(
+                f"{MEANINGS[Reason.QUOTA_EXCEEDED].sentence} The cluster says: {self._words(error.message)}"
+            ) from error
+        except ClusterRefusedError as error:
+            self._log(name, error)
+            said = f"The cluster refuses the model server ({error.status}): {self._words(error.message)}"
+            raise (LaunchError if error.status == _UNAUTHENTICATED else LaunchGivenUpError)(said) from error
+        logger.info("created %s", name)
+
+    def _create_beside(self, manifest: Json) -> None:
+        api, kind = _KINDS[manifest["kind"]]
+        try:
+            self._client.create(manifest, api=api, kind=kind)
+        except AlreadyThereError:
+            logger.info("%s %s is there", manifest["kind"], _name(manifest))
 
     def _jobs_of(self, evaluation_id: str) -> list[Json]:
         selector = names.selector(instance=self._settings.instance, evaluation_id=evaluation_id)
@@ -196,6 +245,7 @@ class KubernetesLauncher:
             said = f"The cluster refuses the worker ({error.status}): {self._words(error.message)}"
             # Credentials expire and are renewed; what is wrong with a Job stays wrong.
             raise (LaunchError if error.status == _UNAUTHENTICATED else LaunchGivenUpError)(said) from error
+        self._accompany(job)
         return name
 
     def _enrol(self, job: Json) -> None:
@@ -206,7 +256,7 @@ class KubernetesLauncher:
         """
         token = self._enrolments.mint(evaluation_id=names.evaluation_of(job), name=_name(job))
         try:
-            self._client.create_secret(build_secret(job=job, token=token))
+            self._client.create(build_secret(job=job, token=token), api=SECRETS, kind="secrets")
         except AlreadyThereError:
             # It may hold this very token, from a try whose answer was lost. If not, nobody has it, and it expires.
             logger.info("%s has its token", _name(job))

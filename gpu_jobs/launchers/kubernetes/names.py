@@ -18,6 +18,10 @@ ENDED_DETAIL = "planarena.io/ended-detail"
 MANAGER = "planarena"
 WORKER = "worker"
 CONTAINER = "worker"
+MODEL_SERVER = "model-server"
+"""Component of the pods that load strangers' models, and name of their container."""
+BESIDE = "planarena.io/model-server"
+"""Annotation of a worker's Job that has model servers in pods of their own."""
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
@@ -44,6 +48,11 @@ def parse_handle(*, instance: str, handle: str) -> Handle | None:
     return Handle(job=found[1], pod="" if found[1] == handle else handle)
 
 
+def model_servers_name(job: str) -> str:
+    """The name of a Job's model servers: of their Job, their Service, and the policy for them. No handle is like it."""
+    return f"{job}-models"
+
+
 def is_evaluation_id(text: str) -> bool:
     """Whether this can stand in names and labels."""
     return re.fullmatch(_UUID, text) is not None
@@ -61,9 +70,9 @@ def labels_of(*, instance: str, evaluation_id: str, generation: int) -> dict[str
     }
 
 
-def selector(*, instance: str, evaluation_id: str = "") -> str:
+def selector(*, instance: str, evaluation_id: str = "", component: str = WORKER) -> str:
     """The label selector of an installation's Jobs and pods, or of those of one evaluation."""
-    parts = [f"{MANAGED_BY}={MANAGER}", f"{INSTANCE}={instance}", f"{COMPONENT}={WORKER}"]
+    parts = [f"{MANAGED_BY}={MANAGER}", f"{INSTANCE}={instance}", f"{COMPONENT}={component}"]
     return ",".join([*parts, f"{EVALUATION}={evaluation_id}"] if evaluation_id else parts)
 
 

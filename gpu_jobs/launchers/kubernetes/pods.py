@@ -154,7 +154,8 @@ def _pending(pod: Json) -> Assessment:
 
 def _states(pod: Json, kind: str) -> Iterator[Json]:
     status = pod.get("status", {})
-    for container in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
+    # The worker first: a model server beside it, which is an init container that goes on running, is ended with it.
+    for container in [*(status.get("containerStatuses") or []), *(status.get("initContainerStatuses") or [])]:
         if found := container.get("state", {}).get(kind):
             yield found
 

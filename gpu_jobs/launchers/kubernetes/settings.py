@@ -9,6 +9,7 @@ from typing import Any
 
 PREFIX = "PLANARENA_KUBERNETES_"
 _BY_DIGEST = re.compile(r"[^\s@]+@sha256:[0-9a-f]{64}")
+_PLACEHOLDER = f"@sha256:{'0' * 64}"
 _INSTANCE = re.compile(r"[a-z]([a-z0-9-]{0,10}[a-z0-9])?")
 _QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
@@ -93,10 +94,29 @@ class KubernetesSettings:
     """How long a pod may start without an error: its image may have gigabytes."""
     schedule_patience_seconds: int = 6 * 3600
     """How long a pod may wait for a node."""
+    model_server: str = "pod"
+    """Where submitted models are loaded: in a `pod` of their own, or in a `container` of their own in the worker's pod,
+    where both must share one GPU."""
+    model_engine: str = "planarena"
+    """What loads them: `planarena`, or `vllm`, which needs a pod of its own."""
+    model_runtime_class: str = ""
+    """Of model servers in pods of their own: a sandbox such as gVisor."""
+    model_gpus: int | None = None
+    """Per model server; None: as many as a worker's, and none in the worker's pod, where `gpu_claim` shares its own."""
+    model_cpu: str = "4"
+    model_memory: str = "16Gi"
+    model_storage: str = "20Gi"
+    """For the model's files."""
+    gpu_claim: str = ""
+    """ResourceClaimTemplate of GPUs that a worker and the model server in its pod share, instead of `gpu_resource`."""
+    vllm_image: str = ""
+    """By digest; needed for the engine `vllm`."""
+    vllm_arguments: str = ""
+    """Further ones of `vllm serve`."""
     overrides: Overrides = field(default_factory=Overrides)
 
     def __post_init__(self) -> None:
-        for name in ("cpu", "memory", "ephemeral_storage"):
+        for name in ("cpu", "memory", "ephemeral_storage", "model_cpu", "model_memory", "model_storage"):
             if not _QUANTITY.fullmatch(getattr(self, name)):
                 raise _wrong(name, getattr(self, name), "a quantity such as 4, 500m or 16Gi")
         if not _INSTANCE.fullmatch(self.instance):
@@ -104,6 +124,15 @@ class KubernetesSettings:
         for name in ("namespace", "service_account"):
             if not _NAME.fullmatch(getattr(self, name)):
                 raise _wrong(name, getattr(self, name), "a name that Kubernetes accepts")
+        for name, known in (("model_server", ("pod", "container")), ("model_engine", ("planarena", "vllm"))):
+            if getattr(self, name) not in known:
+                raise _wrong(name, getattr(self, name), " or ".join(known))
+        if self.model_engine == "vllm" and self.model_server != "pod":
+            raise _wrong("model_server", self.model_server, "pod for the engine vllm")
+        if self.model_engine == "vllm" and not self.vllm_image:
+            raise SettingsError(
+                f"{PREFIX}VLLM_IMAGE is not set: the engine vllm needs it, as registry/name@sha256:digest."
+            )
 
 
 def settings_from(*, environment: Mapping[str, str], api_url: str) -> KubernetesSettings:
@@ -119,8 +148,12 @@ def settings_from(*, environment: Mapping[str, str], api_url: str) -> Kubernetes
     }
     for name in given.keys() & _RETIRED.keys():
         raise SettingsError(f"{PREFIX}{name.upper()} is no longer a setting: {_RETIRED[name]} Remove it.")
-    image = given.pop("image", "")
-    _check_image(image, tags_allowed=_flag("allow_tags", given.pop("allow_tags", "0")))
+    image, tags_allowed = given.pop("image", ""), _flag("allow_tags", given.pop("allow_tags", "0"))
+    _check_image(image, tags_allowed=tags_allowed)
+    if (vllm_image := given.get("vllm_image", "")) and not tags_allowed and not _BY_DIGEST.fullmatch(vllm_image):
+        raise _wrong("vllm_image", vllm_image, "registry/name@sha256:digest")
+    if vllm_image.endswith(_PLACEHOLDER):
+        raise _wrong("vllm_image", vllm_image, "the digest of an image, in place of the zeros of k8s/components/vllm")
     values: dict[str, Any] = {name: _read(name, text) for name, text in given.items()}
     # With Kueue a Job must not start before it is admitted, also if Kueue's webhook is down for a moment.
     values.setdefault("suspend", bool(values.get("queue")))
@@ -146,12 +179,14 @@ _RETIRED = {
 _INTEGERS = {
     "parallelism": 1, "gpus": 0, "active_deadline_seconds": 60, "ttl_seconds": 60,
     "backoff_limit": 0, "launches": 1, "start_patience_seconds": 1,
-    "pull_patience_seconds": 1, "schedule_patience_seconds": 1,
+    "pull_patience_seconds": 1, "schedule_patience_seconds": 1, "model_gpus": 0,
 }  # fmt: skip
 _TEXTS = frozenset({
     "namespace", "instance", "context", "service_account",
     "image_pull_secret", "gpu_resource", "cpu", "memory", "ephemeral_storage", "priority_class", "runtime_class",
-    "queue", "queue_priority", "store", "weights_claim", "model_mirror", "memory_budget",
+    "queue", "queue_priority", "store", "weights_claim", "model_mirror", "memory_budget", "model_server",
+    "model_engine", "model_runtime_class", "model_cpu", "model_memory", "model_storage", "gpu_claim", "vllm_image",
+    "vllm_arguments",
 })  # fmt: skip
 
 

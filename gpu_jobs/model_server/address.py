@@ -1,0 +1,108 @@
+"""Where a model server in another container listens: `HOST:PORT`, or `unix:PATH` in a volume that both share."""
+
+import socket
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+VARIABLE = "PLANARENA_MODEL_SERVER"
+_IDLE_SECONDS, _BETWEEN_SECONDS, _PROBES = 15, 5, 4
+"""A machine that is gone is noticed after 35 seconds; one that only computes answers these by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """A TCP address, or the path of a Unix socket."""
+
+    host: str = ""
+    port: int = 0
+    path: str = ""
+
+    def __str__(self) -> str:
+        return f"unix:{self.path}" if self.path else f"{self.host}:{self.port}"
+
+    def found(self) -> Iterator["Address"]:
+        """Each server behind this name: a headless Service has one address for each of its pods.
+
+        Raises:
+            OSError: the name has no address, as before the first pod runs.
+        """
+        if self.path:
+            yield self
+            return
+        seen = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        for host in dict.fromkeys(str(one[4][0]) for one in seen):
+            yield Address(host=host, port=self.port)
+
+    def connected(self, *, seconds: float) -> socket.socket:
+        """A connection.
+
+        Raises:
+            OSError: nothing listens there, or does not accept in time.
+        """
+        if not self.path:
+            return kept_alive(socket.create_connection((self.host, self.port), timeout=seconds))
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.settimeout(seconds)
+            connection.connect(self.path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def listening(self) -> socket.socket:
+        """A socket that listens here, with room for one waiting client.
+
+        Raises:
+            OSError: the port is taken, or the folder of the socket is not writable.
+        """
+        if not self.path:
+            family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+            return socket.create_server((self.host, self.port), family=family, backlog=1)
+        with suppress(FileNotFoundError):
+            # Of an earlier process of this container; nothing else is removed.
+            if stat.S_ISSOCK(Path(self.path).lstat().st_mode):
+                Path(self.path).unlink()
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            listener.bind(self.path)
+            # The worker is another user of the same group.
+            Path(self.path).chmod(0o660)
+            listener.listen(1)
+        except BaseException:
+            listener.close()
+            raise
+        return listener
+
+
+def parse_address(text: str) -> Address:
+    """The address that a setting names.
+
+    Raises:
+        ValueError: it is neither `HOST:PORT` nor `unix:PATH`.
+    """
+    kind, _, path = text.partition(":")
+    if kind == "unix" and path.startswith("/"):
+        return Address(path=path)
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isdecimal() or not 0 <= int(port) < 65536:
+        raise ValueError(f"{text!r} is no address of a model server; write HOST:PORT or unix:/PATH")
+    return Address(host=host, port=int(port))
+
+
+def kept_alive(connection: socket.socket) -> socket.socket:
+    """Have the kernel ask a silent peer whether its machine is still there, and send small frames at once."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if sys.platform == "linux":
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _IDLE_SECONDS)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _BETWEEN_SECONDS)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _PROBES)
+        lost_after = (_IDLE_SECONDS + _BETWEEN_SECONDS * _PROBES) * 1000
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, lost_after)
+    return connection

@@ -1,0 +1,203 @@
+"""Files of a model, from the worker to a model server in another container: bounded, and checked by their digests.
+
+    receiver: Hello
+    worker:   Deliver, then each file's bytes in frames      receiver: Delivered | Failed
+
+The worker is trusted, the network is not: names, sizes and digests are checked before anything reads a file.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from gpu_jobs.model_server import protocol as wire
+from gpu_jobs.model_server.channel import Channel, ChannelError, ChannelTimeoutError
+
+PIECE_BYTES = 4 * 1024 * 1024
+"""Largest frame with a file's bytes."""
+_MOST_FILES = 1000
+_MOST_DELIVER_BYTES = 1024 * 1024
+_DEEPEST = 4
+_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,199}")
+"""Of a file's path: no part begins with a dot, so that none is hidden, `.` or `..`."""
+
+
+class DeliveryError(Exception):
+    """The files did not arrive as they were announced; the message is part of a sentence."""
+
+
+class WireFile(wire._Message):
+    """A file that is about to come."""
+
+    name: Annotated[str, Field(min_length=1, max_length=500)]
+    """Its path in the model's folder, with `/` between parts."""
+    size: Annotated[int, Field(ge=0, le=2**50)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Deliver(wire._Message):
+    """What is about to come, in this order. Comes once."""
+
+    type: Literal["deliver"] = "deliver"
+    files: Annotated[tuple[WireFile, ...], Field(min_length=1, max_length=_MOST_FILES)]
+
+
+class Delivered(wire._Message):
+    """The files are there, and the server that reads them runs in its sandbox."""
+
+    type: Literal["delivered"] = "delivered"
+    folder: Annotated[str, Field(max_length=500)]
+    """The model's folder as the server sees it."""
+    device: Annotated[str, Field(pattern=r"^\w{1,20}$")]
+    """Of torch, in the server's container."""
+    confined_by: Annotated[tuple[str, ...], Field(max_length=16)] = ()
+
+
+_REPLY: TypeAdapter[Delivered | wire.Failed] = TypeAdapter(
+    Annotated[Delivered | wire.Failed, Field(discriminator="type")]
+)
+
+
+def deliver(files: Mapping[str, Path], *, channel: Channel, deadline: float) -> Delivered | wire.Failed:
+    """Send files, and return what the receiver says of them.
+
+    Args:
+        files: by their paths in the model's folder.
+        channel: to a receiver that has said hello.
+        deadline: for all of it, on `time.monotonic`.
+
+    Raises:
+        DeliveryError: the answer is none of the protocol's, or a file has changed since it was announced.
+        ChannelError: the receiver is gone or does not read.
+        OSError: a file cannot be read.
+    """
+    announced = tuple(
+        WireFile(name=name, size=path.stat().st_size, sha256=_digest(path)) for name, path in files.items()
+    )
+    channel.send(wire.encoded(Deliver(files=announced)), deadline=deadline)
+    for file in announced:
+        _send(files[file.name], size=file.size, channel=channel, deadline=deadline)
+    try:
+        return _REPLY.validate_json(channel.receive(most=wire.MOST_SMALL_BYTES, deadline=deadline))
+    except ValidationError:
+        raise DeliveryError("the receiver answered with a message that is none of the protocol's") from None
+
+
+def announced_files(channel: Channel, *, most_bytes: int, deadline: float) -> Deliver:
+    """Read what is about to come, and check names and sizes before a byte is written.
+
+    Args:
+        channel: to the worker.
+        most_bytes: of all files together.
+        deadline: on `time.monotonic`.
+
+    Raises:
+        DeliveryError: the message is no `Deliver`, a name could lead out of the folder, or the files are too large.
+        ChannelError: the worker is gone, or silent.
+    """
+    try:
+        request = Deliver.model_validate_json(channel.receive(most=_MOST_DELIVER_BYTES, deadline=deadline))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        raise DeliveryError(f"the first message is no list of files ({first['type']})") from None
+    names = [file.name for file in request.files]
+    for name in names:
+        if not is_plain(name):
+            raise DeliveryError(f"{name[:100]!r} is no plain relative path of a file")
+    if len(set(names)) != len(names) or any(_leads_through(one, other) for one in names for other in names):
+        raise DeliveryError("two files have the same path, or one lies inside another")
+    total = sum(file.size for file in request.files)
+    if total > most_bytes:
+        raise DeliveryError(f"the files have {total} bytes; there is room for {most_bytes}")
+    return request
+
+
+def receive_files(request: Deliver, *, channel: Channel, folder: Path, deadline: float) -> None:
+    """Write the announced files into an empty folder. Nothing is left of them if one of them is wrong.
+
+    Args:
+        request: as `announced_files` returned it.
+        channel: to the worker.
+        folder: exists and is empty.
+        deadline: for all of it, on `time.monotonic`.
+
+    Raises:
+        DeliveryError: a file is longer or shorter than announced, or has another digest.
+        ChannelError: the worker is gone, or silent.
+        OSError: the disk is full.
+    """
+    try:
+        for file in request.files:
+            _receive(file, channel=channel, path=folder / file.name, deadline=deadline)
+    except BaseException:
+        emptied(folder)
+        raise
+
+
+def emptied(folder: Path) -> None:
+    """Remove all that is in a folder, and keep the folder: an `emptyDir` outlives the container that filled it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def is_plain(name: str) -> bool:
+    """Whether a name is a relative path of ordinary parts that stays in its folder."""
+    parts = name.split("/")
+    return len(parts) <= _DEEPEST and all(_PART.fullmatch(part) for part in parts)
+
+
+def _leads_through(one: str, other: str) -> bool:
+    return one.startswith(f"{other}/")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _send(path: Path, *, size: int, channel: Channel, deadline: float) -> None:
+    left = size
+    with path.open("rb") as file:
+        while left:
+            piece = file.read(min(PIECE_BYTES, left))
+            if not piece:
+                raise DeliveryError(f"{path.name} became shorter while it was sent")
+            channel.send(piece, deadline=deadline)
+            left -= len(piece)
+
+
+def _receive(file: WireFile, *, channel: Channel, path: Path, deadline: float) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    digest, left = hashlib.sha256(), file.size
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+    with os.fdopen(descriptor, "wb") as target:
+        while left:
+            try:
+                piece = channel.receive(most=min(PIECE_BYTES, left), deadline=deadline)
+            except ChannelTimeoutError:
+                raise
+            except ChannelError as error:
+                raise DeliveryError(f"{file.name}: {error}; {left} bytes of it were still to come") from None
+            if not piece:
+                raise DeliveryError(f"{file.name} is shorter than announced by {left} bytes")
+            target.write(piece)
+            digest.update(piece)
+            left -= len(piece)
+    if digest.hexdigest() != file.sha256:
+        raise DeliveryError(f"{file.name} does not have the announced digest")
+
+
+def soon(seconds: float) -> float:
+    """A deadline on `time.monotonic`."""
+    return time.monotonic() + seconds

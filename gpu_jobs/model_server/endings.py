@@ -1,0 +1,13 @@
+"""Exit codes of a model server in a container of its own; the launcher reads them too."""
+
+from enum import IntEnum
+
+
+class Ending(IntEnum):
+    """How it ends. None of them is a failure of its pod: the cluster starts a fresh server (`SERVED`), or goes on with
+    the container that comes next (`RECEIVED`)."""
+
+    RECEIVED = 0
+    """The files are there, and nothing else was asked for."""
+    SERVED = 64
+    """A worker was served, well or badly, and is gone."""

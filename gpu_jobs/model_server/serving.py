@@ -1,0 +1,217 @@
+"""`python -m gpu_jobs.model_server.serving`: a model server in a container of its own.
+
+Takes one worker, receives its model's files, starts the model's process in the sandbox that this container allows, and
+passes frames on between the two until one of them is gone. Then it ends, so that nothing of one worker meets another:
+the cluster starts a fresh container. This process runs nothing foreign. It outlives the model's process and says how
+that ended, which is how a worker tells a model's fault from a pod that the cluster took away.
+
+With `--receive-only` it ends when the files are there: another engine, such as vLLM, then serves them.
+"""
+
+import argparse
+import logging
+import os
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from evaluator.engine.opening import parse_size
+from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from gpu_jobs.model_server import protocol as wire
+from gpu_jobs.model_server.address import Address, kept_alive, parse_address
+from gpu_jobs.model_server.channel import Channel, ChannelClosedError, ChannelError
+from gpu_jobs.model_server.delivery import (
+    Deliver,
+    Delivered,
+    DeliveryError,
+    announced_files,
+    emptied,
+    receive_files,
+    soon,
+)
+from gpu_jobs.model_server.detection import detected
+from gpu_jobs.model_server.endings import Ending
+from gpu_jobs.model_server.opening import most_memory
+from gpu_jobs.model_server.process import ServerProcess
+from gpu_jobs.model_server.sandbox import Sandbox
+
+logger = logging.getLogger(__name__)
+
+ANNOUNCE_SECONDS = 30.0
+"""Until a client has said what it will send. One that does not is sent away, and the next one is asked."""
+DELIVERY_SECONDS = 1800.0
+"""For all files."""
+_LAST_WORDS_SECONDS = 5.0
+_LONGEST_SENTENCE = 2000
+
+
+def serve_one(
+    listener: socket.socket, *, folder: Path, device: str, most_bytes: int, sandbox: Sandbox | None
+) -> Ending:
+    """Serve one worker.
+
+    Args:
+        listener: is closed as soon as there is a worker, so that a second one is refused by the kernel.
+        folder: the model's files are put here; whatever is in it is removed.
+        device: of torch.
+        most_bytes: of the files together.
+        sandbox: of the model's process; None: only receive the files.
+    """
+    emptied(folder)
+    channel, request = _first_worker(listener, most_bytes=most_bytes)
+    listener.close()
+    try:
+        return _serve(channel, request=request, folder=folder, device=device, sandbox=sandbox)
+    except (ChannelError, OSError, DeliveryError) as error:
+        logger.warning("the worker is gone: %s", error)
+        return Ending.SERVED
+    finally:
+        channel.close()
+
+
+def _first_worker(listener: socket.socket, *, most_bytes: int) -> tuple[Channel, Deliver]:
+    """The first client that says what files it will send, and its message."""
+    while True:
+        connection, _ = listener.accept()
+        channel = Channel(kept_alive(connection) if connection.family != socket.AF_UNIX else connection)
+        try:
+            channel.send(wire.encoded(wire.Hello()), deadline=soon(ANNOUNCE_SECONDS))
+            return channel, announced_files(channel, most_bytes=most_bytes, deadline=soon(ANNOUNCE_SECONDS))
+        except DeliveryError as error:
+            logger.warning("a client was sent away: %s", error)
+            with suppress(ChannelError):
+                _refuse(channel, f"The model server takes no such files: {error}.", unusable=False)
+        except ChannelError as error:
+            logger.warning("a client was sent away: %s", error)
+        channel.close()
+
+
+def _serve(channel: Channel, *, request: Deliver, folder: Path, device: str, sandbox: Sandbox | None) -> Ending:
+    try:
+        receive_files(request, channel=channel, folder=folder, deadline=soon(DELIVERY_SECONDS))
+    except (DeliveryError, OSError) as error:
+        _refuse(channel, f"The model's files did not reach the model server: {error}.", unusable=False)
+        return Ending.SERVED
+    if sandbox is None:
+        channel.send(wire.encoded(Delivered(folder=str(folder), device=device)), deadline=soon(_LAST_WORDS_SECONDS))
+        _finish(channel)
+        return Ending.RECEIVED
+    try:
+        started = sandbox.start(folder=folder, device=device, memory_bytes=most_memory(folder))
+    except ModelError as error:
+        _refuse(channel, str(error), unusable=isinstance(error, ModelUnusableError))
+        return Ending.SERVED
+    try:
+        layers = tuple(sorted(sandbox.layers))
+        delivered = Delivered(folder=started.inside, device=device, confined_by=layers)
+        channel.send(wire.encoded(delivered), deadline=soon(_LAST_WORDS_SECONDS))
+        Relay(worker=channel, server=started.server).run()
+    finally:
+        started.server.close()
+    return Ending.SERVED
+
+
+def _refuse(channel: Channel, sentence: str, *, unusable: bool) -> None:
+    logger.warning("%s", sentence)
+    failed = wire.Failed(unusable=unusable, message=sentence[:_LONGEST_SENTENCE])
+    channel.send(wire.encoded(failed), deadline=soon(_LAST_WORDS_SECONDS))
+    _finish(channel)
+
+
+def _finish(channel: Channel) -> None:
+    """Let the other side read what was sent: closing with unread bytes would throw that away."""
+    with suppress(ChannelError):
+        channel.end_sending()
+        deadline = soon(_LAST_WORDS_SECONDS)
+        while True:
+            channel.receive(most=wire.MOST_REQUEST_BYTES, deadline=deadline)
+
+
+class Relay:
+    """Passes whole frames on between a worker and its model's process, until one of them is gone.
+
+    Whole frames only, so that the supervisor's own last message always begins where one may begin.
+    """
+
+    def __init__(self, *, worker: Channel, server: ServerProcess) -> None:
+        self._worker = worker
+        self._server = server
+        self._over = threading.Event()
+        self._worker_gone = threading.Event()
+        self._why = ""
+
+    def run(self) -> None:
+        """Return when one side is gone and the worker has been told how the model's process ended."""
+        for run in (self._to_server, self._to_worker):
+            threading.Thread(target=run, name=f"model-server-{run.__name__}", daemon=True).start()
+        self._over.wait()
+        if self._why:
+            logger.warning("the model's process is gone: %s; %s", self._why, self._server.output() or "it said nothing")
+            with suppress(ChannelError):
+                ended = wire.encoded(wire.Ended(why=self._why[:_LONGEST_SENTENCE]))
+                self._worker.send(ended, deadline=soon(_LAST_WORDS_SECONDS))
+                self._worker.end_sending()
+            self._worker_gone.wait(_LAST_WORDS_SECONDS)
+
+    def _to_server(self) -> None:
+        with suppress(ChannelError):
+            while True:
+                data = self._worker.receive(most=wire.MOST_REQUEST_BYTES)
+                try:
+                    self._server.channel.send(data)
+                except ChannelError:
+                    # It is gone; the other direction finds out how.
+                    continue
+        self._worker_gone.set()
+        self._over.set()
+
+    def _to_worker(self) -> None:
+        while True:
+            try:
+                data = self._server.channel.receive(most=wire.MOST_ANSWER_BYTES)
+            except ChannelClosedError:
+                self._why = self._server.end_in_words()
+                break
+            except ChannelError as error:
+                self._why = f"it sent {error}"
+                break
+            try:
+                self._worker.send(data)
+            except ChannelError:
+                break
+        self._over.set()
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(prog="python -m gpu_jobs.model_server.serving", description="A model server.")
+    add = top.add_argument
+    add("--listen", type=parse_address, required=True, help="HOST:PORT, or unix:PATH")
+    add("--folder", type=Path, required=True, help="where the model's files are put; its content is removed")
+    add("--device", default=os.environ.get("PLANARENA_DEVICE", "cpu"), help="torch device (default: %(default)s)")
+    add("--most", type=parse_size, required=True, help="bytes of the model's files together, as in 20GB")
+    add("--receive-only", action="store_true", help="end when the files are there")
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve one worker and return the exit code (`Ending`)."""
+    options = parser().parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    sandbox: Sandbox | None = None
+    if not options.receive_only:
+        found = detected()
+        logger.info("%s", found.line())
+        # Whatever this platform gives: there is nothing else in this container to be kept from.
+        sandbox = found.sandbox
+    address: Address = options.listen
+    listener = address.listening()
+    logger.info("listening on %s", address)
+    return serve_one(listener, folder=options.folder, device=options.device, most_bytes=options.most, sandbox=sandbox)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""A model in vLLM in another container: a receiver first, then vLLM at the same address."""
+
+import socket
+import threading
+from contextlib import contextmanager, suppress
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+from evaluator.planners.language_models.local import LocalModel
+from evaluator.planners.language_models.protocol import GenerateCall, Message, ScoreCall
+from gpu_jobs.model_server.address import Address
+from gpu_jobs.model_server.client import Deadlines
+from gpu_jobs.model_server.opening import strangers_models
+from gpu_jobs.model_server.serving import serve_one
+from gpu_jobs.model_server.vllm_opening import VllmOpener
+from tests.fakes.tiny_models import NAMES, AnyOrder, byte_level_bpe, gpt2, livelier, saved
+from tests.fakes.vllm_server import FakeVllm
+from tests.gpu_jobs.model_server.serving import free_port
+
+SAID = (Message("user", "Text"),)
+SOURCE = {"model_id": "own/planner", "commit": "c" * 40}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def model_folder(tmp_path):
+    tokenizer = byte_level_bpe()
+    return saved(tmp_path / "model", model=livelier(gpt2(tokenizer)), tokenizer=tokenizer)
+
+
+@contextmanager
+def pod(inbox, *, address, crashes=0):
+    """What the containers of the pod do one after the other. Yields how many receivers there were."""
+    stop, receivers = threading.Event(), []
+
+    def run() -> None:
+        while len(receivers) <= crashes:
+            receivers.append(address.listening())
+            try:
+                serve_one(receivers[-1], folder=inbox, device="cpu", most_bytes=1 << 26, sandbox=None)
+            except OSError:
+                return
+        module, tokenizer = AutoModelForCausalLM.from_pretrained(inbox), AutoTokenizer.from_pretrained(inbox)
+        with FakeVllm(module=module.eval(), tokenizer=tokenizer).serving(port=address.port):
+            stop.wait()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield receivers
+    finally:
+        stop.set()
+        with suppress(OSError):
+            receivers[-1].shutdown(socket.SHUT_RDWR)
+        thread.join(10)
+
+
+@pytest.fixture
+def address():
+    return Address(host="127.0.0.1", port=free_port())
+
+
+def opener_of(address, **changes):
+    given = {"patience_seconds": 20.0, "deadlines": Deadlines(load=20.0, answer=20.0), "poll_seconds": 0.05, **changes}
+    return VllmOpener(address, **given)
+
+
+def test_vllm_serves_what_the_worker_delivered_and_further_workers_find_it_serving(model_folder, tmp_path, address):
+    calls = [
+        GenerateCall(messages=SAID, constraint=AnyOrder(most=2), max_tokens=60),
+        ScoreCall(messages=SAID, continuations=NAMES),
+    ]
+    here = LocalModel.from_folder(model_folder, name="m")
+    with pod(tmp_path / "inbox", address=address) as receivers:
+        for _ in range(2):
+            opener = opener_of(address)
+            opener.deliver(model_folder)
+            there = opener(model_folder, name="m", device="cuda", source=SOURCE)
+            assert [answer.usage for answer in there.answer(calls)] == [answer.usage for answer in here.answer(calls)]
+            assert there.answer(calls)[0].text == here.answer(calls)[0].text
+            identity = there.identity()
+            assert identity["kind"] == "vllm"
+            assert identity["weights_digest"] == here.identity()["weights_digest"]
+            assert identity["model_id"] == "own/planner"
+            assert not there.is_broken
+            there.close()
+        assert len(receivers) == 1
+
+
+def test_one_end_while_it_loads_is_forgiven_and_three_are_the_model_s(model_folder, tmp_path, address):
+    with pod(tmp_path / "inbox", address=address, crashes=1) as receivers:
+        opener_of(address)(model_folder, name="m", device="cuda", source=SOURCE).close()
+        assert len(receivers) == 2
+    elsewhere = Address(host="127.0.0.1", port=free_port())
+    with (
+        pod(tmp_path / "other", address=elsewhere, crashes=9),
+        pytest.raises(ModelUnusableError, match="vLLM ended 3 times while it loaded the model"),
+    ):
+        opener_of(elsewhere)(model_folder, name="m", device="cuda", source=SOURCE)
+
+
+def test_vllm_that_never_loads_the_model_is_the_model_s_fault(model_folder, tmp_path, address):
+    listener = address.listening()
+    thread = threading.Thread(
+        target=serve_one, args=(listener,),
+        kwargs={"folder": tmp_path / "inbox", "device": "cpu", "most_bytes": 1 << 26, "sandbox": None},
+    )  # fmt: skip
+    thread.start()
+    with pytest.raises(ModelUnusableError, match=r"did not load the model within 0\.5 seconds"):
+        opener_of(address, deadlines=Deadlines(load=0.5))(model_folder, name="m", device="cuda", source=SOURCE)
+    thread.join()
+
+
+def test_where_nothing_takes_the_files_the_model_is_unavailable(model_folder, address):
+    with pytest.raises(ModelError, match="No model server was free") as caught:
+        opener_of(address, patience_seconds=0.2).deliver(model_folder)
+    assert type(caught.value) is ModelError
+
+
+def test_the_setting_chooses_the_engine(monkeypatch):
+    monkeypatch.setenv("PLANARENA_MODEL_SERVER", "models.example:7070")
+    monkeypatch.setenv("PLANARENA_MODEL_ENGINE", "vllm")
+    assert isinstance(strangers_models(), VllmOpener)
+    monkeypatch.setenv("PLANARENA_MODEL_ENGINE", "tgi")
+    with pytest.raises(ModelError, match="must be planarena, or vllm"):
+        strangers_models()
