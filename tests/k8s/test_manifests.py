@@ -8,6 +8,7 @@ import pytest
 from gpu_jobs.launchers.kubernetes import KubernetesLauncher, SettingsError, build_job, settings_from
 from gpu_jobs.launchers.kubernetes.model_servers import build_model_servers
 from leaderboard.config.secret_keys import ONLY_WEB
+from tests.fakes.enrolments import FakeEnrolments
 from tests.fakes.kubernetes_api import FakeKubernetesApi
 from tests.fakes.kubernetes_cluster import FakeCluster
 from tests.fakes.kubernetes_schemas import VERSIONS, validate
@@ -247,7 +248,7 @@ def used_by_the_launcher():
         client.refused_pods(job_uid="u")
         launcher.stop(handle=handle)
         models = KubernetesLauncher(
-            client=client, settings=make_settings(), now=lambda: cluster.now,
+            client=client, settings=make_settings(), enrolments=FakeEnrolments(), now=lambda: cluster.now,
             facts=lambda evaluation: make_facts(evaluation_id=evaluation, loads_model=True),
         )  # fmt: skip
         models.ensure(evaluation_id=EVALUATION)

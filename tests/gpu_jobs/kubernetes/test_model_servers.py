@@ -10,6 +10,7 @@ from gpu_jobs.launchers.kubernetes.pods import assess_pod
 from gpu_jobs.launchers.kubernetes.reasons import Reason
 from gpu_jobs.model_server.address import parse_address
 from gpu_jobs.model_server.serving import parser
+from tests.fakes.enrolments import FakeEnrolments
 from tests.fakes.kubernetes_api import Fault
 from tests.fakes.kubernetes_cluster import exits, starts
 from tests.fakes.kubernetes_schemas import VERSIONS, validate
@@ -21,7 +22,7 @@ VLLM_IMAGE = f"registry.example/vllm@sha256:{'cd' * 32}"
 VLLM = {"model_engine": "vllm", "vllm_image": VLLM_IMAGE}
 EVERYTHING = {
     "node_selector": {"gpu": "h200"}, "tolerations": ({"key": "gpu", "operator": "Exists"},), "priority_class": "low",
-    "queue": "team-a", "suspend": True, "image_pull_secret": "registry", "hidden_seed_key": "seed",
+    "queue": "team-a", "suspend": True, "image_pull_secret": "registry",
     "weights_claim": "weights", "store": "s3://bucket/steps", "model_runtime_class": "gvisor", "parallelism": 3,
     "overrides": Overrides(
         labels={"team": "a", "planarena.io/evaluation": OTHER}, annotations={"note": "b"}, env={"SECRET": "x"},
@@ -251,7 +252,7 @@ def test_a_worker_s_own_end_counts_and_not_that_of_the_server_beside_it():
 
 def launcher_of(api, cluster, *, loads_model=True, **settings):
     return KubernetesLauncher(
-        client=api.client(), settings=make_settings(**settings), now=lambda: cluster.now,
+        client=api.client(), settings=make_settings(**settings), enrolments=FakeEnrolments(), now=lambda: cluster.now,
         facts=lambda evaluation: make_facts(evaluation_id=evaluation, loads_model=loads_model),
     )  # fmt: skip
 
