@@ -19,7 +19,8 @@ from django.db.models.functions import Now
 from evaluator.engine.files import flush, make_folder
 from evaluator.engine.store import is_digest
 from evaluator.planners.language_models.admission import ModelRefusedError
-from evaluator.planners.language_models.checkpoint_zip import CheckpointFacts, inspect
+from evaluator.planners.language_models.checkpoint_inspection import inspect_confined
+from evaluator.planners.language_models.checkpoint_zip import CheckpointFacts
 from leaderboard.accounts.models import User
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.local_models import too_large
@@ -199,7 +200,7 @@ def _forget_broken_uploads() -> None:
 
 def _inspected(path: Path) -> CheckpointFacts:
     try:
-        facts = inspect(path, most_unpacked_bytes=2 * settings.MAX_CHECKPOINT_BYTES)
+        facts = inspect_confined(path, most_unpacked_bytes=2 * settings.MAX_CHECKPOINT_BYTES)
     except ModelRefusedError as error:
         raise FieldErrors({FIELD: [str(error)]}) from None
     if problem := too_large(what="The checkpoint", weights_bytes=facts.weights_bytes):
