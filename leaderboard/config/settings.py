@@ -90,6 +90,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "csp",
     "leaderboard.coordination",
+    "leaderboard.uploads",
     "leaderboard.accounts",
     "leaderboard.audit",
     "leaderboard.catalog",
@@ -396,6 +397,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": timedelta(hours=1),
         "options": {"expires": 3600},
     },
+    "sweep-uploads": {
+        "task": "leaderboard.uploads.tasks.sweep",
+        "schedule": timedelta(minutes=10),
+        "options": {"expires": 600},
+    },
     "stop-orphans": {
         "task": "leaderboard.evaluations.tasks.stop_orphans",
         "schedule": timedelta(minutes=1),
@@ -482,7 +488,11 @@ UNUSED_CHECKPOINTS = 5
 """Checkpoints that a user may have uploaded without having submitted them."""
 UNUSED_CHECKPOINT_HOURS = 24
 """So long after its upload one that was not submitted is removed."""
-FILE_UPLOAD_TEMP_DIR = upload_folder(STORE_DIR)
+UPLOADS_DIR = Path(env.text("PLANARENA_UPLOADS", str(DATA_DIR / "uploads"))).resolve()
+"""Where uploads are written until they are checked. On the volume of the store they are kept without being copied."""
+UPLOADS_QUOTA = env.size("PLANARENA_UPLOADS_QUOTA") or 4 * MAX_CHECKPOINT_BYTES
+"""Bytes that all uploads on their way may take there together."""
+FILE_UPLOAD_TEMP_DIR = upload_folder(UPLOADS_DIR)
 FILE_UPLOAD_HANDLERS = ["leaderboard.planners.uploading.BoundedUpload"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 

@@ -1,8 +1,8 @@
 """Test calls of endpoints, before anything is submitted: sent from the site, one request, once, and nothing is kept.
 
-Each call has a process of its own with limits on memory and time, since an answer may be made to cost much. A few run at
-once for each process of the site, a few more wait for them, and others are refused. A call waits in the
-thread of its own request and holds no connection of the database meanwhile.
+Each call has a process of its own with limits on memory and time, since an answer may be made to cost much. A few run
+at once for each process of the site, a few more wait for them, and others are refused. A call waits in the thread of
+its own request and holds no connection of the database meanwhile.
 """
 
 import threading
