@@ -122,8 +122,8 @@ def _of_token(request: ASGIRequest) -> int | None:
 
 
 class _KnownAttempts:
-    """Attempts whose token this process has seen. It never changes, so that a further call costs no query; the views ask
-    whether the attempt is still live."""
+    """Attempts whose token this process has seen. It never changes, so that a further call costs no query; the views
+    ask whether the attempt is still live."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[UUID, str] = OrderedDict()

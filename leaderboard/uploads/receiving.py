@@ -24,6 +24,8 @@ PATH = re.compile(r"/api/v1/uploads/(?P<id>[0-9a-f-]{36})/")
 RECEIVED = "planarena.upload"
 """Where in the scope the digest of what came is, for the view."""
 
+_OF_THE_BODY = frozenset({b"content-length", b"transfer-encoding"})
+
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
@@ -56,7 +58,9 @@ class TicketedUploads:
         if isinstance(digest, Refusal):
             await refuse(digest, scope=scope, send=send)
         elif digest:
-            await self._application({**scope, RECEIVED: digest}, _nothing_more, send)
+            # The head without the body's size: the body is taken.
+            head = [(name, value) for name, value in scope["headers"] if name not in _OF_THE_BODY]
+            await self._application({**scope, "headers": head, RECEIVED: digest}, _nothing_more, send)
 
 
 def _claimed(scope: Scope, ticket_id: str) -> UploadTicket | Refusal:
