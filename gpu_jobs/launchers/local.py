@@ -60,7 +60,9 @@ class Limits:
     memory_bytes: int = 0
     """Of the worker and its children, without mapped files; 0: no limit."""
     seconds: float = 0
-    """Of its whole life; 0: no limit."""
+    """Of its whole life; then it is told to stop. 0: no limit."""
+    grace_seconds: float = 30
+    """To stop by itself; then it is killed."""
 
 
 NO_LIMITS = Limits()
@@ -179,7 +181,9 @@ class LocalLauncher:
         if self._limits == NO_LIMITS:
             return []
         guard = [sys.executable, "-m", "gpu_jobs.launchers.guard", "--note", str(self._note(handle))]
-        return [*guard, "--memory", str(self._limits.memory_bytes), "--seconds", str(self._limits.seconds), "--"]
+        limits = self._limits
+        guard += ["--memory", str(limits.memory_bytes), "--seconds", str(limits.seconds)]
+        return [*guard, "--grace", str(limits.grace_seconds), "--"]
 
     def _note(self, handle: str) -> Path:
         return self._folder / f"{handle}.reason"

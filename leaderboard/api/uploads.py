@@ -35,10 +35,10 @@ class UploadInput(serializers.Serializer[Any]):
 class UploadOutput(serializers.Serializer[Any]):
     """A ticket for one upload: `PUT` the bytes to `url`, with `Authorization: Bearer` and the secret."""
 
-    id = serializers.UUIDField()
-    url = serializers.CharField(help_text="Where the bytes go.")
-    secret = serializers.CharField(help_text="Shown this once.")
-    expires_at = serializers.DateTimeField(help_text="Until when the upload must have begun.")
+    id = serializers.UUIDField(read_only=True)
+    url = serializers.CharField(read_only=True, help_text="Where the bytes go.")
+    secret = serializers.CharField(read_only=True, help_text="Shown this once.")
+    expires_at = serializers.DateTimeField(read_only=True, help_text="Until when the upload must have begun.")
 
 
 class UploadsView(APIView):

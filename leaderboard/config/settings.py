@@ -425,10 +425,11 @@ SITE_URL = env.text("PLANARENA_SITE_URL").rstrip("/")
 MAIL_OWNERS = env.flag("PLANARENA_MAIL_OWNERS", default=not DEMO)
 """Whether owners get a mail when an evaluation waits for them or failed."""
 LOCAL_WORKERS = env.integer("PLANARENA_LOCAL_WORKERS", default=1, least=1)
-LOCAL_WORKER_MEMORY = env.size("PLANARENA_LOCAL_WORKER_MEMORY")
-"""Bytes that a worker which the local launcher starts may use before it is killed; 0: no limit."""
-LOCAL_WORKER_SECONDS = env.integer("PLANARENA_LOCAL_WORKER_SECONDS", default=0, least=0)
-"""The same for its whole life."""
+LOCAL_WORKER_MEMORY = env.size("PLANARENA_LOCAL_WORKER_MEMORY") if env.text("PLANARENA_LOCAL_WORKER_MEMORY") else None
+"""Bytes that a worker which the local launcher starts may use before it is killed; 0: no limit; None: its share of the
+machine."""
+LOCAL_WORKER_SECONDS = env.integer("PLANARENA_LOCAL_WORKER_SECONDS", default=43_200, least=0)
+"""So long after its start it is told to stop, and replaced; 0: never."""
 STORE_DIR = Path(env.text("PLANARENA_STORE", str(DATA_DIR / "store"))).resolve()
 PROFILE = env.text("PLANARENA_PROFILE", "lilliput")
 SPLIT = env.text("PLANARENA_SPLIT", "public")
