@@ -3,7 +3,7 @@
 When its time is over it is told to stop, and killed if it does not.
 
 A process of its own, because one that is short of memory or hangs in foreign code cannot watch itself. It passes on
-SIGTERM and SIGINT and ends with the worker's exit code.
+SIGTERM, SIGINT and SIGUSR1 and ends with the worker's exit code.
 
 Memory is what the worker and its children hold for themselves, looked at several times a second. RLIMIT_AS does not
 fit: it counts addresses, of which torch and CUDA reserve far more than they use, and mapped files of weights, which can
@@ -80,6 +80,7 @@ def _pass_on_signals(worker: "subprocess.Popen[bytes]") -> None:
 
     signal.signal(signal.SIGTERM, pass_on)
     signal.signal(signal.SIGINT, pass_on)
+    signal.signal(signal.SIGUSR1, pass_on)
 
 
 def _ends_by_itself(worker: "subprocess.Popen[bytes]", *, within: float) -> bool:

@@ -139,6 +139,13 @@ class LocalLauncher:
         if worker is not None and worker.running():
             _terminate(worker.pid)
 
+    def stop_if_over(self, *, handle: str) -> None:
+        """Have a worker ask whether its present attempt is over, and stop if it is."""
+        worker = self._read(self._folder / f"{handle}.json")
+        if worker is not None and worker.running():
+            with suppress(ProcessLookupError):
+                os.kill(worker.pid, signal.SIGUSR1)
+
     def stop_one(self, *, handle: str) -> None:
         """Stop a worker; `ensure` fills the pool again."""
         self.stop(handle=handle)

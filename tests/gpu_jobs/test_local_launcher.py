@@ -224,6 +224,26 @@ def test_a_worker_whose_time_is_over_is_told_to_stop_and_ends_by_itself(make):
     assert reason_of_death(launcher, handle) == "its process ended"
 
 
+@pytest.mark.parametrize("limits", [NO_LIMITS, Limits(seconds=60)])
+def test_a_worker_is_asked_whether_its_attempt_is_over_and_not_ended(make, tmp_path, limits):
+    marks = program(
+        f"signal.signal(signal.SIGUSR1, lambda *_: open({str(tmp_path / 'asked')!r}, 'w').close())\n"
+        f"open({str(tmp_path / 'ready')!r}, 'w').close()\n"
+        "time.sleep(60)\ntime.sleep(60)"
+    )
+    launcher = make(command=marks, limits=limits)
+    handle = launcher.ensure(evaluation_id="e1")
+    until = time.monotonic() + 60
+    while not (tmp_path / "ready").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    launcher.stop_if_over(handle=handle)
+    while not (tmp_path / "asked").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert launcher.alive(handle=handle).alive is True
+
+
 def test_without_a_word_of_the_operator_workers_share_most_of_the_machine(tmp_path):
     assert memory_of_each(total=100 * 1024**3, workers=4) == 20 * 1024**3
     assert memory_of_each(total=2 * 1024**3, workers=4) == 2 * 1024**3

@@ -59,6 +59,12 @@ def left_over(settings):
     return [path.name for path in settings.UPLOADS_DIR.iterdir()]
 
 
+def nothing_is_left(settings):
+    """The file goes after the answer."""
+    wait_for(lambda: left_over(settings) == [])
+    return True
+
+
 def test_a_checkpoint_comes_with_a_ticket_and_is_kept_by_its_digest(site, token, ada, settings):
     data = zipped()
     asked = ask(site, token, len(data))
@@ -69,7 +75,8 @@ def test_a_checkpoint_comes_with_a_ticket_and_is_kept_by_its_digest(site, token,
     assert (answer.status_code, answer.json().get("digest")) == (201, hashlib.sha256(data).hexdigest()), answer.text
     assert checkpoint_store().path(answer.json()["digest"]).read_bytes() == data
     assert CheckpointUpload.objects.get(owner=ada).bytes == len(data)
-    assert (left_over(settings), UploadTicket.objects.count()) == ([], 0)
+    assert nothing_is_left(settings)
+    assert not UploadTicket.objects.exists()
     # It is good for one upload.
     assert send(site, ticket, data).status_code == 401
 
@@ -78,7 +85,8 @@ def test_what_is_no_checkpoint_ends_the_ticket_and_leaves_nothing(site, token, s
     ticket = ask(site, token, 5).json()
     answer = send(site, ticket, b"12345")
     assert (answer.status_code, answer.json()["errors"]) == (400, {"file": ["This is no zip, or only a part of one."]})
-    assert (left_over(settings), UploadTicket.objects.count()) == ([], 0)
+    assert nothing_is_left(settings)
+    assert not UploadTicket.objects.exists()
 
 
 @pytest.mark.parametrize("given", ["nothing", "another secret", "an API token", "no ticket"])
@@ -93,7 +101,7 @@ def test_of_an_upload_without_its_ticket_nothing_is_read(site, token, given, set
     name = "00000000-0000-4000-8000-000000000000" if given == "no ticket" else ticket["id"]
     status, _ = announce(site, f"/api/v1/uploads/{name}/", size=GIB, headers=headers)
     assert status == 401
-    assert left_over(settings) == []
+    assert nothing_is_left(settings)
 
 
 def announce(site, path, *, size, headers, sent=b""):
@@ -115,8 +123,9 @@ def test_another_size_than_the_ticket_s_is_refused(site, token, settings):
     ticket = ask(site, token, 1000).json()
     assert announce(site, f"/api/v1/uploads/{ticket['id']}/", size=GIB, headers=secret_of(ticket))[0] == 400
     assert send(site, ticket, iter([b"x" * 600, b"x" * 600])).status_code == 413
+    wait_for(lambda: UploadTicket.objects.filter(claimed_at=None).exists())
     assert send(site, ticket, iter([b"x" * 600])).status_code == 400
-    assert left_over(settings) == []
+    assert nothing_is_left(settings)
 
 
 def secret_of(ticket):
@@ -131,8 +140,9 @@ def test_a_sender_that_stops_is_cut_off_and_the_ticket_is_good_for_another_try(s
     path = f"/api/v1/uploads/{ticket['id']}/"
     status, _ = announce(site, path, size=len(data), headers=secret_of(ticket), sent=data[:100])
     assert (status, time.monotonic() - started < 10) == (408, True)
-    wait_for(lambda: left_over(settings) == [])
+    assert nothing_is_left(settings)
     monkeypatch.undo()
+    wait_for(lambda: UploadTicket.objects.filter(claimed_at=None).exists())
     assert send(site, ticket, data).status_code == 201
 
 
