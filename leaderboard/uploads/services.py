@@ -63,6 +63,8 @@ def ask(*, owner_id: int, address: str, size: int) -> Ticket:
     Raises:
         NoRoomError: the user or the address has too many, or too many bytes are on their way.
     """
+    # The beat's process may have another volume.
+    remove_abandoned_files()
     secret = f"{PREFIX}{secrets.token_urlsafe(32)}"
     row = _reserve(owner_id=owner_id, address=address, size=size, room=size, lasting=START_WITHIN, secret=secret)
     return Ticket(row=row, secret=secret)
@@ -118,6 +120,11 @@ def sweep() -> int:
     After: neither is there.
     """
     UploadTicket.objects.filter(expires_at__lte=Now()).delete()
+    return remove_abandoned_files()
+
+
+def remove_abandoned_files() -> int:
+    """Delete what processes that were killed left on the volume, and return how many files."""
     removed = 0
     for path in settings.UPLOADS_DIR.iterdir() if settings.UPLOADS_DIR.is_dir() else ():
         with suppress(FileNotFoundError):

@@ -27,7 +27,7 @@ def inspect_confined(path: Path, *, most_unpacked_bytes: int, cpu_seconds: int |
     """
     cpu = cpu_seconds or _LEAST_CPU_SECONDS + path.stat().st_size // _BYTES_PER_SECOND
     limits = Limits(memory_bytes=_MEMORY_BYTES, cpu_seconds=cpu, wall_seconds=3.0 * cpu)
-    request = {"path": str(path), "most_unpacked_bytes": most_unpacked_bytes}
+    request: Any = {"path": str(path), "most_unpacked_bytes": most_unpacked_bytes}
     try:
         answer = call(__name__, request, limits=limits)
     except LimitExceededError as error:
