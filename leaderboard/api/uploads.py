@@ -10,7 +10,6 @@ from rest_framework import serializers, status
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.parsers import BaseParser
-from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -95,7 +94,7 @@ class UploadView(APIView):
     """The bytes of an upload."""
 
     authentication_classes = [TicketAuthentication]
-    permission_classes = [IsAuthenticated]
+    permission_classes = LOGGED_IN
     parser_classes = [AnyBody]
     throttle_scope = None
 
