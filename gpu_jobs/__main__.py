@@ -123,6 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         idle_seconds=options.idle_seconds,
         secrets=secrets.values(),
     )
+    worker.look_on_signal()
     try:
         return worker.run()
     finally:

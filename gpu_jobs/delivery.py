@@ -1,7 +1,9 @@
 """Threads beside the work on a lease: one sends what is done, one says that the worker lives."""
 
 import logging
+import os
 import queue
+import signal
 import threading
 from collections.abc import Iterable, Sequence
 from types import TracebackType
@@ -14,6 +16,7 @@ from evaluator.values import Artefact
 from gpu_jobs import bundles
 from gpu_jobs.artefact_redaction import with_digests
 from gpu_jobs.client import ApiClient, AttemptOverError, ObjectsMissingError, RefusedError, UnreachableError
+from gpu_jobs.exits import Exit
 from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.protocol import Lease
 from gpu_jobs.redaction import Redactor
@@ -23,6 +26,8 @@ logger = logging.getLogger(__name__)
 _RECORDS_PER_CALL = 25
 _DIGESTS_PER_CALL = 1000
 _MOST_KNOWN = 20_000
+_LET_GO_SECONDS = 15.0
+"""For so long a worker may go on with an attempt that is over, where its launcher asked it to stop."""
 
 
 class Known:
@@ -255,6 +260,8 @@ class Heartbeats:
         self._lease = lease
         self._phase = phase
         self._stopping = threading.Event()
+        self._wake = threading.Event()
+        self._must_let_go = False
         self._thread = threading.Thread(target=self._run, name="heartbeats", daemon=True)
 
     def __enter__(self) -> Self:
@@ -265,6 +272,13 @@ class Heartbeats:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stopping.set()
+        self._wake.set()
+
+    def ask_now(self) -> None:
+        """Ask at once whether the attempt is over; if so, send SIGUSR1 to this process, and end it if it does not let
+        go of the attempt. For a signal handler: it only sets a flag."""
+        self._must_let_go = True
+        self._wake.set()
 
     def check(self) -> None:
         """Go on only while the attempt is this worker's.
@@ -276,12 +290,25 @@ class Heartbeats:
             raise self.over
 
     def _run(self) -> None:
-        while not self._stopping.wait(self._lease.heartbeat_seconds):
+        while True:
+            self._wake.wait(self._lease.heartbeat_seconds)
+            self._wake.clear()
+            if self._stopping.is_set():
+                return
             try:
                 self._client.heartbeat(self._lease, phase=self._phase.now)
             except AttemptOverError as error:
                 self.over = error
-                return
+                break
             except (UnreachableError, RefusedError) as error:
                 # The next one may arrive; if none does, the server takes the lease back.
                 logger.warning("heartbeat failed: %s", error)
+        while not self._must_let_go:
+            self._wake.wait()
+            self._wake.clear()
+            if self._stopping.is_set():
+                return
+        os.kill(os.getpid(), signal.SIGUSR1)
+        if not self._stopping.wait(_LET_GO_SECONDS):
+            logger.error("attempt %s is over, and this process does not let go of it: it ends", self._lease.attempt)
+            os._exit(Exit.TERMINATED)

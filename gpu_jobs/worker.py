@@ -101,6 +101,25 @@ class Worker:
         """What was asked for last, until there is an answer that has come."""
         self._refusals = 0
         """Leases refused in a row."""
+        self._heartbeats: Heartbeats | None = None
+        """Those of the present attempt."""
+
+    def look_on_signal(self) -> None:
+        """Let SIGUSR1 ask the site whether the present attempt is over, and end this process if it is.
+
+        So a launcher stops what works for an evaluation that was cancelled, and nothing else: whichever attempt this
+        worker has by the time that the signal comes, it alone knows.
+        """
+        signal.signal(signal.SIGUSR1, self._look)
+
+    def _look(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signal's signature
+        if self._heartbeats is None:
+            return
+        if self._heartbeats.over is None:
+            self._heartbeats.ask_now()
+            return
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        raise Terminated
 
     def run(self) -> int:
         """Work until no work is left, or none came for `idle_seconds`, and return the exit code."""
@@ -219,6 +238,7 @@ class Worker:
                 client=self._client, lease=lease, store=self._runner.store, known=self._known, redact=log.redact
             ) as delivery,
         ):
+            self._heartbeats = heartbeats
             try:
                 for record in self._runner.run(lease):
                     delivery.add(log.redact.in_record(record))
@@ -237,6 +257,8 @@ class Worker:
                 with suppress(Exception):
                     delivery.finish(timeout=_LAST_WORDS_SECONDS)
                 raise
+            finally:
+                self._heartbeats = None
 
     def _finish(self, *, lease: Lease, delivery: Delivery, log: AttemptLog) -> Lease | None:
         """End the attempt, and return the next lease if the site gives it with the same call."""

@@ -23,6 +23,7 @@ from evaluator.client.shapes import (
     Submission,
     SuiteInfo,
     TaskRow,
+    UploadTicket,
     Visibility,
     Wait,
 )
@@ -32,6 +33,8 @@ URL_VARIABLE = "PLANARENA_URL"
 _TRANSIENT = frozenset({500, 502, 503, 504})
 _LONGEST_WAIT_SECONDS = 15.0
 _ROWS_PER_PAGE = 500
+_PIECE = 1024 * 1024
+_TICKET_IS_OF_NO_USE = frozenset({401, 409})
 _Shape = TypeVar("_Shape", bound=BaseModel)
 _UPLOAD_TIMEOUT = httpx.Timeout(600.0, connect=10.0)
 """The site answers when it has read and checked all of it."""
@@ -105,13 +108,15 @@ class Client:
             RefusedError: it is no checkpoint that the site evaluates; the message says why.
         """
         try:
-            with file.open("rb") as opened:
-                # The client begins at the start of the file again when the call is tried again.
-                content = {"file": (file.name, opened, "application/zip")}
-                answer = self._call("POST", "checkpoints/", files=content, timeout=_UPLOAD_TIMEOUT)
+            try:
+                return self._upload(file)
+            except RefusedError as error:
+                if error.problem.status not in _TICKET_IS_OF_NO_USE:
+                    raise
+            # The answer to an upload was lost, and its ticket with it. Sent again it is the same checkpoint.
+            return self._upload(file)
         except OSError as error:
             raise UsageError(f"{file} cannot be read: {error}") from None
-        return _shaped(Checkpoint, _json(answer)).digest
 
     def submission(self, submission_id: str) -> Submission:
         """One submission with its evaluations."""
@@ -195,6 +200,19 @@ class Client:
     ) -> None:
         self.close()
 
+    def _upload(self, file: Path) -> str:
+        size = file.stat().st_size
+        ticket = _shaped(UploadTicket, _json(self._call("POST", "uploads/", json={"bytes": size})))
+        answer = self._call(
+            "PUT",
+            # Not the address of the ticket: behind a proxy the one that the site gives may not be the one to call.
+            f"uploads/{_segment(ticket.id)}/",
+            timeout=_UPLOAD_TIMEOUT,
+            content_of=lambda: _pieces(file),
+            headers={"Authorization": f"Bearer {ticket.secret}", "Content-Length": str(size)},
+        )
+        return _shaped(Checkpoint, _json(answer)).digest
+
     def _rows(self, path: str) -> Iterator[object]:
         parameters: dict[str, str] = {"page_size": str(_ROWS_PER_PAGE)}
         while True:
@@ -205,11 +223,16 @@ class Client:
             # Only the cursor is taken: behind a proxy the address that the site gives may not be the one to call.
             parameters = dict(httpx.URL(page.next).params)
 
-    def _call(self, method: str, path: str, **content: Any) -> httpx.Response:
+    def _call(
+        self, method: str, path: str, *, content_of: Callable[[], Iterator[bytes]] | None = None, **content: Any
+    ) -> httpx.Response:
         until = self._clock() + self._patience
         wait = 0.5
         while True:
             try:
+                if content_of is not None:
+                    # From the beginning each time that the call is tried.
+                    content["content"] = content_of()
                 answer = self._client.request(method, path, **content)
                 if not _is_transient(answer):
                     return _checked(answer)
@@ -222,6 +245,12 @@ class Client:
             # Jitter, so that pipelines that lost the site at one moment do not all come back at one.
             self._sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
             wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
+
+
+def _pieces(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as opened:
+        while piece := opened.read(_PIECE):
+            yield piece
 
 
 class _Page(BaseModel):

@@ -203,6 +203,13 @@ class Checkpoint(_Answer):
     """What submits it."""
 
 
+class UploadTicket(_Answer):
+    """Room for one upload."""
+
+    id: str
+    secret: str = Field(repr=False)
+
+
 class SuiteInfo(_Answer):
     """A suite of the site."""
 

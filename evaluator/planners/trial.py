@@ -66,9 +66,7 @@ def try_endpoint(*, suite: Suite, settings: EndpointSettings, offered: Set[str] 
         settings: how the endpoint is called; it is not called again if it is away.
         offered: names of the tools that a plan may call; None: all of the suite's catalogue.
     """
-    task = small_task(suite)
-    context = suite.context(task=task, offered=frozenset(suite.catalogue.tools if offered is None else offered))
-    request = request_for(suite=suite, task=task, context=context)
+    task, context, request = _asked(suite=suite, offered=offered)
     seen: list[tuple[int, bytes]] = []
     planner = EndpointPlanner(replace(settings, tries=1), watch=lambda status, body: seen.append((status, body)))
     started = monotonic()
@@ -85,6 +83,18 @@ def try_endpoint(*, suite: Suite, settings: EndpointSettings, offered: Set[str] 
     if isinstance(end, PlannerError):
         return replace(trial, reason=end.reason, problem=str(end))
     return _read(trial, reply=end, context=context, suite=suite)
+
+
+def stopped_trial(*, suite: Suite, offered: Set[str] | None, reason: Reason, problem: str) -> Trial:
+    """The trial of a call whose process was stopped."""
+    task, _, request = _asked(suite=suite, offered=offered)
+    return Trial(suite=suite.slug, task=task.key, request=request, seconds=0.0, reason=reason, problem=problem)
+
+
+def _asked(*, suite: Suite, offered: Set[str] | None) -> tuple[Task, PlanContext, PlannerRequest]:
+    task = small_task(suite)
+    context = suite.context(task=task, offered=frozenset(suite.catalogue.tools if offered is None else offered))
+    return task, context, request_for(suite=suite, task=task, context=context)
 
 
 def _read(trial: Trial, *, reply: PlannerReply, context: PlanContext, suite: Suite) -> Trial:

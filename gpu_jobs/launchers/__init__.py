@@ -3,7 +3,15 @@
 The one for Kubernetes is in `launchers.kubernetes`: only those who use it should load its client.
 """
 
-from gpu_jobs.launchers.base import FindsOrphans, Launcher, LaunchError, LaunchGivenUpError, Liveness, NoLauncher
+from gpu_jobs.launchers.base import (
+    FindsOrphans,
+    Launcher,
+    LaunchError,
+    LaunchGivenUpError,
+    Liveness,
+    NoLauncher,
+    PoolsWorkers,
+)
 from gpu_jobs.launchers.local import Limits, LocalLauncher
 
 __all__ = [
@@ -15,4 +23,5 @@ __all__ = [
     "Liveness",
     "LocalLauncher",
     "NoLauncher",
+    "PoolsWorkers",
 ]

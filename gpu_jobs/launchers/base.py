@@ -70,6 +70,20 @@ class FindsOrphans(Protocol):
         ...
 
 
+@runtime_checkable
+class PoolsWorkers(Protocol):
+    """A launcher whose workers take tasks of any evaluation."""
+
+    def stop_if_over(self, *, handle: str) -> None:
+        """Have a worker ask the site whether its present attempt is over, and stop if it is. One that has moved on to
+        another attempt goes on. Nothing happens if it does not run.
+
+        Raises:
+            LaunchError: it could not be told.
+        """
+        ...
+
+
 class NoLauncher:
     """Starts nothing: workers are started by hand, on any machine that reaches the API."""
 

@@ -1,7 +1,9 @@
-"""`python -m gpu_jobs.launchers.guard ... -- COMMAND`: runs a worker and kills it when it uses too much.
+"""`python -m gpu_jobs.launchers.guard ... -- COMMAND`: runs a worker and kills it when it uses too much memory.
+
+When its time is over it is told to stop, and killed if it does not.
 
 A process of its own, because one that is short of memory or hangs in foreign code cannot watch itself. It passes on
-SIGTERM and SIGINT and ends with the worker's exit code.
+SIGTERM, SIGINT and SIGUSR1 and ends with the worker's exit code.
 
 Memory is what the worker and its children hold for themselves, looked at several times a second. RLIMIT_AS does not
 fit: it counts addresses, of which torch and CUDA reserve far more than they use, and mapped files of weights, which can
@@ -36,13 +38,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _pass_on_signals(worker)
     started = time.monotonic()
     while worker.poll() is None:
-        why = _excess(worker, started=started, memory=options.memory, seconds=options.seconds)
-        if why:
+        if why := _too_much_memory(worker, memory=options.memory):
             _kill(worker, why=why, note=Path(options.note))
             return KILLED_EXIT
+        if options.seconds and time.monotonic() - started > options.seconds:
+            why = f"it ran for longer than the {options.seconds:g} seconds that a worker may"
+            if not _ends_by_itself(worker, within=options.grace):
+                _kill(worker, why=why, note=Path(options.note))
+                return KILLED_EXIT
+            break
         with suppress(subprocess.TimeoutExpired):
             worker.wait(_LOOK_EVERY_SECONDS)
-    code = int(worker.returncode)
+    code = int(worker.wait())
     return code if code >= 0 else 128 - code
 
 
@@ -50,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m gpu_jobs.launchers.guard")
     parser.add_argument("--memory", type=int, default=0, help="bytes; 0: no limit")
     parser.add_argument("--seconds", type=float, default=0, help="of wall-clock time; 0: no limit")
+    parser.add_argument("--grace", type=float, default=30, help="seconds to end by itself when its time is over")
     parser.add_argument("--note", required=True, help="file for the reason, as part of a sentence")
     parser.add_argument("command", nargs="+")
     return parser
@@ -72,12 +80,19 @@ def _pass_on_signals(worker: "subprocess.Popen[bytes]") -> None:
 
     signal.signal(signal.SIGTERM, pass_on)
     signal.signal(signal.SIGINT, pass_on)
+    signal.signal(signal.SIGUSR1, pass_on)
 
 
-def _excess(worker: "subprocess.Popen[bytes]", *, started: float, memory: int, seconds: float) -> str:
-    """What it has too much of, as part of a sentence; empty if nothing."""
-    if seconds and time.monotonic() - started > seconds:
-        return f"it ran for longer than the {seconds:g} seconds that a worker may"
+def _ends_by_itself(worker: "subprocess.Popen[bytes]", *, within: float) -> bool:
+    """Whether it ends when it is told to, with what it has done sent and the rest given back."""
+    worker.send_signal(signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        worker.wait(within)
+    return worker.poll() is not None
+
+
+def _too_much_memory(worker: "subprocess.Popen[bytes]", *, memory: int) -> str:
+    """How much it uses, as part of a sentence; empty if it may."""
     if memory and (used := _memory(worker.pid)) > memory:
         return f"it used {used / 1e6:.0f} MB of memory, more than the {memory / 1e6:.0f} MB that a worker may"
     return ""

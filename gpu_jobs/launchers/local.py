@@ -64,7 +64,9 @@ class Limits:
     memory_bytes: int = 0
     """Of the worker and its children, without mapped files; 0: no limit."""
     seconds: float = 0
-    """Of its whole life; 0: no limit."""
+    """Of its whole life; then it is told to stop. 0: no limit."""
+    grace_seconds: float = 30
+    """To stop by itself; then it is killed."""
 
 
 NO_LIMITS = Limits()
@@ -146,6 +148,13 @@ class LocalLauncher:
         if worker is not None and worker.running():
             _terminate(worker.pid)
 
+    def stop_if_over(self, *, handle: str) -> None:
+        """Have a worker ask whether its present attempt is over, and stop if it is."""
+        worker = self._read(self._folder / f"{handle}.json")
+        if worker is not None and worker.running():
+            with suppress(ProcessLookupError):
+                os.kill(worker.pid, signal.SIGUSR1)
+
     def stop_one(self, *, handle: str) -> None:
         """Stop a worker; `ensure` fills the pool again."""
         self.stop(handle=handle)
@@ -190,7 +199,9 @@ class LocalLauncher:
         if self._limits == NO_LIMITS:
             return []
         guard = [sys.executable, "-m", "gpu_jobs.launchers.guard", "--note", str(self._note(handle))]
-        return [*guard, "--memory", str(self._limits.memory_bytes), "--seconds", str(self._limits.seconds), "--"]
+        limits = self._limits
+        guard += ["--memory", str(limits.memory_bytes), "--seconds", str(limits.seconds)]
+        return [*guard, "--grace", str(limits.grace_seconds), "--"]
 
     def _note(self, handle: str) -> Path:
         return self._folder / f"{handle}.reason"

@@ -29,6 +29,7 @@ from leaderboard.evaluations.services import NotPossibleError
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.endpoint_tests import BusyError
 from leaderboard.quotas.services import QuotaExceededError
+from leaderboard.uploads.services import RETRY_SECONDS, NoRoomError
 
 _TYPES = "/docs/#problems"
 _BROKEN = "Something broke on our side; please try again."
@@ -73,6 +74,9 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
         case BusyError():
             found = _Found(503, "busy", str(error))
             headers = {"Retry-After": "5"}
+        case NoRoomError():
+            found = _Found(429, "no_room", str(error))
+            headers = {"Retry-After": str(RETRY_SECONDS)}
         case NotReadyError():
             logger.error("%s", error)
             found = _Found(503, "not_ready", error.for_people)

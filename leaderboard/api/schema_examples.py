@@ -89,6 +89,11 @@ BY_COMPONENT: dict[str, Any] = {
         "profile_digest": _DIGEST, "split": "public", "samples": 8,
         "content": {"rows": [], "coverage": {"run": 171, "total": 185}}, "reference": [],
     },
+    "UploadInput": {"bytes": 712345},
+    "UploadOutput": {
+        "id": _ATTEMPT_ID, "url": f"https://arena.example/api/v1/uploads/{_ATTEMPT_ID}/",
+        "secret": "pau_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG", "expires_at": _LATER,
+    },
     "CheckpointInput": {"file": "(the bytes of the zip)"},
     "CheckpointOutput": {
         "digest": _DIGEST, "bytes": 712345, "architecture": "t5", "parameters": 176400, "weights_bytes": 705600,

@@ -1,113 +1,150 @@
 """How often somebody may change or read something, and how they learn of it before they are refused.
 
-Each process of the site counts what it answers itself.
+All processes of the site count together, in its cache. A window begins with a caller's first request; each request is
+one atomic count. A process that saw a caller exceed a limit refuses the rest of the window without asking the cache.
 """
 
 import math
 import time
+from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.core.cache import cache
 from django.http import HttpRequest
 from rest_framework.request import Request
-from rest_framework.throttling import BaseThrottle, ScopedRateThrottle, SimpleRateThrottle
+from rest_framework.throttling import BaseThrottle, SimpleRateThrottle
+
+from leaderboard.config.addresses import address_of
+from leaderboard.coordination.cache import count_up
 
 _DEFAULT_SCOPE = "changes"
 READS, ANONYMOUS_READS = "reads", "anonymous-reads"
+_WINDOW = 60
+_MOST_REMEMBERED = 10_000
 
 
-class Throttle(ScopedRateThrottle):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Count:
+    """A request, counted."""
+
+    scope: str
+    limit: int
+    window: int
+    used: int
+    left: float
+    """Seconds until the window ends."""
+
+    @property
+    def allowed(self) -> bool:
+        return self.used <= self.limit
+
+    def headers(self) -> dict[str, str]:
+        """`RateLimit-Policy` and `RateLimit`, as the IETF's draft "RateLimit header fields for HTTP" has them."""
+        return {
+            "RateLimit-Policy": f'"{self.scope}";q={self.limit};w={self.window}',
+            "RateLimit": f'"{self.scope}";r={max(0, self.limit - self.used)};t={math.ceil(self.left)}',
+        }
+
+
+class _Refused:
+    """The callers over a limit, until their window ends. Bounded: forgetting one only costs a count."""
+
+    def __init__(self) -> None:
+        self._until: OrderedDict[str, float] = OrderedDict()
+
+    def add(self, key: str, *, until: float) -> None:
+        self._until[key] = until
+        if len(self._until) > _MOST_REMEMBERED:
+            self._until.popitem(last=False)
+
+    def seconds_left(self, key: str) -> float:
+        return self._until.get(key, 0.0) - time.monotonic()
+
+    def clear(self) -> None:
+        self._until.clear()
+
+
+_refused = _Refused()
+
+
+def forget_refused() -> None:
+    """Ask the cache again about everybody."""
+    _refused.clear()
+
+
+class Throttle(BaseThrottle):
     """Counts what changes something, by the view's `throttle_scope` and by user, or by address for who has none.
 
     Reading is counted by `ReadThrottle`; workers, whose lease and heartbeat say how often they call, by nobody.
     """
 
+    THROTTLE_RATES = SimpleRateThrottle.THROTTLE_RATES
+    """Limits by scope, as in `20/min`; None: any number."""
+
     def allow_request(self, request: Request, view: Any) -> bool:
         if request.method in {"GET", "HEAD", "OPTIONS"}:
             return True
-        self.scope = getattr(view, "throttle_scope", _DEFAULT_SCOPE)
-        if self.scope is None:
+        scope = getattr(view, "throttle_scope", _DEFAULT_SCOPE)
+        if scope is None or (rate := self.THROTTLE_RATES[scope]) is None:
             return True
-        self.rate = self.get_rate()
-        if self.rate is None:
-            return True
-        self.num_requests, self.duration = self.parse_rate(self.rate)
-        # Of the scope itself: the base class would read it from the view again.
-        allowed = super(ScopedRateThrottle, self).allow_request(request, view)
-        view.headers.update(self.headers())
-        return allowed
-
-    def headers(self) -> dict[str, str]:
-        """What the answer says of the limit."""
-        oldest = self.history[-1] if self.history else self.now
-        return _headers(
-            scope=str(self.scope),
-            limit=self.num_requests,
-            window=self.duration,
-            used=len(self.history),
-            resets=oldest + self.duration - self.now,
-        )
-
-
-class ReadThrottle(BaseThrottle):
-    """Counts what is read, by user, or by address for who has not signed in. A window is a minute of the clock: one
-    number to count up, however much is read."""
-
-    window = 60
-    clock = staticmethod(time.time)
-
-    def allow_request(self, request: Request, view: Any) -> bool:
-        if request.method not in {"GET", "HEAD"} or getattr(view, "throttle_scope", "") is None:
-            return True
-        user = request.user.pk if request.user and request.user.is_authenticated else None
-        scope = ANONYMOUS_READS if user is None else READS
-        limit: int = settings.API_READS_PER_MINUTE[scope]
-        if not limit:
-            return True
-        now = self.clock()
-        who = self.get_ident(request) if user is None else user
-        used = self._count(key=f"{scope}:{who}:{int(now // self.window)}")
-        self._left = self.window - now % self.window
-        view.headers.update(_headers(scope=scope, limit=limit, window=self.window, used=used, resets=self._left))
-        return used <= limit
+        limit, window = _parsed(rate)
+        count = _count(scope=scope, who=_who(request), limit=limit, window=window)
+        self._left = count.left
+        view.headers.update(count.headers())
+        return count.allowed
 
     def wait(self) -> float:
         """Seconds until it is free again."""
         return self._left
 
-    def _count(self, *, key: str) -> int:
-        cache.add(key, 0, timeout=2 * self.window)
-        try:
-            return cache.incr(key)
-        except ValueError:
-            # It was thrown out between the two calls, by so many others that counting one reader less does no harm.
-            return 1
 
+class ReadThrottle(BaseThrottle):
+    """Counts what is read, by user, or by address for who has not signed in."""
 
-def _headers(*, scope: str, limit: int, window: int, used: int, resets: float) -> dict[str, str]:
-    """`RateLimit-Policy` and `RateLimit`, as the IETF's draft "RateLimit header fields for HTTP" has them."""
-    return {
-        "RateLimit-Policy": f'"{scope}";q={limit};w={window}',
-        "RateLimit": f'"{scope}";r={max(0, limit - used)};t={max(0, math.ceil(resets))}',
-    }
+    def allow_request(self, request: Request, view: Any) -> bool:
+        if request.method not in {"GET", "HEAD"} or getattr(view, "throttle_scope", "") is None:
+            return True
+        scope = READS if request.user and request.user.is_authenticated else ANONYMOUS_READS
+        limit: int = settings.API_READS_PER_MINUTE[scope]
+        if not limit:
+            return True
+        count = _count(scope=scope, who=_who(request), limit=limit, window=_WINDOW)
+        self._left = count.left
+        view.headers.update(count.headers())
+        return count.allowed
+
+    def wait(self) -> float:
+        """Seconds until it is free again."""
+        return self._left
 
 
 def seconds_to_wait(request: HttpRequest, *, scope: str) -> int:
     """Count a request of a page, with those of the same scope of the API; 0: it may go on, else how long to wait."""
-    throttle = _OfPage(scope)
-    if throttle.rate is None or throttle.allow_request(request, None):  # type: ignore[arg-type]
+    rate = Throttle.THROTTLE_RATES[scope]
+    if rate is None:
         return 0
-    return max(1, math.ceil(throttle.wait() or 1))
+    limit, window = _parsed(rate)
+    count = _count(scope=scope, who=_who(request), limit=limit, window=window)
+    return 0 if count.allowed else max(1, math.ceil(count.left))
 
 
-class _OfPage(SimpleRateThrottle):
-    """As `Throttle`, for views that are not of the API."""
+def _who(request: HttpRequest | Request) -> str:
+    if request.user and request.user.is_authenticated:
+        return f"user-{request.user.pk}"
+    return address_of(request)  # type: ignore[arg-type]  # DRF's request hands META on
 
-    def __init__(self, scope: str) -> None:
-        self.scope = scope
-        super().__init__()
 
-    def get_cache_key(self, request: Request, view: Any) -> str:  # noqa: ARG002 - the base class's
-        ident = request.user.pk if request.user.is_authenticated else self.get_ident(request)
-        return str(self.cache_format % {"scope": self.scope, "ident": ident})
+def _count(*, scope: str, who: str, limit: int, window: int) -> _Count:
+    key = f"rate:{scope}:{who}"
+    if (left := _refused.seconds_left(key)) > 0:
+        return _Count(scope=scope, limit=limit, window=window, used=limit + 1, left=left)
+    used, left = count_up(key, seconds=window)
+    if used > limit:
+        _refused.add(key, until=time.monotonic() + left)
+    return _Count(scope=scope, limit=limit, window=window, used=used, left=left)
+
+
+def _parsed(rate: str) -> tuple[int, int]:
+    number, period = rate.split("/")
+    return int(number), {"s": 1, "m": 60, "h": 3600, "d": 86_400}[period[0]]

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.api import boards, checkpoints, details, profiles, teams, views, webhooks, worker, workers
+from leaderboard.api import boards, checkpoints, details, profiles, teams, uploads, views, webhooks, worker, workers
 from leaderboard.api.schema_view import SchemaView
 from leaderboard.api.status import StatusView
 from leaderboard.compare.api import ComparisonView
@@ -15,6 +15,8 @@ _ATTEMPT = "worker/attempts/<uuid:attempt_id>/"
 urlpatterns = [
     path("schema/", SchemaView.as_view(), name="schema"),
     path("checkpoints/", checkpoints.CheckpointsView.as_view(), name="checkpoints"),
+    path("uploads/", uploads.UploadsView.as_view(), name="uploads"),
+    path("uploads/<uuid:ticket_id>/", uploads.UploadView.as_view(), name="upload"),
     path("submissions/", views.SubmissionsView.as_view(), name="submissions"),
     path("submissions/<uuid:submission_id>/", views.SubmissionView.as_view(), name="submission"),
     path("submissions/<uuid:submission_id>/header/", views.HeaderView.as_view(), name="header"),

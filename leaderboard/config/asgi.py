@@ -17,6 +17,7 @@ from leaderboard.config.bodies import BoundedBodies  # noqa: E402
 from leaderboard.config.body_limits import LIMITS  # noqa: E402
 from leaderboard.config.collecting import collect_seldom  # noqa: E402
 from leaderboard.config.worker_calls import PREFIX, Receive, Scope, Send, WorkerCalls  # noqa: E402
+from leaderboard.uploads.receiving import TicketedUploads  # noqa: E402
 
 _worker_calls = WorkerCalls(threads=settings.WORKER_CALLS_AT_ONCE)
 collect_seldom()
@@ -28,4 +29,4 @@ async def _routed(scope: Scope, receive: Receive, send: Send) -> None:
     await handler(scope, receive, send)
 
 
-application = BoundedBodies(_routed, limits=LIMITS)
+application = TicketedUploads(BoundedBodies(_routed, limits=LIMITS))

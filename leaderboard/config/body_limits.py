@@ -1,10 +1,14 @@
 """Which requests may have large bodies: at which addresses, and from whom.
 
 The credentials are checked by the head of the request alone, before its body is read. The views check them again, with
-scopes and rights.
+scopes and rights. Of workers' calls nothing is read before their token is checked; the largest bodies of users also
+need room, as uploads with a ticket do.
 """
 
 import hmac
+from collections import OrderedDict
+from functools import partial
+from http import HTTPStatus
 from importlib import import_module
 from io import BytesIO
 from uuid import UUID
@@ -18,17 +22,28 @@ from rest_framework.request import Request
 
 from leaderboard.api.authentication import ApiTokenAuthentication
 from leaderboard.api.parsers import LARGEST_BODY
-from leaderboard.config.bodies import BodyLimits, Scope
+from leaderboard.config.addresses import address_of_scope
+from leaderboard.config.bodies import Admission, BodyLimits, Refusal, Scope
 from leaderboard.config.worker_calls import PREFIX as WORKERS
 from leaderboard.evaluations.leases import hash_token
 from leaderboard.evaluations.models import Attempt
+from leaderboard.uploads import services as uploads
+from leaderboard.workers.tokens import holder_of
 
 _MIB = 1024 * 1024
-SMALL_BODY = _MIB
-"""Of every form and call but those that bring plans, checkpoints, results or artefacts."""
+SMALL_BODY = 64 * 1024
+"""Of forms and calls from anybody, such as those that sign in."""
+LARGE_BODY = _MIB
+"""From here on a body of a user takes room among the uploads."""
 _API = "/api/"
 _ATTEMPTS = f"{WORKERS}attempts/"
 _CHECKPOINTS = frozenset({"/submit/", "/api/v1/checkpoints/"})
+_MOST_REMEMBERED = 10_000
+
+
+def small_bytes(scope: Scope) -> int:
+    """The largest body at an address from anybody."""
+    return 0 if scope["path"].startswith(WORKERS) else SMALL_BODY
 
 
 def most_bytes(scope: Scope) -> int:
@@ -43,45 +58,109 @@ def most_bytes(scope: Scope) -> int:
     return LARGEST_BODY + _MIB
 
 
-def knows_caller(scope: Scope) -> bool:
-    """Whether the credentials are valid that the address goes by.
+def admit(scope: Scope, size: int) -> Admission | Refusal:
+    """Decide about a body of at most so many bytes by the credentials that its address goes by.
 
-    That is the attempt's token for calls of workers, a personal token or a session for other calls of the API, and a
-    session for pages. Asks the database, and gives its connection back: no request ends here.
+    These are the token of the attempt or of the worker for calls of workers, a personal token or a session for other
+    calls of the API, and a session for pages. Asks the database, and gives its connection back: no request ends here.
     """
     try:
         request = ASGIRequest(scope, BytesIO())
-        path = scope["path"]
-        if path.startswith(WORKERS):
-            return _holds_attempt(request, path=path)
-        return (path.startswith(_API) and _has_token(request)) or _has_session(request)
+        if scope["path"].startswith(WORKERS):
+            return Admission() if _is_worker(request, path=scope["path"]) else _unknown(most=0)
+        user = _user(request, path=scope["path"])
+        if user is None:
+            return _unknown(most=SMALL_BODY)
+        return Admission() if size <= LARGE_BODY else _with_room(scope, owner_id=user, size=size)
     except UnicodeDecodeError:
-        return False
+        return _unknown(most=small_bytes(scope))
     finally:
         connection.close()
 
 
-def _has_session(request: ASGIRequest) -> bool:
+def _with_room(scope: Scope, *, owner_id: int, size: int) -> Admission | Refusal:
+    try:
+        taken = uploads.reserve(owner_id=owner_id, address=address_of_scope(scope), size=size)
+    except uploads.NoRoomError as error:
+        return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "no_room", str(error), uploads.RETRY_SECONDS)
+    return Admission(release=partial(_release, taken.pk))
+
+
+def _release(ticket_id: UUID) -> None:
+    try:
+        uploads.end(ticket_id)
+    finally:
+        connection.close()
+
+
+def _unknown(*, most: int) -> Refusal:
+    larger = f"Larger bodies than {most} bytes" if most else "Bodies of workers' calls"
+    detail = f"{larger} need valid credentials: sign in, or send a valid token."
+    return Refusal(HTTPStatus.UNAUTHORIZED, "not_authenticated", detail)
+
+
+def _user(request: ASGIRequest, *, path: str) -> int | None:
+    """Who sends the request; None if nobody is known."""
+    if path.startswith(_API) and (found := _of_token(request)) is not None:
+        return found
+    return _of_session(request)
+
+
+def _of_session(request: ASGIRequest) -> int | None:
     key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
-    return bool(key) and get_user(request).is_authenticated
+    user = get_user(request) if key else None
+    return user.pk if user is not None and user.is_authenticated else None
 
 
-def _has_token(request: ASGIRequest) -> bool:
+def _of_token(request: ASGIRequest) -> int | None:
     try:
-        return ApiTokenAuthentication().authenticate(Request(request)) is not None
+        found = ApiTokenAuthentication().authenticate(Request(request))
     except AuthenticationFailed:
+        return None
+    return None if found is None else found[0].pk
+
+
+class _KnownAttempts:
+    """Attempts whose token this process has seen. It never changes, so that a further call costs no query; the views
+    ask whether the attempt is still live."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[UUID, str] = OrderedDict()
+
+    def matches(self, attempt_id: UUID, *, token_hash: str) -> bool:
+        kept = self._kept.get(attempt_id)
+        if kept is None:
+            kept = Attempt.objects.filter(pk=attempt_id).values_list("token_hash", flat=True).first()
+        if kept is None or not hmac.compare_digest(kept, token_hash):
+            return False
+        self._kept[attempt_id] = kept
+        if len(self._kept) > _MOST_REMEMBERED:
+            self._kept.popitem(last=False)
+        return True
+
+
+_attempts = _KnownAttempts()
+
+
+def _is_worker(request: ASGIRequest, *, path: str) -> bool:
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    token = text.strip()
+    if scheme.lower() != "bearer" or not token.isascii():
         return False
-
-
-def _holds_attempt(request: ASGIRequest, *, path: str) -> bool:
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if not path.startswith(_ATTEMPTS):
+        return hmac.compare_digest(token, settings.WORKER_TOKEN) or holder_of(token) is not None
     try:
         attempt_id = UUID(path.removeprefix(_ATTEMPTS).partition("/")[0])
     except ValueError:
         return False
-    kept = Attempt.objects.filter(pk=attempt_id).values_list("token_hash", flat=True).first()
-    return scheme.lower() == "bearer" and kept is not None and hmac.compare_digest(kept, hash_token(token.strip()))
+    return _attempts.matches(attempt_id, token_hash=hash_token(token))
 
 
-LIMITS = BodyLimits(small=SMALL_BODY, at_address=most_bytes, knows_caller=knows_caller)
+LIMITS = BodyLimits(
+    small=small_bytes,
+    at_address=most_bytes,
+    admit=admit,
+    patience_seconds=uploads.PATIENCE_SECONDS,
+    bytes_per_second=uploads.SLOWEST_BYTES_PER_SECOND,
+)

@@ -93,14 +93,13 @@ class Environment:
         return Path(self.text("PLANARENA_DATA", str(BASE_DIR / ".data"))).resolve()
 
 
-def upload_folder(store: Path) -> str | None:
-    """Where uploads are written while they come in: beside the store that keeps them, so that they need not be copied.
+def upload_folder(folder: Path) -> str | None:
+    """The folder that uploads are written to, made if need be.
 
     None, for the system's own folder for temporary files, where this process cannot write there: not all have uploads.
     """
-    folder = store / "incoming"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError:
         return None
     return str(folder)

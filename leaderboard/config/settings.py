@@ -89,6 +89,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "csp",
     "leaderboard.coordination",
+    "leaderboard.uploads",
     "leaderboard.accounts",
     "leaderboard.audit",
     "leaderboard.catalog",
@@ -202,6 +203,7 @@ if GITHUB_CLIENT_ID := env.text("PLANARENA_GITHUB_CLIENT_ID"):
     INSTALLED_APPS.append("allauth.socialaccount.providers.github")
     # The form that leads to GitHub is answered with a redirect there, which browsers count as its action.
     CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"].append(GITHUB_URL)
+ACCOUNT_ADAPTER = "leaderboard.accounts.adapter.Adapter"
 ACCOUNT_FORMS = {
     "change_password": "leaderboard.accounts.password_forms.ChangePasswordForm",
     "reset_password_from_key": "leaderboard.accounts.password_forms.ResetPasswordKeyForm",
@@ -254,8 +256,11 @@ API_READS_PER_MINUTE = {
     "reads": env.integer("PLANARENA_API_READS_PER_MINUTE", default=0 if DEMO else 1200, least=0),
     "anonymous-reads": env.integer("PLANARENA_API_ANONYMOUS_READS_PER_MINUTE", default=0 if DEMO else 300, least=0),
 }
-"""How many calls that change nothing a user, or an address without one, may make; 0: any number. Each process of the
-site counts its own."""
+"""How many calls that change nothing a user, or an address without one, may make; 0: any number."""
+STREAMS_PER_USER = env.integer("PLANARENA_STREAMS_PER_USER", default=20, least=0)
+"""Live pages that a user may have open at once, each of which holds a stream of events; 0: any number."""
+STREAMS_PER_ADDRESS = env.integer("PLANARENA_STREAMS_PER_ADDRESS", default=60, least=0)
+"""The same of an address, of all its users together and of strangers."""
 REST_KNOX = {
     "TOKEN_TTL": timedelta(days=90),
     "TOKEN_LIMIT_PER_USER": None,  # counted in accounts.services, so that page and API give the same error
@@ -302,12 +307,38 @@ FORMAT_MODULE_PATH = "leaderboard.config.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
 
+# --- Cache ------------------------------------------------------------------------------------------------------------
+
+BROKER_URL = env.text("BROKER_URL", "filesystem://localhost//")
+CACHE_URL = env.text("PLANARENA_CACHE_URL", BROKER_URL if BROKER_URL.startswith(("redis:", "rediss:")) else "")
+"""Redis that all processes of the site share for limits on sign-ins and calls; empty: a table of the database."""
+if CACHE_URL and not CACHE_URL.startswith(("redis://", "rediss://", "unix://")):
+    raise ImproperlyConfigured(
+        f"PLANARENA_CACHE_URL starts with {CACHE_URL[:12]!r}: it must be redis://host:port/number, or empty for "
+        "PostgreSQL."
+    )
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {
+        "BACKEND": "leaderboard.coordination.cache.SharedRedisCache",
+        "LOCATION": CACHE_URL,
+        "KEY_PREFIX": "planarena",
+        "OPTIONS": {
+            "serializer": "leaderboard.coordination.cache.JsonSerializer",
+            "socket_timeout": 2,
+            "socket_connect_timeout": 2,
+        },
+    }
+    if CACHE_URL
+    else {"BACKEND": "leaderboard.coordination.cache.PostgresCache"}
+}
+"""Never a cache of each process: limits on guessing passwords would count for each of them."""
+
 # --- Queue ------------------------------------------------------------------------------------------------------------
 
 SWEEP_SECONDS = 2 if DEMO else 15
 SWEEP_LEASE_SECONDS = 10 if DEMO else 30
 """How long a sweep keeps others away after its process was killed, or after its last step of an evaluation began."""
-CELERY_BROKER_URL = env.text("BROKER_URL", "filesystem://localhost//")
+CELERY_BROKER_URL = BROKER_URL
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {}
 if CELERY_BROKER_URL.startswith("filesystem:"):
@@ -365,6 +396,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": timedelta(hours=1),
         "options": {"expires": 3600},
     },
+    "sweep-uploads": {
+        "task": "leaderboard.uploads.tasks.sweep",
+        "schedule": timedelta(minutes=10),
+        "options": {"expires": 600},
+    },
     "stop-orphans": {
         "task": "leaderboard.evaluations.tasks.stop_orphans",
         "schedule": timedelta(minutes=1),
@@ -388,10 +424,11 @@ SITE_URL = env.text("PLANARENA_SITE_URL").rstrip("/")
 MAIL_OWNERS = env.flag("PLANARENA_MAIL_OWNERS", default=not DEMO)
 """Whether owners get a mail when an evaluation waits for them or failed."""
 LOCAL_WORKERS = env.integer("PLANARENA_LOCAL_WORKERS", default=1, least=1)
-LOCAL_WORKER_MEMORY = env.size("PLANARENA_LOCAL_WORKER_MEMORY")
-"""Bytes that a worker which the local launcher starts may use before it is killed; 0: no limit."""
-LOCAL_WORKER_SECONDS = env.integer("PLANARENA_LOCAL_WORKER_SECONDS", default=0, least=0)
-"""The same for its whole life."""
+LOCAL_WORKER_MEMORY = env.size("PLANARENA_LOCAL_WORKER_MEMORY") if env.text("PLANARENA_LOCAL_WORKER_MEMORY") else None
+"""Bytes that a worker which the local launcher starts may use before it is killed; 0: no limit; None: its share of the
+machine."""
+LOCAL_WORKER_SECONDS = env.integer("PLANARENA_LOCAL_WORKER_SECONDS", default=43_200, least=0)
+"""So long after its start it is told to stop, and replaced; 0: never."""
 STORE_DIR = Path(env.text("PLANARENA_STORE", str(DATA_DIR / "store"))).resolve()
 PROFILE = env.text("PLANARENA_PROFILE", "lilliput")
 SPLIT = env.text("PLANARENA_SPLIT", "public")
@@ -454,7 +491,11 @@ UNUSED_CHECKPOINTS = 5
 """Checkpoints that a user may have uploaded without having submitted them."""
 UNUSED_CHECKPOINT_HOURS = 24
 """So long after its upload one that was not submitted is removed."""
-FILE_UPLOAD_TEMP_DIR = upload_folder(STORE_DIR)
+UPLOADS_DIR = Path(env.text("PLANARENA_UPLOADS", str(DATA_DIR / "uploads"))).resolve()
+"""Where uploads are written until they are checked. On the volume of the store they are kept without being copied."""
+UPLOADS_QUOTA = env.size("PLANARENA_UPLOADS_QUOTA") or 4 * MAX_CHECKPOINT_BYTES
+"""Bytes that all uploads on their way may take there together."""
+FILE_UPLOAD_TEMP_DIR = upload_folder(UPLOADS_DIR)
 FILE_UPLOAD_HANDLERS = ["leaderboard.planners.uploading.BoundedUpload"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 

@@ -16,3 +16,29 @@ class Lease(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class CacheEntry(models.Model):
+    """A short-lived value that all processes of the site share, where there is no Redis. The table is not logged: a
+    crash of the database empties it."""
+
+    key = models.CharField(max_length=200, primary_key=True)
+    value = models.TextField(help_text="JSON.")
+    expires_at = models.DateTimeField(db_index=True, help_text="By the database's clock.")
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Slot(models.Model):
+    """One of a limited number of places for something that lasts, such as an open stream."""
+
+    group = models.CharField(max_length=200, help_text="What is limited, and for whom.")
+    holder = models.UUIDField(db_index=True, help_text="What occupies it, and a slot of other groups with it.")
+    expires_at = models.DateTimeField(help_text="By the database's clock. Past: its process has ended.")
+
+    class Meta:
+        indexes = [models.Index(fields=["group", "expires_at"])]
+
+    def __str__(self) -> str:
+        return self.group

@@ -11,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from gpu_jobs.launchers import Launcher, Limits, LocalLauncher, NoLauncher
+from gpu_jobs.launchers.machine import default_worker_memory
 from gpu_jobs.worker_secrets import proxies_in
 from leaderboard.evaluations.models import Evaluation, ShardState
 from leaderboard.planners.kinds import kind_of
@@ -42,8 +43,14 @@ def local_launcher() -> LocalLauncher:
         enrolments=SuiteEnrolments(),
         secrets=proxies_in(os.environ),
         home=settings.BASE_DIR,
-        limits=Limits(memory_bytes=settings.LOCAL_WORKER_MEMORY, seconds=settings.LOCAL_WORKER_SECONDS),
+        limits=Limits(memory_bytes=_worker_memory(), seconds=settings.LOCAL_WORKER_SECONDS),
     )
+
+
+def _worker_memory() -> int:
+    if settings.LOCAL_WORKER_MEMORY is not None:
+        return int(settings.LOCAL_WORKER_MEMORY)
+    return default_worker_memory(workers=settings.LOCAL_WORKERS)
 
 
 def no_launcher() -> NoLauncher:

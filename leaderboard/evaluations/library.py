@@ -86,7 +86,7 @@ class EvaluatorLibrary(Protocol):
         ...
 
     def try_endpoint(self, *, suite: str, profile: str, settings: "EndpointSettings") -> "Trial":
-        """Send one request of a suite to an endpoint, once, as a worker would.
+        """Send one request of a suite to an endpoint, once, as a worker would, from a process of its own.
 
         Raises:
             NotReadyError: suite or profile cannot be read.
@@ -162,13 +162,13 @@ class Library:
         return wrong
 
     def try_endpoint(self, *, suite: str, profile: str, settings: "EndpointSettings") -> "Trial":
-        from evaluator.planners.trial import try_endpoint
+        from evaluator.planners.trial_process import try_endpoint_confined
         from evaluator.suites.model import SuiteKind
 
         found = _suite(suite)
         # Where plans are judged all tools are offered; where they are executed, those with an expert.
         offered = None if found.kind is SuiteKind.PLANNING else frozenset(_profile(profile).experts)
-        return try_endpoint(suite=found, settings=settings, offered=offered)
+        return try_endpoint_confined(suite=found, settings=settings, offered=offered)
 
 
 def _suite(slug: str) -> "Suite":

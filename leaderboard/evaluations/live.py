@@ -17,11 +17,14 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 from asgiref.sync import sync_to_async
-from django.db import connection
-from django.http import Http404, HttpRequest, StreamingHttpResponse
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
+from leaderboard.config.addresses import address_of
 from leaderboard.config.direct import direct_parameters
+from leaderboard.coordination import slots
 from leaderboard.evaluations import events as event_source
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.evaluations.transitions import FINAL
@@ -52,6 +55,7 @@ class Hub:
         self._task: asyncio.Task[None] | None = None
         self._was_cut_off = False
         """Whether events may have been missed since the last connection."""
+        self.slots = _OpenSlots()
 
     async def subscribe(self, evaluation_id: str) -> "asyncio.Queue[Event]":
         """A queue that receives every event of the evaluation from now on."""
@@ -137,6 +141,45 @@ class Hub:
                 _put(queue, _RESYNC)
 
 
+class _OpenSlots:
+    """The slots of this process's streams, renewed together while there are any."""
+
+    def __init__(self) -> None:
+        self._holders: set[UUID] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    def add(self, holder: UUID) -> None:
+        self._holders.add(holder)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._renew())
+
+    def remove(self, holder: UUID) -> None:
+        self._holders.discard(holder)
+        # Not awaited: the stream may be ending because its task was cancelled.
+        asyncio.get_running_loop().run_in_executor(None, _give_back, holder)
+
+    async def _renew(self) -> None:
+        while self._holders:
+            await asyncio.sleep(slots.RENEW_SECONDS)
+            await asyncio.get_running_loop().run_in_executor(None, _renew, frozenset(self._holders))
+
+
+def _renew(holders: frozenset[UUID]) -> None:
+    try:
+        slots.renew(holders)
+    except DatabaseError as error:
+        logger.warning("the slots of streams could not be renewed (%s); trying again", error)
+    finally:
+        connection.close()
+
+
+def _give_back(holder: UUID) -> None:
+    # Where the database is away, it expires.
+    with suppress(DatabaseError):
+        slots.give_back(holder)
+    connection.close()
+
+
 async def _notify_from_elsewhere(payload: str) -> None:
     """Notify from a connection of its own, as others do.
 
@@ -164,12 +207,18 @@ def _hub() -> Hub:
 
 
 @require_GET
-async def events(request: HttpRequest, evaluation_id: UUID) -> StreamingHttpResponse:
-    """Stream the events of an evaluation until it has ended, or is not for this reader any more."""
+async def events(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
+    """Stream the events of an evaluation until it has ended, or is not for this reader any more. 429 if the reader, or
+    their address, has as many streams as it may."""
     reader = await request.auser()
     if not await sync_to_async(_sees)(evaluation_id, reader=reader):
         raise Http404("There is no such evaluation.")
-    stream = _stream(evaluation_id, reader=reader)
+    slot = await sync_to_async(_take_slot)(groups_of(reader=reader, address=address_of(request)))
+    if slot is None:
+        text = "You have as many live pages open as one may. This one asks for its progress instead.\n"
+        headers = {"Retry-After": str(slots.SECONDS)}
+        return HttpResponse(text, status=429, content_type="text/plain", headers=headers)
+    stream = _stream(evaluation_id, reader=reader, slot=slot)
     response = StreamingHttpResponse(stream, content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
     # nginx would otherwise collect the events before it passes them on.
@@ -177,8 +226,33 @@ async def events(request: HttpRequest, evaluation_id: UUID) -> StreamingHttpResp
     return response
 
 
-async def _stream(evaluation_id: UUID, *, reader: Reader) -> AsyncIterator[bytes]:
+def groups_of(*, reader: Reader, address: str) -> dict[str, int]:
+    """The groups of slots that a stream occupies one of each of, with their sizes."""
+    groups = {f"streams address {address}": settings.STREAMS_PER_ADDRESS}
+    if reader.is_authenticated:
+        groups[f"streams user {reader.pk}"] = settings.STREAMS_PER_USER
+    return {group: most for group, most in groups.items() if most}
+
+
+def _take_slot(groups: dict[str, int]) -> UUID | None:
+    try:
+        return slots.take(groups)
+    finally:
+        connection.close()
+
+
+async def _stream(evaluation_id: UUID, *, reader: Reader, slot: UUID) -> AsyncIterator[bytes]:
     hub = _hub()
+    # Only from here on: a stream that nobody ever reads lets its slot expire.
+    hub.slots.add(slot)
+    try:
+        async for part in _events(evaluation_id, hub=hub, reader=reader):
+            yield part
+    finally:
+        hub.slots.remove(slot)
+
+
+async def _events(evaluation_id: UUID, *, hub: Hub, reader: Reader) -> AsyncIterator[bytes]:
     queue = await hub.subscribe(str(evaluation_id))
     try:
         event = _RESYNC

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from gpu_jobs.launchers import FindsOrphans, Launcher, LaunchError
+from gpu_jobs.launchers import FindsOrphans, Launcher, LaunchError, PoolsWorkers
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation
 from leaderboard.evaluations.transitions import FINAL
 
@@ -28,9 +28,11 @@ def stop_workers(*, evaluation_id: UUID, launching: Launcher) -> list[str]:
     After: if the evaluation was over, its Job or the workers that held its cancelled attempts were told to stop.
     """
     stopped = []
+    # A worker of a pool may take a task of somebody else's between our look and the stop: it decides by itself.
+    stop = launching.stop_if_over if isinstance(launching, PoolsWorkers) else launching.stop
     for handle in _handles(evaluation_id=evaluation_id, one_each=isinstance(launching, FindsOrphans)):
         try:
-            launching.stop(handle=handle)
+            stop(handle=handle)
             stopped.append(handle)
         except LaunchError as error:
             logger.warning("%s: %s", handle, error)

@@ -5,9 +5,7 @@ They are their owners' and are never served to browsers; the store is beside tho
 
 import secrets
 import shutil
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,7 +17,8 @@ from django.db.models.functions import Now
 from evaluator.engine.files import flush, make_folder
 from evaluator.engine.store import is_digest
 from evaluator.planners.language_models.admission import ModelRefusedError
-from evaluator.planners.language_models.checkpoint_zip import CheckpointFacts, inspect
+from evaluator.planners.language_models.checkpoint_inspection import inspect_confined
+from evaluator.planners.language_models.checkpoint_zip import CheckpointFacts
 from leaderboard.accounts.models import User
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.local_models import too_large
@@ -106,33 +105,42 @@ def checkpoint_store() -> CheckpointStore:
 
 
 def keep_upload(*, owner: User, file: ReceivedFile) -> CheckpointUpload:
+    """Check a zip that came with a form, as `keep_file` does.
+
+    Raises:
+        TooLargeError: it has too many bytes.
+        FieldErrors: as `keep_file`.
+    """
+    if file.too_large:
+        raise TooLargeError
+    return keep_file(owner=owner, path=Path(file.temporary_file_path()), digest=file.digest)
+
+
+def keep_file(*, owner: User, path: Path, digest: str) -> CheckpointUpload:
     """Check an uploaded zip and keep it for its owner's next submission.
 
     Before: nothing.
     After: the store has the file, and there is a row that says so; uploaded again, it is the same row.
 
     Raises:
-        TooLargeError: it has too many bytes.
         FieldErrors: it is no checkpoint that is evaluated here, or the owner has too many unused ones; nothing is kept.
     """
-    if file.too_large:
-        raise TooLargeError
-    facts = _inspected(Path(file.temporary_file_path()))
+    facts = _inspected(path)
     with transaction.atomic():
         _lock()
-        others = _unused(CheckpointUpload.objects.filter(owner=owner)).exclude(digest=file.digest)
+        others = _unused(CheckpointUpload.objects.filter(owner=owner)).exclude(digest=digest)
         if others.count() >= settings.UNUSED_CHECKPOINTS:
             sentence = (
                 f"You have {settings.UNUSED_CHECKPOINTS} checkpoints that you did not submit: submit them, or wait "
                 f"until they are removed, {settings.UNUSED_CHECKPOINT_HOURS} hours after their upload."
             )
             raise FieldErrors({FIELD: [sentence]})
-        checkpoint_store().take(path=Path(file.temporary_file_path()), digest=file.digest)
+        checkpoint_store().take(path=path, digest=digest)
         upload, _ = CheckpointUpload.objects.update_or_create(
             owner=owner,
-            digest=file.digest,
+            digest=digest,
             defaults={
-                "bytes": file.size,
+                "bytes": path.stat().st_size,
                 "architecture": facts.architecture,
                 "parameters": facts.parameters,
                 "weights_bytes": facts.weights_bytes,
@@ -170,7 +178,6 @@ def remove_unused() -> int:
         left = set(CheckpointUpload.objects.filter(digest__in=digests).values_list("digest", flat=True))
         for digest in set(digests) - left:
             checkpoint_store().remove(digest)
-    _forget_broken_uploads()
     return count
 
 
@@ -187,19 +194,9 @@ def _link_or_copy(path: Path, target: Path) -> None:
         shutil.copyfile(path, target)
 
 
-def _forget_broken_uploads() -> None:
-    """Delete what processes that were killed left behind half-way."""
-    folder = settings.FILE_UPLOAD_TEMP_DIR
-    long_ago = time.time() - 3600 * settings.UNUSED_CHECKPOINT_HOURS
-    for path in Path(folder).iterdir() if folder else ():
-        with suppress(FileNotFoundError):
-            if path.stat().st_mtime < long_ago:
-                path.unlink()
-
-
 def _inspected(path: Path) -> CheckpointFacts:
     try:
-        facts = inspect(path, most_unpacked_bytes=2 * settings.MAX_CHECKPOINT_BYTES)
+        facts = inspect_confined(path, most_unpacked_bytes=2 * settings.MAX_CHECKPOINT_BYTES)
     except ModelRefusedError as error:
         raise FieldErrors({FIELD: [str(error)]}) from None
     if problem := too_large(what="The checkpoint", weights_bytes=facts.weights_bytes):

@@ -1,10 +1,13 @@
 """Test calls of endpoints, before anything is submitted: sent from the site, one request, once, and nothing is kept.
 
-A call waits in the thread of its own request and holds no connection of the database meanwhile; a few at once are
-allowed for each process, so that slow endpoints cannot take what all other readers need.
+Each call has a process of its own with limits on memory and time, since an answer may be made to cost much. A few run
+at once for each process of the site, a few more wait for them, and others are refused. A call waits in the thread of
+its own request and holds no connection of the database meanwhile.
 """
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django.conf import settings
 from django.db import connection
@@ -23,8 +26,13 @@ from leaderboard.planners.services import check_owned, check_planner
 LONGEST_SECONDS = 15.0
 """Whatever the endpoint's own timeout is."""
 AT_ONCE = 4
+"""Processes."""
+WAITING = 8
+"""Calls that wait for one of these."""
+WAIT_SECONDS = 10.0
 
-_places = threading.BoundedSemaphore(AT_ONCE)
+_queue = threading.BoundedSemaphore(AT_ONCE + WAITING)
+_processes = threading.BoundedSemaphore(AT_ONCE)
 _NEEDED = frozenset({"endpoint_url", "timeout_seconds", "header_name", "header_value", "remove_header"})
 """The fields that the call depends on; the others may be wrong as yet."""
 
@@ -59,15 +67,31 @@ def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
         header=secret_headers.header_to_send(owner=user, data=data),
     )
     slug = _suite(suite)
-    if not _places.acquire(blocking=False):
+    if not connection.in_atomic_block:
+        # Back into the pool: the call may take longer than all that this page asks of the database.
+        connection.close()
+    with _place():
+        return library().try_endpoint(suite=slug, profile=settings.PROFILE, settings=called)
+
+
+@contextmanager
+def _place() -> Iterator[None]:
+    """One of the processes, perhaps after waiting.
+
+    Raises:
+        BusyError: too many wait already, or none became free.
+    """
+    if not _queue.acquire(blocking=False):
         raise BusyError
     try:
-        if not connection.in_atomic_block:
-            # Back into the pool: the call may take longer than all that this page asks of the database.
-            connection.close()
-        return library().try_endpoint(suite=slug, profile=settings.PROFILE, settings=called)
+        if not _processes.acquire(timeout=WAIT_SECONDS):
+            raise BusyError
+        try:
+            yield
+        finally:
+            _processes.release()
     finally:
-        _places.release()
+        _queue.release()
 
 
 def _suite(slug: str) -> str:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evaluator.planners import trial_process
 from evaluator.planners.endpoint import EndpointSettings
-from evaluator.planners.trial import Trial, try_endpoint
+from evaluator.planners.trial import Trial
 from evaluator.records import Outcome, Reason
 from evaluator.suites import suite_of
 from leaderboard.evaluations.library import AddressRefusedError, NotReadyError, TaskOutcome
@@ -49,7 +50,9 @@ class FakeEvaluator:
 
     def try_endpoint(self, *, suite: str, profile: str, settings: EndpointSettings) -> Trial:
         """Really sends a request, of openagi whatever the suite."""
-        return try_endpoint(suite=suite_of("openagi"), settings=settings)
+        return trial_process.try_endpoint_confined(
+            suite=suite_of("openagi"), settings=settings, memory_bytes=trial_process.MEMORY_BYTES
+        )
 
 
 class UnpreparedEvaluator(FakeEvaluator):

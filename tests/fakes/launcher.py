@@ -32,6 +32,9 @@ class FakeLauncher:
     def stop_one(self, *, handle: str) -> None:
         self.stop(handle=handle)
 
+    def stop_if_over(self, *, handle: str) -> None:
+        self.stop(handle=handle)
+
     def stop(self, *, handle: str) -> None:
         self.living.discard(handle)
         self.stopped.append(handle)

@@ -13,6 +13,7 @@ import pytest
 
 from gpu_jobs.launchers import LaunchError, Limits, LocalLauncher
 from gpu_jobs.launchers.local import NO_LIMITS
+from gpu_jobs.launchers.machine import machine_memory, memory_of_each
 from gpu_jobs.worker_secrets import WorkerSecrets
 from tests.fakes.enrolments import FakeEnrolments
 
@@ -248,10 +249,48 @@ def test_a_worker_that_uses_too_much_memory_is_killed_with_its_children_and_it_i
     assert "The worker is killed: it used" in (launcher._folder / f"{handle}.log").read_text()
 
 
-def test_a_worker_that_runs_for_too_long_is_killed_and_it_is_said(make):
-    launcher = make(limits=Limits(seconds=1))
+def test_a_worker_that_runs_for_too_long_and_does_not_stop_is_killed_and_it_is_said(make):
+    deaf = program("signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)")
+    launcher = make(command=deaf, limits=Limits(seconds=1, grace_seconds=0.5))
     handle = launcher.ensure(evaluation_id="e1")
     assert reason_of_death(launcher, handle) == "it ran for longer than the 1 seconds that a worker may"
+
+
+def test_a_worker_whose_time_is_over_is_told_to_stop_and_ends_by_itself(make):
+    polite = program("signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\ntime.sleep(60)")
+    launcher = make(command=polite, limits=Limits(seconds=1))
+    handle = launcher.ensure(evaluation_id="e1")
+    assert reason_of_death(launcher, handle) == "its process ended"
+
+
+@pytest.mark.parametrize("limits", [NO_LIMITS, Limits(seconds=60)])
+def test_a_worker_is_asked_whether_its_attempt_is_over_and_not_ended(make, tmp_path, limits):
+    marks = program(
+        f"signal.signal(signal.SIGUSR1, lambda *_: open({str(tmp_path / 'asked')!r}, 'w').close())\n"
+        f"open({str(tmp_path / 'ready')!r}, 'w').close()\n"
+        "time.sleep(60)\ntime.sleep(60)"
+    )
+    launcher = make(command=marks, limits=limits)
+    handle = launcher.ensure(evaluation_id="e1")
+    until = time.monotonic() + 60
+    while not (tmp_path / "ready").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    launcher.stop_if_over(handle=handle)
+    while not (tmp_path / "asked").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert launcher.alive(handle=handle).alive is True
+
+
+def test_without_a_word_of_the_operator_workers_share_most_of_the_machine(tmp_path):
+    assert memory_of_each(total=100 * 1024**3, workers=4) == 20 * 1024**3
+    assert memory_of_each(total=2 * 1024**3, workers=4) == 2 * 1024**3
+    limit = tmp_path / "memory.max"
+    limit.write_text("1073741824\n")
+    assert machine_memory(limits=(tmp_path / "nothing", limit)) == 1024**3
+    limit.write_text("max\n")
+    assert machine_memory(limits=(limit,)) == psutil.virtual_memory().total
 
 
 def test_mapped_files_and_reserved_addresses_are_no_memory(make, tmp_path):

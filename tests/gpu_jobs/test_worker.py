@@ -1,5 +1,9 @@
 """The worker, against an API in memory and with fake experts."""
 
+import os
+import signal
+import time
+
 import httpx
 import pytest
 
@@ -291,6 +295,54 @@ def test_being_told_to_stop_sends_what_is_done_and_gives_the_rest_back():
     assert make_worker(api, Stopped()).run() == 143
     assert set(api.results) == {"0", "1"}
     assert [(how, body["how"]) for how, body in api.ended] == [("fail", "released")]
+
+
+RARE_HEARTBEATS = {**LEASE, "heartbeat_seconds": 60}
+
+
+@pytest.fixture
+def own_signals():
+    kept = signal.getsignal(signal.SIGUSR1)
+    yield
+    signal.signal(signal.SIGUSR1, kept)
+
+
+class AsksOnTheWay(FakeRunner):
+    """The launcher asks while task 1 is run, which takes as long as it takes until something comes of it."""
+
+    def __init__(self, api, *, over):
+        super().__init__()
+        self.api, self.over = api, over
+
+    def heartbeats(self):
+        return sum("heartbeat" in path for path in self.api.calls)
+
+    def _record(self, *, lease, task):
+        if task == "1":
+            self.api.over = "cancelled" if self.over else ""
+            asked = self.heartbeats()
+            os.kill(os.getpid(), signal.SIGUSR1)
+            until = time.monotonic() + 10
+            while self.over or self.heartbeats() == asked:
+                assert time.monotonic() < until, "nothing came of the signal"
+                time.sleep(0.01)
+        return super()._record(lease=lease, task=task)
+
+
+def test_a_worker_whose_attempt_was_cancelled_stops_in_the_middle_of_a_task_when_it_is_asked(own_signals):
+    api = FakeApi(RARE_HEARTBEATS)
+    worker = make_worker(api, AsksOnTheWay(api, over=True))
+    worker.look_on_signal()
+    assert worker.run() == 143
+
+
+def test_a_worker_that_has_moved_on_to_another_attempt_goes_on_when_it_is_asked(own_signals):
+    api = FakeApi(RARE_HEARTBEATS)
+    worker = make_worker(api, AsksOnTheWay(api, over=False))
+    worker.look_on_signal()
+    assert worker.run() == 0
+    assert set(api.results) == {"0", "1", "2"}
+    os.kill(os.getpid(), signal.SIGUSR1)  # without an attempt it changes nothing
 
 
 def test_refused_results_are_a_failure_of_the_attempt():

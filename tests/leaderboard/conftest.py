@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from leaderboard.api.throttling import forget_refused
 from leaderboard.evaluations.presenters import forget_gathered
 from leaderboard.evaluations.task_rows import forget_rows
 from tests.fakes.launcher import FakeLauncher, reset_launcher
@@ -21,3 +22,4 @@ def nothing_kept_in_memory() -> Iterator[None]:
     yield
     forget_rows()
     forget_gathered()
+    forget_refused()

@@ -29,6 +29,7 @@ from leaderboard.evaluations.objects import server_store
 from leaderboard.outbox.webhooks import add_webhook
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import Planner
+from leaderboard.uploads import services as upload_tickets
 from leaderboard.workers.tokens import create_worker_token
 from tests.leaderboard.api.helpers import session_of
 from tests.leaderboard.api.test_reading import finish
@@ -81,6 +82,7 @@ def world(settings, tmp_path, launcher):
         "token_id": create_worker_token(owner=owner, name="desktop").id,
         "planner_id": waiting.submission.planner_id,
         "webhook_id": add_webhook(owner=owner, url="https://example.org/hook").pk,
+        "ticket_id": upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk,
         "done": done.pk, "evaluation": done.pk, "extension": "csv",
         "checkpoint": checkpoint, "personal": create_token(user=owner).id, "uidb36": "a", "name": "planner_server.py",
         "hidden": server_store(split=HIDDEN_SPLIT).put(Artefact(data=b"secret", media_type=MediaType.TEXT)),

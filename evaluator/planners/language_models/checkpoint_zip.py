@@ -43,6 +43,13 @@ from evaluator.planners.language_models.tokenizer_admission import (
 MOST_FILES = 200
 _MOST_LISTING_BYTES = 1024 * 1024
 """Of the archive's own list of its files; that of 200 files has some ten thousand."""
+_MOST_RATIO = 20
+"""Unpacked bytes for each byte of the zip. Weights hardly compress; those of bfloat16 kept as float32 do to a half."""
+_MOST_OUTSIDE_RATIO = 64 * 1024 * 1024
+"""Unpacked bytes that count towards no ratio: small models of our tests, vocabularies, settings."""
+_MOST_OTHER_BYTES = 512 * 1024 * 1024
+"""Of all files but the weights, whose size their headers declare."""
+_LOCAL_HEADER_BYTES = 30
 _ALLOWED = re.compile(
     r"(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|training|"
     r"chat_template)\.json|vocab\.txt|merges\.txt|chat_template\.jinja|[\w.-]+\.(model|tiktoken)|"
@@ -81,7 +88,8 @@ def inspect(path: Path, *, most_unpacked_bytes: int) -> CheckpointFacts:
         ModelRefusedError: it is no checkpoint that is loaded here; the message is a sentence that says why.
     """
     with _opened(path) as (archive, members):
-        _check_sizes(members, most=most_unpacked_bytes)
+        _check_sizes(members, most=most_unpacked_bytes, zip_bytes=path.stat().st_size)
+        _check_places(archive.infolist(), listing_at=archive.start_dir)
         _check_names(members)
         headers = {
             name: _header(archive, member=member) for name, member in members.items() if _WEIGHTS.fullmatch(name)
@@ -204,11 +212,30 @@ def _check_kind(info: zipfile.ZipInfo) -> None:
         raise ModelRefusedError(f"{name[:80]!r} in the zip is compressed in an unusual way; use deflate or none.")
 
 
-def _check_sizes(members: Mapping[str, zipfile.ZipInfo], *, most: int) -> None:
+def _check_sizes(members: Mapping[str, zipfile.ZipInfo], *, most: int, zip_bytes: int) -> None:
     """Refuse what would unpack to too much; where a file is longer than it says, reading it fails."""
     declared = sum(member.file_size for member in members.values())
     if declared > most:
         raise ModelRefusedError(f"The files in the zip have {declared} bytes together; at most {most} are possible.")
+    if declared > _MOST_OUTSIDE_RATIO + _MOST_RATIO * zip_bytes:
+        raise ModelRefusedError(
+            f"The zip has {zip_bytes} bytes and unpacks to {declared}, more than {_MOST_RATIO} times as many: weights "
+            "do not compress like that."
+        )
+    others = sum(member.file_size for name, member in members.items() if not _WEIGHTS.fullmatch(name))
+    if others > _MOST_OTHER_BYTES:
+        raise ModelRefusedError(
+            f"The files beside the weights have {others} bytes together; at most {_MOST_OTHER_BYTES} are possible."
+        )
+
+
+def _check_places(infos: Sequence[zipfile.ZipInfo], *, listing_at: int) -> None:
+    """Refuse files whose data overlap: a few bytes of a zip could then unpack to many files."""
+    placed = sorted(infos, key=lambda info: info.header_offset)
+    ends = [info.header_offset for info in placed[1:]] + [listing_at]
+    for info, end in zip(placed, ends, strict=True):
+        if info.header_offset + _LOCAL_HEADER_BYTES + info.compress_size > end:
+            raise ModelRefusedError(f"{info.filename[:80]!r} in the zip overlaps with what comes after it.")
 
 
 def _check_names(members: Mapping[str, zipfile.ZipInfo]) -> None:

@@ -273,7 +273,7 @@ def test_model_servers_are_created_beside_the_job_and_only_once(api, cluster):
     for kind in ("services", "networkpolicies"):
         assert all(item["metadata"]["ownerReferences"][0]["uid"] == uid for item in api.all(kind))
     posts = [path for method, path in api.requests if method == "POST"]
-    assert len(posts) == 5
+    assert len(posts) == 6, "the Job and its token; two policies, a Service and a Job of the model servers"
     assert posts[-1].endswith("/jobs"), "before their policies no pod of theirs may be there"
 
 

@@ -17,6 +17,7 @@ from django.utils import timezone
 from evaluator.client import Client, NewSubmission, PlannerEntry, RefusedError, UnreachableError
 from evaluator.client.errors import UsageError
 from leaderboard.accounts.services import create_token
+from leaderboard.api.throttling import forget_refused
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.evaluations.reconcile import sweep
@@ -242,6 +243,7 @@ class TestClient:
         def sleep(seconds: float) -> None:
             slept.append(seconds)
             cache.clear()
+            forget_refused()
 
         with Client(url=site, patience=120, sleep=sleep) as client:
             assert [client.suites() for _ in range(2)] == [[], []]

@@ -113,15 +113,33 @@ class TestClient:
 
         class Cutting(httpx.BaseTransport):
             def handle_request(self, request):
-                seen.append(len(request.read()))
-                if len(seen) == 1:
-                    raise httpx.WriteError("cut")
+                if request.method == "PUT":
+                    seen.append(len(request.read()))
+                    if len(seen) == 1:
+                        raise httpx.WriteError("cut")
                 return real.handle_request(request)
 
         with Client(url=site, token=token, transport=Cutting(), sleep=lambda _: None) as client:
             digest = client.upload_checkpoint(file)
         assert digest == CheckpointUpload.objects.get().digest == hashlib.sha256(file.read_bytes()).hexdigest()
-        assert seen[0] == seen[1] > file.stat().st_size
+        assert seen == [file.stat().st_size] * 2
+
+    def test_an_upload_whose_answer_was_lost_is_sent_again_with_another_ticket(self, site, token, file):  # noqa: F811
+        real, sent = httpx.HTTPTransport(), []
+
+        class Losing(httpx.BaseTransport):
+            def handle_request(self, request):
+                answer = real.handle_request(request)
+                if request.method == "PUT":
+                    sent.append(answer.status_code)
+                    if len(sent) == 1:
+                        answer.close()
+                        raise httpx.ReadError("lost")
+                return answer
+
+        with Client(url=site, token=token, transport=Losing(), sleep=lambda _: None) as client:
+            assert client.upload_checkpoint(file) == CheckpointUpload.objects.get().digest
+        assert sent == [201, 401, 201]
 
     def test_what_is_no_file_or_no_checkpoint_is_said(self, site, token, file, tmp_path):  # noqa: F811
         with Client(url=site, token=token) as client:

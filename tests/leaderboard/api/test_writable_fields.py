@@ -15,6 +15,7 @@ WRITABLE = {
         "model_name", "parameters", "open_weights", "prompt_price", "completion_price",
     },
     "CheckpointInput": {"file"},
+    "UploadInput": {"bytes"},
     "StartRequest": {"start"},
     "SubmissionInput": {"planner", "suites", "team", "own_worker", "priority", "visibility", "embargo_until"},
     "HeaderInput": {"name", "value"},

@@ -2,23 +2,35 @@
 
 import asyncio
 import json
+from http import HTTPStatus
 
 import pytest
 
-from leaderboard.config.bodies import BodyLimits, BoundedBodies
+from leaderboard.config.bodies import Admission, BodyLimits, BoundedBodies, Refusal
+from leaderboard.config.steady_bodies import SteadyBody, TooSlowError
 
 SMALL, MOST, UPLOAD = 100, 200, 1000
 
 
 class Callers:
-    """Knows all callers or none, and counts how often it is asked."""
+    """Knows all callers or none, and notes how large the bodies are that it is asked about."""
 
     def __init__(self, *, known):
-        self.known, self.asked = known, 0
+        self.known, self.sizes, self.released = known, [], 0
 
-    def __call__(self, scope):
-        self.asked += 1
-        return self.known
+    def __call__(self, scope, size):
+        self.sizes.append(size)
+        return Admission(release=self.release) if self.known else UNKNOWN
+
+    def release(self):
+        self.released += 1
+
+    @property
+    def asked(self):
+        return len(self.sizes)
+
+
+UNKNOWN = Refusal(HTTPStatus.UNAUTHORIZED, "not_authenticated", "Larger bodies need valid credentials.")
 
 
 def ask(pieces, *, announced: str = "", path="/", callers=None):
@@ -49,9 +61,11 @@ def ask(pieces, *, announced: str = "", path="/", callers=None):
 
     headers = [(b"content-length", announced.encode())] if announced else []
     limits = BodyLimits(
-        small=SMALL,
+        small=lambda scope: 0 if scope["path"] == "/worker/" else SMALL,
         at_address=lambda scope: UPLOAD if scope["path"] == "/uploads/" else MOST,
-        knows_caller=callers or Callers(known=False),
+        admit=callers or Callers(known=False),
+        patience_seconds=30,
+        bytes_per_second=1000,
     )
     scope = {"type": "http", "path": path, "headers": headers}
     asyncio.run(BoundedBodies(application, limits=limits)(scope, receive, send))
@@ -110,7 +124,13 @@ def test_the_api_s_refusals_are_problem_documents():
         sent.append(message)
 
     async def refused():
-        limits = BodyLimits(small=1, at_address=lambda scope: 10, knows_caller=lambda scope: False)
+        limits = BodyLimits(
+            small=lambda scope: 1,
+            at_address=lambda scope: 10,
+            admit=lambda scope, size: Refusal(HTTPStatus.TOO_MANY_REQUESTS, "no_room", "Wait.", retry_after=60),
+            patience_seconds=1,
+            bytes_per_second=1,
+        )
         scope = {"type": "http", "path": "/api/v1/submissions/", "headers": [(b"content-length", b"5")]}
         await BoundedBodies(None, limits=limits)(scope, None, send)
 
@@ -119,4 +139,65 @@ def test_the_api_s_refusals_are_problem_documents():
     headers = dict(start["headers"])
     assert headers[b"content-type"] == b"application/problem+json"
     assert headers[b"connection"] == b"close"
-    assert (json.loads(body["body"])["status"], json.loads(body["body"])["code"]) == (401, "not_authenticated")
+    assert headers[b"retry-after"] == b"60"
+    assert (json.loads(body["body"])["status"], json.loads(body["body"])["code"]) == (429, "no_room")
+
+
+def test_of_a_worker_s_call_nothing_is_read_before_its_token_is_checked():
+    assert ask([b"a"], announced="1", path="/worker/") == (401, None)
+    assert ask([b"a"], path="/worker/") == (401, [])
+    assert ask([b""], path="/worker/") == (200, [b""])
+    assert ask([b"a"], announced="1", path="/worker/", callers=Callers(known=True)) == (200, [b"a"])
+
+
+def test_room_is_asked_for_what_was_announced_and_given_back_when_the_request_is_over():
+    callers = Callers(known=True)
+    ask([b"a" * 150], announced="150", callers=callers)
+    assert (callers.sizes, callers.released) == ([150], 1)
+
+
+def test_a_body_without_a_length_needs_room_for_the_largest():
+    callers = Callers(known=True)
+    assert ask([b"a" * 90, b"b" * 60], callers=callers)[0] == 200
+    assert (callers.sizes, callers.released) == ([MOST], 1)
+
+
+class Dripping:
+    """A sender that brings a byte at a time, and a clock."""
+
+    def __init__(self, *, seconds_per_byte):
+        self.now, self.seconds = 0.0, seconds_per_byte
+
+    async def receive(self):
+        self.now += self.seconds
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+
+def test_a_body_that_comes_byte_by_byte_is_cut_off():
+    sender = Dripping(seconds_per_byte=1.0)
+    body = SteadyBody(sender.receive, patience=5, bytes_per_second=10, clock=lambda: sender.now)
+
+    async def received(count):
+        for _ in range(count):
+            await body()
+
+    # A byte allows for a tenth of a second: 5 seconds of patience, and what five bytes have earned.
+    asyncio.run(received(5))
+    with pytest.raises(TooSlowError, match=r"at least 0\.00976562 KiB a second are needed"):
+        asyncio.run(received(2))
+
+
+def test_a_body_that_stops_is_cut_off_and_one_that_keeps_coming_is_not():
+    async def never():
+        await asyncio.sleep(60)
+
+    with pytest.raises(TooSlowError):
+        asyncio.run(SteadyBody(never, patience=0.05, bytes_per_second=10)())
+    sender = Dripping(seconds_per_byte=0.09)
+    steady = SteadyBody(sender.receive, patience=5, bytes_per_second=10, clock=lambda: sender.now)
+
+    async def all_of_it():
+        for _ in range(1000):
+            await steady()
+
+    asyncio.run(all_of_it())

@@ -1,8 +1,6 @@
 """Uploading checkpoints, submitting them, and giving them to the workers that need them."""
 
 import hashlib
-import os
-import time
 from datetime import timedelta
 
 import pytest
@@ -229,20 +227,6 @@ class TestRemoving:
         pass_hours(2)
         remove_unused_checkpoints()
         assert kept() == [DIGEST]
-
-
-def test_what_a_killed_process_left_half_way_is_removed_after_a_day(ada, settings, tmp_path):
-    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path / "incoming")
-    old, new = tmp_path / "incoming" / "old", tmp_path / "incoming" / "new"
-    old.parent.mkdir()
-    for path, hours in ((old, 25), (new, 1)):
-        path.write_bytes(b"a part")
-        then = time.time() - hours * 3600
-        os.utime(path, (then, then))
-    assert upload(ada).status_code == 201
-    remove_unused_checkpoints()
-    assert [path.name for path in (tmp_path / "incoming").iterdir()] == ["new"]
-    assert kept() == [DIGEST]
 
 
 class TestPage:

@@ -9,6 +9,8 @@ import pytest
 from django.core.cache import cache
 from django.db import connection
 
+from evaluator.planners import trial, trial_process
+from evaluator.planners.endpoint import EndpointPlanner
 from leaderboard.accounts.models import User
 from leaderboard.api.throttling import Throttle
 from leaderboard.evaluations.models import Evaluation
@@ -121,13 +123,41 @@ def test_a_name_that_resolves_to_this_machine_is_not_called_outside_the_demo(api
     assert seen == []
 
 
-def test_no_more_than_a_few_wait_at_once(api, monkeypatch):
-    monkeypatch.setattr(endpoint_tests, "_places", threading.BoundedSemaphore(1))
-    with endpoint_tests._places:
+@pytest.mark.parametrize("full", ["_queue", "_processes"])
+def test_no_more_than_a_few_run_and_wait_at_once(api, monkeypatch, full):
+    monkeypatch.setattr(endpoint_tests, full, threading.BoundedSemaphore(1))
+    monkeypatch.setattr(endpoint_tests, "WAIT_SECONDS", 0.05)
+    with getattr(endpoint_tests, full):
         answer = api.post("endpoint-tests/", {"endpoint_url": "http://127.0.0.1:1/"})
     assert (answer.status_code, answer.json()["code"]) == (503, "busy")
     assert answer.headers["Retry-After"] == "5"
     assert api.post("endpoint-tests/", {"endpoint_url": "http://127.0.0.1:1/"}).status_code == 200
+
+
+def test_an_answer_that_makes_the_process_grow_costs_that_process_and_is_said(api, monkeypatch):
+    """A mebibyte of empty lists, each of which takes 56 bytes in memory, several times over."""
+    monkeypatch.setattr(trial_process, "MEMORY_BYTES", 90 * 1024**2)
+    with endpoint((200, b'{"plan": [' + b"[]," * 340_000 + b"[]]}")) as (url, seen):
+        shown = api.post("endpoint-tests/", {"endpoint_url": url}).json()
+    assert len(seen) == 1
+    assert (shown["passed"], shown["reason"]) == (False, "invalid_response")
+    assert shown["problem"] == (
+        "The test was stopped: reading the endpoint's answer took too much memory: more than 90 MiB."
+    )
+    assert shown["request"]["version"] == "planner/1"
+
+
+def test_the_answer_is_read_in_another_process(api, monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("read in the site's own process")
+
+    monkeypatch.setattr(trial, "try_endpoint", never)
+    monkeypatch.setattr(EndpointPlanner, "plan", never)
+    with guarded() as asked:
+        shown = api.post(
+            "endpoint-tests/", {"endpoint_url": asked.url, "header_name": "Authorization", "header_value": TOKEN}
+        ).json()
+    assert shown["passed"]
 
 
 def test_a_user_is_throttled(api, monkeypatch):

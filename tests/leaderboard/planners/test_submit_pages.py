@@ -8,9 +8,9 @@ import pytest
 from django.core.cache import cache
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from rest_framework.throttling import SimpleRateThrottle
 
 from evaluator.plans_file import MAX_BYTES
+from leaderboard.api.throttling import Throttle
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.planners import secret_headers
@@ -133,7 +133,7 @@ class TestChecking:
         )
 
     def test_who_asks_too_often_is_told_to_wait(self, client, ada, monkeypatch):
-        monkeypatch.setattr(SimpleRateThrottle, "THROTTLE_RATES", {"checks": "2/min"})
+        monkeypatch.setattr(Throttle, "THROTTLE_RATES", {"checks": "2/min"})
         cache.clear()
         found = [client.post("/submit/check/", ENDPOINT) for _ in range(3)]
         cache.clear()
