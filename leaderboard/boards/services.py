@@ -20,6 +20,7 @@ from leaderboard.evaluations.conditions import ALL_TASKS, NO_PROFILE
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.visibility import Reader, on_boards, visible_evaluations
 from leaderboard.planners.kinds import KINDS
+from leaderboard.signing.services import sign_snapshot
 
 
 class Conditions(NamedTuple):
@@ -84,6 +85,7 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
         digest=digest,
         **conditions._asdict(),
     )
+    sign_snapshot(made)
     ranked = [row["evaluation"] for row in content["rows"]]
     Evaluation.objects.filter(pk__in=ranked, first_ranked=None).update(first_ranked=Now())
     return made

@@ -41,6 +41,14 @@ SECRETS_KEYS = [*env.names("PLANARENA_SECRETS_KEY"), SECRET_KEY, *SECRET_KEY_FAL
 """What users' secrets are encrypted with: the first one seals, all of them open, so that keys can be changed
 (`manage.py seal_again`). Without PLANARENA_SECRETS_KEY it is PLANARENA_SECRET_KEY."""
 
+SIGNING_KEYS = env.names("PLANARENA_SIGNING_KEY")
+"""Secrets that the keys which sign results follow from: the first one signs, the others only introduce it to clients
+that know them. Empty: this process signs nothing."""
+if DEMO and not SIGNING_KEYS:
+    SIGNING_KEYS = [kept_secret(DATA_DIR / "secrets" / "signing_key")]
+if any(len(key) < 30 for key in SIGNING_KEYS):
+    raise ImproperlyConfigured("PLANARENA_SIGNING_KEY is too short: make one with ./planarena manage signing_key new.")
+
 HTTPS = env.flag("PLANARENA_HTTPS", default=not DEMO)
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
@@ -96,6 +104,7 @@ INSTALLED_APPS = [
     "leaderboard.planners",
     "leaderboard.evaluations",
     "leaderboard.boards",
+    "leaderboard.signing",
     "leaderboard.compare",
     "leaderboard.outbox",
     "leaderboard.quotas",
@@ -348,6 +357,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "release-embargoes": {
         "task": "leaderboard.evaluations.tasks.release_embargoes",
+        "schedule": timedelta(seconds=SWEEP_SECONDS),
+        "options": {"expires": SWEEP_SECONDS * 5},
+    },
+    "sign-what-is-unsigned": {
+        "task": "leaderboard.signing.tasks.sign_unsigned",
         "schedule": timedelta(seconds=SWEEP_SECONDS),
         "options": {"expires": SWEEP_SECONDS * 5},
     },
