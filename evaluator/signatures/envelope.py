@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from evaluator import canonical_json
 from evaluator.signatures.keys import PrivateKey, PublicKey
@@ -26,11 +26,23 @@ class EnvelopeError(Exception):
     """A signed statement that must not be believed; the message is the end of a sentence."""
 
 
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise ValueError("is not base64") from None
+
+
+def _base64(text: str) -> str:
+    _decoded(text)
+    return text
+
+
 class _Signature(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     keyid: Annotated[str, Field(max_length=64)]
-    sig: Annotated[str, Field(max_length=128)]
+    sig: Annotated[str, Field(max_length=128), AfterValidator(_base64)]
 
 
 class Envelope(BaseModel):
@@ -39,7 +51,7 @@ class Envelope(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     payloadType: Annotated[str, Field(max_length=100)]
-    payload: Annotated[str, Field(max_length=_LARGEST_PAYLOAD)]
+    payload: Annotated[str, Field(max_length=_LARGEST_PAYLOAD), AfterValidator(_base64)]
     """Base64 of canonical JSON."""
     signatures: Annotated[list[_Signature], Field(min_length=1, max_length=1)]
 
@@ -102,10 +114,3 @@ def _parsed(body: bytes, *, expected: type[_Statement]) -> _Statement:
 def _signed_bytes(*, kind: str, body: bytes) -> bytes:
     """DSSE's pre-authentication encoding."""
     return b"DSSEv1 %d %s %d %s" % (len(kind.encode()), kind.encode(), len(body), body)
-
-
-def _decoded(text: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise EnvelopeError("is not base64") from None

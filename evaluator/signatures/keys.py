@@ -70,7 +70,7 @@ class PrivateKey:
 
     @classmethod
     def from_secret(cls, secret: str) -> "PrivateKey":
-        """The key that follows from a random secret of any length, which is no password: one fast derivation is enough."""
+        """The key that follows from a random secret of any length. It is no password, so one derivation is enough."""
         derivation = HKDF(algorithm=SHA256(), length=_KEY_BYTES, salt=None, info=b"planarena:key that signs results")
         return cls(derivation.derive(secret.encode()))
 

@@ -1,4 +1,4 @@
-"""What a site serves to whoever verifies its boards: its keys, and what the statements of snapshots and results bind."""
+"""What a site serves to verifiers: its keys, and what the statements of snapshots and results bind."""
 
 from typing import Any
 
