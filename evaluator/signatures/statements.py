@@ -43,7 +43,7 @@ class SuiteFacts(_Shape):
 
     slug: _Text
     version: _Text
-    digest: Digest
+    digest: _Text
     kind: Literal["execution", "planning"]
     columns: Annotated[list[_Text], Field(max_length=100)]
     """Keys of its metrics."""

@@ -20,7 +20,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Submissi
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
 from leaderboard.evaluations.visibility import is_public
-from leaderboard.signing.services import sign_evaluations
+from leaderboard.signing.services import sign_when_possible
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ def _complete(evaluations: Sequence[Evaluation]) -> bool:
         if done:
             boards[evaluation.suite_id, conditions_of_board(evaluation)] = evaluation
             completed.append(evaluation.pk)
-    sign_evaluations(completed)
+    sign_when_possible(evaluation_ids=completed)
     for evaluation in boards.values():
         publish_locked(evaluation)
     return bool(boards)

@@ -7,7 +7,8 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import lock_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.signing.keys import first_signed_at, signing_key
-from leaderboard.signing.services import sign_evaluations, sign_snapshot
+from leaderboard.signing.models import EvaluationSignature, SnapshotSignature
+from leaderboard.signing.services import sign_when_possible
 
 _EVALUATIONS_AT_ONCE = 100
 
@@ -38,8 +39,8 @@ def _snapshots(wanted: Q) -> int:
         for pk in list(numbers):
             with transaction.atomic():
                 lock_board(slug)
-                sign_snapshot(Snapshot.objects.select_related("suite").defer("content").get(pk=pk))
-            signed += 1
+                sign_when_possible(snapshot=Snapshot.objects.select_related("suite").defer("content").get(pk=pk))
+                signed += SnapshotSignature.objects.filter(pk=pk).exists()
     return signed
 
 
@@ -48,6 +49,5 @@ def _evaluations(wanted: Q) -> int:
     completed = Evaluation.objects.filter(wanted, state=EvaluationState.COMPLETED, verifies=None, signature=None)
     ids = list(completed.order_by("finished").values_list("pk", flat=True))
     for start in range(0, len(ids), _EVALUATIONS_AT_ONCE):
-        with transaction.atomic():
-            sign_evaluations(ids[start : start + _EVALUATIONS_AT_ONCE])
-    return len(ids)
+        sign_when_possible(evaluation_ids=ids[start : start + _EVALUATIONS_AT_ONCE])
+    return EvaluationSignature.objects.filter(pk__in=ids).count()

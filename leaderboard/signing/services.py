@@ -1,9 +1,13 @@
 """Signing evaluations and snapshots. Both are idempotent: what is signed stays as it was signed."""
 
+import logging
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
+
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import transaction
 
 from evaluator.signatures import (
     Conditions,
@@ -29,6 +33,8 @@ from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.signing.keys import signing_key
 from leaderboard.signing.models import EvaluationSignature, SnapshotSignature
 
+logger = logging.getLogger(__name__)
+
 _SALT_BYTES = 16
 
 
@@ -48,6 +54,25 @@ def sign_evaluations(evaluation_ids: Iterable[UUID]) -> None:
         # Whoever else signs one of them at this moment does as well.
         [_evaluation_signature(evaluation=evaluation, key=key) for evaluation in unsigned], ignore_conflicts=True
     )  # fmt: skip
+
+
+def sign_when_possible(*, snapshot: Snapshot | None = None, evaluation_ids: Sequence[UUID] = ()) -> None:
+    """Sign within the transaction that publishes, which goes on where that fails.
+
+    What cannot be signed must not keep a board from being published: the log has the reason, and the next sweep tries
+    again (`catching_up.py`).
+    """
+    try:
+        with transaction.atomic():
+            sign_evaluations(evaluation_ids)
+            if snapshot is not None:
+                sign_snapshot(snapshot)
+    except SoftTimeLimitExceeded:
+        raise
+    except Exception:
+        logger.exception(
+            "snapshot %s and evaluations %s stay unsigned for now", snapshot, list(map(str, evaluation_ids))
+        )
 
 
 def sign_snapshot(snapshot: Snapshot) -> SnapshotSignature | None:

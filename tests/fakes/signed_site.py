@@ -1,9 +1,13 @@
 """A site whose boards are signed, in memory: what `planarena verify` reads, and ways to tamper with it."""
 
 import base64
+import hashlib
 import json
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from evaluator import canonical_json
@@ -45,8 +49,6 @@ Document = dict[str, Any]
 
 
 def digest_of(data: bytes) -> str:
-    import hashlib
-
     return hashlib.sha256(data).hexdigest()
 
 
@@ -164,7 +166,8 @@ class SignedSite:
 
     def _record(self, *, number: int, task: int) -> ResultRecord:
         common: dict[str, Any] = {
-            "suite": "openagi", "task": f"t{task}", "request": f"Request {task}", "metric": "ViT" if task % 2 else "BERT",
+            "suite": "openagi", "task": f"t{task}", "request": f"Request {task}",
+            "metric": "ViT" if task % 2 else "BERT",
             "planner": PlannerCall(seconds=0.25 * (task + 1), prompt_tokens=100 + task, completion_tokens=7),
         }  # fmt: skip
         if task == 0:
@@ -236,6 +239,33 @@ class SignedSite:
             for number, proof in sorted(self.snapshots.items(), reverse=True)
         ]
         return {"results": listed, "next": None, "previous": None}
+
+
+@contextmanager
+def served(site: SignedSite) -> Iterator[str]:
+    """The site behind HTTP; yields the address of its board."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            try:
+                body, status = site.get(self.path, most_bytes=0), 200
+            except MissingError:
+                body, status = b"{}", 404
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/boards/openagi/"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def name(number: int) -> str:

@@ -15,13 +15,8 @@ from typing import Any, Protocol
 
 import httpx
 
-from evaluator.bounded_answers import (
-    UNCOMPRESSED,
-    AnswerLateError,
-    AnswerTooLargeError,
-    CompressedAnswerError,
-    read_answer,
-)
+from evaluator.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
+from evaluator.planners.egress import call_deadline, operator_client
 
 DOWNLOAD_FORMAT = "planarena-download/1"
 _TRANSIENT = frozenset({429, 500, 502, 503, 504})
@@ -73,8 +68,8 @@ class SiteFetcher:
         """
         self._site, self._patience, self._sleep, self._clock = site, patience, sleep, clock
         self._answer_seconds, self._left = answer_seconds, _MOST_TOTAL_BYTES
-        timeout = httpx.Timeout(min(30.0, answer_seconds), connect=10.0)
-        self._client = httpx.Client(headers=dict(UNCOMPRESSED), timeout=timeout, transport=transport)
+        timeout = httpx.Timeout(min(30.0, answer_seconds), connect=min(10.0, answer_seconds))
+        self._client = operator_client(url=site, timeout=timeout, transport=transport)
 
     def get(self, path: str, *, most_bytes: int) -> bytes:
         until, wait = self._clock() + self._patience, 0.5
@@ -98,8 +93,13 @@ class SiteFetcher:
     def _once(self, path: str, *, most_bytes: int) -> tuple[int, float, str, bytes]:
         """Status (0 without an answer), seconds that the site asks to wait, what is wrong, and the body."""
         until = self._clock() + self._answer_seconds
+        late = f"the answer was not complete after {self._answer_seconds:g} seconds"
         try:
-            with self._client.stream("GET", self._site + path) as response:
+            # One deadline for connection, headers and body, however slowly they come.
+            with (
+                call_deadline(time.monotonic() + self._answer_seconds),
+                self._client.stream("GET", self._site + path) as response,
+            ):
                 if response.status_code != httpx.codes.OK:
                     text = response.headers.get("Retry-After", "")
                     asked = float(text) if text.isdecimal() and len(text) < 6 else 0.0
@@ -109,8 +109,8 @@ class SiteFetcher:
             raise FetchError(f"the answer has more than {most_bytes} bytes") from None
         except CompressedAnswerError:
             raise FetchError("the answer is compressed although none was asked for") from None
-        except AnswerLateError:
-            raise FetchError(f"the answer was not complete after {self._answer_seconds:g} seconds") from None
+        except (AnswerLateError, httpx.TimeoutException):
+            return 0, 0.0, late, b""
         except (httpx.RequestError, httpx.InvalidURL) as error:
             return 0, 0.0, f"the site cannot be reached: {error or type(error).__name__}", b""
 
