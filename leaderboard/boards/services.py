@@ -22,7 +22,6 @@ from leaderboard.evaluations.visibility import Reader, on_boards, visible_evalua
 from leaderboard.planners.kinds import KINDS
 from leaderboard.signing.services import sign_when_possible
 
-
 NOT_SHOWN = ("content", "signature__envelope", "signature__rows", "signature__salts")
 """Fields of a snapshot and its signature that are large, and that pages do not read."""
 

@@ -21,8 +21,9 @@ def keys_document() -> dict[str, Any]:
                 "id": key.pk,
                 "algorithm": "ed25519",
                 "public_key": key.public_key,
-                "created": key.created,
-                "retired": key.retired,
+                # Not as Django's encoder writes them, which cuts off microseconds: introductions have all of them.
+                "created": key.created.isoformat(),
+                "retired": None if key.retired is None else key.retired.isoformat(),
                 "introduction": key.introduction,
             }
             for key in SigningKey.objects.order_by("-created", "pk")
