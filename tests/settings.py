@@ -14,6 +14,7 @@ os.environ.update(
     PLANARENA_DATA=str(_DATA),
     PLANARENA_SECRET_KEY="for tests only, not a secret at all",
     PLANARENA_WORKER_TOKEN="worker-token-of-the-tests",
+    PLANARENA_SIGNING_KEY="signing key of the tests and no secret",
     PLANARENA_ALLOWED_HOSTS="testserver,127.0.0.1,localhost",
     PLANARENA_EMAIL_VERIFICATION="none",
     PLANARENA_HTTPS="0",

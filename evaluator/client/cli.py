@@ -20,6 +20,7 @@ from evaluator.client.remembered import Remembered, state_file
 from evaluator.client.reports import document, junit
 from evaluator.client.shapes import Evaluation, NewSubmission, PlannerEntry, Submission, SuiteInfo, TaskRow, Visibility
 from evaluator.client.verdict import ExitCode, Threshold, Verdict, unknown_thresholds, verdict_of
+from evaluator.client.verify.command import verify
 from evaluator.client.waiting import progress, wait
 
 _NOT_FOUND, _TOO_MANY_REQUESTS = 404, 429
@@ -277,7 +278,7 @@ def visibility(
         sys.stdout.write(f"{after.id}\t{after.visibility}{until}\n")
 
 
-COMMANDS: Sequence[Callable[..., None]] = (submit, status, cancel, results, visibility, try_endpoint)
+COMMANDS: Sequence[Callable[..., None]] = (submit, status, cancel, results, visibility, try_endpoint, verify)
 
 
 class _Seen(TypedDict):

@@ -52,13 +52,18 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore]) -> dict[str, JsonVa
         `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes": {outcome: count}}`; a metric without any
         scored task is absent. `low` and `high` are None over fewer than `statistics.LEAST_VALUES` tasks.
     """
+    return summarise_columns(kind=suite.kind, columns=[column.key for column in suite.metrics], results=results)
+
+
+def summarise_columns(*, kind: SuiteKind, columns: Iterable[str], results: Iterable[TaskScore]) -> dict[str, JsonValue]:
+    """`summarise` for a suite of which only the kind and the keys of its columns are known."""
     found = list(results)
     metrics: dict[str, JsonValue] = {}
-    for column in suite.metrics:
-        values = [value for value in counted(column=column.key, kind=suite.kind, results=found) if value is not None]
-        interval = _judged(column=column.key, values=values) if suite.kind is SuiteKind.PLANNING else _mean(values)
+    for column in columns:
+        values = [value for value in counted(column=column, kind=kind, results=found) if value is not None]
+        interval = _judged(column=column, values=values) if kind is SuiteKind.PLANNING else _mean(values)
         if interval is not None:
-            metrics[column.key] = {
+            metrics[column] = {
                 "mean": interval.mean,
                 "low": interval.low,
                 "high": interval.high,

@@ -35,6 +35,7 @@ from leaderboard.boards.selecting import (
 )
 from leaderboard.boards.services import conditions_of, latest_snapshot, primary_metric
 from leaderboard.catalog.models import Suite
+from leaderboard.signing.services import signature_of
 
 _UNPUBLISHED = OpenApiResponse(OpenApiTypes.OBJECT, description="There is no such board or snapshot.")
 _ROW = (
@@ -113,12 +114,15 @@ class SnapshotOutput(serializers.ModelSerializer[Snapshot]):
     suite = serializers.CharField(source="suite.slug", read_only=True)
     suite_version = serializers.CharField(source="suite.version", read_only=True)
     url = serializers.SerializerMethodField(help_text="Its page.")
+    signature = serializers.SerializerMethodField(
+        help_text="Its signed statement, a DSSE envelope, which names the snapshot before; null if it is not signed."
+    )
 
     class Meta:
         model = Snapshot
         fields = [
             "suite", "suite_version", "number", "digest", "created", "profile", "profile_digest", "split", "samples",
-            "url",
+            "url", "signature",
         ]  # fmt: skip
         read_only_fields = fields
 
@@ -126,6 +130,11 @@ class SnapshotOutput(serializers.ModelSerializer[Snapshot]):
     def get_url(self, snapshot: Snapshot) -> str:
         path = reverse("boards:snapshot", kwargs={"suite": snapshot.suite.slug, "number": snapshot.number})
         return str(self.context["request"].build_absolute_uri(path))
+
+    @extend_schema_field({"type": ["object", "null"], "additionalProperties": {}})
+    def get_signature(self, snapshot: Snapshot) -> dict[str, Any] | None:
+        signature = signature_of(snapshot)
+        return None if signature is None else signature.envelope
 
 
 class WholeSnapshotOutput(SnapshotOutput):
@@ -221,7 +230,7 @@ class SnapshotsView(Selected, generics.ListAPIView[Snapshot]):
         suites = Suite.objects.filter(slug=self.kwargs["slug"])
         if not suites:
             raise NotFound("There is no such suite.")
-        return Snapshot.objects.filter(suite__in=suites).select_related("suite").defer("content")
+        return Snapshot.objects.filter(suite__in=suites).select_related("suite", "signature").defer("content")
 
 
 class SnapshotView(APIView):
@@ -229,9 +238,10 @@ class SnapshotView(APIView):
 
     @extend_schema(responses={200: WholeSnapshotOutput, 404: _UNPUBLISHED})
     def get(self, request: Request, slug: str, number: int) -> Response:
-        rows = Snapshot.objects.filter(suite__slug=slug).select_related("suite").defer("content")
+        rows = Snapshot.objects.filter(suite__slug=slug).select_related("suite", "signature").defer("content")
         snapshot = get_object_or_404(rows, number=number)
-        etag = f'"{snapshot.digest}"'
+        signature = signature_of(snapshot)
+        etag = f'"{snapshot.digest}{signature.key_id[:12] if signature else ""}"'
         if request.headers.get("If-None-Match") == etag:
             return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": etag})
         content = content_of(snapshot)

@@ -62,10 +62,15 @@ _ROW = {
     "cost": {"usd": 0.0000534, "prompt_price": 0.05, "completion_price": 0.2}, "declared": True,
 }  # fmt: skip
 _POINT = {"evaluation": _EVALUATION_ID, "planner": "my-planner", "owner": "ada", "score": 0.43}
+_ENVELOPE = {
+    "payloadType": "application/vnd.planarena.snapshot.v1+json", "payload": "eyJ0eXBlIjoicGxhbmFyZW5hL3NuYXBzaG90In0=",
+    "signatures": [{"keyid": _DIGEST[:32], "sig": "MEUCIQ=="}],
+}  # fmt: skip
 _SNAPSHOT = {
     "suite": "openagi", "suite_version": "1", "number": 12, "digest": _DIGEST, "created": _LATER,
     "profile": "lilliput", "profile_digest": _DIGEST, "split": "public", "samples": 8,
     "url": "https://planarena.example.org/boards/openagi/snapshots/12/",
+    "signature": _ENVELOPE,
 }  # fmt: skip
 
 _BOARD_RESULT = {
@@ -204,6 +209,22 @@ BY_COMPONENT: dict[str, Any] = {
     "RecordOutput": {**_RESULT, "record": {"version": "result/1", "task": "14", "plan": _PLAN, "score": 0.71}},
     "ResultOutput": _RESULT,
     "SnapshotOutput": _SNAPSHOT,
+    "SnapshotProofOutput": {
+        "format": "planarena-snapshot-proof/1", "suite": "openagi", "number": 12, "digest": _DIGEST,
+        "content": {"rows": [_ROW], "coverage": {"run": 171, "total": 185}}, "signature": _ENVELOPE,
+        "rows": [{"evaluation": _EVALUATION_ID, "result": _DIGEST, "names": _DIGEST, "tasks": _DIGEST}],
+        "salts": {_EVALUATION_ID: _DIGEST[:32]},
+    },
+    "EvaluationProofOutput": {
+        "format": "planarena-evaluation-proof/1", "evaluation": _EVALUATION_ID, "signature": _ENVELOPE,
+        "tasks": [
+            {
+                "task": "14", "metric": "ViT", "outcome": "scored", "accepted": False, "score": 0.93, "indicators": {},
+                "seconds": 1.4, "prompt_tokens": 812, "completion_tokens": 64, "record": _DIGEST,
+            }
+        ],
+        "salt": _DIGEST[:32], "records": {"14": _DIGEST},
+    },
     "SubmissionInput": {
         "planner": {**_PLANNER, "header_name": "Authorization", "header_value": "Bearer " + "x" * 24},
         "suites": ["openagi"], "team": "plan-lab", "own_worker": False, "priority": "normal", "visibility": "public",

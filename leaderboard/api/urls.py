@@ -2,7 +2,19 @@
 
 from django.urls import path, re_path
 
-from leaderboard.api import boards, checkpoints, details, profiles, teams, uploads, views, webhooks, worker, workers
+from leaderboard.api import (
+    boards,
+    checkpoints,
+    details,
+    profiles,
+    proofs,
+    teams,
+    uploads,
+    views,
+    webhooks,
+    worker,
+    workers,
+)
 from leaderboard.api.schema_view import SchemaView
 from leaderboard.api.status import StatusView
 from leaderboard.compare.api import ComparisonView
@@ -35,6 +47,7 @@ urlpatterns = [
     path(f"{_EVALUATION}rerun/", views.RerunView.as_view(), name="rerun"),
     path(f"{_EVALUATION}wait/", views.WaitView.as_view(), name="wait"),
     path(f"{_EVALUATION}verify/", views.VerifyView.as_view(), name="verify"),
+    path(f"{_EVALUATION}proof/", proofs.EvaluationProofView.as_view(), name="evaluation-proof"),
     path(f"{_EVALUATION}verifications/", views.VerificationsView.as_view(), name="verifications"),
     path("status/", StatusView.as_view(), name="status"),
     path("users/<str:username>/", profiles.UserView.as_view(), name="user"),
@@ -53,6 +66,7 @@ urlpatterns = [
     path("boards/<slug:slug>/plots/", boards.PlotsView.as_view(), name="board-plots"),
     path("boards/<slug:slug>/snapshots/", boards.SnapshotsView.as_view(), name="snapshots"),
     path("boards/<slug:slug>/snapshots/<int:number>/", boards.SnapshotView.as_view(), name="snapshot"),
+    path("boards/<slug:slug>/snapshots/<int:number>/proof/", proofs.SnapshotProofView.as_view(), name="snapshot-proof"),
     path("compare/", ComparisonView.as_view(), name="compare"),
     path("tokens/", views.TokensView.as_view(), name="tokens"),
     path("tokens/<slug:token_id>/", views.TokenView.as_view(), name="token"),

@@ -20,6 +20,10 @@ from leaderboard.evaluations.conditions import ALL_TASKS, NO_PROFILE
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.visibility import Reader, on_boards, visible_evaluations
 from leaderboard.planners.kinds import KINDS
+from leaderboard.signing.services import sign_when_possible
+
+NOT_SHOWN = ("content", "signature__envelope", "signature__rows", "signature__salts")
+"""Fields of a snapshot and its signature that are large, and that pages do not read."""
 
 
 class Conditions(NamedTuple):
@@ -84,6 +88,7 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
         digest=digest,
         **conditions._asdict(),
     )
+    sign_when_possible(snapshot=made)
     ranked = [row["evaluation"] for row in content["rows"]]
     Evaluation.objects.filter(pk__in=ranked, first_ranked=None).update(first_ranked=Now())
     return made
@@ -100,7 +105,8 @@ def latest_snapshot(*, suite: Suite, conditions: Conditions | None = None) -> Sn
     Its content, which is large, is only read when somebody asks for it (`contents.py` keeps it).
     """
     if conditions is not None:
-        return Snapshot.objects.filter(suite=suite, **conditions._asdict()).order_by("-number").defer("content").first()
+        of_board = Snapshot.objects.filter(suite=suite, **conditions._asdict())
+        return of_board.select_related("signature").order_by("-number").defer(*NOT_SHOWN).first()
     return latest_snapshots(suites=[suite]).get(suite.pk)
 
 
@@ -119,7 +125,8 @@ def latest_snapshots(*, suites: Iterable[Suite]) -> dict[int, Snapshot]:
         .annotate(preference=Case(When(usual, then=0), default=1))
         .order_by("suite", "preference", "-number")
         .distinct("suite")
-        .defer("content")
+        .select_related("signature")
+        .defer(*NOT_SHOWN)
     )
     return {snapshot.suite_id: snapshot for snapshot in snapshots}
 

@@ -8,7 +8,9 @@ from django.views.decorators.http import require_safe
 from leaderboard.boards.caching import not_modified, page_tag, with_tag
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.page_cache import shareable
+from leaderboard.boards.services import NOT_SHOWN
 from leaderboard.catalog.models import Suite
+from leaderboard.signing.services import signature_of
 
 PER_PAGE = 50
 
@@ -17,9 +19,10 @@ PER_PAGE = 50
 def snapshots(request: HttpRequest, suite: str) -> HttpResponse:
     """Every published state of a suite's boards, the newest first, over all its versions and conditions."""
     found = get_object_or_404(Suite, slug=suite, current=True)
-    rows = Snapshot.objects.filter(suite__slug=suite).select_related("suite").defer("content").order_by("-number")
+    rows = Snapshot.objects.filter(suite__slug=suite).select_related("suite", "signature").order_by("-number")
+    rows = rows.defer(*NOT_SHOWN)
     page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
-    shown = [one.pk for one in page.object_list]
+    shown = [[one.pk, signature_of(one) is not None] for one in page.object_list]
     tag = page_tag(request=request, parts=[found.digest, found.title, found.description, page.paginator.count, shown])
     if answer := not_modified(request=request, tag=tag):
         return answer

@@ -16,10 +16,18 @@ from leaderboard.boards.page_cache import made_once, shareable
 from leaderboard.boards.presenters import MOST_NARROW, board_table, first_rows, progress_rows
 from leaderboard.boards.reference import reported
 from leaderboard.boards.selecting import PAGE_SIZES, PER_PAGE, Selection, read_selection
-from leaderboard.boards.services import Conditions, conditions_of, latest_snapshot, latest_snapshots, unranked
+from leaderboard.boards.services import (
+    NOT_SHOWN,
+    Conditions,
+    conditions_of,
+    latest_snapshot,
+    latest_snapshots,
+    unranked,
+)
 from leaderboard.boards.standing import unpublished, unpublished_rows
 from leaderboard.catalog.models import Suite
 from leaderboard.handbook.chapters import GROUPS
+from leaderboard.signing.services import signature_of
 
 FIRST_ROWS = 5
 """Of each board, on the start page."""
@@ -132,7 +140,7 @@ def find_snapshot(*, suite: str, number: int) -> Snapshot:
         Http404: there is none.
     """
     # Numbers run through over the versions and conditions of a suite (see `services.publish`).
-    snapshots = Snapshot.objects.select_related("suite").defer("content").filter(suite__slug=suite)
+    snapshots = Snapshot.objects.select_related("suite", "signature").defer(*NOT_SHOWN).filter(suite__slug=suite)
     return get_object_or_404(snapshots, number=number)
 
 
@@ -158,6 +166,8 @@ def _table_context(
     permanent = reverse("boards:snapshot", kwargs={"suite": suite.slug, "number": snapshot.number})
     return {
         "snapshot": snapshot,
+        "signature": signature_of(snapshot),
+        "address": request.build_absolute_uri(request.path),
         "permanent": permanent,
         "export": permanent.rstrip("/"),
         # What the form has no control for, and must not lose.
@@ -192,7 +202,10 @@ def _words(version: AllVersion | None) -> list[Any]:
 
 
 def _name(snapshot: Snapshot | None) -> list[Any]:
-    return [] if snapshot is None else [snapshot.pk, snapshot.digest, snapshot.number]
+    if snapshot is None:
+        return []
+    signature = signature_of(snapshot)
+    return [snapshot.pk, snapshot.digest, snapshot.number, signature and signature.key_id]
 
 
 def _texts(suite: Suite) -> list[Any]:

@@ -15,6 +15,7 @@ def _all() -> Iterable[str]:
     yield from (settings.WORKER_TOKEN, settings.HIDDEN_SEED, settings.SECRET_KEY, settings.METRICS_TOKEN)
     yield from settings.SECRETS_KEYS
     yield from settings.WEBHOOK_KEYS
+    yield from settings.SIGNING_KEYS
     yield settings.EMAIL_HOST_PASSWORD
     yield str(settings.DATABASES["default"].get("PASSWORD") or "")
     yield urlsplit(settings.CELERY_BROKER_URL).password or ""

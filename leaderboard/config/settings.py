@@ -8,7 +8,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from leaderboard.config.environment import BASE_DIR, Environment, parse_database_url, upload_folder
+from leaderboard.config.environment import BASE_DIR, Environment, kept_secret, parse_database_url, upload_folder
 from leaderboard.config.secret_keys import keys_for_role
 
 env = Environment(os.environ)
@@ -39,6 +39,14 @@ if DEMO:
 else:
     env.required("PLANARENA_ALLOWED_HOSTS", purpose="the host names of the site, separated by commas")
     ALLOWED_HOSTS = env.names("PLANARENA_ALLOWED_HOSTS")
+
+SIGNING_KEYS = env.names("PLANARENA_SIGNING_KEY")
+"""Secrets that the keys which sign results follow from: the first one signs, the others only introduce it to clients
+that know them. Empty: this process signs nothing."""
+if DEMO and not SIGNING_KEYS:
+    SIGNING_KEYS = [kept_secret(DATA_DIR / "secrets" / "signing_key")]
+if any(len(key) < 30 for key in SIGNING_KEYS):
+    raise ImproperlyConfigured("PLANARENA_SIGNING_KEY is too short: make one with ./planarena manage signing_key new.")
 
 HTTPS = env.flag("PLANARENA_HTTPS", default=not DEMO)
 SESSION_COOKIE_SECURE = HTTPS
@@ -96,6 +104,7 @@ INSTALLED_APPS = [
     "leaderboard.planners",
     "leaderboard.evaluations",
     "leaderboard.boards",
+    "leaderboard.signing",
     "leaderboard.compare",
     "leaderboard.outbox",
     "leaderboard.quotas",
@@ -378,6 +387,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "release-embargoes": {
         "task": "leaderboard.evaluations.tasks.release_embargoes",
+        "schedule": timedelta(seconds=SWEEP_SECONDS),
+        "options": {"expires": SWEEP_SECONDS * 5},
+    },
+    "sign-what-is-unsigned": {
+        "task": "leaderboard.signing.tasks.sign_unsigned",
         "schedule": timedelta(seconds=SWEEP_SECONDS),
         "options": {"expires": SWEEP_SECONDS * 5},
     },

@@ -7,12 +7,14 @@ from leaderboard.config.health import live, ready
 from leaderboard.config.icon import icon
 from leaderboard.evaluations.objects import artefact, hidden_artefact
 from leaderboard.monitoring.views import metrics, status
+from leaderboard.signing.views import keys
 
 urlpatterns = [
     path("admin/", site.urls),
     path("api/v1/", include("leaderboard.api.urls")),
     path("objects/<slug:digest>", artefact, name="object"),
     path("hidden-objects/<slug:digest>", hidden_artefact, name="hidden-object"),
+    path(".well-known/planarena-keys.json", keys, name="signing-keys"),
     path("favicon.ico", icon, name="icon"),
     path("health/live", live, name="live"),
     path("health/ready", ready, name="ready"),

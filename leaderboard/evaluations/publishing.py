@@ -20,6 +20,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Submissi
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
 from leaderboard.evaluations.visibility import is_public
+from leaderboard.signing.services import sign_when_possible
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ def _ready():  # noqa: ANN202 - a queryset of the generic manager
 
 def _complete(evaluations: Sequence[Evaluation]) -> bool:
     """Complete evaluations and publish each of their boards once; the suite is locked. False if nothing was to do."""
-    boards = {}
+    boards, completed = {}, []
     for evaluation in evaluations:
         done = advance(
             evaluation_id=evaluation.pk,
@@ -93,6 +94,8 @@ def _complete(evaluations: Sequence[Evaluation]) -> bool:
         )
         if done:
             boards[evaluation.suite_id, conditions_of_board(evaluation)] = evaluation
+            completed.append(evaluation.pk)
+    sign_when_possible(evaluation_ids=completed)
     for evaluation in boards.values():
         publish_locked(evaluation)
     return bool(boards)

@@ -164,6 +164,7 @@ NO_PAGES: dict[str, str] = {
     "object": "an artefact",
     "hidden-object": "an artefact",
     "icon": "leads to the drawing",
+    "signing-keys": "for clients",
     "live": "for machines",
     "ready": "for machines",
     "metrics": "for machines",

@@ -82,6 +82,7 @@ class Command(BaseCommand):
             call_command("migrate", verbosity=0)
             call_command("collectstatic", verbosity=0, interactive=False)
             call_command("register_suites", verbosity=0, stdout=io.StringIO())
+            call_command("signing_key", "show", stdout=io.StringIO())
             environment = os.environ | {"PLANARENA_DEMO": "1", "PLANARENA_API_URL": url, "PYTHONUNBUFFERED": "1"}
             supervisor = Supervisor(
                 logs=settings.DATA_DIR / "logs",

@@ -1,0 +1,118 @@
+"""The command `planarena verify`."""
+
+import json
+import secrets
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from evaluator.client.errors import UsageError
+from evaluator.client.verify.addresses import board_address
+from evaluator.client.verify.report import Report, VerifyExit
+
+SAMPLE = 20
+_SEED_BITS = 32
+
+
+def verify(
+    url: Annotated[
+        str, typer.Argument(metavar="[URL]", help="Of a board or of one of its snapshots; not needed with --offline.")
+    ] = "",
+    sample: Annotated[
+        int | None, typer.Option(min=0, help=f"Records to read, with their artefacts. Default: {SAMPLE}.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Draws the same sample again. Default: a new one.")] = None,
+    download: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all that was read, for --offline.")
+    ] = None,
+    offline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Check a file of --download, without any connection.")
+    ] = None,
+    key: Annotated[
+        str, typer.Option(metavar="KEY", help="The operator's public key (base64) or its id. Default: the pinned one.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    patience: Annotated[float, typer.Option(min=0, help="Seconds for which a failed request is tried again.")] = 60.0,
+) -> None:
+    """Check that a board is what its operator signed: history, rows, figures, and a random sample of records.
+
+    The key of a site is pinned when it is first verified. Exit codes: 0 verified, 1 something differs from what was
+    signed, 2 could not be checked (unreachable, unsigned, unknown key).
+    """
+    try:
+        report = _verified(
+            url=url, sample=sample, seed=seed, download=download, offline=offline, key=key.strip(), patience=patience
+        )
+    except UsageError as error:
+        sys.stderr.write(f"planarena: {error}\n")
+        raise typer.Exit(VerifyExit.NOT_CHECKED) from None
+    except KeyboardInterrupt:
+        sys.stderr.write("planarena: interrupted\n")
+        raise typer.Exit(VerifyExit.NOT_CHECKED) from None
+    sys.stdout.write(json.dumps(report.as_json(), indent=1) + "\n" if as_json else report.as_text())
+    raise typer.Exit(report.exit_code)
+
+
+def _verified(
+    *, url: str, sample: int | None, seed: int | None, download: Path | None, offline: Path | None, key: str,
+    patience: float,
+) -> Report:  # fmt: skip
+    # Loaded here: cryptography and numpy take longer than the other commands of this client.
+    from evaluator.client.verify.checking import Order, check
+    from evaluator.client.verify.fetching import Fetcher, FetchError, FileFetcher, RecordingFetcher, SiteFetcher
+    from evaluator.client.verify.pins import known_sites_file, read_site, write_site
+    from evaluator.client.verify.site import Site
+
+    if bool(url) == bool(offline):
+        raise UsageError("give the address of a board, or --offline FILE")
+    if offline and download:
+        raise UsageError("--download needs an address: it writes what is read from the site")
+    fetcher: Fetcher
+    try:
+        file = FileFetcher(offline) if offline else None
+    except FetchError as error:
+        raise UsageError(str(error)) from None
+    facts = _facts(file.facts if file else {})
+    address = board_address(facts["address"] if file else url)
+    order = Order(
+        address=address,
+        sample=facts["sample"] if sample is None else sample,
+        seed=facts["seed"] if seed is None else seed,
+        key=key,
+        first_use=file is None,
+    )
+    site_fetcher = SiteFetcher(site=address.site, patience=patience)
+    recording = RecordingFetcher(site_fetcher)
+    fetcher = file or recording
+    pins = known_sites_file()
+    known = read_site(file=pins, site=address.site)
+    report = Report(address=facts["address"] if file else url)
+    try:
+        after = check(order=order, site=Site(fetcher), known=known, report=report, tell=_tell)
+    finally:
+        site_fetcher.close()
+    if download is not None:
+        try:
+            recording.write(download, facts={"address": url, "sample": order.sample, "seed": order.seed})
+        except OSError as error:
+            raise UsageError(f"{download} cannot be written: {error}") from None
+    if file is None and after != known:
+        write_site(file=pins, site=address.site, known=after)
+    return report
+
+
+def _facts(found: dict[str, Any]) -> dict[str, Any]:
+    """What was asked for when a file was downloaded, or the defaults."""
+    address, sample, seed = found.get("address", ""), found.get("sample", SAMPLE), found.get("seed")
+    if not isinstance(address, str) or not isinstance(sample, int) or not (seed is None or isinstance(seed, int)):
+        raise UsageError("the file does not say which board was downloaded")
+    # Drawn here and not by the site, after it has shown the signed results: it cannot know which records are read.
+    return {"address": address, "sample": sample, "seed": secrets.randbits(_SEED_BITS) if seed is None else seed}
+
+
+def _tell(text: str) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[Kplanarena: {text}\r")
+        sys.stderr.flush()

@@ -1,0 +1,153 @@
+"""The chain of a suite's snapshots: each statement names the one before it. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evaluator.client.verify.documents import ListedSnapshot
+from evaluator.client.verify.pins import Head
+from evaluator.client.verify.report import Report
+from evaluator.client.verify.trust import Trust
+from evaluator.signatures import Envelope, EnvelopeError, SnapshotStatement, open_envelope
+
+_PART = "history"
+
+
+@dataclass(frozen=True)
+class History:
+    """The signed snapshots of a suite."""
+
+    statements: Mapping[int, SnapshotStatement]
+    digests: Mapping[int, str]
+    """Digest of each statement."""
+
+    @property
+    def head(self) -> Head | None:
+        """The newest signed snapshot."""
+        if not self.statements:
+            return None
+        number = max(self.statements)
+        return Head(number=number, statement=self.digests[number])
+
+
+def check_history(
+    *, suite: str, listed: Sequence[ListedSnapshot], trust: Trust, known: Head | None, report: Report
+) -> History:
+    """Check every signed statement of a suite and the links between them.
+
+    Args:
+        listed: all snapshots, the newest first.
+        known: the newest one that was seen before.
+    """
+    statements: dict[int, SnapshotStatement] = {}
+    digests: dict[int, str] = {}
+    before = len(report.findings)
+    wanted: str | None = None
+    for position, one in enumerate(listed):
+        older = listed[position + 1] if position + 1 < len(listed) else None
+        if older is not None and older.number >= one.number:
+            report.mismatch(
+                _PART, "the list of snapshots is not in order", expected=f"below {one.number}", found=older.number
+            )
+        statement = _statement(one=one, suite=suite, trust=trust, bound=wanted, report=report)
+        wanted = None
+        if statement is not None and one.signature is not None:
+            statements[one.number], digests[one.number] = statement, one.signature.digest
+            wanted = _check_link(statement=statement, older=older, report=report)
+    found = History(statements=statements, digests=digests)
+    _check_known(known=known, listed=listed, found=found, report=report)
+    _tell(listed=listed, found=found, report=report, clean=len(report.findings) == before)
+    return found
+
+
+def _statement(
+    *, one: ListedSnapshot, suite: str, trust: Trust, bound: str | None, report: Report
+) -> SnapshotStatement | None:
+    """The statement of a snapshot, if it is signed and may be believed.
+
+    Args:
+        bound: digest under which the snapshot after it names it.
+    """
+    if one.signature is None:
+        return None
+    where = f"snapshot {one.number}"
+    try:
+        statement = _opened(one.signature, trust=trust, bound=bound)
+    except EnvelopeError as error:
+        report.mismatch(_PART, f"the statement of {where} {error}", expected="a valid one", found=one.signature.key_id)
+        return None
+    if (statement.number, statement.suite.slug) != (one.number, suite):
+        report.mismatch(
+            _PART, f"the statement of {where} is about another one", expected=f"{suite} {one.number}",
+            found=f"{statement.suite.slug} {statement.number}",
+        )  # fmt: skip
+        return None
+    key = trust.trusted.get(statement.key)
+    if statement.key != one.signature.key_id or (key is not None and not key.covers(statement.signed)):
+        report.mismatch(
+            _PART, f"the statement of {where} was signed when its key was not in use",
+            expected=f"{key.created if key else ''} to {key.retired if key else ''}", found=statement.signed,
+        )  # fmt: skip
+    return statement
+
+
+def _opened(envelope: Envelope, *, trust: Trust, bound: str | None) -> SnapshotStatement:
+    """A key that is not trusted, such as one from before the given key, suffices where a trusted statement names this
+    one by its digest."""
+    names_it = bound is not None and bound == envelope.digest
+    return open_envelope(
+        envelope, expected=SnapshotStatement, keys={**trust.listed, **trust.keys} if names_it else trust.keys
+    )
+
+
+def _check_link(*, statement: SnapshotStatement, older: ListedSnapshot | None, report: Report) -> str | None:
+    """Check what a statement says of the snapshot before it. Returns the digest of that one's statement."""
+    where, previous = f"snapshot {statement.number}", statement.previous
+    if previous is None:
+        if older is not None:
+            report.mismatch(
+                _PART, f"{where} says that it is the first", expected="no snapshot before it", found=older.number
+            )
+        return None
+    if older is None or older.number != previous.number:
+        found = "none" if older is None else older.number
+        report.mismatch(_PART, f"the snapshot before {where} is missing", expected=previous.number, found=found)
+        return None
+    if previous.statement is None:
+        if older.digest != previous.content:
+            report.mismatch(
+                _PART, f"snapshot {older.number} was changed after {where} was signed", expected=previous.content,
+                found=older.digest,
+            )  # fmt: skip
+        return None
+    found = older.signature.digest if older.signature is not None else "no signature"
+    if found != previous.statement:
+        report.mismatch(
+            _PART, f"the statement of snapshot {older.number} is another one than {where} names",
+            expected=previous.statement, found=found,
+        )  # fmt: skip
+    return previous.statement
+
+
+def _check_known(*, known: Head | None, listed: Sequence[ListedSnapshot], found: History, report: Report) -> None:
+    if known is None:
+        return
+    if not listed or listed[0].number < known.number:
+        newest = listed[0].number if listed else "none"
+        report.mismatch(
+            _PART, "the site has gone back to an earlier state", expected=f"snapshot {known.number} or a newer one",
+            found=newest,
+        )  # fmt: skip
+    elif found.digests.get(known.number) != known.statement:
+        report.mismatch(
+            _PART, f"the history was rewritten: snapshot {known.number} is not what it was when it was verified here",
+            expected=known.statement, found=found.digests.get(known.number, "none"),
+        )  # fmt: skip
+
+
+def _tell(*, listed: Sequence[ListedSnapshot], found: History, report: Report, clean: bool) -> None:
+    if clean and found.statements:
+        many = len(found.statements)
+        text = "1 signed snapshot" if many == 1 else f"{many} signed snapshots, each names the one before it"
+        report.ok(_PART, text)
+    if unsigned := len(listed) - len([one for one in listed if one.signature is not None]):
+        report.note(_PART, f"{unsigned} of {len(listed)} snapshots of this suite are not signed")

@@ -1,0 +1,91 @@
+"""What was seen of sites before: their keys, and the newest snapshot of each board. A small file of the user's.
+
+A key is pinned on first use, as SSH does with hosts. The newest snapshot is remembered so that a site cannot go back to
+an earlier state, or rewrite its history, without being noticed.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, ValidationError
+
+from evaluator.client.errors import UsageError
+from evaluator.signatures import PublicKey
+
+KNOWN_SITES_VARIABLE = "PLANARENA_KNOWN_SITES"
+
+
+class _Kept(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class PinnedKey(_Kept):
+    """A key that is trusted."""
+
+    public_key: Annotated[str, AfterValidator(lambda text: PublicKey.from_text(text).text)]
+    retired: AwareDatetime | None = None
+
+
+class Head(_Kept):
+    """The newest signed snapshot of a suite that was seen."""
+
+    number: int
+    statement: str
+
+
+class KnownSite(_Kept):
+    """What is known of one site."""
+
+    keys: dict[str, PinnedKey] = {}
+    heads: dict[str, Head] = {}
+
+
+class _File(_Kept):
+    version: int = 1
+    sites: dict[str, KnownSite] = {}
+
+
+def known_sites_file(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where it is: `PLANARENA_KNOWN_SITES`, or `planarena/known-sites.json` in the user's folder for state."""
+    if named := environment.get(KNOWN_SITES_VARIABLE, ""):
+        return Path(named)
+    base = environment.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(base) / "planarena" / "known-sites.json"
+
+
+def read_site(*, file: Path, site: str) -> KnownSite:
+    """What is known of a site; empty for one that was never verified.
+
+    Raises:
+        UsageError: the file cannot be read. It is never replaced silently: that would trust any key.
+    """
+    return _read(file).sites.get(site, KnownSite())
+
+
+def write_site(*, file: Path, site: str, known: KnownSite) -> None:
+    """Keep what is known of a site.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    content = _read(file)
+    content.sites[site] = known
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh = file.with_name(f"{file.name}.{os.getpid()}")
+        fresh.write_text(content.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        fresh.replace(file)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written ({error}); set {KNOWN_SITES_VARIABLE} to another file") from None
+
+
+def _read(file: Path) -> _File:
+    try:
+        return _File.model_validate(json.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return _File()
+    except (OSError, ValueError, ValidationError):
+        raise UsageError(f"{file} is no file of known sites; correct or delete it") from None

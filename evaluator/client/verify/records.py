@@ -1,0 +1,161 @@
+"""The sample: records of single tasks, and the artefacts that they name."""
+
+import hashlib
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from evaluator.client.verify.documents import EvaluationProof
+from evaluator.client.verify.fetching import FetchError, MissingError
+from evaluator.client.verify.report import Report
+from evaluator.client.verify.site import Site
+from evaluator.records import Outcome, ResultRecord
+from evaluator.signatures import TaskEntry, record_commitment
+
+_SAME_SCORE = 1e-9
+_CONFIDENCE = 0.95
+_PART = "records"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A task whose record is checked."""
+
+    evaluation: str
+    task: TaskEntry
+    record: str
+    """Digest of the record."""
+    salt: str
+
+
+def draw(*, proofs: Mapping[str, EvaluationProof], size: int, seed: int, report: Report) -> list[Drawn]:
+    """A random sample of the records that are public."""
+    possible, closed = list[Drawn](), 0
+    for evaluation, proof in proofs.items():
+        with_record = [task for task in proof.tasks if task.record is not None]
+        if proof.salt is None:
+            closed += len(with_record)
+            continue
+        for task in with_record:
+            record = proof.records.get(task.task)
+            if record is None:
+                where = f"evaluation {evaluation}, task {task.task!r}"
+                report.mismatch(_PART, f"{where}: its record is not named", expected=task.record, found="none")
+            else:
+                possible.append(Drawn(evaluation, task, record, proof.salt))
+    if closed:
+        report.note(
+            _PART,
+            f"{closed} records are not public, as of a hidden split: their digests are signed, but what they say was "
+            "not checked",
+        )  # fmt: skip
+    size = min(size, len(possible))
+    report.facts |= {"records": len(possible), "records_withheld": closed, "sampled": size}
+    # Sorted, so that the same seed draws the same sample whatever order the site gives.
+    possible.sort(key=lambda one: (one.evaluation, one.task.task))
+    return random.Random(seed).sample(possible, k=size)  # noqa: S311 - repeatable on purpose
+
+
+def check_sample(*, sample: Sequence[Drawn], site: Site, report: Report) -> None:
+    """Check each drawn record, and every artefact that it names."""
+    before = len(report.findings)
+    artefacts: dict[str, bool] = {}
+    for one in sample:
+        record = _record(one=one, site=site, report=report)
+        for reference in record.artefacts() if record is not None else ():
+            if reference.digest not in artefacts:
+                artefacts[reference.digest] = _has_digest(
+                    digest=reference.digest, what=f"artefact of {_where(one)}", site=site, report=report
+                )
+    if sample and len(report.findings) == before:
+        total = int(report.facts.get("records", len(sample)))
+        text = f"{len(sample)} of {total} records and their {len(artefacts)} artefacts"
+        report.ok(_PART, f"{text}; {meaning(size=len(sample), total=total)}")
+
+
+def meaning(*, size: int, total: int) -> str:
+    """What a sample of this size shows, in words."""
+    if size >= total:
+        return "these are all"
+    least = 1 - (1 - _CONFIDENCE) ** (1 / size)
+    return (
+        f"the others were not read: if {math.ceil(1000 * least) / 10:g} % or more of all records were wrong, such a "
+        f"sample would have met one with a probability of {_CONFIDENCE:.0%}"
+    )
+
+
+def _where(one: Drawn) -> str:
+    return f"evaluation {one.evaluation}, task {one.task.task!r}"
+
+
+def _record(*, one: Drawn, site: Site, report: Report) -> ResultRecord | None:
+    where = _where(one)
+    commitment = record_commitment(salt=one.salt, task=one.task.task, digest=one.record)
+    if commitment != one.task.record:
+        report.mismatch(
+            _PART, f"{where}: another record is named than was signed", expected=one.task.record, found=commitment
+        )
+        return None
+    data = _fetched(digest=one.record, what=f"record of {where}", site=site, report=report)
+    if data is None:
+        return None
+    try:
+        record = ResultRecord.model_validate_json(data)
+    except (ValidationError, ValueError, RecursionError):
+        report.not_checked(_PART, f"record of {where} is in a form that this version does not know")
+        return None
+    _compare(record=record, one=one, report=report)
+    return record
+
+
+def _compare(*, record: ResultRecord, one: Drawn, report: Report) -> None:
+    """Whether a record says the same as the signed results."""
+    task = one.task
+    outcome = Outcome.INFRA_FAULT.value if task.accepted else task.outcome
+    pairs: list[tuple[str, object, object]] = [
+        ("task", task.task, record.task),
+        ("metric", task.metric, record.metric),
+        ("outcome", outcome, record.outcome.value),
+        ("indicators", task.indicators, record.indicators),
+    ]
+    if not task.accepted:
+        pairs.append(("score", task.score, record.score))
+    if task.seconds is not None:
+        pairs.append(("seconds", task.seconds, record.planner and record.planner.seconds))
+    for name, expected, found in pairs:
+        if expected != found:
+            report.mismatch(
+                _PART,
+                f"record of {_where(one)}: its {name} differs from the signed results",
+                expected=expected,
+                found=found,
+            )
+    scores = [sample.score for sample in record.samples if sample.score is not None]
+    if record.outcome is Outcome.SCORED and scores and record.score is not None:
+        mean = sum(scores) / len(scores)
+        if not math.isclose(mean, record.score, rel_tol=_SAME_SCORE, abs_tol=_SAME_SCORE):
+            text = f"record of {_where(one)}: its score is not the mean of its samples"
+            report.mismatch(_PART, text, expected=mean, found=record.score)
+
+
+def _fetched(*, digest: str, what: str, site: Site, report: Report) -> bytes | None:
+    """The object with a digest; None, with a finding, if there is none or its bytes have another digest."""
+    try:
+        data = site.object(digest)
+    except MissingError as error:
+        report.mismatch(_PART, f"{what} is missing: {error}", expected=digest, found="none")
+        return None
+    except FetchError as error:
+        report.not_checked(_PART, f"{what}: {error}")
+        return None
+    if (found := hashlib.sha256(data).hexdigest()) != digest:
+        report.mismatch(_PART, f"{what} was changed", expected=digest, found=found)
+        return None
+    return data
+
+
+def _has_digest(*, digest: str, what: str, site: Site, report: Report) -> bool:
+    return _fetched(digest=digest, what=what, site=site, report=report) is not None

@@ -1,0 +1,77 @@
+"""The answers that a verification needs, by what they are about."""
+
+from collections.abc import Iterator
+from urllib.parse import quote, urlencode
+
+import httpx
+
+from evaluator.client.verify.documents import (
+    BoardState,
+    EvaluationProof,
+    KeysDocument,
+    ListedSnapshot,
+    MalformedError,
+    SnapshotPage,
+    SnapshotProof,
+    parsed,
+)
+from evaluator.client.verify.fetching import Fetcher, FetchError
+
+KEYS_PATH = "/.well-known/planarena-keys.json"
+_MEBIBYTE = 1024 * 1024
+_LARGEST_DOCUMENT = 64 * _MEBIBYTE
+_LARGEST_OBJECT = 64 * _MEBIBYTE
+_MOST_PAGES = 400
+_PAGE_SIZE = 500
+
+
+class Site:
+    """Typed answers of a site. Every method raises `FetchError` or `MalformedError`."""
+
+    def __init__(self, fetcher: Fetcher) -> None:
+        self._fetcher = fetcher
+
+    def keys(self) -> KeysDocument:
+        """The site's public keys."""
+        return parsed(self._fetcher.get(KEYS_PATH, most_bytes=_MEBIBYTE), shape=KeysDocument)
+
+    def newest(self, suite: str) -> int:
+        """Number of the snapshot that the site shows as a suite's board."""
+        path = f"/api/v1/boards/{quote(suite, safe='')}/rows/?fields=rank"
+        return parsed(self._fetcher.get(path, most_bytes=_MEBIBYTE), shape=BoardState).snapshot
+
+    def history(self, suite: str) -> Iterator[ListedSnapshot]:
+        """Every snapshot of a suite, the newest first."""
+        path = f"/api/v1/boards/{quote(suite, safe='')}/snapshots/"
+        query = {"fields": "number,digest,signature", "page_size": str(_PAGE_SIZE)}
+        for _ in range(_MOST_PAGES):
+            page = parsed(
+                self._fetcher.get(f"{path}?{urlencode(query)}", most_bytes=_LARGEST_DOCUMENT), shape=SnapshotPage
+            )
+            yield from page.results
+            if page.next is None:
+                return
+            query["cursor"] = _cursor(page.next)
+        raise FetchError(f"the list of snapshots has more than {_MOST_PAGES} pages")
+
+    def snapshot(self, *, suite: str, number: int) -> SnapshotProof:
+        """A snapshot with what its statement binds."""
+        path = f"/api/v1/boards/{quote(suite, safe='')}/snapshots/{number}/proof/"
+        return parsed(self._fetcher.get(path, most_bytes=_LARGEST_DOCUMENT), shape=SnapshotProof)
+
+    def evaluation(self, evaluation: str) -> EvaluationProof:
+        """The results of an evaluation with what its statement binds."""
+        path = f"/api/v1/evaluations/{quote(evaluation, safe='')}/proof/"
+        return parsed(self._fetcher.get(path, most_bytes=_LARGEST_DOCUMENT), shape=EvaluationProof)
+
+    def object(self, digest: str) -> bytes:
+        """A record or an artefact; whether it has this digest is not checked."""
+        return self._fetcher.get(f"/objects/{quote(digest, safe='')}", most_bytes=_LARGEST_OBJECT)
+
+
+def _cursor(address: str) -> str:
+    """Only the cursor is taken: a site must not lead its reader to another address."""
+    try:
+        return str(httpx.URL(address).params["cursor"])
+    except (httpx.InvalidURL, KeyError):
+        raise MalformedError("names a next page without a cursor") from None

@@ -1,0 +1,180 @@
+"""What a site signs, and the digests that bind rows, results and records to it.
+
+A snapshot's statement names the digest of its rows and the statement of the snapshot before it. Each row is bound by
+three digests: its figures, the names of people in it, and the results of its evaluation's tasks. The digest of names is
+salted: when an account is closed, the site forgets the salt and the names, and figures and ranks can still be verified.
+
+An evaluation's statement covers the results of all its tasks in order, and through them its records. A record's digest
+is salted in the same way, since that of a hidden split must not confirm a guess of what the record says.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat
+
+from evaluator import canonical_json
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+KeyId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+_Text = Annotated[str, Field(max_length=200)]
+_Count = Annotated[int, Field(ge=0, le=10**9)]
+NAMES = ("planner", "owner", "team")
+"""Fields of a row that people chose. All others are figures and facts of the planner."""
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Statement(_Shape):
+    """Something that is signed. Subclasses have a `type` and a `version` of their own."""
+
+    kind: ClassVar[str]
+
+    @classmethod
+    def media_type(cls) -> str:
+        """What DSSE calls the payload's type."""
+        return f"application/vnd.planarena.{cls.kind}+json"
+
+
+class SuiteFacts(_Shape):
+    """The suite that was evaluated, and how its board is computed."""
+
+    slug: _Text
+    version: _Text
+    digest: _Text
+    kind: Literal["execution", "planning"]
+    columns: Annotated[list[_Text], Field(max_length=100)]
+    """Keys of its metrics."""
+    ranked_by: _Text
+    higher_is_better: bool
+
+
+class Conditions(_Shape):
+    """What evaluations of one board share."""
+
+    profile: _Text
+    profile_digest: _Text
+    split: _Text
+    samples: _Count
+
+
+class Digested(_Shape):
+    """A list, by its digest."""
+
+    count: _Count
+    digest: Digest
+
+
+class Previous(_Shape):
+    """The snapshot before this one, over all boards of the suite."""
+
+    number: _Count
+    statement: Digest | None
+    """Digest of its statement; None if it was not signed at that time."""
+    content: Digest | None
+    """Digest of its content, as exports name it, if it was not signed. Otherwise None: this digest has no salt."""
+
+
+class SnapshotStatement(Statement):
+    """A published state of a board."""
+
+    kind: ClassVar[str] = "snapshot.v1"
+    type: Literal["planarena/snapshot"] = "planarena/snapshot"
+    version: Literal[1] = 1
+    key: KeyId
+    suite: SuiteFacts
+    conditions: Conditions
+    number: _Count
+    created: AwareDatetime
+    """When it was published."""
+    signed: AwareDatetime
+    """Later than `created` where snapshots were signed afterwards."""
+    coverage: dict[_Text, _Count]
+    """Tasks: `run` of `total`."""
+    rows: Digested
+    previous: Previous | None
+    """None for the first snapshot of a suite."""
+
+
+class EvaluationStatement(Statement):
+    """The results of a completed evaluation."""
+
+    kind: ClassVar[str] = "evaluation.v1"
+    type: Literal["planarena/evaluation"] = "planarena/evaluation"
+    version: Literal[1] = 1
+    key: KeyId
+    evaluation: _Text
+    suite: SuiteFacts
+    conditions: Conditions
+    finished: AwareDatetime | None
+    signed: AwareDatetime
+    tasks: Digested
+
+
+class KeyStatement(Statement):
+    """A new key, introduced by the one before it."""
+
+    kind: ClassVar[str] = "key.v1"
+    type: Literal["planarena/key"] = "planarena/key"
+    version: Literal[1] = 1
+    key: KeyId
+    """The key before, which signs this."""
+    introduces: _Text
+    """The new public key in base64."""
+    created: AwareDatetime
+    """From when on the new key signs, and the one before it no more."""
+
+
+class TaskEntry(_Shape):
+    """How one task ended."""
+
+    task: _Text
+    metric: _Text
+    outcome: Literal["scored", "planner_fault", "infra_fault", "not_run", "cancelled"]
+    accepted: bool
+    """The owner accepted an infrastructure fault, which its record still says, as the planner's."""
+    score: FiniteFloat | None
+    indicators: dict[_Text, FiniteFloat]
+    seconds: FiniteFloat | None
+    """How long the planner took."""
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    record: Digest | None
+    """`record_commitment` of the task's record; None if the task never ran."""
+
+
+class RowDigests(_Shape):
+    """What binds a row of a snapshot."""
+
+    evaluation: _Text
+    result: Digest
+    names: Digest
+    tasks: Digest | None
+    """Digest of the results of its tasks; None if the evaluation was gone when the snapshot was signed."""
+
+
+def result_digest(row: Mapping[str, Any]) -> str:
+    """Digest of a row's figures and facts."""
+    return canonical_json.digest({name: value for name, value in row.items() if name not in NAMES})
+
+
+def names_digest(*, row: Mapping[str, Any], salt: str) -> str:
+    """Salted digest of the names in a row."""
+    return canonical_json.digest([salt, {name: row[name] for name in NAMES if name in row}])
+
+
+def rows_digest(rows: Sequence[RowDigests]) -> str:
+    """Digest of all rows of a snapshot, in their order."""
+    return canonical_json.digest([row.model_dump(mode="json") for row in rows])
+
+
+def record_commitment(*, salt: str, task: str, digest: str) -> str:
+    """Salted digest of a record's digest."""
+    return canonical_json.digest([salt, task, digest])
+
+
+def tasks_digest(*, evaluation: str, tasks: Sequence[TaskEntry]) -> str:
+    """Digest of the results of an evaluation's tasks, in their order."""
+    return canonical_json.digest([evaluation, [task.model_dump(mode="json") for task in tasks]])

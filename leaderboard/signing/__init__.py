@@ -1,0 +1,1 @@
+"""Signing what is published: the operator's keys, statements of snapshots and evaluations, and their proofs."""

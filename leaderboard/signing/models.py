@@ -1,0 +1,56 @@
+"""Public keys of this site, and the statements that were signed with them. No private key is in the database."""
+
+from django.db import models
+
+from leaderboard.boards.models import Snapshot
+from leaderboard.evaluations.models import Evaluation
+
+
+class SigningKey(models.Model):
+    """A public key that signs, or once signed, what this site publishes."""
+
+    id = models.CharField(primary_key=True, max_length=32)
+    """The first 128 bits of its SHA-256, in hexadecimal."""
+    public_key = models.CharField(max_length=44)
+    """Base64 of its 32 bytes."""
+    created = models.DateTimeField()
+    retired = models.DateTimeField(null=True)
+    """When the next key took over; null for the present one."""
+    introduction = models.JSONField(null=True)
+    """Envelope in which the key before introduces this one; null for the first key, or if the old one was lost."""
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class SnapshotSignature(models.Model):
+    """The signed statement of a snapshot."""
+
+    snapshot = models.OneToOneField(Snapshot, primary_key=True, on_delete=models.CASCADE, related_name="signature")
+    key = models.ForeignKey(SigningKey, on_delete=models.PROTECT, related_name="+")
+    envelope = models.JSONField()
+    statement_digest = models.CharField(max_length=64)
+    """How the next statement names this one."""
+    signed = models.DateTimeField()
+    rows = models.JSONField()
+    """The digests that bind its rows, in their order (`evaluator.signatures.RowDigests`)."""
+    salts = models.JSONField()
+    """By evaluation, the salt of the digest of the names in its row. Where one is missing, the names are withheld."""
+
+    def __str__(self) -> str:
+        return f"signature of {self.snapshot_id}"
+
+
+class EvaluationSignature(models.Model):
+    """The signed statement of an evaluation's results."""
+
+    evaluation = models.OneToOneField(Evaluation, primary_key=True, on_delete=models.CASCADE, related_name="signature")
+    key = models.ForeignKey(SigningKey, on_delete=models.PROTECT, related_name="+")
+    envelope = models.JSONField()
+    tasks_digest = models.CharField(max_length=64)
+    salt = models.CharField(max_length=64)
+    """Of the digests of its records."""
+    signed = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"signature of {self.evaluation_id}"

@@ -1,0 +1,509 @@
+"""What a site, or whoever took it over, may do to a board that was signed: each is found and named."""
+
+import base64
+import json
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from evaluator import canonical_json
+from evaluator.client.verify.addresses import board_address
+from evaluator.client.verify.checking import Order, check
+from evaluator.client.verify.pins import KnownSite
+from evaluator.client.verify.report import Kind, Report, VerifyExit
+from evaluator.client.verify.site import Site
+from evaluator.signatures import (
+    Envelope,
+    PrivateKey,
+    RowDigests,
+    record_commitment,
+    result_digest,
+)
+from evaluator.signatures.envelope import _signed_bytes
+from tests.fakes.signed_site import BOARD, OPERATOR, START, SignedSite, digest_of, name, rank
+
+STRANGER = PrivateKey.from_secret("a stranger's key")
+ALL = 1000
+
+
+def verified(
+    site: SignedSite, *, known: KnownSite | None = None, address: str = BOARD, **order: object
+) -> tuple[Report, KnownSite]:
+    report = Report(address=address)
+    chosen = {"sample": ALL, "seed": 1, **order}
+    after = check(
+        order=Order(address=board_address(address), **chosen),
+        site=Site(site),
+        known=known or KnownSite(),
+        report=report,
+    )
+    return report, after
+
+
+def known_before(site: SignedSite | None = None) -> KnownSite:
+    """What is pinned after a verification of the site as it was."""
+    report, known = verified(site or SignedSite())
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    return known
+
+
+def mismatches(report: Report) -> list[str]:
+    return [f"{finding.part}: {finding.text}" for finding in report.of(Kind.MISMATCH)]
+
+
+def test_a_board_as_it_was_signed_is_verified():
+    report, known = verified(SignedSite())
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert [finding.part for finding in report.of(Kind.OK)] == ["history", "snapshot", "rows", "results", "records"]
+    assert known.heads["openagi"].number == 3
+    assert list(known.keys) == [OPERATOR.public.id]
+
+
+def test_an_old_snapshot_is_verified_under_its_own_address():
+    report, _ = verified(SignedSite(), address=f"{BOARD}snapshots/2/")
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert report.facts["snapshot"] == 2
+
+
+def change_mean(site: SignedSite) -> None:
+    site.snapshots[3]["content"]["rows"][1]["metrics"]["overall"]["mean"] += 0.01
+
+
+def change_owner(site: SignedSite) -> None:
+    site.snapshots[3]["content"]["rows"][1]["owner"] = "eve"
+
+
+def swap_rows(site: SignedSite) -> None:
+    rows = site.snapshots[3]["content"]["rows"]
+    rows[0], rows[1] = rows[1], rows[0]
+
+
+def swap_rows_with_their_digests(site: SignedSite) -> None:
+    for rows in (site.snapshots[3]["content"]["rows"], site.snapshots[3]["rows"]):
+        rows[0], rows[1] = rows[1], rows[0]
+
+
+def remove_row(site: SignedSite) -> None:
+    del site.snapshots[3]["content"]["rows"][2]
+
+
+def remove_row_with_its_digests(site: SignedSite) -> None:
+    del site.snapshots[3]["content"]["rows"][2]
+    del site.snapshots[3]["rows"][2]
+
+
+def change_coverage(site: SignedSite) -> None:
+    site.snapshots[3]["content"]["coverage"] = {"run": 13, "total": 13}
+
+
+def change_content_digest(site: SignedSite) -> None:
+    site.snapshots[3]["digest"] = "0" * 64
+
+
+def change_score_of_task(site: SignedSite) -> None:
+    site.evaluations[name(2)]["tasks"][4]["score"] = 0.99
+
+
+def swap_evaluations(site: SignedSite) -> None:
+    one, other = name(1), name(2)
+    site.evaluations[one], site.evaluations[other] = site.evaluations[other], site.evaluations[one]
+
+
+def remove_task(site: SignedSite) -> None:
+    del site.evaluations[name(2)]["tasks"][0]
+
+
+def remove_evaluation(site: SignedSite) -> None:
+    del site.evaluations[name(1)]
+
+
+def unsign_evaluation(site: SignedSite) -> None:
+    site.evaluations[name(1)]["signature"] = None
+
+
+def change_record(site: SignedSite) -> None:
+    digest = site.evaluations[name(3)]["records"]["t5"]
+    site.objects[digest] = site.objects[digest].replace(b"Request 5", b"Request 6")
+
+
+def remove_record(site: SignedSite) -> None:
+    del site.objects[site.evaluations[name(3)]["records"]["t5"]]
+
+
+def leave_out_record(site: SignedSite) -> None:
+    del site.evaluations[name(3)]["records"]["t5"]
+
+
+def replace_record(site: SignedSite) -> None:
+    """Another record, with a digest that fits."""
+    records = site.evaluations[name(3)]["records"]
+    records["t5"] = site.put(site.objects[records["t5"]].replace(b"Request 5", b"Request 6"))
+
+
+def change_artefact(site: SignedSite) -> None:
+    site.objects[digest_of(b"artefact 3 5 1")] = b"something else"
+
+
+def remove_artefact(site: SignedSite) -> None:
+    del site.objects[digest_of(b"artefact 3 5 1")]
+
+
+def change_salt(site: SignedSite) -> None:
+    site.evaluations[name(3)]["salt"] = "another"
+
+
+def show_old_snapshot(site: SignedSite) -> None:
+    site.shown = 2
+
+
+def unsign_snapshot(site: SignedSite) -> None:
+    site.answers["/api/v1/boards/openagi/snapshots/3/"] = lambda: json.dumps(
+        {**site.snapshots[3], "signature": None}
+    ).encode()
+
+
+def show_other_snapshot(site: SignedSite) -> None:
+    site.answers["/api/v1/boards/openagi/snapshots/3/"] = lambda: json.dumps(site.snapshots[2]).encode()
+
+
+def remove_from_history(site: SignedSite) -> None:
+    del site.snapshots[2]
+
+
+def remove_first_of_history(site: SignedSite) -> None:
+    del site.snapshots[1]
+
+
+def rewrite_history(site: SignedSite) -> None:
+    """By the operator, who can sign anything: the snapshot after it names the old statement."""
+    site.sign(2, created=START)
+
+
+def unsign_history(site: SignedSite) -> None:
+    site.snapshots[2]["signature"] = None
+
+
+def sign_by_stranger(site: SignedSite) -> None:
+    site.sign(3, key=STRANGER)
+
+
+def claim_the_operators_key(site: SignedSite) -> None:
+    site.sign(3, key=STRANGER)
+    site.snapshots[3]["signature"]["signatures"][0]["keyid"] = OPERATOR.public.id
+
+
+def use_evaluation_as_snapshot(site: SignedSite) -> None:
+    site.snapshots[3]["signature"] = site.evaluations[name(3)]["signature"]
+
+
+def relabel_evaluation_as_snapshot(site: SignedSite) -> None:
+    """The type within the payload is not the only protection: the signature covers the envelope's, too."""
+    envelope = dict(site.evaluations[name(3)]["signature"])
+    envelope["payloadType"] = site.snapshots[3]["signature"]["payloadType"]
+    site.snapshots[3]["signature"] = envelope
+
+
+def use_snapshot_as_evaluation(site: SignedSite) -> None:
+    site.evaluations[name(3)]["signature"] = site.snapshots[3]["signature"]
+
+
+def use_signature_of_other_number(site: SignedSite) -> None:
+    site.snapshots[3]["signature"] = site.snapshots[2]["signature"]
+
+
+def sign_with_retired_key(site: SignedSite) -> None:
+    site.keys[0]["retired"] = (START + timedelta(hours=2, minutes=30)).isoformat()
+
+
+OF_2 = f"results: evaluation {name(2)}"
+ATTACKS: dict[Callable[[SignedSite], None], str] = {
+    change_mean: "rows: row 2 (evaluation 00000000-0000-4000-8000-000000000002): its figures or facts were changed",
+    change_owner: "rows: row 2 (evaluation 00000000-0000-4000-8000-000000000002): planner, owner or team was changed",
+    swap_rows: "rows: row 1 (evaluation 00000000-0000-4000-8000-000000000003) is of another evaluation",
+    swap_rows_with_their_digests: "rows: the digests of the rows are not the signed ones",
+    remove_row: "rows: the number of rows is wrong",
+    remove_row_with_its_digests: "rows: the digests of the rows are not the signed ones",
+    change_coverage: "rows: the coverage is wrong",
+    change_content_digest: "rows: the content digest of the snapshot is wrong",
+    change_score_of_task: f"{OF_2}: its results are not the signed ones",
+    swap_evaluations: f"{OF_2}: its results are not the signed ones",
+    remove_task: f"{OF_2}: its results are not the signed ones",
+    remove_evaluation: "results: evaluation 00000000-0000-4000-8000-000000000001, which the snapshot names, is missing",
+    unsign_evaluation: "results: evaluation 00000000-0000-4000-8000-000000000001 has no signature",
+    change_record: "records: record of evaluation 00000000-0000-4000-8000-000000000003, task 't5' was changed",
+    remove_record: "records: record of evaluation 00000000-0000-4000-8000-000000000003, task 't5' is missing",
+    leave_out_record: "records: evaluation 00000000-0000-4000-8000-000000000003, task 't5': its record is not named",
+    replace_record: "records: evaluation 00000000-0000-4000-8000-000000000003, task 't5': another record is named",
+    change_artefact: "records: artefact of evaluation 00000000-0000-4000-8000-000000000003, task 't5' was changed",
+    remove_artefact: "records: artefact of evaluation 00000000-0000-4000-8000-000000000003, task 't5' is missing",
+    change_salt: "records: evaluation 00000000-0000-4000-8000-000000000003, task 't1': another record is named",
+    show_old_snapshot: "snapshot: the board shows an old snapshot as the newest",
+    unsign_snapshot: "snapshot: snapshot 3 is shown without its signature",
+    show_other_snapshot: "snapshot: snapshot 3 is shown with another statement than in the history",
+    remove_from_history: "history: the snapshot before snapshot 3 is missing",
+    remove_first_of_history: "history: the snapshot before snapshot 2 is missing",
+    rewrite_history: "history: the statement of snapshot 2 is another one than snapshot 3 names",
+    unsign_history: "history: the statement of snapshot 2 is another one than snapshot 3 names",
+    sign_by_stranger: "history: the statement of snapshot 3 is signed by key",
+    claim_the_operators_key: "history: the statement of snapshot 3 does not have a valid signature",
+    use_evaluation_as_snapshot: "history: the statement of snapshot 3 is of type",
+    relabel_evaluation_as_snapshot: "history: the statement of snapshot 3 does not have a valid signature",
+    use_snapshot_as_evaluation: "results: the statement of evaluation 00000000-0000-4000-8000-000000000003 is of type",
+    use_signature_of_other_number: "history: the statement of snapshot 3 is about another one",
+    sign_with_retired_key: "history: the statement of snapshot 3 was signed when its key was not in use",
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+def test_what_was_changed_after_signing_is_a_mismatch_that_says_where(attack):
+    site = SignedSite()
+    attack(site)
+    report, known = verified(site)
+    assert report.exit_code is VerifyExit.MISMATCH, report.as_text()
+    assert any(text.startswith(ATTACKS[attack]) for text in mismatches(report)), report.as_text()
+    assert known == KnownSite(), "nothing is pinned of a site that does not verify"
+    first = report.of(Kind.MISMATCH)[0]
+    assert first.expected != first.found
+
+
+def resigned(site: SignedSite, change: Callable[[dict], None]) -> SignedSite:
+    """The site after its operator, who can sign anything, changed a row of the newest snapshot."""
+    proof = site.snapshots[3]
+    change(proof["content"]["rows"][0])
+    proof["rows"][0]["result"] = result_digest(proof["content"]["rows"][0])
+    proof["digest"] = canonical_json.digest(proof["content"])
+    site.sign(3)
+    return site
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda row: row["metrics"]["overall"].update(mean=0.99), "the mean of overall does not follow"),
+        (lambda row: row["metrics"]["ViT"].update(tasks=7), "the number of tasks of ViT does not follow"),
+        (lambda row: row["metrics"]["overall"].update(low=row["metrics"]["overall"]["low"] + 0.001), "the interval of"),
+        (lambda row: row["metrics"].pop("overall"), "the mean of overall does not follow"),
+        (lambda row: row["outcomes"].update(scored=12), "the outcomes do not follow"),
+        (lambda row: row["usage"].update(seconds=0.1), "seconds per task does not follow"),
+        (lambda row: row["cost"].update(usd=0.1), "the cost per task does not follow"),
+        (lambda row: row.update(rank=2), "rank and its range of evaluation"),
+        (lambda row: row.update(rank_high=3), "rank and its range of evaluation"),
+    ],
+)
+def test_figures_that_do_not_follow_from_the_results_are_found_though_the_operator_signed_them(change, says):
+    report, _ = verified(resigned(SignedSite(), change))
+    assert report.exit_code is VerifyExit.MISMATCH
+    assert any(says in text for text in mismatches(report)), report.as_text()
+
+
+def test_a_score_that_is_not_in_its_record_is_found_though_the_operator_signed_everything():
+    site = SignedSite()
+    forged = site.evaluations[name(3)]
+    task = forged["tasks"][5]
+    data = json.loads(site.objects[forged["records"]["t5"]])
+    data["score"] = task["score"] = data["score"] + 0.5
+    forged["records"]["t5"] = site.put(canonical_json.dumps(data).encode())
+    task["record"] = record_commitment(salt=forged["salt"], task="t5", digest=forged["records"]["t5"])
+    site._sign_evaluation(forged)
+    rows = [site._row(name(number), 0) for number in (3, 2, 1)]
+    rank(rows)
+    proof = site.snapshots[3]
+    proof["content"]["rows"] = rows
+    proof["digest"] = canonical_json.digest(proof["content"])
+    proof["rows"] = [
+        RowDigests(
+            evaluation=row["evaluation"], result=result_digest(row), names=old["names"],
+            tasks=site.evaluations[row["evaluation"]]["tasks_digest"],
+        ).model_dump(mode="json")
+        for row, old in zip(rows, proof["rows"], strict=True)
+    ]  # fmt: skip
+    site.sign(3)
+    report, _ = verified(site)
+    assert mismatches(report) == [
+        f"records: record of evaluation {name(3)}, task 't5': its score is not the mean of its samples"
+    ], report.as_text()
+
+
+def test_a_site_that_goes_back_to_an_old_state_is_found_by_who_has_seen_the_newer_one():
+    report, _ = verified(SignedSite(snapshots=2), known=known_before())
+    assert "history: the site has gone back to an earlier state" in mismatches(report)
+    assert verified(SignedSite(snapshots=2))[0].exit_code is VerifyExit.VERIFIED, "nobody else can know"
+
+
+def test_a_history_that_was_rewritten_and_signed_again_is_found_by_who_has_seen_it():
+    known = known_before()
+    site = SignedSite()
+    site.sign(2, created=START)
+    site.sign(3)
+    assert verified(site)[0].exit_code is VerifyExit.VERIFIED
+    report, _ = verified(site, known=known)
+    assert any("the history was rewritten" in text for text in mismatches(report)), report.as_text()
+
+
+def test_a_site_that_goes_on_is_verified_with_what_was_pinned():
+    known = known_before(SignedSite(snapshots=2))
+    report, after = verified(SignedSite(), known=known)
+    assert report.exit_code is VerifyExit.VERIFIED
+    assert after.heads["openagi"].number == 3
+
+
+def test_a_key_that_was_replaced_after_it_was_pinned_is_refused():
+    known = known_before()
+    site = SignedSite()
+    site.sign_all_again(key=STRANGER)
+    report, after = verified(site, known=known)
+    assert report.exit_code is VerifyExit.MISMATCH
+    [finding] = report.of(Kind.MISMATCH)
+    assert (finding.part, finding.expected, finding.found) == ("key", OPERATOR.public.id, STRANGER.public.id)
+    assert after == known
+
+
+def test_a_key_that_the_pinned_one_introduces_is_trusted_from_then_on():
+    known = known_before(SignedSite(snapshots=2))
+    site = SignedSite(snapshots=2)
+    site.rotate(STRANGER, at=START + timedelta(hours=2, minutes=30), introduced_by=OPERATOR)
+    site.publish(3)
+    report, after = verified(site, known=known)
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert set(after.keys) == {OPERATOR.public.id, STRANGER.public.id}
+    assert after.keys[OPERATOR.public.id].retired is not None
+
+
+@pytest.mark.parametrize("by", [None, STRANGER])
+def test_a_key_that_the_pinned_one_does_not_introduce_signs_nothing(by):
+    known = known_before(SignedSite(snapshots=2))
+    site = SignedSite(snapshots=2)
+    site.rotate(STRANGER, at=START + timedelta(hours=2, minutes=30), introduced_by=by)
+    site.publish(3)
+    report, _ = verified(site, known=known)
+    assert any("which is not trusted" in text for text in mismatches(report)), report.as_text()
+
+
+def test_a_key_that_was_seen_retired_stays_retired_whatever_the_site_says_later():
+    site = SignedSite(snapshots=2)
+    site.rotate(STRANGER, at=START + timedelta(hours=2, minutes=30), introduced_by=OPERATOR)
+    site.publish(3)
+    known = known_before(site)
+    # Whoever stole the old key runs a site on which it was never replaced.
+    report, _ = verified(SignedSite(snapshots=4), known=known)
+    assert any("when its key was not in use" in text for text in mismatches(report)), report.as_text()
+
+
+@pytest.mark.parametrize("given", [OPERATOR.public.id, OPERATOR.public.text])
+def test_a_given_key_alone_is_trusted(given):
+    assert verified(SignedSite(), key=given)[0].exit_code is VerifyExit.VERIFIED
+    site = SignedSite()
+    site.sign_all_again(key=STRANGER)
+    report, _ = verified(site, key=given)
+    assert report.of(Kind.MISMATCH)[0].part == "key"
+
+
+def test_snapshots_from_before_the_given_key_count_because_newer_ones_name_them():
+    site = SignedSite(snapshots=2)
+    site.rotate(STRANGER, at=START + timedelta(hours=2, minutes=30), introduced_by=OPERATOR)
+    site.publish(3)
+    assert verified(site, key=STRANGER.public.id)[0].exit_code is VerifyExit.VERIFIED
+    del site.snapshots[3]
+    report, _ = verified(site, key=STRANGER.public.id)
+    assert report.exit_code is VerifyExit.MISMATCH, "no trusted statement names them"
+
+
+def test_an_unsigned_snapshot_could_not_be_checked():
+    site = SignedSite()
+    site.snapshots[3]["signature"] = None
+    report, _ = verified(site)
+    assert report.exit_code is VerifyExit.NOT_CHECKED
+    assert [finding.text for finding in report.of(Kind.NOT_CHECKED)] == ["snapshot 3 is not signed"]
+
+
+def test_an_unsigned_snapshot_before_a_signed_one_is_bound_by_its_content():
+    site = SignedSite(snapshots=1)
+    site.snapshots[1]["signature"] = None
+    site.publish(2)
+    report, _ = verified(site)
+    assert report.exit_code is VerifyExit.VERIFIED
+    assert "1 of 2 snapshots of this suite are not signed" in [finding.text for finding in report.of(Kind.NOTE)]
+    site.snapshots[1]["digest"] = "0" * 64
+    assert "history: snapshot 1 was changed after snapshot 2 was signed" in mismatches(verified(site)[0])
+
+
+def test_withheld_names_are_said_and_figures_are_still_verified():
+    site = SignedSite()
+    row = site.snapshots[3]["content"]["rows"][1]
+    row["owner"] = "deleted user"
+    del site.snapshots[3]["salts"][row["evaluation"]]
+    report, _ = verified(site)
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert any("names in 1 of 3 rows are withheld" in finding.text for finding in report.of(Kind.NOTE))
+    row["metrics"]["overall"]["mean"] = 0.9
+    assert verified(site)[0].exit_code is VerifyExit.MISMATCH
+
+
+def test_records_of_a_hidden_split_are_not_read_and_the_report_says_so():
+    site = SignedSite(hidden=True)
+    report, _ = verified(site)
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert any("36 records are not public" in finding.text for finding in report.of(Kind.NOTE))
+    assert "records" not in {finding.part for finding in report.of(Kind.OK)}
+    assert not any(path.startswith("/objects/") for path in site.asked)
+    site.evaluations[name(2)]["tasks"][4]["score"] = 0.99
+    assert verified(site)[0].exit_code is VerifyExit.MISMATCH, "their scores are public, and checked"
+
+
+def test_the_same_seed_reads_the_same_records_and_another_one_others():
+    def read(seed: int) -> list[str]:
+        site = SignedSite()
+        verified(site, sample=5, seed=seed)
+        records = {digest for one in site.evaluations.values() for digest in one["records"].values()}
+        return [path[9:] for path in site.asked if path.startswith("/objects/") and path[9:] in records]
+
+    assert read(1) == read(1)
+    assert len(read(1)) == 5
+    assert read(1) != read(2)
+
+
+def test_a_sample_says_what_it_shows_of_the_rest():
+    report, _ = verified(SignedSite(), sample=10)
+    [found] = [finding.text for finding in report.of(Kind.OK) if finding.part == "records"]
+    assert "10 of 36 records" in found
+    assert "if 25.9 % or more of all records were wrong" in found
+    assert "these are all" in verified(SignedSite())[0].as_text()
+
+
+def test_an_accepted_fault_is_read_as_the_fault_that_its_record_tells():
+    site = SignedSite(snapshots=0)
+    made = site.evaluated(1)
+    data = json.loads(site.objects[made["records"]["t0"]])
+    data |= {"outcome": "infra_fault", "reason": "endpoint_unavailable", "score": None}
+    made["records"]["t0"] = site.put(canonical_json.dumps(data).encode())
+    made["tasks"][0] |= {
+        "accepted": True,
+        "record": record_commitment(salt=made["salt"], task="t0", digest=made["records"]["t0"]),
+    }
+    site._sign_evaluation(made)
+    site.evaluated = lambda _: made
+    site.publish(1)
+    report, _ = verified(site)
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+
+
+def test_the_report_shows_no_control_characters_of_the_site():
+    site = SignedSite()
+    site.snapshots[3]["rows"][0]["evaluation"] = "\x1b[2Jverified"
+    report, _ = verified(site)
+    assert any("\x1b" in text for text in mismatches(report))
+    assert "\x1b" not in report.as_text()
+
+
+def test_an_envelope_whose_payload_is_not_canonical_is_refused_though_it_is_signed():
+    site = SignedSite()
+    envelope = Envelope.model_validate(site.snapshots[3]["signature"])
+    body = base64.b64decode(envelope.payload).replace(b'{"', b'{ "', 1)
+    signature = OPERATOR.sign(_signed_bytes(kind=envelope.payloadType, body=body))
+    site.snapshots[3]["signature"] = {
+        "payloadType": envelope.payloadType,
+        "payload": base64.b64encode(body).decode(),
+        "signatures": [{"keyid": OPERATOR.public.id, "sig": base64.b64encode(signature).decode()}],
+    }
+    assert any("is not canonical JSON" in text for text in mismatches(verified(site)[0]))

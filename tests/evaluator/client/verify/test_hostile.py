@@ -1,0 +1,214 @@
+"""Sites and files that answer anything at all: no crash, no hang, no write, and never `verified`."""
+
+import io
+import json
+import tarfile
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from evaluator.client.verify.fetching import FetchError, FileFetcher, SiteFetcher
+from evaluator.client.verify.report import Kind, VerifyExit
+from evaluator.signatures import record_commitment
+from tests.evaluator.client.verify.test_attacks import verified
+from tests.fakes.hostile_server import (
+    ENDLESS_BODY,
+    ENDLESS_HEADERS,
+    SLOW_ANSWERS,
+    answers,
+    gzip_bomb,
+    hostile_server,
+)
+from tests.fakes.signed_site import BOARD, SignedSite, name, opened
+
+PATHS = (
+    "/.well-known/planarena-keys.json",
+    "/api/v1/boards/openagi/snapshots/?",
+    "/api/v1/boards/openagi/rows/",
+    "/api/v1/boards/openagi/snapshots/3/",
+    f"/api/v1/evaluations/{name(2)}/",
+)
+BODIES = {
+    "nothing": b"",
+    "a page": b"<!doctype html>",
+    "nested": b"[" * 200_000,
+    "nested objects": b'{"a":' * 200_000,
+    "a list": b"[]",
+    "null": b"null",
+    "not a number": b'{"format": NaN}',
+    "infinity": b'{"format": 1e999}',
+    "half a character": b'{"format": "\\ud800"}',
+    "not UTF-8": b'{"format": "\xff"}',
+    "a number of a million digits": b'{"format": ' + b"9" * 1_000_000 + b"}",
+    "wrong types": json.dumps(
+        {
+            "format": [], "keys": {}, "results": {"number": "3"}, "next": 3, "snapshot": [3], "rows": 7, "tasks": None,
+            "suite": 1, "number": [], "content": [], "signature": [], "salts": [], "records": [], "evaluation": {},
+        }
+    ).encode(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("path", PATHS)
+def test_an_answer_that_is_none_is_said_and_nothing_is_verified(path, body):
+    site = SignedSite()
+    site.answers[path] = lambda: BODIES[body]
+    report, _ = verified(site)
+    assert report.exit_code is VerifyExit.NOT_CHECKED, report.as_text()
+    assert json.dumps(report.as_json())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, 3, "row", [], {}, {"evaluation": name(3)}, {"metrics": {"overall": {"mean": "high"}}}],
+    ids=lambda value: str(value)[:20],
+)
+def test_a_row_of_another_form_is_a_mismatch(value):
+    site = SignedSite()
+    site.snapshots[3]["content"]["rows"][0] = value
+    report, _ = verified(site)
+    assert report.exit_code is VerifyExit.MISMATCH
+    assert any(finding.text.startswith("row 1 has an unknown form") for finding in report.of(Kind.MISMATCH))
+
+
+def test_a_record_that_cannot_be_read_could_not_be_checked():
+    site = SignedSite()
+    record = b"[" * 100_000
+    site.put(record)
+    made = site.evaluations[name(3)]
+    made["records"]["t5"] = site.put(record)
+    made["tasks"][5]["record"] = record_commitment(salt=made["salt"], task="t5", digest=made["records"]["t5"])
+    site._sign_evaluation(made)
+    site.snapshots[3]["rows"][0]["tasks"] = made["tasks_digest"]
+    site.sign(3)
+    report, _ = verified(site)
+    assert report.exit_code is VerifyExit.NOT_CHECKED, report.as_text()
+    assert "is in a form that this version does not know" in report.as_text()
+
+
+def test_the_next_page_of_a_list_leads_to_no_other_address():
+    site = SignedSite()
+    listed = json.loads(site.get("/api/v1/boards/openagi/snapshots/?x", most_bytes=0))
+    pages = iter(
+        [
+            {"results": listed["results"][:1], "next": "http://169.254.169.254/latest/?cursor=c%26x=1"},
+            {"results": listed["results"][1:], "next": None},
+        ]
+    )
+    site.answers["/api/v1/boards/openagi/snapshots/?"] = lambda: json.dumps(next(pages)).encode()
+    report, _ = verified(site)
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert (
+        "/api/v1/boards/openagi/snapshots/?fields=number%2Cdigest%2Csignature&page_size=500&cursor=c%26x%3D1"
+        in site.asked
+    )
+
+
+def test_a_list_without_end_is_left():
+    site = SignedSite()
+    page = json.dumps({"results": [], "next": "https://arena.example/?cursor=again"}).encode()
+    site.answers["/api/v1/boards/openagi/snapshots/?"] = lambda: page
+    report, _ = verified(site)
+    assert report.exit_code is VerifyExit.NOT_CHECKED
+    assert "more than 400 pages" in report.as_text()
+
+
+def fetch(url: str, *, most_bytes: int = 100_000, patience: float = 0.0) -> bytes:
+    fetcher = SiteFetcher(site=url, patience=patience, answer_seconds=0.5)
+    try:
+        return fetcher.get("/objects/x", most_bytes=most_bytes)
+    finally:
+        fetcher.close()
+
+
+@pytest.mark.parametrize("does", SLOW_ANSWERS)
+def test_one_deadline_covers_a_slow_answer(does):
+    with hostile_server(SLOW_ANSWERS[does]) as server:
+        started = time.monotonic()
+        with pytest.raises(FetchError):
+            fetch(server.url, most_bytes=10_000_000)
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("answer", [ENDLESS_BODY, ENDLESS_HEADERS, gzip_bomb()], ids=["body", "headers", "bomb"])
+def test_a_large_or_compressed_answer_is_left_unread(answer):
+    with hostile_server(answer) as server, pytest.raises(FetchError):
+        fetch(server.url)
+
+
+def test_a_redirection_is_not_followed():
+    with (
+        hostile_server(answers(body=b"secret")) as inner,
+        hostile_server(answers(body=b"", status="302 Found", Location=inner.url)) as server,
+    ):
+        with pytest.raises(FetchError, match="answers 302"):
+            fetch(server.url)
+        assert inner.requests == []
+
+
+def test_a_site_that_asks_to_wait_for_a_day_is_not_waited_for():
+    slow = answers(body=b"", status="429 Slow", Retry_After="86400")
+    with hostile_server(slow) as server, pytest.raises(FetchError, match="answers 429"):
+        fetch(server.url, patience=1.0)
+
+
+def zipped(folder: Path) -> Path:
+    file = folder / "download.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("../../escaped", "x")
+        archive.writestr("/tmp/escaped-absolute", "x")
+    return file
+
+
+def tarred(folder: Path) -> Path:
+    file = folder / "download.tar"
+    with tarfile.open(file, "w") as archive:
+        for path, kind in (("../../escaped", tarfile.REGTYPE), ("link", tarfile.SYMTYPE)):
+            entry = tarfile.TarInfo(path)
+            entry.type, entry.linkname = kind, "/etc/passwd"
+            archive.addfile(entry, io.BytesIO(b""))
+    return file
+
+
+@pytest.mark.parametrize("make", [zipped, tarred])
+def test_an_archive_with_paths_that_lead_out_is_no_download_and_nothing_is_written(make, tmp_path):
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    file = make(folder)
+    with pytest.raises(FetchError, match="is no file of `planarena verify --download`"):
+        FileFetcher(file)
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} == {file}
+    assert not Path("/tmp/escaped-absolute").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"format": "planarena-download/1"}', "[" * 100_000, '{"answers": 3}']
+)
+def test_a_file_that_is_no_download_is_refused(text, tmp_path):
+    (tmp_path / "file").write_text(text)
+    with pytest.raises(FetchError, match="is no file of"):
+        FileFetcher(tmp_path / "file")
+
+
+def test_answers_of_a_file_that_are_none_are_refused(tmp_path):
+    kept = {"/a": 3, "/b": "not base64!", "/c": "QUJD", "/d": None}
+    (tmp_path / "file").write_text(json.dumps({"format": "planarena-download/1", "answers": kept}))
+    fetcher = FileFetcher(tmp_path / "file")
+    assert fetcher.get("/c", most_bytes=3) == b"ABC"
+    for path, says in (
+        ("/a", "base64"),
+        ("/b", "base64"),
+        ("/c", "more than 2"),
+        ("/d", "404"),
+        ("/../etc", "not have"),
+    ):
+        with pytest.raises(FetchError, match=says):
+            fetcher.get(path, most_bytes=2)
+
+
+def test_statements_say_their_type():
+    assert opened(SignedSite().snapshots[1]["signature"])["type"] == "planarena/snapshot"
+    assert BOARD.endswith("/boards/openagi/")

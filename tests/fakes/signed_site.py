@@ -1,0 +1,301 @@
+"""A site whose boards are signed, in memory: what `planarena verify` reads, and ways to tamper with it."""
+
+import base64
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from evaluator import canonical_json
+from evaluator.client.verify.fetching import MissingError
+from evaluator.metrics.aggregate import TaskScore, summarise_columns
+from evaluator.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult
+from evaluator.signatures import (
+    Conditions,
+    Envelope,
+    EvaluationStatement,
+    KeyStatement,
+    Previous,
+    PrivateKey,
+    RowDigests,
+    SnapshotStatement,
+    SuiteFacts,
+    TaskEntry,
+    names_digest,
+    record_commitment,
+    result_digest,
+    rows_digest,
+    seal,
+    tasks_digest,
+)
+from evaluator.signatures.statements import Digested, Statement
+from evaluator.suites.model import SuiteKind
+
+START = datetime(2026, 11, 20, 10, tzinfo=UTC)
+SUITE = SuiteFacts(
+    slug="openagi", version="1", digest="5" * 64, kind="execution", columns=["overall", "ViT"], ranked_by="overall",
+    higher_is_better=True,
+)  # fmt: skip
+CONDITIONS = Conditions(profile="lilliput", profile_digest="ab" * 32, split="public", samples=2)
+OPERATOR = PrivateKey.from_secret("the operator's key")
+SITE = "https://arena.example"
+BOARD = f"{SITE}/boards/openagi/"
+COVERAGE = {"run": 12, "total": 13}
+Document = dict[str, Any]
+
+
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+class SignedSite:
+    """Three snapshots of a board with up to three evaluations of thirteen tasks. `get` is that of a `Fetcher`."""
+
+    def __init__(self, *, key: PrivateKey = OPERATOR, snapshots: int = 3, hidden: bool = False) -> None:
+        self.key, self.hidden = key, hidden
+        self.keys: list[Document] = [self.key_entry(key)]
+        self.objects: dict[str, bytes] = {}
+        self.evaluations: dict[str, Document] = {}
+        self.snapshots: dict[int, Document] = {}
+        self.shown: int | None = None
+        self.asked: list[str] = []
+        self.answers: dict[str, Callable[[], bytes]] = {}
+        """In the place of the usual ones, by the beginning of their path."""
+        for number in range(1, snapshots + 1):
+            self.publish(number)
+
+    @staticmethod
+    def key_entry(key: PrivateKey, *, created: datetime = START, **fields: Any) -> Document:
+        entry = {"id": key.public.id, "algorithm": "ed25519", "public_key": key.public.text, "retired": None}
+        return {**entry, "created": created.isoformat(), "introduction": None, **fields}
+
+    def publish(self, number: int) -> None:
+        """A snapshot with one more evaluation than the one before."""
+        self.evaluations[name(number)] = self.evaluated(number)
+        best_first = sorted(self.evaluations, reverse=True)
+        rows = [self._row(evaluation, place) for place, evaluation in enumerate(best_first, start=1)]
+        rank(rows)
+        salts = {row["evaluation"]: f"salt of {row['evaluation']}" for row in rows}
+        digests = [
+            RowDigests(
+                evaluation=row["evaluation"],
+                result=result_digest(row),
+                names=names_digest(row=row, salt=salts[row["evaluation"]]),
+                tasks=self.evaluations[row["evaluation"]]["tasks_digest"],
+            ).model_dump(mode="json")
+            for row in rows
+        ]
+        content = {"rows": rows, "coverage": COVERAGE}
+        self.snapshots[number] = {
+            "format": "planarena-snapshot-proof/1", "suite": "openagi", "number": number,
+            "digest": canonical_json.digest(content), "content": content, "rows": digests, "salts": salts,
+            "signature": None,
+        }  # fmt: skip
+        self.sign(number)
+
+    def sign(self, number: int, *, key: PrivateKey | None = None, **changes: Any) -> None:
+        """Sign a snapshot as it is, or with changes to its statement."""
+        proof = self.snapshots[number]
+        rows = [RowDigests.model_validate(row) for row in proof["rows"]]
+        before = self.snapshots.get(number - 1)
+        previous = None
+        if before is not None:
+            statement = None if before["signature"] is None else Envelope.model_validate(before["signature"]).digest
+            previous = Previous(number=number - 1, statement=statement, content=None if statement else before["digest"])
+        key = key or self.key
+        fields = {
+            "key": key.public.id, "suite": SUITE, "conditions": CONDITIONS, "number": number,
+            "created": START + timedelta(hours=number), "signed": START + timedelta(hours=number),
+            "coverage": COVERAGE, "rows": Digested(count=len(rows), digest=rows_digest(rows)), "previous": previous,
+        }  # fmt: skip
+        proof["signature"] = sealed(SnapshotStatement(**{**fields, **changes}), key=key)
+
+    def sign_all_again(self, *, key: PrivateKey) -> None:
+        """The whole history and every evaluation under another key, as whoever took over the site would."""
+        self.key, self.keys = key, [self.key_entry(key)]
+        for number in sorted(self.evaluations.values(), key=lambda one: one["evaluation"]):
+            self._sign_evaluation(number)
+        for number in sorted(self.snapshots):
+            self.sign(number)
+
+    def rotate(self, key: PrivateKey, *, at: datetime, introduced_by: PrivateKey | None = None) -> None:
+        """Change to another key; `introduced_by` signs for it."""
+        introduction = None
+        if introduced_by is not None:
+            statement = KeyStatement(key=introduced_by.public.id, introduces=key.public.text, created=at)
+            introduction = sealed(statement, key=introduced_by)
+        self.keys[0]["retired"] = at.isoformat()
+        self.keys.insert(0, self.key_entry(key, created=at, introduction=introduction))
+        self.key = key
+
+    def evaluated(self, number: int) -> Document:
+        """Results, records and artefacts of one evaluation, the better the higher its number."""
+        evaluation = name(number)
+        salt, records, entries = f"salt {number}", {}, []
+        for task in range(12):
+            record = self._record(number=number, task=task)
+            data = canonical_json.dumps(record.model_dump(mode="json")).encode()
+            records[record.task] = self.put(data)
+            entries.append(entry_of(record, salt=salt, digest=records[record.task]))
+        entries.append(
+            TaskEntry(
+                task="t12", metric="ViT", outcome="not_run", accepted=False, score=None, indicators={}, seconds=None,
+                prompt_tokens=None, completion_tokens=None, record=None,
+            )
+        )  # fmt: skip
+        made = {
+            "format": "planarena-evaluation-proof/1", "evaluation": evaluation, "signature": None,
+            "tasks": [entry.model_dump(mode="json") for entry in entries],
+            "salt": None if self.hidden else salt, "records": {} if self.hidden else records,
+        }  # fmt: skip
+        self._sign_evaluation(made)
+        return made
+
+    def _sign_evaluation(self, made: Document) -> None:
+        entries = [TaskEntry.model_validate(entry) for entry in made["tasks"]]
+        made["tasks_digest"] = tasks_digest(evaluation=made["evaluation"], tasks=entries)
+        statement = EvaluationStatement(
+            key=self.key.public.id, evaluation=made["evaluation"], suite=SUITE, conditions=CONDITIONS, finished=START,
+            signed=START, tasks=Digested(count=len(entries), digest=made["tasks_digest"]),
+        )  # fmt: skip
+        made["signature"] = sealed(statement, key=self.key)
+
+    def _record(self, *, number: int, task: int) -> ResultRecord:
+        common: dict[str, Any] = {
+            "suite": "openagi", "task": f"t{task}", "request": f"Request {task}",
+            "metric": "ViT" if task % 2 else "BERT",
+            "planner": PlannerCall(seconds=0.25 * (task + 1), prompt_tokens=100 + task, completion_tokens=7),
+        }  # fmt: skip
+        if task == 0:
+            return ResultRecord(
+                outcome=Outcome.PLANNER_FAULT, reason=Reason.INVALID_PLAN, reason_text="No.", score=0.0, **common
+            )
+        samples = []
+        for index in range(2):
+            reference = ArtefactReference(
+                digest=self.put(f"artefact {number} {task} {index}".encode()), media_type="text/plain"
+            )
+            score = (number + task / 20 + index / 10) / 10
+            samples.append(
+                SampleResult(
+                    index=index, score=score, inputs={"text": reference}, reference=None, answer=reference, steps=[]
+                )
+            )
+        scores = [sample.score or 0 for sample in samples]
+        return ResultRecord(outcome=Outcome.SCORED, score=sum(scores) / 2, samples=samples, **common)
+
+    def _row(self, evaluation: str, place: int) -> Document:
+        entries = [TaskEntry.model_validate(entry) for entry in self.evaluations[evaluation]["tasks"]]
+        found: Mapping[str, Any] = summarise_columns(
+            kind=SuiteKind.EXECUTION, columns=SUITE.columns,
+            results=[TaskScore(one.task, one.metric, Outcome(one.outcome), one.score) for one in entries],
+        )  # fmt: skip
+        known = [entry for entry in entries if entry.seconds is not None]
+        usage = {
+            field: round(sum(getattr(entry, field) for entry in known) / len(known), 6)
+            for field in ("seconds", "prompt_tokens", "completion_tokens")
+        }
+        usd = (usage["prompt_tokens"] * 2.5 + usage["completion_tokens"] * 10.0) / 1_000_000
+        return {
+            "rank": place, "rank_low": None, "rank_high": None, "planner": f"planner of {evaluation[-1]}",
+            "kind": "bundled", "owner": f"user{evaluation[-1]}", "evaluation": evaluation,
+            "finished": START.isoformat(), "samples": 2, "metrics": found["metrics"],
+            "outcomes": found["outcomes"], "usage": usage,
+            "cost": {"usd": round(usd, 9), "prompt_price": 2.5, "completion_price": 10.0},
+        }  # fmt: skip
+
+    def put(self, data: bytes) -> str:
+        self.objects[digest_of(data)] = data
+        return digest_of(data)
+
+    def get(self, path: str, *, most_bytes: int) -> bytes:
+        self.asked.append(path)
+        for beginning, answer in self.answers.items():
+            if path.startswith(beginning):
+                return answer()
+        found = self._found(path)
+        if found is None:
+            raise MissingError("the site answers 404")
+        return found if isinstance(found, bytes) else json.dumps(found).encode()
+
+    def _found(self, path: str) -> Document | bytes | None:
+        parts = path.partition("?")[0].strip("/").split("/")
+        if path == "/.well-known/planarena-keys.json":
+            return {"format": "planarena-keys/1", "keys": self.keys}
+        if parts[0] == "objects":
+            return self.objects.get(parts[1])
+        if parts[2] == "evaluations":
+            return self.evaluations.get(parts[3])
+        if parts[4] == "rows":
+            return {"snapshot": self.shown or max(self.snapshots)}
+        if len(parts) > 5:
+            return self.snapshots.get(int(parts[5]))
+        listed = [
+            {"number": number, "digest": proof["digest"], "signature": proof["signature"]}
+            for number, proof in sorted(self.snapshots.items(), reverse=True)
+        ]
+        return {"results": listed, "next": None, "previous": None}
+
+
+@contextmanager
+def served(site: SignedSite) -> Iterator[str]:
+    """The site behind HTTP; yields the address of its board."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            try:
+                body, status = site.get(self.path, most_bytes=0), 200
+            except MissingError:
+                body, status = b"{}", 404
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/boards/openagi/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def name(number: int) -> str:
+    return f"00000000-0000-4000-8000-{number:012}"
+
+
+def rank(rows: list[Document]) -> None:
+    """Ranks and their ranges by the primary metric."""
+    values = [row["metrics"]["overall"] for row in rows]
+    for row, own in zip(rows, values, strict=True):
+        row["rank"] = 1 + sum(other["mean"] > own["mean"] for other in values)
+        row["rank_low"] = 1 + sum(other["low"] > own["high"] for other in values)
+        row["rank_high"] = sum(other["high"] >= own["low"] for other in values)
+
+
+def entry_of(record: ResultRecord, *, salt: str, digest: str) -> TaskEntry:
+    assert record.planner is not None
+    return TaskEntry(
+        task=record.task, metric=record.metric, outcome=record.outcome.value, accepted=False, score=record.score,
+        indicators=record.indicators, seconds=record.planner.seconds, prompt_tokens=record.planner.prompt_tokens,
+        completion_tokens=record.planner.completion_tokens,
+        record=record_commitment(salt=salt, task=record.task, digest=digest),
+    )  # fmt: skip
+
+
+def sealed(statement: Statement, *, key: PrivateKey) -> Document:
+    return seal(statement=statement, key=key).model_dump(mode="json")
+
+
+def opened(envelope: Document) -> Document:
+    """What a payload says, unchecked."""
+    found: Document = json.loads(base64.b64decode(envelope["payload"]))
+    return found
