@@ -19,6 +19,7 @@ from leaderboard.locks import lock_owner
 from leaderboard.outbox.models import Kind
 from leaderboard.outbox.services import enqueue
 from leaderboard.workers import tokens as worker_tokens
+from leaderboard.workers.models import WorkerToken
 
 
 class PasswordEvent(StrEnum):
@@ -80,18 +81,32 @@ def _api_tokens(user: User) -> list[Credential]:
         Credential(
             key=f"api:{token.token_key}",
             kind="API token",
-            name=f"{token.token_key}…",
+            name=_token_name(token),
             made=token.created,
-            note=f"may {_scopes(token)}, expires {token.expiry:%Y-%m-%d}",
+            note=f"may {_scopes(token)}, expires {token.expiry:%Y-%m-%d}, {_last_use(_granted(token))}",
         )
         for token in services.tokens_of(user)
     ]
 
 
+def _token_name(token: AuthToken) -> str:
+    granted = _granted(token)
+    begins = f"{token.token_key}…"
+    return f"{granted.name} ({begins})" if granted and granted.name else begins
+
+
 def _scopes(token: AuthToken) -> str:
     # A token without the row is good for nothing.
-    granted: TokenScopes | None = getattr(token, "granted", None)
+    granted = _granted(token)
     return ", ".join(granted.scopes) if granted else "do nothing"
+
+
+def _granted(token: AuthToken) -> TokenScopes | None:
+    return getattr(token, "granted", None)
+
+
+def _last_use(used: TokenScopes | WorkerToken | None) -> str:
+    return f"last used {used.last_used:%Y-%m-%d %H:%M} UTC" if used and used.last_used else "never used"
 
 
 def _worker_tokens(user: User) -> list[Credential]:
@@ -101,7 +116,7 @@ def _worker_tokens(user: User) -> list[Credential]:
             kind="worker token",
             name=token.name,
             made=token.created,
-            note=f"last used {token.last_used:%Y-%m-%d %H:%M} UTC" if token.last_used else "never used",
+            note=_last_use(token),
         )
         for token in worker_tokens.worker_tokens_of(user)
     ]

@@ -41,10 +41,14 @@ class User(AbstractUser):
 
 
 class TokenScopes(models.Model):
-    """What a personal token is good for. A token without this row is good for nothing."""
+    """What a personal token is good for, and what its owner calls it. A token without this row is good for nothing."""
 
     token = models.OneToOneField(AuthToken, on_delete=models.CASCADE, primary_key=True, related_name="granted")
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
+    name = models.CharField(max_length=80, blank=True, default="", db_default="")
+    """Chosen by the owner; empty for tokens from before tokens had names, and where an API call gave none."""
+    last_used = models.DateTimeField(null=True)
+    """When a request last came with it, to the minute."""
 
     class Meta:
         constraints = [

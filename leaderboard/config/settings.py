@@ -174,7 +174,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # --- Accounts ---------------------------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTHENTICATION_BACKENDS = ["leaderboard.accounts.addresses.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
@@ -184,6 +184,8 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email" if DEMO else "email*", "password1*
 ACCOUNT_EMAIL_VERIFICATION = env.text("PLANARENA_EMAIL_VERIFICATION", "none" if DEMO else "mandatory")
 if ACCOUNT_EMAIL_VERIFICATION not in {"none", "optional", "mandatory"}:
     raise ImproperlyConfigured("PLANARENA_EMAIL_VERIFICATION must be none, optional or mandatory.")
+ACCOUNT_ADAPTER = "leaderboard.accounts.addresses.Adapter"
+ACCOUNT_PREVENT_ENUMERATION = "strict"
 MFA_ADAPTER = "leaderboard.accounts.second_factor.Adapter"
 MFA_TOTP_ISSUER = "PlanArena"
 MFA_TOTP_TOLERANCE = 1
@@ -206,7 +208,11 @@ if GITHUB_CLIENT_ID := env.text("PLANARENA_GITHUB_CLIENT_ID"):
 ACCOUNT_FORMS = {
     "change_password": "leaderboard.accounts.password_forms.ChangePasswordForm",
     "reset_password_from_key": "leaderboard.accounts.password_forms.ResetPasswordKeyForm",
+    "reset_password": "leaderboard.accounts.addresses.ResetPasswordForm",
+    "signup": "leaderboard.accounts.addresses.SignUpForm",
 }
+SOCIALACCOUNT_ADAPTER = "leaderboard.accounts.addresses.GitHubAdapter"
+SOCIALACCOUNT_FORMS = {"signup": "leaderboard.accounts.addresses.SignUpWithGitHubForm"}
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
@@ -363,6 +369,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "remove-unused-checkpoints": {
         "task": "leaderboard.planners.tasks.remove_unused_checkpoints",
+        "schedule": timedelta(hours=1),
+        "options": {"expires": 3600},
+    },
+    "remove-unconfirmed-accounts": {
+        "task": "leaderboard.accounts.tasks.remove_unconfirmed_accounts",
         "schedule": timedelta(hours=1),
         "options": {"expires": 3600},
     },

@@ -22,7 +22,7 @@ WRITABLE = {
     "MailsShape": {"mails"},
     "EndpointTestInput": {"endpoint_url", "timeout_seconds", "suite", "header_name", "header_value", "name"},
     "ProfileInput": {"display_name", "affiliation", "link", "bio"},
-    "TokenInput": {"days", "scopes"},
+    "TokenInput": {"name", "days", "scopes"},
     "TeamInput": {"slug", "name"},
     "UserNameInput": {"username"},
     "WebhookInput": {"url"},
