@@ -117,6 +117,7 @@ READ: Mapping[str, Asked] = {
     "object": Asked(),
     "hidden-object": Asked(parameters=(("digest", "hidden_digest"),)),
     "accounts:tokens": Asked(),
+    "accounts:account": Asked(),
     "accounts:teams": Asked(),
     "accounts:team": Asked(parameters=(("slug", "team"),)),
     "planners:submit": Asked(),

@@ -3,7 +3,7 @@
 Sessions are not listed: Django ties each to the password, so that all others end with it by themselves.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -64,16 +64,27 @@ def end_credentials(*, user: User, event: PasswordEvent, keep: Collection[str] =
     lock_owner(user)
     found = credentials_of(user)
     ended = [credential for credential in found if credential.key not in keep]
-    for credential in ended:
-        prefix, _, token_id = credential.key.partition(":")
-        if prefix == "api":
-            services.revoke_token(user=user, token_id=token_id, because=event.value)
-        else:
-            worker_tokens.revoke_with_commit(owner=user, token_id=token_id, because=event.value)
+    _end(user=user, credentials=ended, because=event.value)
     action = Action.PASSWORD_CHANGED if event is PasswordEvent.CHANGED else Action.PASSWORD_RESET
     record(by=user, action=action, target=user, details={"ended": len(ended), "kept": len(found) - len(ended)})
     _send_mail(user=user, event=event, ended=ended, kept=len(found) - len(ended))
     return ended
+
+
+def end_all(*, user: User, because: str) -> None:
+    """End every token of the user with the commit of the present transaction, which locks them."""
+    _end(user=user, credentials=credentials_of(user), because=because)
+    # Expired ones, which no list shows.
+    AuthToken.objects.filter(user=user).delete()
+
+
+def _end(*, user: User, credentials: Iterable[Credential], because: str) -> None:
+    for credential in credentials:
+        prefix, _, token_id = credential.key.partition(":")
+        if prefix == "api":
+            services.revoke_token(user=user, token_id=token_id, because=because)
+        else:
+            worker_tokens.revoke_with_commit(owner=user, token_id=token_id, because=because)
 
 
 def _api_tokens(user: User) -> list[Credential]:

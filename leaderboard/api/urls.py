@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.api import boards, checkpoints, details, profiles, teams, views, webhooks, worker, workers
+from leaderboard.api import account, boards, checkpoints, details, profiles, teams, views, webhooks, worker, workers
 from leaderboard.api.schema_view import SchemaView
 from leaderboard.api.status import StatusView
 from leaderboard.compare.api import ComparisonView
@@ -52,6 +52,9 @@ urlpatterns = [
     path("boards/<slug:slug>/snapshots/", boards.SnapshotsView.as_view(), name="snapshots"),
     path("boards/<slug:slug>/snapshots/<int:number>/", boards.SnapshotView.as_view(), name="snapshot"),
     path("compare/", ComparisonView.as_view(), name="compare"),
+    path("account/", account.AccountView.as_view(), name="account"),
+    path("account/close/", account.CloseView.as_view(), name="close-account"),
+    path("account/export/", account.ExportView.as_view(), name="export-account"),
     path("tokens/", views.TokensView.as_view(), name="tokens"),
     path("tokens/<slug:token_id>/", views.TokenView.as_view(), name="token"),
     path("worker-tokens/", workers.WorkerTokensView.as_view(), name="worker-tokens"),

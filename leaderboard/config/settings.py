@@ -255,6 +255,7 @@ REST_FRAMEWORK = {
         "changes": "120/min",
         "endpoint-tests": "12/min",
         "checks": "240/min",
+        "exports": "6/min",
     },
 }
 API_READS_PER_MINUTE = {
@@ -375,6 +376,16 @@ CELERY_BEAT_SCHEDULE = {
     "remove-unconfirmed-accounts": {
         "task": "leaderboard.accounts.tasks.remove_unconfirmed_accounts",
         "schedule": timedelta(hours=1),
+        "options": {"expires": 3600},
+    },
+    "finish-leaving": {
+        "task": "leaderboard.accounts.tasks.finish_leaving",
+        "schedule": timedelta(minutes=1),
+        "options": {"expires": 300},
+    },
+    "clear-expired-sessions": {
+        "task": "leaderboard.accounts.tasks.clear_expired_sessions",
+        "schedule": timedelta(hours=6),
         "options": {"expires": 3600},
     },
     "stop-orphans": {
