@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.http import HttpResponseBase
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.exceptions import PermissionDenied, Throttled
@@ -23,6 +22,23 @@ class PasswordInput(serializers.Serializer[Any]):
     """Shows that it is the owner of the account who asks."""
 
     password = serializers.CharField(write_only=True, trim_whitespace=False, help_text="The password of the account.")
+
+
+class AccountExport(serializers.Serializer[Any]):
+    """Everything that the site knows of the caller. Besides these there are lists of `webhooks`, `invitations`,
+    `checkpoints`, `plans_files`, `plans`, `results` and `quota`."""
+
+    format = serializers.CharField(read_only=True, help_text="`planarena-account/1`.")
+    username = serializers.CharField(read_only=True)
+    exported_at = serializers.DateTimeField(read_only=True)
+    account = serializers.JSONField(read_only=True, help_text="Addresses, profile, settings, second factors.")
+    api_tokens = serializers.ListField(child=serializers.JSONField(), read_only=True)
+    worker_tokens = serializers.ListField(child=serializers.JSONField(), read_only=True)
+    teams = serializers.ListField(child=serializers.JSONField(), read_only=True)
+    planners = serializers.ListField(child=serializers.JSONField(), read_only=True)
+    submissions = serializers.ListField(child=serializers.JSONField(), read_only=True)
+    evaluations = serializers.ListField(child=serializers.JSONField(), read_only=True)
+    audit = serializers.ListField(child=serializers.JSONField(), read_only=True)
 
 
 class AccountView(APIView):
@@ -58,7 +74,7 @@ class ExportView(APIView):
 
     permission_classes = LOGGED_IN
 
-    @extend_schema(responses={(200, "application/json"): OpenApiTypes.OBJECT})
+    @extend_schema(responses=AccountExport)
     def get(self, request: Request) -> HttpResponseBase:
         """A JSON document of the format `planarena-account/1`, sent while it is made; at most six a minute."""
         if wait := seconds_to_wait(request._request, scope="exports"):

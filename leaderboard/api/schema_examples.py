@@ -153,6 +153,14 @@ BY_COMPONENT: dict[str, Any] = {
     },
     "HeaderInput": {"name": "Authorization", "value": "Bearer " + "x" * 24},
     "HeaderOutput": {"name": "Authorization", "ends_in": "ab12"},
+    "AccountExport": {
+        "format": "planarena-account/1", "username": "ada", "exported_at": _WHEN,
+        "account": {"email": "ada@example.org", "display_name": "Ada"},
+        "api_tokens": [{"id": "pa_3f9c1b", "name": "nightly pipeline", "scopes": ["read", "submit"]}],
+        "worker_tokens": [], "teams": [{"team": "plan-lab", "role": "owner"}], "planners": [], "submissions": [],
+        "evaluations": [], "audit": [{"by": "ada", "at": _WHEN, "action": "token_made"}],
+    },
+    "PasswordInput": {"password": "correct horse battery staple"},
     "NewTokenOutput": {
         "id": "pa_3f9c1b", "name": "nightly pipeline", "token": "pa_" + "x" * 40, "expires": _LATER,
         "scopes": ["read", "submit"],

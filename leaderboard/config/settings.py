@@ -8,7 +8,14 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from leaderboard.config.environment import BASE_DIR, Environment, kept_secret, parse_database_url, upload_folder
+from leaderboard.config.environment import (
+    BASE_DIR,
+    Environment,
+    is_contact,
+    kept_secret,
+    parse_database_url,
+    upload_folder,
+)
 
 env = Environment(os.environ)
 
@@ -408,6 +415,14 @@ KEEP_PAGES_SECONDS = 1.0
 """For so long boards and the start page are served to strangers from memory; 0: never."""
 SITE_URL = env.text("PLANARENA_SITE_URL").rstrip("/")
 """Where people reach the site; begins the links in mails. Mails have none if it is empty."""
+OPERATOR = env.text("PLANARENA_OPERATOR")
+"""Who runs this site, as its privacy page names them."""
+CONTACT = env.text("PLANARENA_CONTACT")
+"""An e-mail address, or the address of a page, for questions about privacy and reports of vulnerabilities."""
+if not is_contact(CONTACT):
+    raise ImproperlyConfigured(
+        "PLANARENA_CONTACT must be an e-mail address or begin with https://, such as security@arena.example."
+    )
 MAIL_OWNERS = env.flag("PLANARENA_MAIL_OWNERS", default=not DEMO)
 """Whether owners get a mail when an evaluation waits for them or failed."""
 LOCAL_WORKERS = env.integer("PLANARENA_LOCAL_WORKERS", default=1, least=1)

@@ -22,6 +22,7 @@ WRITABLE = {
     "MailsShape": {"mails"},
     "EndpointTestInput": {"endpoint_url", "timeout_seconds", "suite", "header_name", "header_value", "name"},
     "ProfileInput": {"display_name", "affiliation", "link", "bio"},
+    "PasswordInput": {"password"},
     "TokenInput": {"name", "days", "scopes"},
     "TeamInput": {"slug", "name"},
     "UserNameInput": {"username"},
