@@ -103,7 +103,8 @@ class EvaluatorRunner:
             suite = suite_of(lease.suite)
         except LookupError as error:
             raise LeaseRefusedError(f"this worker cannot run {lease.suite}: {error}.") from error
-        found = _judging(suite, lease) if suite.kind is SuiteKind.PLANNING else self._executing(suite, lease)
+        found = self._judging(suite, lease) if suite.kind is SuiteKind.PLANNING else self._executing(suite, lease)
+        # Of the public requests, on every split: hidden ones follow from these and the seed.
         _refuse_difference(what=f"suite {lease.suite}", here=suite.digest, wanted=lease.suite_digest)
         return found
 
@@ -112,6 +113,7 @@ class EvaluatorRunner:
         from evaluator.evaluation import Evaluator
         from evaluator.experts.profile import ProfileError, load_profile
         from evaluator.lilliput.seeds import Split
+        from evaluator.suites.hidden import suite_on_split
         from evaluator.suites.sources import sample_source
 
         key = (lease.suite, lease.profile, lease.split, lease.samples)
@@ -126,8 +128,9 @@ class EvaluatorRunner:
                 raise LeaseRefusedError(message) from error
             # One at a time: two profiles side by side might not fit into the device's memory.
             self._evaluators.clear()
+            asked = suite_on_split(suite=suite, split=lease.split, hidden_seed=self._hidden_seed)
             self._evaluators[key] = Evaluator(
-                suite=suite, profile=profile, samples=samples, count=lease.samples, store=self.store,
+                suite=asked, profile=profile, samples=samples, count=lease.samples, store=self.store,
                 device=self._device, memory_budget=self._memory_budget,
                 listener=lambda _: self.phase.enter(Phase.EXECUTING),
             )  # fmt: skip
@@ -135,13 +138,18 @@ class EvaluatorRunner:
         _refuse_difference(what=f"profile {lease.profile}", here=found.profile.digest, wanted=lease.profile_digest)
         return found
 
+    def _judging(self, suite: "Suite", lease: Lease) -> "PlanningEvaluator":
+        """The evaluator for a suite whose plans are judged. Nothing is executed: no torch, no weights."""
+        from evaluator.planning_evaluation import PlanningEvaluator, judge_digest
+        from evaluator.suites.hidden import suite_on_split
 
-def _judging(suite: "Suite", lease: Lease) -> "PlanningEvaluator":
-    """The evaluator for a suite whose plans are judged. Nothing is executed: no torch, no weights."""
-    from evaluator.planning_evaluation import PlanningEvaluator, judge_digest
-
-    _refuse_difference(what="the way of judging plans", here=judge_digest(), wanted=lease.profile_digest)
-    return PlanningEvaluator(suite=suite)
+        _refuse_difference(what="the way of judging plans", here=judge_digest(), wanted=lease.profile_digest)
+        try:
+            return PlanningEvaluator(
+                suite=suite_on_split(suite=suite, split=lease.split, hidden_seed=self._hidden_seed)
+            )
+        except ValueError as error:
+            raise LeaseRefusedError(f"this worker cannot run {lease.suite}: {error}.") from error
 
 
 def _refuse_difference(*, what: str, here: str, wanted: str) -> None:

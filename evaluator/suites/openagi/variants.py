@@ -40,7 +40,12 @@ _TEXTS: Mapping[str, Sequence[str]] = {
     "query": ("question in English", "question written in English", "question asked in English"),
     "document": ("document in English", "document written in English", "reference document in English"),
 }
-_MASKED = ("with a masked word", "in which a word is blanked out", "that has a gap to be filled in", "with a missing word")
+_MASKED = (
+    "with a masked word",
+    "in which a word is blanked out",
+    "that has a gap to be filled in",
+    "with a missing word",
+)
 
 _GERMAN = ("in German", "in the German language", "auf Deutsch")
 _ENGLISH = ("in English", "in the English language")

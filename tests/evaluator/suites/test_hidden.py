@@ -22,7 +22,9 @@ def hidden(suite, seed=SEEDS[0]):
 
 
 def request_of(suite, task):
-    return request_for(suite=suite, task=task, context=suite.context(task=task, offered=frozenset(suite.catalogue.tools)))
+    return request_for(
+        suite=suite, task=task, context=suite.context(task=task, offered=frozenset(suite.catalogue.tools))
+    )
 
 
 class LookingUp:
@@ -50,7 +52,7 @@ def _normal(text: str) -> str:
 
 
 def read(text: str) -> tuple:
-    """What a request of OpenAGI wants, by words of its own: base task, language, defects of the image, masked inputs."""
+    """What a request of OpenAGI wants, by its words: base task, language, defects of the image, masked inputs."""
     words = {
         "low_resolution": r"low-res|pixelated|coarsely resolved|low-definition",
         "noise": r"grainy|noise-ridden|speckled|noise-corrupted",
