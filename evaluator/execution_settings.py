@@ -63,8 +63,10 @@ def prepare(*, suite: Suite, settings: ExecutionSettings) -> Prepared:
     """
     from evaluator.engine.opening import open_store, parse_size
     from evaluator.experts.profile import ProfileError, load_profile
+    from evaluator.suites.hidden import suite_on_split
     from evaluator.suites.sources import sample_source
 
+    seed = os.environ.get("PLANARENA_HIDDEN_SEED")
     data = Path(os.environ.get("PLANARENA_DATA", ".data"))
     try:
         profile = load_profile(settings.profile)
@@ -72,16 +74,17 @@ def prepare(*, suite: Suite, settings: ExecutionSettings) -> Prepared:
             suite=suite.slug,
             profile=settings.profile,
             split=settings.split,
-            hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED"),
+            hidden_seed=seed,
             data=settings.data or None,
         )
+        asked = suite_on_split(suite=suite, split=settings.split, hidden_seed=seed)
         limit = parse_size(settings.store_limit) if settings.store_limit else None
         budget = parse_size(settings.memory_budget) if settings.memory_budget else None
         store = open_store(where=settings.store or str(data / "store"), data=data, max_bytes=limit)
     except (LookupError, ValueError, ProfileError) as error:
         raise usage_error(error) from None
     return Prepared(
-        suite=suite, profile=profile, samples=source, count=settings.samples, store=store, device=settings.device,
+        suite=asked, profile=profile, samples=source, count=settings.samples, store=store, device=settings.device,
         memory_budget=budget,
     )  # fmt: skip
 

@@ -101,6 +101,7 @@ class EvaluatorRunner:
         except LookupError as error:
             raise LeaseRefusedError(f"this worker cannot run {lease.suite}: {error}.") from error
         found = _judging(suite, lease) if suite.kind is SuiteKind.PLANNING else self._executing(suite, lease)
+        # Of the public requests, on every split: hidden ones follow from these and the seed.
         _refuse_difference(what=f"suite {lease.suite}", here=suite.digest, wanted=lease.suite_digest)
         return found
 
@@ -108,12 +109,10 @@ class EvaluatorRunner:
         """The evaluator for the lease's suite, profile and data. It keeps its experts for later leases."""
         from evaluator.evaluation import Evaluator
         from evaluator.experts.profile import ProfileError, load_profile
-        from evaluator.lilliput.seeds import Split
+        from evaluator.suites.hidden import suite_on_split
         from evaluator.suites.sources import sample_source
 
-        # The library refuses a seed for open data, so that it cannot slip into them.
-        told = lease.hidden_seed if lease.split == Split.HIDDEN else None
-        seed = None if told is None else told.get_secret_value()
+        seed = _seed(lease)
         key = (lease.suite, lease.profile, lease.split, lease.samples, seed)
         if key not in self._evaluators:
             try:
@@ -124,8 +123,9 @@ class EvaluatorRunner:
                 raise LeaseRefusedError(message) from error
             # One at a time: two profiles side by side might not fit into the device's memory.
             self._evaluators.clear()
+            asked = suite_on_split(suite=suite, split=lease.split, hidden_seed=seed)
             self._evaluators[key] = Evaluator(
-                suite=suite, profile=profile, samples=samples, count=lease.samples, store=self.store,
+                suite=asked, profile=profile, samples=samples, count=lease.samples, store=self.store,
                 device=self._device, memory_budget=self._memory_budget,
                 listener=lambda _: self.phase.enter(Phase.EXECUTING),
             )  # fmt: skip
@@ -137,9 +137,22 @@ class EvaluatorRunner:
 def _judging(suite: "Suite", lease: Lease) -> "PlanningEvaluator":
     """The evaluator for a suite whose plans are judged. Nothing is executed: no torch, no weights."""
     from evaluator.planning_evaluation import PlanningEvaluator, judge_digest
+    from evaluator.suites.hidden import suite_on_split
 
     _refuse_difference(what="the way of judging plans", here=judge_digest(), wanted=lease.profile_digest)
-    return PlanningEvaluator(suite=suite)
+    try:
+        return PlanningEvaluator(suite=suite_on_split(suite=suite, split=lease.split, hidden_seed=_seed(lease)))
+    except ValueError as error:
+        raise LeaseRefusedError(f"this worker cannot run {lease.suite}: {error}.") from error
+
+
+def _seed(lease: Lease) -> str | None:
+    """The seed of a hidden split. The library refuses one for open data, so that it cannot slip into them."""
+    from evaluator.suites.hidden import HIDDEN
+
+    if lease.split != HIDDEN or lease.hidden_seed is None:
+        return None
+    return lease.hidden_seed.get_secret_value()
 
 
 def _refuse_difference(*, what: str, here: str, wanted: str) -> None:

@@ -120,6 +120,7 @@ READ: Mapping[str, Asked] = {
     "object": Asked(),
     "hidden-object": Asked(parameters=(("digest", "hidden_digest"),)),
     "accounts:tokens": Asked(),
+    "accounts:account": Asked(),
     "accounts:teams": Asked(),
     "accounts:team": Asked(parameters=(("slug", "team"),)),
     "planners:submit": Asked(),
@@ -156,6 +157,10 @@ WRITTEN_ONLY = frozenset(
         "api:rerun",
         "api:verify",
         "api:token",
+        "api:account",
+        "api:close-account",
+        "accounts:close",
+        "accounts:delete",
         "api:worker-token",
         "api:members",
         "api:member",
@@ -204,6 +209,9 @@ WRITTEN_ONLY = frozenset(
 """Routes that refuse people who would read them; the test asks them."""
 NO_PAGES: Mapping[str, str] = {
     "api:nowhere": "answers 404",
+    "api:export-account": "a stream that is read a page at a time; test_leaving.py",
+    "accounts:export": "the same",
+    "security-txt": "a file that follows from the settings",
     "evaluations:events": "a stream that stays open; test_live.py",
     "handbook:example": "a file of this release",
     "None": "leads on to another address",

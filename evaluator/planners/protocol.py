@@ -128,7 +128,9 @@ def request_for(*, suite: Suite, task: Task, context: PlanContext) -> PlannerReq
     return PlannerRequest(
         suite=suite.slug,
         task=RequestedTask(
-            id=task.key, request=task.text, resources={name: str(kind) for name, kind in task.resources.items()}
+            id=task.asked_as or task.key,
+            request=task.text,
+            resources={name: str(kind) for name, kind in task.resources.items()},
         ),
         expects=Expected(type=None if task.expects is None else str(task.expects)),
         tools=[

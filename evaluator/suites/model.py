@@ -47,6 +47,8 @@ class Task:
     """Type of the answer; None where a request may want several results."""
     gold: Plan | None
     """A right plan; None where none is known."""
+    asked_as: str = ""
+    """The name under which planners are asked for it, if that is not its key (`hidden.py`)."""
 
     @property
     def attributes(self) -> dict[str, JsonValue]:
@@ -95,10 +97,11 @@ class Suite:
 
     @cached_property
     def _by_key(self) -> dict[str, Task]:
-        return {task.key: task for task in self.tasks}
+        asked = {task.asked_as: task for task in self.tasks if task.asked_as}
+        return {task.key: task for task in self.tasks} | asked
 
     def task(self, key: str) -> Task:
-        """The task with this key.
+        """The task with this key, or that planners know under this name.
 
         Raises:
             LookupError: there is none; the message says which keys there are.

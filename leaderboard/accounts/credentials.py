@@ -3,7 +3,7 @@
 Sessions are not listed: Django ties each to the password, so that all others end with it by themselves.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -19,6 +19,7 @@ from leaderboard.locks import lock_owner
 from leaderboard.outbox.models import Kind
 from leaderboard.outbox.services import enqueue
 from leaderboard.workers import tokens as worker_tokens
+from leaderboard.workers.models import WorkerToken
 
 
 class PasswordEvent(StrEnum):
@@ -63,16 +64,27 @@ def end_credentials(*, user: User, event: PasswordEvent, keep: Collection[str] =
     lock_owner(user)
     found = credentials_of(user)
     ended = [credential for credential in found if credential.key not in keep]
-    for credential in ended:
-        prefix, _, token_id = credential.key.partition(":")
-        if prefix == "api":
-            services.revoke_token(user=user, token_id=token_id, because=event.value)
-        else:
-            worker_tokens.revoke_with_commit(owner=user, token_id=token_id, because=event.value)
+    _end(user=user, credentials=ended, because=event.value)
     action = Action.PASSWORD_CHANGED if event is PasswordEvent.CHANGED else Action.PASSWORD_RESET
     record(by=user, action=action, target=user, details={"ended": len(ended), "kept": len(found) - len(ended)})
     _send_mail(user=user, event=event, ended=ended, kept=len(found) - len(ended))
     return ended
+
+
+def end_all(*, user: User, because: str) -> None:
+    """End every token of the user with the commit of the present transaction, which locks them."""
+    _end(user=user, credentials=credentials_of(user), because=because)
+    # Expired ones, which no list shows.
+    AuthToken.objects.filter(user=user).delete()
+
+
+def _end(*, user: User, credentials: Iterable[Credential], because: str) -> None:
+    for credential in credentials:
+        prefix, _, token_id = credential.key.partition(":")
+        if prefix == "api":
+            services.revoke_token(user=user, token_id=token_id, because=because)
+        else:
+            worker_tokens.revoke_with_commit(owner=user, token_id=token_id, because=because)
 
 
 def _api_tokens(user: User) -> list[Credential]:
@@ -80,18 +92,32 @@ def _api_tokens(user: User) -> list[Credential]:
         Credential(
             key=f"api:{token.token_key}",
             kind="API token",
-            name=f"{token.token_key}…",
+            name=_token_name(token),
             made=token.created,
-            note=f"may {_scopes(token)}, expires {token.expiry:%Y-%m-%d}",
+            note=f"may {_scopes(token)}, expires {token.expiry:%Y-%m-%d}, {_last_use(_granted(token))}",
         )
         for token in services.tokens_of(user)
     ]
 
 
+def _token_name(token: AuthToken) -> str:
+    granted = _granted(token)
+    begins = f"{token.token_key}…"
+    return f"{granted.name} ({begins})" if granted and granted.name else begins
+
+
 def _scopes(token: AuthToken) -> str:
     # A token without the row is good for nothing.
-    granted: TokenScopes | None = getattr(token, "granted", None)
+    granted = _granted(token)
     return ", ".join(granted.scopes) if granted else "do nothing"
+
+
+def _granted(token: AuthToken) -> TokenScopes | None:
+    return getattr(token, "granted", None)
+
+
+def _last_use(used: TokenScopes | WorkerToken | None) -> str:
+    return f"last used {used.last_used:%Y-%m-%d %H:%M} UTC" if used and used.last_used else "never used"
 
 
 def _worker_tokens(user: User) -> list[Credential]:
@@ -101,7 +127,7 @@ def _worker_tokens(user: User) -> list[Credential]:
             kind="worker token",
             name=token.name,
             made=token.created,
-            note=f"last used {token.last_used:%Y-%m-%d %H:%M} UTC" if token.last_used else "never used",
+            note=_last_use(token),
         )
         for token in worker_tokens.worker_tokens_of(user)
     ]

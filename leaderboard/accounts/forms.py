@@ -3,7 +3,7 @@
 from django import forms
 
 from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope
-from leaderboard.accounts.services import DEFAULT_DAYS, LONGEST_DAYS
+from leaderboard.accounts.services import DEFAULT_DAYS, LONGEST_DAYS, LONGEST_TOKEN_NAME
 from leaderboard.field_errors import FieldErrors
 
 
@@ -18,8 +18,13 @@ class ServiceForm(forms.Form):
 
 
 class TokenForm(ServiceForm):
-    """What a new token is good for, and how long it lasts."""
+    """What a new token is called, what it is good for, and how long it lasts."""
 
+    name = forms.CharField(
+        label="Name",
+        help_text="Where it is used, such as the name of a pipeline. You tell your tokens apart by it.",
+        max_length=LONGEST_TOKEN_NAME,
+    )
     scopes = forms.MultipleChoiceField(
         label="What it may do",
         choices=Scope.choices,

@@ -33,18 +33,46 @@ class User(AbstractUser):
     mails = models.CharField(max_length=10, choices=Mails, default=Mails.NEEDED)
     """Of which of their evaluations' ways to end or wait they get a mail."""
 
+    closed_at = models.DateTimeField(null=True)
+    """When its owner closed it; an operator can open it again, unless it was deleted."""
+    deleted_at = models.DateTimeField(null=True)
+    """When the person was erased (`leaving/closing.py`). The row stays, since what they published refers to it."""
+
     class Meta(AbstractUser.Meta):
         constraints = [
             models.CheckConstraint(condition=models.Q(queue_weight__gte=1), name="a_weight_is_at_least_one"),
             models.CheckConstraint(condition=models.Q(mails__in=Mails.values), name="a_known_choice_of_mails"),
+            models.CheckConstraint(
+                condition=models.Q(closed_at=None) | models.Q(is_active=False), name="nobody_signs_in_to_what_is_closed"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(deleted_at=None) | models.Q(email="", bio="", display_name="", is_staff=False),
+                name="of_who_was_deleted_nothing_is_known",
+            ),
         ]
 
 
+class Erasure(models.Model):
+    """A deletion that is not finished: the name that is still to be taken out of logs and boards."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True)
+    username = models.CharField(max_length=150)
+    """Their name before."""
+    created = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return str(self.user)
+
+
 class TokenScopes(models.Model):
-    """What a personal token is good for. A token without this row is good for nothing."""
+    """What a personal token is good for, and what its owner calls it. A token without this row is good for nothing."""
 
     token = models.OneToOneField(AuthToken, on_delete=models.CASCADE, primary_key=True, related_name="granted")
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope))
+    name = models.CharField(max_length=80, blank=True, default="", db_default="")
+    """Chosen by the owner; empty for tokens from before tokens had names, and where an API call gave none."""
+    last_used = models.DateTimeField(null=True)
+    """When a request last came with it, to the minute."""
 
     class Meta:
         constraints = [

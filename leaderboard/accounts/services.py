@@ -19,7 +19,9 @@ from leaderboard.locks import lock_owner
 DEFAULT_DAYS = 90
 LONGEST_DAYS = 365
 MOST_TOKENS = 20
+LONGEST_TOKEN_NAME = 80
 LARGEST_WEIGHT = 1000
+_USE_IS_NOTED_EVERY = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +29,23 @@ class NewToken:
     """A token that was just made. `token` is shown this once; only its hash is kept."""
 
     id: str
+    name: str
     token: str
     expires: datetime
     scopes: Sequence[str]
 
 
-def create_token(*, user: User, days: int = DEFAULT_DAYS, scopes: Collection[str] = DEFAULT_SCOPES) -> NewToken:
+def create_token(
+    *, user: User, name: str = "", days: int = DEFAULT_DAYS, scopes: Collection[str] = DEFAULT_SCOPES
+) -> NewToken:
     """Make a personal token that is good for `scopes` and ends after `days`.
 
     Raises:
-        FieldErrors: the scopes or the number of days are not possible, or the user has too many tokens.
+        FieldErrors: the name, the scopes or the number of days are not possible, or the user has too many tokens.
     """
+    name = name.strip()
+    if len(name) > LONGEST_TOKEN_NAME or not name.isprintable():
+        raise FieldErrors({"name": [f"A name has at most {LONGEST_TOKEN_NAME} printable characters on one line."]})
     if errors := check_scopes(scopes):
         raise FieldErrors(errors)
     if not 1 <= days <= LONGEST_DAYS:
@@ -47,9 +55,10 @@ def create_token(*, user: User, days: int = DEFAULT_DAYS, scopes: Collection[str
         if tokens_of(user).count() >= MOST_TOKENS:
             raise FieldErrors({"days": [f"You have {MOST_TOKENS} tokens, the most there may be: delete one first."]})
         row, token = AuthToken.objects.create(user=user, expiry=timedelta(days=days))
-        granted = TokenScopes.objects.create(token=row, scopes=[scope for scope in Scope.values if scope in scopes])
+        kept = [scope for scope in Scope.values if scope in scopes]
+        granted = TokenScopes.objects.create(token=row, scopes=kept, name=name)
         _note(action=Action.TOKEN_MADE, row=row, details={"scopes": granted.scopes})
-    return NewToken(id=row.token_key, token=token, expires=row.expiry, scopes=granted.scopes)
+    return NewToken(id=row.token_key, name=name, token=token, expires=row.expiry, scopes=granted.scopes)
 
 
 def tokens_of(user: User) -> QuerySet[AuthToken]:
@@ -89,8 +98,16 @@ def set_weight(*, of: User | Team, weight: int, by: User | None = None) -> None:
 
 def scopes_of(token: AuthToken) -> Sequence[str]:
     """What a token is good for."""
-    granted = TokenScopes.objects.filter(token=token).values_list("scopes", flat=True).first()
-    return granted or []
+    granted: TokenScopes | None = getattr(token, "granted", None)
+    return granted.scopes if granted else []
+
+
+def note_use(token: AuthToken) -> None:
+    """Record that a request came with the token: one write a minute, however many requests there are."""
+    granted: TokenScopes | None = getattr(token, "granted", None)
+    now = timezone.now()
+    if granted and (granted.last_used is None or now - granted.last_used > _USE_IS_NOTED_EVERY):
+        TokenScopes.objects.filter(token=granted.token_id).update(last_used=now)
 
 
 def _note(*, action: Action, row: AuthToken, details: dict[str, object] | None = None) -> None:

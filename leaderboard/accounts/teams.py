@@ -182,6 +182,60 @@ def hand_over(*, team: Team, to: User, by: User) -> None:
         _note(by=by, action=Action.TEAM_HANDED_OVER, team=team, user=to)
 
 
+def hand_over_all(*, user: User) -> None:
+    """Give the user's teams that have other members to one of those, within the present transaction."""
+    for membership in Membership.objects.filter(user=user, role=Role.OWNER).select_related("team"):
+        _pass_on(team=membership.team, owner=user)
+
+
+def leave_all(*, user: User) -> None:
+    """Leave every team, within the present transaction.
+
+    After: the user is in none; teams of theirs belong to another member; those without other members are gone, or, if
+    something was submitted for them, stay with their name alone.
+    """
+    for membership in Membership.objects.filter(user=user).select_related("team").order_by("team"):
+        team = membership.team
+        if membership.role == Role.OWNER:
+            _pass_on(team=team, owner=user)
+        Membership.objects.filter(team=team, user=user).delete()
+        _note(by=user, action=Action.TEAM_LEFT, team=team, user=user)
+        if not team.memberships.exists():
+            _end_empty(team)
+
+
+def heir_of(*, team: Team, owner: User) -> User | None:
+    """Who owns the team when its owner goes: who has been in it for longest, of those that can sign in if any can."""
+    others = team.memberships.exclude(user=owner).select_related("user")
+    heir = others.order_by("-user__is_active", "joined", "pk").first()
+    return None if heir is None else heir.user
+
+
+def heirs_of(owner: User) -> list[tuple[Team, User | None]]:
+    """The teams of an owner, by name, each with who owns it when the owner goes; None where nobody else is in it."""
+    owned = Membership.objects.filter(user=owner, role=Role.OWNER).values("team")
+    others = Membership.objects.filter(team__in=owned).exclude(user=owner).select_related("user")
+    heirs: dict[int, User] = {}
+    for membership in others.order_by("-user__is_active", "joined", "pk"):
+        heirs.setdefault(membership.team_id, membership.user)
+    return [(team, heirs.get(team.pk)) for team in Team.objects.filter(pk__in=owned).order_by("name")]
+
+
+def _pass_on(*, team: Team, owner: User) -> None:
+    _lock(team)
+    heir = heir_of(team=team, owner=owner)
+    if heir is not None:
+        hand_over(team=team, to=heir, by=owner)
+
+
+def _end_empty(team: Team) -> None:
+    team.invitations.all().delete()
+    if team.submissions.exists():
+        Team.objects.filter(pk=team.pk).update(description="", link="", shows_members=False)
+    else:
+        team.delete()
+
+
 def _lock(team: Team) -> None:
     Team.objects.select_for_update(no_key=True).get(pk=team.pk)
 

@@ -3,10 +3,15 @@
 from django.urls import path
 
 from leaderboard.accounts import team_views, views
+from leaderboard.accounts.leaving import views as leaving
 
 app_name = "accounts"
 
 urlpatterns = [
+    path("account/", leaving.account, name="account"),
+    path("account/export/", leaving.export, name="export"),
+    path("account/close/", leaving.close, name="close"),
+    path("account/delete/", leaving.delete, name="delete"),
     path("tokens/", views.tokens, name="tokens"),
     path("tokens/<str:token_id>/revoke/", views.revoke, name="revoke"),
     path("teams/", team_views.teams, name="teams"),

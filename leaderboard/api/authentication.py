@@ -15,6 +15,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from leaderboard.accounts.services import note_use
 from leaderboard.evaluations.leases import hash_token
 from leaderboard.evaluations.models import OWN_WORKER, Attempt
 from leaderboard.workers.sessions import SessionRefusedError, holder_of
@@ -32,6 +33,11 @@ class ApiTokenAuthentication(TokenAuthentication):
         if scheme.lower() == "token":
             return self.authenticate_credentials(value.strip().encode())
         return super().authenticate(request)
+
+    def authenticate_credentials(self, token: bytes) -> Any:
+        user, found = super().authenticate_credentials(token)
+        note_use(found)
+        return user, found
 
 
 class ApiTokenScheme(OpenApiAuthenticationExtension):

@@ -163,7 +163,18 @@ BY_COMPONENT: dict[str, Any] = {
     },
     "HeaderInput": {"name": "Authorization", "value": "Bearer " + "x" * 24},
     "HeaderOutput": {"name": "Authorization", "ends_in": "ab12"},
-    "NewTokenOutput": {"id": "pa_3f9c1b", "token": "pa_" + "x" * 40, "expires": _LATER, "scopes": ["read", "submit"]},
+    "AccountExport": {
+        "format": "planarena-account/1", "username": "ada", "exported_at": _WHEN,
+        "account": {"email": "ada@example.org", "display_name": "Ada"},
+        "api_tokens": [{"id": "pa_3f9c1b", "name": "nightly pipeline", "scopes": ["read", "submit"]}],
+        "worker_tokens": [], "teams": [{"team": "plan-lab", "role": "owner"}], "planners": [], "submissions": [],
+        "evaluations": [], "audit": [{"by": "ada", "at": _WHEN, "action": "token_made"}],
+    },
+    "PasswordInput": {"password": "correct horse battery staple"},
+    "NewTokenOutput": {
+        "id": "pa_3f9c1b", "name": "nightly pipeline", "token": "pa_" + "x" * 40, "expires": _LATER,
+        "scopes": ["read", "submit"],
+    },
     "NewWebhookOutput": {"id": _ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32},
     "NewWorkerTokenOutput": {"id": _ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40},
     "MailsShape": {"mails": "ended"},
@@ -246,8 +257,11 @@ BY_COMPONENT: dict[str, Any] = {
     },
     "TeamInput": {"slug": "plan-lab", "name": "Plan Lab"},
     "TeamOutput": _TEAM,
-    "TokenInput": {"days": 30, "scopes": ["read", "submit"]},
-    "TokenOutput": {"id": "pa_3f9c1b", "created": _WHEN, "expires": _LATER, "scopes": ["read", "submit"]},
+    "TokenInput": {"name": "nightly pipeline", "days": 30, "scopes": ["read", "submit"]},
+    "TokenOutput": {
+        "id": "pa_3f9c1b", "name": "nightly pipeline", "created": _WHEN, "expires": _LATER, "last_used": None,
+        "scopes": ["read", "submit"],
+    },
     "UserNameInput": {"username": "bea"},
     "VerificationOutput": {
         "evaluation": _ROW_ID, "state": "completed", "tasks": ["14"], "verdict": "agrees",

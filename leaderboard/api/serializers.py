@@ -158,6 +158,13 @@ class VisibilityInput(serializers.Serializer[Any]):
 class TokenInput(serializers.Serializer[Any]):
     """A personal token to make."""
 
+    name = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=80,
+        help_text="What you call it, such as the pipeline that uses it.",
+    )
     days = serializers.IntegerField(required=False, default=DEFAULT_DAYS, help_text="How long it lasts, 1 to 365.")
     scopes = serializers.ListField(
         child=serializers.ChoiceField(choices=Scope.choices),
@@ -171,8 +178,12 @@ class TokenOutput(serializers.Serializer[Any]):
     """A personal token. Its text is shown once, when it is made."""
 
     id = serializers.CharField(source="token_key", read_only=True)
+    name = serializers.CharField(source="granted.name", read_only=True, default="", help_text="Empty if it has none.")
     created = serializers.DateTimeField(read_only=True)
     expires = serializers.DateTimeField(source="expiry", read_only=True)
+    last_used = serializers.DateTimeField(
+        source="granted.last_used", read_only=True, allow_null=True, default=None, help_text="To the minute."
+    )
     scopes = serializers.ListField(child=serializers.CharField(), source="granted.scopes", read_only=True, default=[])
 
 
@@ -180,6 +191,7 @@ class NewTokenOutput(serializers.Serializer[Any]):
     """A personal token that was just made."""
 
     id = serializers.CharField(read_only=True)
+    name = serializers.CharField(read_only=True)
     token = serializers.CharField(read_only=True)
     expires = serializers.DateTimeField(read_only=True)
     scopes = serializers.ListField(child=serializers.CharField(), read_only=True)

@@ -3,6 +3,7 @@
 from django.urls import path, re_path
 
 from leaderboard.api import (
+    account,
     boards,
     checkpoints,
     details,
@@ -68,6 +69,9 @@ urlpatterns = [
     path("boards/<slug:slug>/snapshots/<int:number>/", boards.SnapshotView.as_view(), name="snapshot"),
     path("boards/<slug:slug>/snapshots/<int:number>/proof/", proofs.SnapshotProofView.as_view(), name="snapshot-proof"),
     path("compare/", ComparisonView.as_view(), name="compare"),
+    path("account/", account.AccountView.as_view(), name="account"),
+    path("account/close/", account.CloseView.as_view(), name="close-account"),
+    path("account/export/", account.ExportView.as_view(), name="export-account"),
     path("tokens/", views.TokensView.as_view(), name="tokens"),
     path("tokens/<slug:token_id>/", views.TokenView.as_view(), name="token"),
     path("worker-tokens/", workers.WorkerTokensView.as_view(), name="worker-tokens"),

@@ -1,4 +1,8 @@
-"""The audit log. Rows are only ever added: a trigger of migration 0001 refuses every change and deletion."""
+"""The audit log. Rows are only ever added: a trigger refuses every change and deletion.
+
+Its one exception (migration 0005): a transaction that says so may replace the name of a deleted user, and with it what
+else of an entry may tell who they were. Neither what was done, nor when, nor to what can be changed.
+"""
 
 from django.db import models
 from django.utils import timezone
@@ -38,6 +42,9 @@ class Action(models.TextChoices):
     PASSWORD_RESET = "password_reset", "Reset the password by mail"
     SECOND_FACTOR_REMOVED = "second_factor_removed", "Took somebody's second factor off"
     TEAM_DESCRIBED = "team_described", "Changed whether everybody sees who is in a team"
+    ACCOUNT_CLOSED = "account_closed", "Closed an account"
+    ACCOUNT_REOPENED = "account_reopened", "Opened a closed account again"
+    ACCOUNT_DELETED = "account_deleted", "Deleted an account"
     TEAM_HANDED_OVER = "team_handed_over", "Handed a team over"
 
 
@@ -45,7 +52,7 @@ class AuditEntry(models.Model):
     """One thing that somebody did.
 
     It names people and objects by value, not by foreign key: deleting one of them must neither be kept from happening
-    by the log nor change it.
+    by the log nor remove entries.
     """
 
     at = models.DateTimeField(default=timezone.now)

@@ -3,12 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Model
+from django.contrib.postgres.fields import ArrayField
+from django.db import connection, transaction
+from django.db.models import F, Func, JSONField, Model, QuerySet, TextField, Value
 
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action, AuditEntry
 
 _LONGEST_LABEL = 200
+_BATCH = 1000
+_TELL_OF_THEIR_OWNER = ("user", "authtoken", "workertoken", "webhook")
+"""Kinds of targets whose labels are a person's name or their own words."""
 
 
 def record(
@@ -34,3 +39,36 @@ def record(
         label=(label or str(target))[:_LONGEST_LABEL],
         details=dict(details or {}),
     )
+
+
+def pseudonymise(*, key: int, name: str, pseudonym: str) -> None:
+    """Call a deleted user by their pseudonym in every entry that they made or that names them.
+
+    Before: nothing; it may have been interrupted. It is done in batches, with a transaction each.
+    After: no entry has their name, their key as that of who did something, or the labels of their tokens and webhooks.
+    What they did, and to what, stays. The pseudonym is random: nothing leads from it back to the person.
+    """
+    theirs = AuditEntry.objects.filter(actor_key=key)
+    of_theirs = theirs.filter(target_kind__in=_TELL_OF_THEIR_OWNER)
+    about = AuditEntry.objects.filter(target_kind="user", target=str(key)).exclude(label=pseudonym)
+    named = AuditEntry.objects.filter(details__user=name)
+    _replace(of_theirs.exclude(label="").exclude(target_kind="user"), label="")
+    _replace(about, label=pseudonym)
+    _replace(named, details=_with_user(pseudonym))
+    _replace(theirs, actor=pseudonym, actor_key=None)
+
+
+def _with_user(pseudonym: str) -> Func:
+    template = "jsonb_set(%(expressions)s)"
+    return Func(
+        F("details"), Value(["user"], ArrayField(TextField())), Value(pseudonym, JSONField()),
+        template=template, output_field=JSONField(),
+    )  # fmt: skip
+
+
+def _replace(entries: QuerySet[AuditEntry], **values: Any) -> None:
+    """Change entries that the condition then no longer finds."""
+    while batch := list(entries.order_by("pk").values_list("pk", flat=True)[:_BATCH]):
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('planarena.erasing_a_person', 'on', true)")
+            AuditEntry.objects.filter(pk__in=batch).update(**values)

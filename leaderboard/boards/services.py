@@ -16,7 +16,7 @@ from evaluator.suites.model import SuiteKind
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import Entry, best_per_planner, rank_entries, read_metrics, to_row
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.conditions import ALL_TASKS, NO_PROFILE
+from leaderboard.evaluations.conditions import ALL_TASKS, HIDDEN_REQUESTS, HIDDEN_SPLIT, NO_PROFILE
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.visibility import Reader, on_boards, visible_evaluations
 from leaderboard.planners.kinds import KINDS
@@ -118,7 +118,9 @@ def latest_snapshots(*, suites: Iterable[Suite]) -> dict[int, Snapshot]:
     nobody moves the usual board aside by evaluating under other conditions.
     """
     executed = Q(profile=settings.PROFILE, split=settings.SPLIT, samples=settings.SAMPLES)
-    judged = Q(profile=NO_PROFILE, split=ALL_TASKS, samples=1)
+    asked_hidden = Q(suite__slug__in=HIDDEN_REQUESTS if settings.SPLIT == HIDDEN_SPLIT else [])
+    split = asked_hidden & Q(split=HIDDEN_SPLIT) | ~asked_hidden & Q(split=ALL_TASKS)
+    judged = Q(profile=NO_PROFILE, samples=1) & split
     usual = Q(suite__kind=SuiteKind.EXECUTION) & executed | Q(suite__kind=SuiteKind.PLANNING) & judged
     snapshots = (
         Snapshot.objects.filter(suite__in=list(suites))

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Mapping
@@ -154,3 +155,8 @@ def kept_secret(path: Path) -> str:
             os.link(draft, path)
         Path(draft).unlink()
     return path.read_text()
+
+
+def is_contact(text: str) -> bool:
+    """Whether a text is nothing, an e-mail address, or the address of a page; on one line in any case."""
+    return re.fullmatch(r"|https://[^\s<>\"]+|[^\s@<>\":/]+@[^\s@<>\":/]+\.[^\s@<>\":/]+", text) is not None

@@ -8,7 +8,14 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from leaderboard.config.environment import BASE_DIR, Environment, kept_secret, parse_database_url, upload_folder
+from leaderboard.config.environment import (
+    BASE_DIR,
+    Environment,
+    is_contact,
+    kept_secret,
+    parse_database_url,
+    upload_folder,
+)
 from leaderboard.config.secret_keys import keys_for_role
 
 env = Environment(os.environ)
@@ -183,7 +190,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # --- Accounts ---------------------------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTHENTICATION_BACKENDS = ["leaderboard.accounts.addresses.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
@@ -193,6 +200,8 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email" if DEMO else "email*", "password1*
 ACCOUNT_EMAIL_VERIFICATION = env.text("PLANARENA_EMAIL_VERIFICATION", "none" if DEMO else "mandatory")
 if ACCOUNT_EMAIL_VERIFICATION not in {"none", "optional", "mandatory"}:
     raise ImproperlyConfigured("PLANARENA_EMAIL_VERIFICATION must be none, optional or mandatory.")
+ACCOUNT_ADAPTER = "leaderboard.accounts.addresses.Adapter"
+ACCOUNT_PREVENT_ENUMERATION = "strict"
 MFA_ADAPTER = "leaderboard.accounts.second_factor.Adapter"
 MFA_TOTP_ISSUER = "PlanArena"
 MFA_TOTP_TOLERANCE = 1
@@ -216,7 +225,11 @@ ACCOUNT_ADAPTER = "leaderboard.accounts.adapter.Adapter"
 ACCOUNT_FORMS = {
     "change_password": "leaderboard.accounts.password_forms.ChangePasswordForm",
     "reset_password_from_key": "leaderboard.accounts.password_forms.ResetPasswordKeyForm",
+    "reset_password": "leaderboard.accounts.addresses.ResetPasswordForm",
+    "signup": "leaderboard.accounts.addresses.SignUpForm",
 }
+SOCIALACCOUNT_ADAPTER = "leaderboard.accounts.addresses.GitHubAdapter"
+SOCIALACCOUNT_FORMS = {"signup": "leaderboard.accounts.addresses.SignUpWithGitHubForm"}
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/"
@@ -259,6 +272,7 @@ REST_FRAMEWORK = {
         "changes": "120/min",
         "endpoint-tests": "12/min",
         "checks": "240/min",
+        "exports": "6/min",
     },
 }
 API_READS_PER_MINUTE = {
@@ -415,6 +429,21 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": timedelta(minutes=10),
         "options": {"expires": 600},
     },
+    "remove-unconfirmed-accounts": {
+        "task": "leaderboard.accounts.tasks.remove_unconfirmed_accounts",
+        "schedule": timedelta(hours=1),
+        "options": {"expires": 3600},
+    },
+    "finish-leaving": {
+        "task": "leaderboard.accounts.tasks.finish_leaving",
+        "schedule": timedelta(minutes=1),
+        "options": {"expires": 300},
+    },
+    "clear-expired-sessions": {
+        "task": "leaderboard.accounts.tasks.clear_expired_sessions",
+        "schedule": timedelta(hours=6),
+        "options": {"expires": 3600},
+    },
     "stop-orphans": {
         "task": "leaderboard.evaluations.tasks.stop_orphans",
         "schedule": timedelta(minutes=1),
@@ -435,6 +464,14 @@ KEEP_PAGES_SECONDS = 1.0
 """For so long boards and the start page are served to strangers from memory; 0: never."""
 SITE_URL = env.text("PLANARENA_SITE_URL").rstrip("/")
 """Where people reach the site; begins the links in mails. Mails have none if it is empty."""
+OPERATOR = env.text("PLANARENA_OPERATOR")
+"""Who runs this site, as its privacy page names them."""
+CONTACT = env.text("PLANARENA_CONTACT")
+"""An e-mail address, or the address of a page, for questions about privacy and reports of vulnerabilities."""
+if not is_contact(CONTACT):
+    raise ImproperlyConfigured(
+        "PLANARENA_CONTACT must be an e-mail address or begin with https://, such as security@arena.example."
+    )
 MAIL_OWNERS = env.flag("PLANARENA_MAIL_OWNERS", default=not DEMO)
 """Whether owners get a mail when an evaluation waits for them or failed."""
 LOCAL_WORKERS = env.integer("PLANARENA_LOCAL_WORKERS", default=1, least=1)

@@ -5,6 +5,7 @@ from django.urls import include, path
 from leaderboard.config.admin import site
 from leaderboard.config.health import live, ready
 from leaderboard.config.icon import icon
+from leaderboard.config.security_txt import security_txt
 from leaderboard.evaluations.objects import artefact, hidden_artefact
 from leaderboard.monitoring.views import metrics, status
 from leaderboard.signing.views import keys
@@ -15,6 +16,7 @@ urlpatterns = [
     path("objects/<slug:digest>", artefact, name="object"),
     path("hidden-objects/<slug:digest>", hidden_artefact, name="hidden-object"),
     path(".well-known/planarena-keys.json", keys, name="signing-keys"),
+    path(".well-known/security.txt", security_txt, name="security-txt"),
     path("favicon.ico", icon, name="icon"),
     path("health/live", live, name="live"),
     path("health/ready", ready, name="ready"),

@@ -13,6 +13,8 @@ ALL_TASKS = "all"
 """Their split."""
 HIDDEN_SPLIT = "hidden"
 """The split whose data nobody but staff may see."""
+HIDDEN_REQUESTS = frozenset({"toolmini"})
+"""Suites that judge plans and have hidden requests; those of the others are published data."""
 
 
 class RunConditions(NamedTuple):
@@ -26,7 +28,9 @@ class RunConditions(NamedTuple):
 
 def split_of(suite: Suite) -> str:
     """The split that this installation evaluates a suite on."""
-    return ALL_TASKS if suite.judges_plans else str(settings.SPLIT)
+    if not suite.judges_plans:
+        return str(settings.SPLIT)
+    return HIDDEN_SPLIT if settings.SPLIT == HIDDEN_SPLIT and suite.slug in HIDDEN_REQUESTS else ALL_TASKS
 
 
 def conditions_of(suite: Suite) -> RunConditions:
@@ -36,7 +40,9 @@ def conditions_of(suite: Suite) -> RunConditions:
         NotReadyError: the profile cannot be read.
     """
     if suite.judges_plans:
-        return RunConditions(profile=NO_PROFILE, profile_digest=library().judge_digest(), split=ALL_TASKS, samples=1)
+        return RunConditions(
+            profile=NO_PROFILE, profile_digest=library().judge_digest(), split=split_of(suite), samples=1
+        )
     return RunConditions(
         profile=settings.PROFILE,
         profile_digest=library().profile_digest(settings.PROFILE),

@@ -23,7 +23,7 @@ _OPEN_ATTRIBUTES = frozenset({"base", "degradations", "language", "group", "leve
 """What the text of a request says itself. The others come from its gold plan or decomposition: the number of steps, the
 parts of the goal, why it is not known, and what is wrong with the entry."""
 _NOT_SHOWN: Mapping[str, Mapping[str, Any]] = {
-    "data": {"samples": []},
+    "data": {"samples": [], "request": "", "planner_notes": {}, "plan_received": None},
     "gold": {"explanations": {}},
     "plan": {
         "plan": None, "plan_received": None, "planner_notes": {}, "tolerated": [], "problems": [], "samples": [],
@@ -37,11 +37,13 @@ class Withheld(NamedTuple):
     """What of an evaluation a reader is not shown."""
 
     data: bool = False
-    """Inputs, references and answers of samples."""
+    """Inputs, references and answers of samples, and the words of the request with all that quotes them: what was sent
+    to the planner, and what it sent back besides the plan."""
     gold: bool = False
     """Gold plans, goals, the reasons of the judge, and differences from a gold plan."""
     plan: bool = False
-    """The plans of this evaluation, since its planner answers with the gold plans."""
+    """The plans of this evaluation, since its planner answers with the gold plans, or since they name what hidden
+    requests are about."""
 
     def without(self) -> dict[str, Any]:
         """The fields of a record that are replaced before the reader gets it, with their values."""
@@ -67,9 +69,9 @@ def withheld_from(*, reader: Reader | None, evaluation: Evaluation) -> Withheld:
     """What of an evaluation this reader is not shown."""
     if sees_gold(reader=reader, suite=evaluation.suite, split=evaluation.split):
         return Withheld()
-    return Withheld(
-        data=evaluation.split == HIDDEN_SPLIT, gold=True, plan=answers_with_gold(evaluation.submission.planner)
-    )
+    hidden = evaluation.split == HIDDEN_SPLIT
+    names_things = hidden and evaluation.suite.judges_plans
+    return Withheld(data=hidden, gold=True, plan=names_things or answers_with_gold(evaluation.submission.planner))
 
 
 def answers_with_gold(planner: Planner) -> bool:

@@ -57,7 +57,8 @@ def _read(evaluation_id: UUID) -> Evaluation:
 
 
 def _send_mail(*, evaluation: Evaluation, happened: str) -> None:
-    to = evaluation.submission.submitted_by.email
+    owner = evaluation.submission.submitted_by
+    to = owner.email if owner.is_active else ""
     if to and settings.MAIL_OWNERS and _wants(evaluation) != Mails.NONE:
         enqueue(kind=Kind.MAIL, payload=_mail(evaluation=evaluation, to=to, happened=happened))
 
@@ -68,7 +69,7 @@ def _wants(evaluation: Evaluation) -> str:
 
 def _call_webhooks(evaluation: Evaluation) -> None:
     owner = evaluation.submission.submitted_by
-    for webhook in Webhook.objects.filter(owner=owner, active=True).order_by("pk"):
+    for webhook in Webhook.objects.filter(owner=owner, owner__is_active=True, active=True).order_by("pk"):
         enqueue(kind=Kind.WEBHOOK, payload={"webhook": str(webhook.pk), "event": _event(evaluation)})
 
 

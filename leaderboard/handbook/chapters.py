@@ -76,6 +76,7 @@ GROUPS: Sequence[Group] = (
         ),
     ),
     Group("Run a site", (Chapter("operating", "Operating"),)),
+    Group("This site", (Chapter("privacy", "Privacy"),)),
 )
 BY_SLUG = {chapter.slug: chapter for group in GROUPS for chapter in group.chapters}
 

@@ -2,11 +2,13 @@
 
 from functools import cache
 
+from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
+from leaderboard.config.security_txt import contact_link
 from leaderboard.handbook.chapters import BY_SLUG, GROUPS, example, page_of
 from leaderboard.handbook.reference import Topic, topics
 
@@ -16,7 +18,10 @@ def chapter(request: HttpRequest, slug: str) -> HttpResponse:
     """One chapter."""
     if slug not in BY_SLUG:
         raise Http404(f"There is no chapter {slug!r}.")
-    return render(request, "handbook/chapter.html", {"page": page_of(slug), "groups": GROUPS, "slug": slug})
+    context = {"page": page_of(slug), "groups": GROUPS, "slug": slug}
+    if slug == "privacy":
+        context |= {"operator": settings.OPERATOR, "contact": settings.CONTACT, "contact_link": contact_link()}
+    return render(request, "handbook/chapter.html", context)
 
 
 @require_safe

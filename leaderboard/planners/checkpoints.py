@@ -181,6 +181,23 @@ def remove_unused() -> int:
     return count
 
 
+def remove_unnamed() -> int:
+    """Delete files that nobody has uploaded any more, and return how many.
+
+    Before: nothing; it may run twice at once.
+    After: every file of the store is named by an upload or by a planner whose owner has an account.
+    """
+    count = 0
+    for digest in checkpoint_store().digests():
+        with transaction.atomic():
+            _lock()
+            planners = Planner.objects.filter(checkpoint_digest=digest, owner__deleted_at=None)
+            if not (CheckpointUpload.objects.filter(digest=digest).exists() or planners.exists()):
+                checkpoint_store().remove(digest)
+                count += 1
+    return count
+
+
 def _unused(uploads: "QuerySet[CheckpointUpload]") -> "QuerySet[CheckpointUpload]":
     of_planner = Planner.objects.filter(owner=OuterRef("owner"), checkpoint_digest=OuterRef("digest"))
     return uploads.filter(~Exists(of_planner))

@@ -8,4 +8,6 @@ from leaderboard.accounts.forms import ServiceForm
 class WorkerTokenForm(ServiceForm):
     """What a new token is for."""
 
-    name = forms.CharField(label="What it is for", help_text="Such as the name of the machine that the worker runs on.")
+    name = forms.CharField(
+        label="Name", help_text="Such as the machine that the worker runs on. You tell your tokens apart by it."
+    )

@@ -98,8 +98,8 @@ def create_worker_token(*, owner: User | None, name: str) -> NewWorkerToken:
         FieldErrors: the name is empty or too long, or there are too many tokens.
     """
     name = name.strip()
-    if not 1 <= len(name) <= 80:
-        raise FieldErrors({"name": ["A worker token has a name of 1 to 80 characters."]})
+    if not 1 <= len(name) <= 80 or not name.isprintable():
+        raise FieldErrors({"name": ["A worker token has a name of 1 to 80 characters that can be shown."]})
     text = f"{PREFIX}{secrets.token_urlsafe(32)}"
     with transaction.atomic():
         if owner is not None:

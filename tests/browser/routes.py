@@ -96,6 +96,7 @@ PAGES: dict[str, list[Visit]] = {
     "boards:snapshots": [Visit(fill=_suite("openagi"))],
     "planners:submissions": [Visit(role=RESEARCHER), Visit(role=NEWCOMER, name="empty")],
     "accounts:tokens": [Visit(role=RESEARCHER), Visit(role=NEWCOMER, name="empty")],
+    "accounts:account": [Visit(role=RESEARCHER), Visit(role=NEWCOMER, name="empty")],
     "accounts:teams": [Visit(role=RESEARCHER), Visit(role=NEWCOMER, name="empty")],
     "accounts:team": [Visit(role=RESEARCHER, fill={"slug": "slug"})],
     "workers:tokens": [Visit(role=RESEARCHER), Visit(role=NEWCOMER, name="empty")],
@@ -175,6 +176,8 @@ NO_PAGES: dict[str, str] = {
     "boards:newest-file": "a file",
     "evaluations:events": "a stream",
     "handbook:example": "a file",
+    "accounts:export": "a file",
+    "security-txt": "a file",
     "mfa_download_recovery_codes": "a file",
     "socialaccount_signup": "leads elsewhere: it asks only for what GitHub left open",
     "workers:tail": "a piece of a page",
@@ -192,6 +195,7 @@ NO_PAGES: dict[str, str] = {
     **{f"admin:{rows}_history": SAME for rows in LISTED if rows != "evaluations_evaluation"},
     **dict.fromkeys(
         (
+            "accounts:close", "accounts:delete",
             "accounts:revoke", "accounts:accept-invitation", "accounts:decline-invitation", "accounts:hand-over",
             "accounts:withdraw-invitation", "accounts:remove-member", "evaluations:resume", "evaluations:accept",
             "accounts:describe-team", "evaluations:visibility", "planners:check", "planners:test",

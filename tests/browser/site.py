@@ -153,7 +153,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
     make_team(ada, bea, name="Planning Lab")
     other = make_team(bea, name="Second Lab")
     teams.invite(team=other, username="ada", by=bea)
-    create_token(user=ada, scopes=Scope.values)
+    create_token(name="nightly pipeline", user=ada, scopes=Scope.values)
     create_worker_token(owner=ada, name="desktop below the stairs")
     CheckpointUpload.objects.create(
         owner=ada, digest="c" * 64, bytes=1_500_000, architecture="T5ForConditionalGeneration", parameters=374_896,

@@ -1,5 +1,7 @@
 """What a worker refuses before it begins."""
 
+import json
+
 import pytest
 
 from evaluator.asking import PLANNER_CONCURRENCY
@@ -52,6 +54,34 @@ def test_a_strategy_that_needs_no_network_is_run():
 def test_what_differs_from_the_server_is_refused(changes, complaint):
     with pytest.raises(LeaseRefusedError, match=complaint):
         run(make_lease(**changes))
+
+
+def hidden_run(**changes: object) -> list:
+    runner = EvaluatorRunner(store=MemoryStore(), device="cpu", hidden_seed="a secret of the tests")
+    return list(runner.run(make_lease(split="hidden", **changes)))
+
+
+def test_on_the_hidden_split_other_requests_are_asked_and_judged_under_the_public_keys():
+    tasks = ["QA/0", "image_detection/0"]
+    public = [suite_of("toolmini").task(key).text for key in tasks]
+    records = hidden_run(tasks=tasks)
+    assert [record.task for record in records] == tasks
+    assert [record.score for record in records] == [1.0, 1.0]
+    assert not {record.request for record in records} & set(public)
+
+
+def test_an_endpoint_on_the_hidden_split_is_told_neither_key_nor_public_request():
+    with endpoint((200, b'{"plan": ""}')) as (url, seen):
+        wanted = {"kind": "endpoint", "url": url, "timeout_seconds": 5, "allow_private": True}
+        hidden_run(planner=wanted, tasks=["image_detection/0"])
+    asked = json.dumps(seen, default=str)
+    assert "image_detection/0" not in asked
+    assert suite_of("toolmini").task("image_detection/0").text not in asked
+
+
+def test_the_hidden_split_is_refused_without_its_seed():
+    with pytest.raises(LeaseRefusedError, match="needs its secret seed"):
+        run(make_lease(split="hidden"))
 
 
 def test_the_phases_of_a_lease_follow_its_work():

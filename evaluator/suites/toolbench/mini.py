@@ -6,6 +6,7 @@ follow from a fixed seed and the request's own key, so adding a wording to one g
 """
 
 import hashlib
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -32,10 +33,12 @@ class Fill:
     """Which sentence of the request."""
     files_of: int | None = None
     """The sentence whose files this one speaks of, or None for its own."""
+    seed: str = SEED
+    """That of the public requests, or the secret one of hidden requests."""
 
     def pick(self, slot: str, items: Sequence[Item]) -> Item:
         """One of `items`, the same whenever it is asked."""
-        digest = hashlib.sha256(f"{SEED} {self.key} {self.number} {slot}".encode()).digest()
+        digest = hashlib.sha256(f"{self.seed} {self.key} {self.number} {slot}".encode()).digest()
         return items[int.from_bytes(digest[:8], "big") % len(items)]
 
     def image(self, which: int = 0) -> str:
@@ -51,7 +54,7 @@ class Fill:
         return f"{self._stem(0)}_{kind}.png"
 
     def _stem(self, which: int) -> str:
-        owner = self if self.files_of is None else Fill(key=self.key, number=self.files_of)
+        owner = self if self.files_of is None else replace(self, number=self.files_of, files_of=None)
         serial = 100 * owner.number + 10 * which + owner.pick(f"serial {which}", range(10))
         return f"{owner.pick(f'place {which}', words.PLACES)}_{serial:03d}"
 
@@ -208,9 +211,12 @@ def _describe(wording: str) -> Sentence:
 
 def _answer(number: int) -> Sentence:
     def sentence(fill: Fill, gold: Gold) -> str:
-        del fill
-        gold_of.answer(gold, question=words.QUESTIONS[number])
-        return words.QUESTIONS[number]
+        question = words.QUESTIONS[number]
+        if fill.seed != SEED:
+            wording = fill.pick("wording of a question", words.MORE_QUESTIONS)
+            question = wording.format(thing=fill.thing, things=fill.things, category=fill.category, action=fill.action)
+        gold_of.answer(gold, question=question)
+        return question
 
     return sentence
 
@@ -417,14 +423,31 @@ GROUPS: dict[str, tuple[tuple[Sentence, ...], ...]] = {
 @cache
 def toolmini_tasks() -> tuple[RawTask, ...]:
     """The requests with their gold decompositions and levels, always the same."""
-    return tuple(_task(group=group, index=index) for group in GROUPS for index in range(PER_GROUP))
+    return tuple(_task(group=group, index=index, seed=SEED) for group in GROUPS for index in range(PER_GROUP))
 
 
-def _task(*, group: str, index: int) -> RawTask:
+def hidden_tasks(*, seed: str) -> tuple[RawTask, ...]:
+    """Requests with the keys, groups, forms and levels of the public ones, about other things, files and scenes.
+
+    None reads like a public one. Always the same for the same seed.
+    """
+    public = {task.instruction for task in toolmini_tasks()}
+    return tuple(
+        next(
+            task
+            for tries in itertools.count()
+            if (task := _task(group=group, index=index, seed=f"{seed} {tries}")).instruction not in public
+        )
+        for group in GROUPS
+        for index in range(PER_GROUP)
+    )
+
+
+def _task(*, group: str, index: int, seed: str) -> RawTask:
     key = f"{group}/{index}"
     sentences = GROUPS[group][index % len(GROUPS[group])]
     gold = Gold()
-    said = [sentence(Fill(key=key, number=number), gold) for number, sentence in enumerate(sentences)]
+    said = [sentence(Fill(key=key, number=number, seed=seed), gold) for number, sentence in enumerate(sentences)]
     return RawTask(
         key=key,
         group=group,

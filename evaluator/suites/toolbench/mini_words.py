@@ -44,6 +44,16 @@ QUESTIONS = (
     "Suggest three names for a small bakery and say why they fit.", "What does the word 'serendipity' mean?",
 )  # fmt: skip
 
+MORE_QUESTIONS = (
+    "Write a limerick about a {thing}.", "Where does the word '{category}' come from?",
+    "What is the difference between a {thing} and a {category}?", "Explain to a child what a {category} is good for.",
+    "How is a {category} usually made or raised?", "Give me three riddles whose answer is {things}.",
+    "What should somebody know before they try {action}?", "Which countries are known for {action}?",
+    "Tell me a short story in which a {thing} meets a {category}.", "How long have people known the {category}?",
+    "Why might a museum show {things}?", "Suggest a name for a club of people who love {action}.",
+)  # fmt: skip
+"""Wordings of questions for hidden requests."""
+
 MAPS = ("edge", "line", "hed", "scribble", "pose", "depth", "normal")
 """Maps that a tool `image_to_...` makes of an image."""
 

@@ -15,7 +15,7 @@ from evaluator.suites.toolbench.files import TOOL2K, TOOL100, read_tool2k, read_
 from evaluator.suites.toolbench.goals import Goal
 from evaluator.suites.toolbench.gold import gold_plan
 from evaluator.suites.toolbench.levels import level_of
-from evaluator.suites.toolbench.mini import toolmini_tasks
+from evaluator.suites.toolbench.mini import hidden_tasks, toolmini_tasks
 from evaluator.suites.toolbench.raw import RawTask
 from evaluator.suites.toolbench.source import fetched_folder, gold_file, problem_of_fetched
 from evaluator.tools.controlllm import CONTROLLLM
@@ -116,6 +116,11 @@ def toolmini_suite() -> Suite:
         description="120 own requests over the groups of Tool100, for trying things out with nothing fetched.",
         raw=toolmini_tasks(),
     )
+
+
+def hidden_toolmini_tasks(*, seed: str) -> tuple[ToolTask, ...]:
+    """Its tasks with requests that follow from a secret seed (`suites/hidden.py`), and the goals derived from these."""
+    return tuple(tool_task(entry) for entry in hidden_tasks(seed=seed))
 
 
 def tool100_suite() -> Suite:

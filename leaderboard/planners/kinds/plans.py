@@ -9,6 +9,7 @@ from typing import Any
 
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT, split_of
 from leaderboard.planners import plans_files
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.kinds.base import Kind
@@ -38,6 +39,8 @@ class PlansKind(Kind):
                     "Choose a suite that judges plans, or submit an endpoint."
                 ]
             }
+        if hidden := [suite.title for suite in found if split_of(suite) == HIDDEN_SPLIT]:
+            return {"suites": [f"{hidden[0]} has hidden requests here, so that no plans for them can be written down."]}
         if len(suites) > 1:
             return {"suites": ["A plans file has the plans of one suite: choose one."]}
         return {}

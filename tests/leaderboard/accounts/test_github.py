@@ -85,6 +85,28 @@ def test_an_address_alone_opens_nobody_elses_account(client, github):
     assert not SocialAccount.objects.filter(user=owner).exists()
 
 
+def test_who_has_an_account_with_their_address_is_told_to_link_it(client, github):
+    owner = make_user("ada")
+    EmailAddress.objects.create(user=owner, email="octo@example.org", verified=True, primary=True)
+    go(client)
+    page = client.post("/accounts/3rdparty/signup/", {"username": "octo", "email": "octo@example.org"})
+    assert "You have an account with this address already" in page.content.decode()
+    assert not User.objects.filter(username="octo").exists()
+
+
+@pytest.mark.parametrize("email", ["taken@example.org", "free@example.org"])
+def test_an_address_that_github_did_not_confirm_is_taken_whether_or_not_somebody_has_it(
+    client, github, settings, email
+):
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    for name, address in (("ada", "octo@example.org"), ("bea", "taken@example.org")):
+        EmailAddress.objects.create(user=make_user(name), email=address, verified=True, primary=True)
+    go(client)
+    page = client.post("/accounts/3rdparty/signup/", {"username": "octo", "email": email})
+    assert (page.status_code, page["Location"]) == (302, "/accounts/confirm-email/")
+    assert not EmailAddress.objects.filter(user__username="octo", verified=True).exists()
+
+
 def test_who_is_signed_in_links_their_account_and_takes_it_off_again(client, github):
     user = make_user("ada")
     user.set_password("correct horse battery")

@@ -42,7 +42,7 @@ def is_good(token) -> bool:
 
 
 def api_token(user):
-    return create_token(user=user, scopes=["read", "manage"])
+    return create_token(user=user, name="pipeline", scopes=["read", "manage"])
 
 
 def change(client, *, old=PASSWORD, new=NEW, keep=()):
@@ -72,7 +72,7 @@ class TestChange:
     def test_the_page_lists_what_will_end_by_name_with_nothing_ticked(self, ada, browser):
         token, _ = api_token(ada), create_worker_token(owner=ada, name="gpu box")
         page = browser.get("/accounts/password/change/").content.decode()
-        assert f"API token {token.id}…: made " in page
+        assert f"API token pipeline ({token.id}…): made " in page
         assert "may read, manage, expires " in page
         assert "Worker token gpu box: made " in page
         assert "never used" in page
@@ -155,7 +155,7 @@ class TestReset:
         token, _ = api_token(ada), create_worker_token(owner=ada, name="gpu box")
         client, form = reset_page(ada)
         page = client.get(form).content.decode()
-        assert f"API token {token.id}…: made " in page
+        assert f"API token pipeline ({token.id}…): made " in page
         assert "Worker token gpu box: made " in page
         assert "Set the password and end the tokens" in page
 

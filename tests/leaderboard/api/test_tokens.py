@@ -65,7 +65,7 @@ def test_a_token_ends(days):
 def test_one_sees_and_revokes_one_s_own_tokens_only():
     mine, other = client_of(make_user()), client_of(make_user())
     (shown,) = mine.get("tokens/").json()
-    assert set(shown) == {"id", "created", "expires", "scopes"}
+    assert set(shown) == {"id", "name", "created", "expires", "last_used", "scopes"}
     assert other.delete(f"tokens/{shown['id']}/").status_code == 404
     assert mine.delete(f"tokens/{shown['id']}/").status_code == 204
     assert mine.get("tokens/").status_code == 401
@@ -90,3 +90,32 @@ def test_the_word_token_is_accepted_in_place_of_bearer():
 @pytest.mark.parametrize("value", ["Bearer \xff\xfe", "Token \xff"])
 def test_a_token_that_is_no_text_is_a_wrong_one(value):
     assert Client().get("/api/v1/quota/", headers={"Authorization": value}).status_code == 401
+
+
+def test_a_token_has_the_name_that_its_owner_gave_it():
+    user = make_user()
+    made = make(basic(user.username, PASSWORD), {"name": "  nightly pipeline "})
+    assert made.json()["name"] == "nightly pipeline"
+    (shown,) = ApiClient(made.json()["token"]).get("tokens/").json()
+    assert shown["name"] == "nightly pipeline"
+
+
+@pytest.mark.parametrize("name", ["x" * 81, "two\nlines"])
+def test_a_name_that_cannot_be_shown_is_refused(name):
+    user = make_user()
+    response = make(basic(user.username, PASSWORD), {"name": name})
+    assert response.status_code == 400
+    assert response.json()["errors"]["name"]
+
+
+def test_a_token_tells_when_it_was_last_used_with_one_write_a_minute():
+    from leaderboard.accounts.models import TokenScopes
+
+    client = client_of(make_user())
+    assert TokenScopes.objects.get().last_used is None
+    client.get("tokens/")
+    first = TokenScopes.objects.get().last_used
+    assert first is not None
+    (shown,) = client.get("tokens/").json()
+    assert shown["last_used"] == first.isoformat().replace("+00:00", "Z")
+    assert TokenScopes.objects.get().last_used == first

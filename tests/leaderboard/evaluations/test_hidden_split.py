@@ -95,6 +95,28 @@ def test_nothing_of_the_hidden_split_is_public(run, tmp_path):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_planners_are_asked_in_words_that_are_in_no_public_answer(run):
+    from evaluator.suites import suite_of
+
+    hidden = run("hidden")
+    store = server_store(split="hidden")
+    found = TaskResult.objects.filter(evaluation=hidden).exclude(record_digest="")
+    asked = [ResultRecord.model_validate_json(store.get(one.record_digest).data).request for one in found]
+    public = [suite_of("openagi").task(task).text for task in TASKS]
+    assert len(asked) == len(TASKS)
+    assert not set(asked) & set(public)
+    owner = Client()
+    owner.force_login(hidden.submission.submitted_by)
+    paths = [f"/evaluations/{hidden.pk}/", f"/api/v1/evaluations/{hidden.pk}/results/", "/api/v1/suites/openagi/tasks/"]
+    for task in TASKS:
+        paths += [f"/evaluations/{hidden.pk}/tasks/{task}/", f"/api/v1/evaluations/{hidden.pk}/results/{task}/"]
+    for reader in (Client(), owner):
+        texts = [reader.get(path).content.decode() for path in paths]
+        assert not [words for words in asked for text in texts if words in text]
+        assert [words for words in public for text in texts if words in text]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_staff_read_the_hidden_split(run):
     hidden = run("hidden")
     staff = Client()
@@ -111,6 +133,39 @@ def test_the_secret_does_not_keep_the_public_split_from_running(run):
     digests = digests_of(public)
     assert len(digests) > 2 * len(TASKS)
     assert {Client().get(f"/objects/{digest}").status_code for digest in digests} == {200}
+
+
+@pytest.mark.parametrize(
+    ("slug", "kind", "split"),
+    [
+        ("openagi", "execution", "hidden"),
+        ("toolmini", "planning", "hidden"),
+        ("tool100", "planning", "all"),
+        ("tool2k", "planning", "all"),
+    ],
+)
+def test_suites_have_a_hidden_split_where_their_requests_can_be_hidden(settings, slug, kind, split):
+    from leaderboard.catalog.models import Suite
+    from leaderboard.evaluations.conditions import split_of
+
+    settings.SPLIT = "hidden"
+    assert split_of(Suite(slug=slug, kind=kind)) == split
+    settings.SPLIT = "public"
+    assert split_of(Suite(slug=slug, kind=kind)) == ("all" if kind == "planning" else "public")
+
+
+@pytest.mark.django_db
+def test_no_plans_can_be_written_down_for_hidden_requests(settings):
+    from leaderboard.catalog.models import Suite
+    from leaderboard.planners.kinds import KINDS
+    from tests.leaderboard.factories import make_suite, planner_data
+
+    make_suite(slug="toolmini")
+    Suite.objects.update(kind="planning")
+    assert KINDS["plans"].check_suites(data=planner_data(), suites=["toolmini"]) == {}
+    settings.SPLIT = "hidden"
+    refused = KINDS["plans"].check_suites(data=planner_data(), suites=["toolmini"])
+    assert "has hidden requests here" in refused["suites"][0]
 
 
 @pytest.mark.django_db

@@ -108,11 +108,13 @@ def test_submissions_lists_only_ones_own(client: Client, ada, django_assert_max_
 
 
 def test_a_token_is_shown_once_works_and_can_be_revoked(client: Client, ada):
-    page = client.post("/tokens/", {"days": "30", "scopes": ["read"]})
+    page = client.post("/tokens/", {"name": "nightly pipeline", "days": "30", "scopes": ["read"]})
     assert "no-store" in page.headers["Cache-Control"]
     token = re.search(r'id="new-token"[^>]*>([^<]+)<', page.content.decode())[1]
     listed = client.get("/tokens/").content.decode()
     assert token not in listed
+    assert "nightly pipeline" in listed
+    assert "Never" in listed
     bearer = {"Authorization": f"Bearer {token}"}
     assert Client().get("/api/v1/tokens/", headers=bearer).status_code == 200
     token_id = re.search(r"/tokens/([^/]+)/revoke/", listed)[1]
@@ -126,9 +128,16 @@ def test_a_token_is_shown_once_works_and_can_be_revoked(client: Client, ada):
 
 @pytest.mark.parametrize("days", ["0", "366", "soon", ""])
 def test_a_token_with_an_impossible_life_is_refused_beside_the_field(client: Client, ada, days: str):
-    page = client.post("/tokens/", {"days": days, "scopes": ["read"]})
+    page = client.post("/tokens/", {"name": "ci", "days": days, "scopes": ["read"]})
     assert page.status_code == 400
     assert page.context["form"].errors["days"]
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 81, "two\nlines"])
+def test_a_token_needs_a_name_on_one_line(client: Client, ada, name: str):
+    page = client.post("/tokens/", {"name": name, "days": "30", "scopes": ["read"]})
+    assert page.status_code == 400
+    assert page.context["form"].errors["name"]
 
 
 def test_sign_up_sign_out_and_sign_in(client: Client):

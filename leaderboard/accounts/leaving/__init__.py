@@ -1,0 +1,1 @@
+"""Taking one's data along, closing an account, and deleting it."""

@@ -1,0 +1,39 @@
+"""Celery tasks of accounts."""
+
+from django.contrib.sessions.backends.db import SessionStore
+
+from leaderboard.accounts import addresses
+from leaderboard.accounts.leaving import closing, erasing
+from leaderboard.config.celery import task
+
+
+@task
+def remove_unconfirmed_accounts() -> None:
+    """Remove accounts whose e-mail address nobody confirmed.
+
+    Before: nothing; it may run twice at once.
+    After: none is left that was made more than a week ago and never used.
+    """
+    addresses.remove_unconfirmed()
+
+
+@task
+def finish_leaving() -> None:
+    """Finish what follows after accounts were closed or deleted.
+
+    Before: nothing; it may run twice at once.
+    After: closed accounts have nothing under way, and the names of users who were deleted more than five minutes ago
+    are nowhere.
+    """
+    closing.cancel_for_closed_accounts()
+    erasing.erase_all()
+
+
+@task
+def clear_expired_sessions() -> None:
+    """Delete sessions that have ended: they note who signed in.
+
+    Before: nothing; it may run twice at once.
+    After: no session is left that had expired before this task began.
+    """
+    SessionStore.clear_expired()

@@ -1,0 +1,31 @@
+"""`/.well-known/security.txt` (RFC 9116): where to report a vulnerability of this site."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+
+_GOOD_FOR = timedelta(days=180)
+"""The standard asks for less than a year. The file is made anew for each reader, so that it never expires."""
+
+
+@require_safe
+@cache_control(public=True, max_age=3600)
+def security_txt(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - the view's signature
+    """Whom to tell; 404 where the operator has set no contact."""
+    if not settings.CONTACT:
+        raise Http404("The operator of this site has set no contact.")
+    lines = [f"Contact: {contact_link()}", f"Expires: {timezone.now() + _GOOD_FOR:%Y-%m-%dT00:00:00Z}"]
+    lines += ["Preferred-Languages: en"]
+    if settings.SITE_URL:
+        lines += [f"Canonical: {settings.SITE_URL}/.well-known/security.txt"]
+    return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
+
+
+def contact_link() -> str:
+    """The operator's contact as a link; empty if none is set."""
+    contact: str = settings.CONTACT
+    return f"mailto:{contact}" if "@" in contact and "://" not in contact else contact
