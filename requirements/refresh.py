@@ -66,7 +66,7 @@ def pins(text: str) -> dict[str, str]:
 
 
 def constraints_after(*, before: str, resolved: Mapping[str, str]) -> str:
-    """constraints.txt with the resolved versions. Names keep their spelling; packages that nothing needs are dropped."""
+    """constraints.txt with the resolved versions. Names keep their spelling; unneeded packages go."""
     spelled = {canonical(name): name for name, _ in _PIN.findall(before)}
     lines = [f"{spelled.get(name, name)}=={version}" for name, version in resolved.items()]
     return "\n".join(sorted(lines, key=str.lower)) + "\n"
@@ -118,7 +118,7 @@ def compile_lock(lock: Lock, *, constraints: Path) -> str:
     else:
         command += [str(ROOT / "pyproject.toml"), *(f"--extra={extra}" for extra in lock.extras)]
     uv = Path(sys.executable).with_name("uv")
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - our own words
         [str(uv), *command[1:]], input="\n".join(lock.packages), stdout=subprocess.PIPE, text=True, check=False
     )
     if done.returncode:
