@@ -17,7 +17,7 @@ import ssl
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from threading import Thread
 from typing import Any
@@ -72,12 +72,9 @@ def check_url(*, url: str, allow_private: bool, policy: EgressPolicy | None = No
     if allow_private:
         return
     port = port if port is not None else 443 if parts.scheme == "https" else 80
+    with suppress(OSError):
+        _refuse_private(host=parts.hostname, addresses=_resolve(parts.hostname, port))
     _refuse_port(port=port, ports=(policy or egress_policy()).ports)
-    try:
-        addresses = _resolve(parts.hostname, port)
-    except OSError:
-        return
-    _refuse_private(host=parts.hostname, addresses=addresses)
 
 
 def egress_client(
