@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 PORTS = "PLANARENA_EGRESS_PORTS"
 PROXY = "PLANARENA_EGRESS_PROXY"
 DEFAULT_PORTS = "80,443,1024-65535"
-_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
+_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 
 
 class EgressPolicyError(ValueError):
