@@ -43,6 +43,7 @@ class Proxy:
     port: int
     authorization: str = field(default="", repr=False)
     """Value of the header Proxy-Authorization; empty: there is none."""
+    password: str = field(default="", repr=False)
     url: str = field(repr=False)
     """As it was given, for libraries that take an address."""
 
@@ -102,6 +103,7 @@ def parse_proxy(text: str) -> Proxy | None:
         host, port, parts = None, None, urlsplit("")
     if parts.scheme != "http" or not host or port is None or parts.path.strip("/") or parts.query or parts.fragment:
         raise EgressPolicyError(f"{PROXY} must be http://HOST:PORT, with USER:PASSWORD@ before HOST if need be")
-    credentials = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    password = unquote(parts.password or "")
+    credentials = f"{unquote(parts.username or '')}:{password}"
     authorization = f"Basic {b64encode(credentials.encode()).decode()}" if parts.username else ""
-    return Proxy(host=host, port=port, authorization=authorization, url=text)
+    return Proxy(host=host, port=port, authorization=authorization, password=password, url=text)

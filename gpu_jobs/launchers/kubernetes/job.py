@@ -194,6 +194,7 @@ def _environment(*, facts: EvaluationFacts, settings: KubernetesSettings) -> lis
         values["HF_ENDPOINT"] = settings.model_mirror
     if settings.memory_budget:
         values["PLANARENA_MEMORY_BUDGET"] = settings.memory_budget
+    values |= settings.egress
     secret = settings.token_secret
     return [
         {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpu_jobs.launchers.kubernetes import KubernetesSettings, SettingsError, settings_from
-from tests.gpu_jobs.kubernetes.making import IMAGE
+from gpu_jobs.launchers.kubernetes import KubernetesSettings, SettingsError, build_job, settings_from
+from tests.gpu_jobs.kubernetes.making import IMAGE, make_facts
 
 URL = "http://site"
 
@@ -76,3 +76,17 @@ def test_every_setting_is_documented():
     for field in dataclasses.fields(KubernetesSettings):
         if field.name != "api_url":
             assert f"`PLANARENA_KUBERNETES_{field.name.upper()}`" in table, field.name
+
+
+def test_workers_call_other_people_s_servers_by_the_site_s_rules():
+    rules = {
+        "PLANARENA_EGRESS_PROXY": "http://proxy:3128", "PLANARENA_EGRESS_PORTS": "443", "NO_PROXY": ".svc"
+    }  # fmt: skip
+    given = {**rules, "PLANARENA_KUBERNETES_IMAGE": IMAGE, "HTTPS_PROXY": "http://other:1"}
+    settings = settings_from(environment=given, api_url=URL)
+    (container,) = build_job(facts=make_facts(), generation=1, settings=settings)["spec"]["template"]["spec"][
+        "containers"
+    ]
+    told = {one["name"]: one.get("value") for one in container["env"]}
+    assert {name: told[name] for name in rules} == rules
+    assert "HTTPS_PROXY" not in told
