@@ -33,6 +33,8 @@ COPY frontend/templates/ frontend/templates/
 COPY docs/ docs/
 COPY examples/ examples/
 COPY manage.py ./
+# For `python -m evaluator sbom`.
+COPY frontend/package-lock.json frontend/
 COPY --from=frontend /build/dist/ frontend/dist/
 ARG COMMIT=""
 ENV PATH=/opt/venv/bin:$PATH PYTHONPATH=/app PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \

@@ -105,7 +105,8 @@ def let_through(source):
     ("path", "expected"),
     [
         (".git", False), (".data", False), (".venv", False), ("k8s/compose.env", False), ("arena.env", False),
-        ("frontend/node_modules", False), ("frontend/dist", False), ("evaluator", True), ("requirements", True), ("frontend/src", True),
+        ("frontend/node_modules", False), ("frontend/dist", False), ("evaluator", True),
+        ("requirements", True), ("frontend/src", True),
     ],
 )  # fmt: skip
 def test_the_context_holds_no_data_and_no_secrets(path, expected):
