@@ -22,6 +22,7 @@ from evaluator.planners.training.cli import app as training_app
 from evaluator.profiles_cli import app as profiles_app
 from evaluator.provenance import code_version
 from evaluator.quiet import VERBOSE, only_downloads, quieten
+from evaluator.sbom_cli import print_sbom
 from evaluator.scoring_cli import score_plans
 from evaluator.suites_cli import VerboseOption, usage_error
 from evaluator.suites_cli import app as suites_app
@@ -49,6 +50,7 @@ app.command("score-plans")(score_plans)
 app.command("score-decompositions")(score_decompositions)
 app.command("judge-plans")(judge_plans)
 app.command()(validity)
+app.command("sbom")(print_sbom)
 for site_command in SITE_COMMANDS:
     app.command(rich_help_panel="With a site")(site_command)
 

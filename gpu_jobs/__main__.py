@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from evaluator.egress_policy import EgressPolicyError, egress_policy
 from evaluator.engine.opening import open_store, parse_size
 from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
@@ -92,7 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stop_on_sigterm()
     try:
         secrets = _secrets(options)
-    except SecretsError as error:
+        egress_policy()
+    except (SecretsError, EgressPolicyError) as error:
         sys.stderr.write(f"{error}.\n")
         return Exit.MISCONFIGURED
     if not secrets.token:

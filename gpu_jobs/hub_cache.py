@@ -21,10 +21,10 @@ class HubCache:
     def __init__(self, *, folder: Path, most_bytes: int | None = None) -> None:
         """Args:
         folder: of these workers' own: what lies in it may be removed.
-        most_bytes: of all repositories together; None: no limit. The one in use may be larger.
+        most_bytes: of all repositories together, and of a repository that is fetched; None: no limit.
         """
         self.folder = folder
-        self._most = most_bytes
+        self.most_bytes = most_bytes
 
     @contextmanager
     def held(self, repo: str) -> Iterator[Path]:
@@ -40,10 +40,10 @@ class HubCache:
             os.close(lock)
 
     def _remove_old(self) -> None:
-        if self._most is None:
+        if self.most_bytes is None:
             return
         sizes = {path: _bytes(path) for path in self.folder.glob("models--*") if path.is_dir()}
-        too_many = sum(sizes.values()) - self._most
+        too_many = sum(sizes.values()) - self.most_bytes
         for path in sorted(sizes, key=self._used):
             if too_many <= 0:
                 return

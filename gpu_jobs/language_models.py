@@ -136,9 +136,16 @@ class LanguageModels:
         return self._checkpoints.folder(lease, wanted)
 
     def _of_hub(self, wanted: HubPlanner, *, cache: Path | None) -> Path:
-        from evaluator.planners.language_models.fetching import fetch_model
+        from evaluator.planners.language_models.fetching import MOST_BYTES, fetch_model
 
-        found = fetch_model(repo=wanted.model_id, revision=wanted.commit, endpoint=self._hub, cache=cache)
+        limit = None if self._cache is None else self._cache.most_bytes
+        found = fetch_model(
+            repo=wanted.model_id,
+            revision=wanted.commit,
+            endpoint=self._hub,
+            cache=cache,
+            most_bytes=MOST_BYTES if limit is None else limit,
+        )
         if found.commit != wanted.commit:
             raise ModelError(f"the hub gave the commit {found.commit[:12]} of {wanted.model_id}, not {wanted.commit}.")
         return found.folder

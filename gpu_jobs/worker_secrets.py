@@ -23,7 +23,9 @@ _STORE_CREDENTIALS = (
     "AWS_CONTAINER_AUTHORIZATION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
 )  # fmt: skip
 """All ways in which boto3 gets credentials from the environment: keys, and where to read or fetch them."""
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+_PROXIES = (
+    "PLANARENA_EGRESS_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
+)  # fmt: skip
 """May hold a name and a password, and libraries read them from the environment only."""
 _HARMLESS = frozenset(
     {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM", "VIRTUAL_ENV", "NO_PROXY",
@@ -68,7 +70,7 @@ def harmless(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if (name in _HARMLESS or name.startswith(_HARMLESS_PREFIXES))
         and (name in _NO_SECRETS or not names_a_secret(name))
-        and name not in _STORE_CREDENTIALS
+        and name not in (*_STORE_CREDENTIALS, *_PROXIES)
     }
 
 

@@ -6,6 +6,7 @@ The hub's address, its access token and being offline are set as its own client 
 
 import hashlib
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,13 @@ import httpx2  # what the hub's client speaks through, and whose errors it lets 
 from huggingface_hub import HfApi, constants, snapshot_download
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
+from evaluator.bounded_answers import CompressedAnswerError, refuse_compressed
 from evaluator.experts.checkpoints import Checkpoint, FetchError
+from evaluator.hub_client import DESCRIPTION_BYTES, DESCRIPTION_SECONDS, download_limits, hub_limits
 
 _TIMEOUT = httpx.Timeout(60.0, connect=15.0)
+_VALUE_BYTES = 4
+"""Of a parameter, at most."""
 _HUB_ERRORS = (HfHubHTTPError, httpx2.HTTPError, OSError, RuntimeError, ValueError)
 _SMALL = re.compile(
     r"(config|generation_config|preprocessor_config|processor_config|tokenizer|tokenizer_config|special_tokens_map|"
@@ -38,6 +43,8 @@ class Resolved:
     """Those that are needed."""
     licence: str | None
     """What its card says."""
+    bytes: int | None = None
+    """Of these files together; None: the hub does not say."""
 
 
 def needed_files(*, names: Sequence[str], folders: Sequence[str]) -> tuple[str, ...]:
@@ -63,14 +70,17 @@ def resolve(*, item: Checkpoint, revision: str) -> Resolved:
         FetchError: the hub cannot be reached or does not give it.
     """
     try:
-        info = HfApi().model_info(str(item.repo), revision=revision)
+        with hub_limits(most_bytes=DESCRIPTION_BYTES, seconds=DESCRIPTION_SECONDS):
+            info = HfApi().model_info(str(item.repo), revision=revision, files_metadata=True)
     except _HUB_ERRORS as error:
         raise _explained(item=item, error=error) from None
     card = info.card_data
     licence = str(card.license) if card is not None and card.license else None
     names = [file.rfilename for file in info.siblings or ()]
     files = needed_files(names=names, folders=item.folders)
-    return Resolved(commit=str(info.sha), files=files, licence=licence)
+    sizes = [file.size for file in info.siblings or () if file.rfilename in files]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    return Resolved(commit=str(info.sha), files=files, licence=licence, bytes=total)
 
 
 def download_repository(*, item: Checkpoint, resolved: Resolved, folder: Path) -> None:
@@ -79,10 +89,12 @@ def download_repository(*, item: Checkpoint, resolved: Resolved, folder: Path) -
     Raises:
         FetchError: the hub cannot be reached or does not give them.
     """
+    limit, seconds = download_limits(_expected_bytes(item) if resolved.bytes is None else resolved.bytes)
     try:
-        snapshot_download(
-            str(item.repo), revision=resolved.commit, local_dir=folder, allow_patterns=list(resolved.files)
-        )
+        with hub_limits(most_bytes=limit, seconds=seconds):
+            snapshot_download(
+                str(item.repo), revision=resolved.commit, local_dir=folder, allow_patterns=list(resolved.files)
+            )
     except _HUB_ERRORS as error:
         raise _explained(item=item, error=error) from None
 
@@ -91,21 +103,44 @@ def download_file(*, item: Checkpoint, target: Path) -> str:
     """Download a checkpoint's single file and return its SHA-256; redirects are followed.
 
     Raises:
-        FetchError: the address cannot be reached or does not give it.
+        FetchError: the address cannot be reached, does not give it, or sends more than such a checkpoint can have.
     """
-    url, digest = str(item.url), hashlib.sha256()
+    from evaluator.planners.egress import call_deadline, operator_client
+
+    url = str(item.url)
+    most, seconds = download_limits(_expected_bytes(item))
+    until = time.monotonic() + seconds
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with httpx.stream("GET", url, timeout=_TIMEOUT, follow_redirects=True) as response:
+        with (
+            call_deadline(until),
+            operator_client(url=url, timeout=_TIMEOUT) as client,
+            client.stream("GET", url, follow_redirects=True) as response,
+        ):
             if response.status_code != httpx.codes.OK:
                 raise FetchError(f"{url} answered {response.status_code} {response.reason_phrase}; {_advice(item)}")
-            with target.open("wb") as file:
-                for chunk in response.iter_bytes():
-                    digest.update(chunk)
-                    file.write(chunk)
-    except (httpx.HTTPError, OSError) as error:
+            refuse_compressed(response)
+            return _saved(response, target=target, most_bytes=most)
+    except (httpx.HTTPError, OSError, CompressedAnswerError) as error:
         raise FetchError(f"{url} could not be downloaded ({error or type(error).__name__}); {_advice(item)}") from None
+
+
+def _saved(response: httpx.Response, *, target: Path, most_bytes: int) -> str:
+    """Write the body to a file and return its SHA-256."""
+    digest, received = hashlib.sha256(), 0
+    with target.open("wb") as file:
+        for chunk in response.iter_raw():
+            received += len(chunk)
+            if received > most_bytes:
+                raise OSError(f"it sent more than {most_bytes} bytes")
+            digest.update(chunk)
+            file.write(chunk)
     return digest.hexdigest()
+
+
+def _expected_bytes(item: Checkpoint) -> int:
+    """What its parameters take, whatever their format."""
+    return _VALUE_BYTES * item.values
 
 
 def _advice(item: Checkpoint) -> str:

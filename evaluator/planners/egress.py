@@ -2,8 +2,11 @@
 
 An address is checked when it is submitted, and again at the moment of each connection: the name is resolved once, every
 resulting address must be public, and the connection goes to the very address that was checked, so that a name that
-changes its mind in between (DNS rebinding) gains nothing. Redirects are never followed and proxies from the
-environment are not used.
+changes its mind in between (DNS rebinding) gains nothing. Redirects are never followed.
+
+With `PLANARENA_EGRESS_PROXY` every connection is a tunnel through that proxy, which is asked for the address that was
+checked; it gets the name only where no name server here knows it, and must refuse private addresses itself. Other
+proxies in the environment are not used for strangers' addresses.
 
 Every request asks for an uncompressed answer; `evaluator/bounded_answers.py` reads it.
 """
@@ -12,9 +15,9 @@ import asyncio
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from threading import Thread
 from typing import Any
@@ -25,6 +28,9 @@ import httpcore
 import httpx
 
 from evaluator.bounded_answers import UNCOMPRESSED
+from evaluator.egress_policy import EgressPolicy, Ports, Proxy, egress_policy
+from evaluator.planners.connect_tunnel import READ_BYTES, Tunnel, TunnelRefusedError
+from evaluator.planners.connection_lanes import ConnectionLanes
 from evaluator.planners.public_addresses import is_public
 
 MAX_URL_LENGTH = 500
@@ -36,8 +42,13 @@ class EgressRefusedError(Exception):
     """The address may not be called; the message is for the person who gave it."""
 
 
-def check_url(*, url: str, allow_private: bool) -> None:
-    """Refuse what is not a plain http(s) address of a public host.
+def check_url(*, url: str, allow_private: bool, policy: EgressPolicy | None = None) -> None:
+    """Refuse what is not a plain http(s) address of a public host, at a port that may be called.
+
+    Args:
+        url: the address.
+        allow_private: take any host and port, as a demo does.
+        policy: the operator's rules; None: those of the environment.
 
     Raises:
         EgressRefusedError: with a sentence that says what is wrong. A name that does not resolve now is not refused
@@ -60,17 +71,24 @@ def check_url(*, url: str, allow_private: bool) -> None:
         raise EgressRefusedError("The address names a host that no name server can know.")
     if allow_private:
         return
-    try:
-        addresses = _resolve(parts.hostname, port or (443 if parts.scheme == "https" else 80))
-    except OSError:
-        return
-    _refuse_private(host=parts.hostname, addresses=addresses)
+    port = port if port is not None else 443 if parts.scheme == "https" else 80
+    with suppress(OSError):
+        _refuse_private(host=parts.hostname, addresses=_resolve(parts.hostname, port))
+    _refuse_port(port=port, ports=(policy or egress_policy()).ports)
 
 
-def egress_client(*, allow_private: bool, timeout: httpx.Timeout) -> httpx.Client:
-    """An HTTP client that connects only to addresses that pass the check at that moment."""
+def egress_client(
+    *, allow_private: bool, timeout: httpx.Timeout, policy: EgressPolicy | None = None
+) -> httpx.Client:  # fmt: skip
+    """An HTTP client that connects only to addresses that pass the check at that moment.
+
+    Args:
+        allow_private: connect to any host and port.
+        timeout: of each operation; `call_deadline` bounds them together.
+        policy: the operator's rules; None: those of the environment.
+    """
     return httpx.Client(
-        transport=_Transport(allow_private=allow_private),
+        transport=_Transport(allow_private=allow_private, policy=policy or egress_policy()),
         timeout=timeout,
         follow_redirects=False,
         trust_env=False,
@@ -78,21 +96,38 @@ def egress_client(*, allow_private: bool, timeout: httpx.Timeout) -> httpx.Clien
     )
 
 
-def operator_client(*, url: str, timeout: httpx.Timeout, transport: httpx.BaseTransport | None = None) -> httpx.Client:
+def operator_client(
+    *,
+    url: str,
+    timeout: httpx.Timeout,
+    transport: httpx.BaseTransport | None = None,
+    policy: EgressPolicy | None = None,
+) -> httpx.Client:
     """An HTTP client for a server that the operator chose, which may be private or behind a proxy of the environment.
+
+    The egress proxy comes before those of the environment; `NO_PROXY` names the hosts that are reached without either.
 
     Args:
         url: the server's address, which decides about the proxy.
         timeout: of each operation; `call_deadline` bounds them together.
         transport: how requests are sent instead; tests give a fake.
+        policy: the operator's rules; None: those of the environment.
     """
     return httpx.Client(
-        transport=transport or _OperatorTransport(proxy=_proxy_for(url)),
+        transport=transport or _operator_transport(url=url, policy=policy or egress_policy()),
         timeout=timeout,
         follow_redirects=False,
         trust_env=False,
         headers=UNCOMPRESSED,
     )
+
+
+def _operator_transport(*, url: str, policy: EgressPolicy) -> httpx.BaseTransport:
+    if policy.proxy is None:
+        return _OperatorTransport(proxy=_proxy_for(url))
+    if proxy_bypass(urlsplit(url).hostname or ""):
+        return _OperatorTransport(proxy=None)
+    return _Transport(allow_private=True, policy=policy)
 
 
 def _proxy_for(url: str) -> str | None:
@@ -104,13 +139,17 @@ def _proxy_for(url: str) -> str | None:
     return proxies.get(parts.scheme) or proxies.get("all")
 
 
-def async_egress_client(*, allow_private: bool, timeout: httpx.Timeout, connections: int) -> httpx.AsyncClient:
-    """The same for code that waits for many answers at once; used in one event loop.
+def async_egress_client(
+    *, allow_private: bool, timeout: httpx.Timeout, connections: int, policy: EgressPolicy | None = None
+) -> httpx.AsyncClient:
+    """As `egress_client`, for code that waits for many answers at once; used in one event loop.
 
     Calls are bounded in time by `asyncio.timeout`, which ends what `call_deadline` ends elsewhere.
     """
     return httpx.AsyncClient(
-        transport=_AsyncTransport(allow_private=allow_private, connections=connections),
+        transport=_AsyncTransport(
+            allow_private=allow_private, connections=connections, policy=policy or egress_policy()
+        ),
         timeout=timeout,
         follow_redirects=False,
         trust_env=False,
@@ -203,6 +242,11 @@ def _refuse_private(*, host: str, addresses: Iterable[str]) -> None:
             )
 
 
+def _refuse_port(*, port: int, ports: Ports) -> None:
+    if port not in ports:
+        raise EgressRefusedError(f"Port {port} may not be called; this site calls ports {ports} only.")
+
+
 class _BoundedStream(httpcore.NetworkStream):
     """A stream whose operations end at the call's deadline."""
 
@@ -232,11 +276,12 @@ class _BoundedStream(httpcore.NetworkStream):
 
 
 class _CheckedBackend(httpcore.SyncBackend):
-    """Resolves, checks, then connects to the address that was checked."""
+    """Resolves, checks, then connects to the address that was checked, or has the proxy connect to it."""
 
-    def __init__(self, *, allow_private: bool) -> None:
+    def __init__(self, *, allow_private: bool, policy: EgressPolicy) -> None:
         super().__init__()
         self._allow_private = allow_private
+        self._policy = policy
 
     def connect_tcp(
         self,
@@ -246,20 +291,65 @@ class _CheckedBackend(httpcore.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        left = _remaining(timeout, late=httpcore.ConnectTimeout)
-        addresses = _resolve_within(host=host, port=port, seconds=left)
-        if not self._allow_private:
-            _refuse_private(host=host, addresses=addresses)
         problem: Exception | None = None
-        for address in addresses:
+        for address in self._addresses(host=host, port=port, timeout=timeout):
             try:
+                if (proxy := self._policy.proxy) is not None:
+                    return self._tunnel(proxy=proxy, address=address, port=port, timeout=timeout)
                 left = _remaining(timeout, late=httpcore.ConnectTimeout)
-                stream = super().connect_tcp(address, port, left, local_address, socket_options)
+                return _BoundedStream(super().connect_tcp(address, port, left, local_address, socket_options))
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 problem = error
-                continue
-            return _BoundedStream(stream)
         raise problem or httpcore.ConnectError(f"the name {host} has no address")
+
+    def _addresses(self, *, host: str, port: int, timeout: float | None) -> list[str]:
+        """Where to connect, checked."""
+        if not self._allow_private:
+            _refuse_port(port=port, ports=self._policy.ports)
+        elif self._policy.proxy is not None:
+            return [host]
+        left = _remaining(timeout, late=httpcore.ConnectTimeout)
+        try:
+            addresses = _resolve_within(host=host, port=port, seconds=left)
+        except httpcore.ConnectError:
+            if self._policy.proxy is None:
+                raise
+            return [host]
+        if not self._allow_private:
+            _refuse_private(host=host, addresses=addresses)
+        return addresses
+
+    def _tunnel(self, *, proxy: Proxy, address: str, port: int, timeout: float | None) -> httpcore.NetworkStream:
+        tunnel = Tunnel(proxy=proxy, host=address, port=port)
+        try:
+            stream = _BoundedStream(self._to_proxy(host=proxy.host, port=proxy.port, timeout=timeout))
+            try:
+                stream.write(tunnel.request, timeout)
+                while not tunnel.feed(stream.read(READ_BYTES, timeout)):
+                    pass
+            except BaseException:
+                stream.close()
+                raise
+        except _PROXY_ERRORS as error:
+            raise _of_proxy(error) from None
+        return stream
+
+    def _to_proxy(self, *, host: str, port: int, timeout: float | None) -> httpcore.NetworkStream:
+        left = _remaining(timeout, late=httpcore.ConnectTimeout)
+        (address, *_) = _resolve_within(host=host, port=port, seconds=left)
+        return super().connect_tcp(address, port, _remaining(timeout, late=httpcore.ConnectTimeout))
+
+
+_PROXY_ERRORS = (TunnelRefusedError, httpcore.TimeoutException, httpcore.NetworkError)
+
+
+def _of_proxy(error: Exception) -> httpcore.ConnectError | httpcore.ConnectTimeout:
+    """An error of the proxy as one of connecting: what it does is not the called server's fault."""
+    if isinstance(error, httpcore.TimeoutException):
+        return httpcore.ConnectTimeout("the egress proxy did not answer in time")
+    if isinstance(error, TunnelRefusedError):
+        return httpcore.ConnectError(str(error))
+    return httpcore.ConnectError("the egress proxy cannot be reached")
 
 
 class _Transport(httpx.HTTPTransport):
@@ -269,11 +359,11 @@ class _Transport(httpx.HTTPTransport):
     mapping of errors. `tests/evaluator/planners/test_egress.py` fails if a new httpx no longer uses this pool.
     """
 
-    def __init__(self, *, allow_private: bool) -> None:
+    def __init__(self, *, allow_private: bool, policy: EgressPolicy) -> None:
         super().__init__(trust_env=False)
         self._pool = httpcore.ConnectionPool(
             ssl_context=ssl.create_default_context(),
-            network_backend=_CheckedBackend(allow_private=allow_private),
+            network_backend=_CheckedBackend(allow_private=allow_private, policy=policy),
             max_connections=64,
             keepalive_expiry=10,
         )
@@ -284,15 +374,17 @@ class _OperatorTransport(httpx.HTTPTransport):
 
     def __init__(self, *, proxy: str | None) -> None:
         super().__init__(proxy=proxy)
-        self._pool._network_backend = _CheckedBackend(allow_private=True)
+        direct = EgressPolicy(ports=egress_policy().ports)
+        self._pool._network_backend = _CheckedBackend(allow_private=True, policy=direct)
 
 
 class _AsyncCheckedBackend(httpcore.AnyIOBackend):
-    """Resolves, checks, then connects to the address that was checked."""
+    """As `_CheckedBackend`."""
 
-    def __init__(self, *, allow_private: bool) -> None:
+    def __init__(self, *, allow_private: bool, policy: EgressPolicy) -> None:
         super().__init__()
         self._allow_private = allow_private
+        self._policy = policy
 
     async def connect_tcp(
         self,
@@ -302,87 +394,54 @@ class _AsyncCheckedBackend(httpcore.AnyIOBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        try:
-            addresses = await asyncio.get_running_loop().run_in_executor(None, _resolve, host, port)
-        except OSError as error:
-            raise httpcore.ConnectError(f"the name {host} does not resolve: {error.strerror}") from error
-        if not self._allow_private:
-            _refuse_private(host=host, addresses=addresses)
         problem: Exception | None = None
-        for address in addresses:
+        for address in await self._addresses(host=host, port=port):
             try:
+                if (proxy := self._policy.proxy) is not None:
+                    return await self._tunnel(proxy=proxy, address=address, port=port, timeout=timeout)
                 return await super().connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 problem = error
         raise problem or httpcore.ConnectError(f"the name {host} has no address")
 
+    async def _addresses(self, *, host: str, port: int) -> list[str]:
+        if not self._allow_private:
+            _refuse_port(port=port, ports=self._policy.ports)
+        elif self._policy.proxy is not None:
+            return [host]
+        try:
+            addresses = await asyncio.get_running_loop().run_in_executor(None, _resolve, host, port)
+        except OSError as error:
+            if self._policy.proxy is not None:
+                return [host]
+            raise httpcore.ConnectError(f"the name {host} does not resolve: {error.strerror}") from error
+        if not self._allow_private:
+            _refuse_private(host=host, addresses=addresses)
+        return addresses
+
+    async def _tunnel(
+        self, *, proxy: Proxy, address: str, port: int, timeout: float | None
+    ) -> httpcore.AsyncNetworkStream:  # fmt: skip
+        tunnel = Tunnel(proxy=proxy, host=address, port=port)
+        try:
+            stream = await super().connect_tcp(proxy.host, proxy.port, timeout)
+            try:
+                await stream.write(tunnel.request, timeout)
+                while not tunnel.feed(await stream.read(READ_BYTES, timeout)):
+                    pass
+            except BaseException:
+                await stream.aclose()
+                raise
+        except _PROXY_ERRORS as error:
+            raise _of_proxy(error) from None
+        return stream
+
 
 class _AsyncTransport(httpx.AsyncHTTPTransport):
     """As `_Transport`."""
 
-    def __init__(self, *, allow_private: bool, connections: int) -> None:
+    def __init__(self, *, allow_private: bool, connections: int, policy: EgressPolicy) -> None:
         context = ssl.create_default_context()
         super().__init__(verify=context, trust_env=False)
-        backend = _AsyncCheckedBackend(allow_private=allow_private)
-        self._pool = _Lanes(ssl_context=context, backend=backend, count=connections)
-
-
-class _Lanes(httpcore.AsyncConnectionPool):
-    """A pool of pools with one connection each.
-
-    httpcore's own pool looks at every connection and every request that waits whenever a request begins or ends: with a
-    hundred connections that takes longer than the requests themselves.
-    """
-
-    def __init__(self, *, ssl_context: ssl.SSLContext, backend: httpcore.AsyncNetworkBackend, count: int) -> None:
-        super().__init__()
-        self._lanes = [
-            httpcore.AsyncConnectionPool(
-                ssl_context=ssl_context, network_backend=backend, max_connections=1, keepalive_expiry=10
-            )
-            for _ in range(count)
-        ]
-        self._free = [*self._lanes]
-        self._places = asyncio.Semaphore(count)
-
-    async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
-        await self._places.acquire()
-        lane = self._free.pop()
-        try:
-            response = await lane.handle_async_request(request)
-        except BaseException:
-            self._give_back(lane)
-            raise
-        stream = _LaneStream(response.stream, done=lambda: self._give_back(lane))
-        return httpcore.Response(
-            status=response.status, headers=response.headers, content=stream, extensions=response.extensions
-        )
-
-    async def aclose(self) -> None:
-        for lane in self._lanes:
-            await lane.aclose()
-
-    def _give_back(self, lane: httpcore.AsyncConnectionPool) -> None:
-        # The lane that was used last is taken first: its connection is open.
-        self._free.append(lane)
-        self._places.release()
-
-
-class _LaneStream:
-    """A response's body, after which the lane is free again."""
-
-    def __init__(self, stream: Any, *, done: Callable[[], None]) -> None:
-        self._stream = stream
-        self._done: Callable[[], None] | None = done
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        iterator: AsyncIterator[bytes] = self._stream.__aiter__()
-        return iterator
-
-    async def aclose(self) -> None:
-        try:
-            await self._stream.aclose()
-        finally:
-            done, self._done = self._done, None
-            if done is not None:
-                done()
+        backend = _AsyncCheckedBackend(allow_private=allow_private, policy=policy)
+        self._pool = ConnectionLanes(ssl_context=context, backend=backend, count=connections)

@@ -1,26 +1,26 @@
 # The site: web, Celery workers, beat, migrations.
 #   docker build -f k8s/images/web.Dockerfile --build-arg COMMIT=$(git rev-parse HEAD) -t planarena-web:dev .
-# For a release give the base images by digest: --build-arg PYTHON_DIGEST=@sha256:... --build-arg NODE_DIGEST=@sha256:...
-ARG PYTHON_DIGEST=""
-ARG NODE_DIGEST=""
+# k8s/images/refresh_bases.py looks up new digests of the base images.
+ARG PYTHON_IMAGE=python:3.11-slim@sha256:db3ff2e1800a8581e2c48a27c3995339d47bdf046da21c7627accd3d51053a93
+ARG NODE_IMAGE=node:24.19.0-bookworm-slim@sha256:a9f5f7c91a432850b2a8a7797adf5eadb6c733ceed61167806cee7ea7fbc29df
 
-FROM node:24-slim${NODE_DIGEST} AS frontend
+FROM ${NODE_IMAGE} AS frontend
 WORKDIR /build
 COPY frontend/package.json frontend/package-lock.json ./
 RUN npm ci --no-audit --no-fund
 COPY frontend/ ./
 RUN npm run build
 
-FROM python:3.11-slim${PYTHON_DIGEST} AS packages
+FROM ${PYTHON_IMAGE} AS packages
 WORKDIR /build
 RUN python -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-COPY pyproject.toml constraints.txt k8s/images/requirements.py ./
+COPY requirements/ requirements/
 # The CPU build of torch: the site executes nothing.
-RUN pip install --index-url https://download.pytorch.org/whl/cpu "$(grep '^torch==' constraints.txt)"
-RUN python requirements.py pyproject.toml > requirements.txt && pip install -c constraints.txt -r requirements.txt
+RUN pip install --no-deps --only-binary :all: --require-hashes --index-url https://download.pytorch.org/whl/cpu -r requirements/torch-cpu.txt
+RUN pip install --no-deps --only-binary :all: --require-hashes -r requirements/run.txt
 
-FROM python:3.11-slim${PYTHON_DIGEST}
+FROM ${PYTHON_IMAGE}
 RUN groupadd --gid 65532 planarena \
     && useradd --uid 65532 --gid 65532 --home-dir /data --shell /usr/sbin/nologin planarena \
     && install -d -o 65532 -g 65532 /data /store
@@ -33,6 +33,8 @@ COPY frontend/templates/ frontend/templates/
 COPY docs/ docs/
 COPY examples/ examples/
 COPY manage.py ./
+# For `python -m evaluator sbom`.
+COPY frontend/package-lock.json frontend/
 COPY --from=frontend /build/dist/ frontend/dist/
 ARG COMMIT=""
 ENV PATH=/opt/venv/bin:$PATH PYTHONPATH=/app PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \

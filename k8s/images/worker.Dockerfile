@@ -1,11 +1,10 @@
 # The GPU worker.
 #   docker build -f k8s/images/worker.Dockerfile --build-arg COMMIT=$(git rev-parse HEAD) -t planarena-worker:dev .
-# For a release give the base image by digest: --build-arg CUDA_DIGEST=@sha256:...
-# Without a GPU: --build-arg CUDA_IMAGE=ubuntu:24.04 --build-arg TORCH_INDEX=https://download.pytorch.org/whl/cpu
-ARG CUDA_IMAGE=nvidia/cuda:13.0.1-base-ubuntu24.04
-ARG CUDA_DIGEST=""
+# k8s/images/refresh_bases.py looks up a new digest of the base image.
+# Without a GPU: --build-arg CUDA_IMAGE=ubuntu:24.04 --build-arg TORCH=cpu --build-arg TORCH_INDEX=https://download.pytorch.org/whl/cpu
+ARG CUDA_IMAGE=nvidia/cuda:13.0.1-base-ubuntu24.04@sha256:f8ef28f579ea42a44b415d2c5d46f788e6a9b395c6c83f2929416e1fc192c143
 
-FROM ${CUDA_IMAGE}${CUDA_DIGEST} AS python
+FROM ${CUDA_IMAGE} AS python
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates python3 python3-venv bubblewrap libseccomp2 \
     && rm -rf /var/lib/apt/lists/*
@@ -14,11 +13,13 @@ FROM python AS packages
 WORKDIR /build
 RUN python3 -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-COPY pyproject.toml constraints.txt k8s/images/requirements.py ./
-# Brings CUDA's libraries itself; the base image only tells the container runtime which driver is needed.
-ARG TORCH_INDEX=https://download.pytorch.org/whl/cu130
-RUN pip install --index-url "${TORCH_INDEX}" "$(grep '^torch==' constraints.txt)"
-RUN python requirements.py pyproject.toml > requirements.txt && pip install -c constraints.txt -r requirements.txt
+COPY requirements/ requirements/
+# cuda or cpu. That for CUDA brings its libraries itself; the base image only tells the container runtime which driver is
+# needed.
+ARG TORCH=cuda
+ARG TORCH_INDEX=https://pypi.org/simple
+RUN pip install --no-deps --only-binary :all: --require-hashes --index-url "${TORCH_INDEX}" -r "requirements/torch-${TORCH}.txt"
+RUN pip install --no-deps --only-binary :all: --require-hashes -r requirements/run.txt
 
 FROM python
 RUN groupadd --gid 65532 planarena \

@@ -19,5 +19,7 @@ def _all() -> Iterable[str]:
     yield settings.EMAIL_HOST_PASSWORD
     yield str(settings.DATABASES["default"].get("PASSWORD") or "")
     yield urlsplit(settings.CELERY_BROKER_URL).password or ""
+    if settings.EGRESS.proxy is not None:
+        yield settings.EGRESS.proxy.password
     for provider in settings.SOCIALACCOUNT_PROVIDERS.values():
         yield from (app.get("secret", "") for app in provider.get("APPS", []))

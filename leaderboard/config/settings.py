@@ -8,6 +8,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
+from evaluator.egress_policy import EgressPolicyError, egress_policy
 from leaderboard.config.environment import (
     BASE_DIR,
     Environment,
@@ -210,6 +211,7 @@ OPERATORS_NEED_SECOND_FACTOR = env.flag("PLANARENA_OPERATORS_NEED_2FA", default=
 """Whether staff without two-factor authentication are users like any other."""
 GITHUB_URL = env.text("PLANARENA_GITHUB_URL", "https://github.com").rstrip("/")
 SOCIALACCOUNT_QUERY_EMAIL = True
+SOCIALACCOUNT_ADAPTER = "leaderboard.accounts.social.Adapter"
 SOCIALACCOUNT_PROVIDERS: dict[str, Any] = {}
 if GITHUB_CLIENT_ID := env.text("PLANARENA_GITHUB_CLIENT_ID"):
     _secret = env.required("PLANARENA_GITHUB_SECRET", purpose="the secret of the GitHub app that signs people in")
@@ -458,6 +460,11 @@ EVALUATOR = env.text("PLANARENA_EVALUATOR", "leaderboard.evaluations.library.Lib
 LAUNCHER = env.text("PLANARENA_LAUNCHER", "leaderboard.evaluations.launching.local_launcher")
 """Function that returns the launcher of workers; beside it are `kubernetes_launcher`, and `no_launcher` if the operator
 starts workers."""
+try:
+    EGRESS = egress_policy(os.environ)
+    """Ports and proxy of calls to other people's servers (PLANARENA_EGRESS_PORTS, PLANARENA_EGRESS_PROXY)."""
+except EgressPolicyError as error:
+    raise ImproperlyConfigured(f"{error}.") from None
 API_URL = env.text("PLANARENA_API_URL", "http://127.0.0.1:8000")
 """Where workers that this installation starts reach the API."""
 KEEP_PAGES_SECONDS = 1.0

@@ -1,11 +1,13 @@
 """Downloads give whole answers or a sentence."""
 
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from evaluator.downloads import DownloadError, download
+from tests.fakes.hostile_server import SLOW_ANSWERS, gzip_bomb, hostile_server
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -43,3 +45,16 @@ def test_what_is_not_there_or_too_long_is_said(address):
 def test_an_address_that_nobody_answers_is_said():
     with pytest.raises(DownloadError, match="could not be downloaded"):
         download(url="http://127.0.0.1:9/file", most_bytes=10)
+
+
+@pytest.mark.parametrize("does", ["drips its body", "drips its headers"])
+def test_a_slow_server_is_left_at_the_deadline(does):
+    started = time.monotonic()
+    with hostile_server(SLOW_ANSWERS[does]) as server, pytest.raises(DownloadError, match=r"downloaded"):
+        download(url=server.url, most_bytes=10**9, deadline_seconds=0.5)
+    assert time.monotonic() - started < 10
+
+
+def test_a_compressed_file_is_refused_unopened():
+    with hostile_server(gzip_bomb()) as server, pytest.raises(DownloadError, match="compressed"):
+        download(url=server.url, most_bytes=10**9)

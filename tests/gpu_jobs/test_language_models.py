@@ -106,7 +106,7 @@ def ends(runner: EvaluatorRunner, lease: Lease) -> list[tuple[str, str]]:
 
 def test_a_hub_s_model_plans_at_its_pinned_commit(repository, spacious, tmp_path):
     fill(repository, spacious)
-    cache = HubCache(folder=tmp_path / "models", most_bytes=1)
+    cache = HubCache(folder=tmp_path / "models", most_bytes=10**9)
     with serving(repository.parents[1], commits={"own/planner": COMMIT}) as hub:
         (record,) = runner_of(hub=hub, hub_cache=cache).run(make_lease())
     assert (tmp_path / "models" / "models--own--planner" / "snapshots" / COMMIT).is_dir()

@@ -144,3 +144,11 @@ def test_the_worker_program_has_no_secret_in_its_environment(tmp_path):
     finally:
         process.kill()
         process.wait()
+
+
+def test_the_egress_proxy_with_its_password_is_handed_over_and_not_in_the_environment(tmp_path):
+    address = "http://arena:s3cret@proxy:3128"
+    found = started(tmp_path, PLANARENA_EGRESS_PROXY=address, PLANARENA_EGRESS_PORTS="443")
+    assert found["variables"] == {"PLANARENA_EGRESS_PROXY": address}
+    assert "s3cret" not in "".join(found["proc"])
+    assert found["environment"]["PLANARENA_EGRESS_PORTS"] == "443"

@@ -28,13 +28,15 @@ def build(folder: str, *components: str, settings: Json | None = None, hashes: b
 
     Args:
         folder: below k8s/.
-        components: below k8s/.
+        components: below k8s/; `-NAME` leaves out one that the folder's kustomization names.
         settings: further literals of the site's ConfigMap.
         hashes: give generated names the hash of their content, and all that refers to them the new name.
     """
-    found = _build((ROOT / folder).resolve(), [])
+    left_out = frozenset((ROOT / name[1:]).resolve() for name in components if name.startswith("-"))
+    found = _build((ROOT / folder).resolve(), [], left_out)
     for component in components:
-        found = _build((ROOT / component).resolve(), found)
+        if not component.startswith("-"):
+            found = _build((ROOT / component).resolve(), found)
     for item in found:
         if item["kind"] == "ConfigMap" and item["metadata"]["name"] == "planarena-settings":
             item["data"].update(settings or {})
@@ -69,7 +71,7 @@ def identity(item: Json) -> tuple[str, str, str]:
     return item["kind"], item["metadata"].get("namespace", ""), item["metadata"]["name"]
 
 
-def _build(folder: Path, found: list[Json]) -> list[Json]:
+def _build(folder: Path, found: list[Json], left_out: frozenset[Path] = frozenset()) -> list[Json]:
     """What a kustomization makes of its own resources, or a component of those that it is applied to."""
     (own,) = documents(folder / "kustomization.yaml")
     assert set(own) <= _KNOWN, f"{folder}: {set(own) - _KNOWN} is not known to this test"
@@ -79,7 +81,8 @@ def _build(folder: Path, found: list[Json]) -> list[Json]:
         found += _build(path, []) if path.is_dir() else documents(path)
     _generate(own, found)
     for component in own.get("components", []):
-        found = _build((folder / component).resolve(), found)
+        if (folder / component).resolve() not in left_out:
+            found = _build((folder / component).resolve(), found)
     for patch in own.get("patches", []):
         _patch(folder / patch["path"], patch.get("target"), found)
     for pairs in own.get("labels", []):

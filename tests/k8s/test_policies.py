@@ -1,9 +1,14 @@
 """Flows that the site needs, and flows that nobody may have, against the policies as they will be applied."""
 
+import re
+from ipaddress import ip_address, ip_network
+
 import pytest
 
+from evaluator.egress_policy import DEFAULT_PORTS, egress_policy, parse_ports
 from gpu_jobs.launchers.kubernetes import build_job
 from gpu_jobs.launchers.kubernetes.model_servers import PORT, build_model_servers
+from tests.evaluator.planners.test_public_addresses import PUBLIC, SPECIAL
 from tests.gpu_jobs.kubernetes.making import EVALUATION, OTHER, make_facts, make_settings
 from tests.k8s.kustomize import build
 from tests.k8s.policies import Host, Pod, allowed
@@ -11,7 +16,8 @@ from tests.k8s.policies import Host, Pod, allowed
 VARIANTS = {
     "dev": ("overlays/dev",),
     "production": ("overlays/production",),
-    "production without gateway": ("overlays/production", "components/direct-egress"),
+    "production without proxy": ("overlays/production", "-components/egress-proxy", "components/direct-egress"),
+    "production with a gateway": ("overlays/production", "-components/egress-proxy"),
 }
 GITHUB = Host(address="140.82.121.4")
 HUB = Host(address="18.164.174.23")
@@ -53,6 +59,7 @@ OTHER_LOADING, OTHER_MODEL_SERVER, OTHER_POLICIES = evaluation(OTHER)
 WEB, QUEUE, BEAT, WATCH = map(site, ("web", "queue", "beat", "watch"))
 SITE = (WEB, QUEUE, BEAT, WATCH)
 PLAIN, CALLING = worker(), worker(calls_endpoint=True)
+PROXY = Pod(namespace="planarena-egress", labels={"app.kubernetes.io/component": "egress-proxy"})
 GATEWAY = Pod(namespace="planarena-egress", labels={"app.kubernetes.io/component": "egress-gateway"})
 MIRROR = site("model-mirror")
 # As CoreDNS is labelled by kubeadm, by its Helm chart, and by a distribution of its own.
@@ -78,37 +85,47 @@ def with_models(policies):
     return [*policies, *OWN_POLICIES, *OTHER_POLICIES]
 
 
+def calls(policies, *, source, target, port):
+    """Whether a pod reaches a server, itself or through the proxy."""
+    through = allowed(policies, source=source, target=PROXY, port=3128)
+    # Without it no policy selects such a pod: there is no such namespace.
+    has_proxy = any(one["metadata"]["namespace"] == PROXY.namespace for one in policies)
+    return allowed(policies, source=source, target=target, port=port) or (
+        has_proxy and through and allowed(policies, source=PROXY, target=target, port=port)
+    )
+
+
 @pytest.mark.parametrize("port", [80, 443, 1024, 8000, 65535])
 @pytest.mark.parametrize("target", [PLANNER, PLANNER_6], ids=["IPv4", "IPv6"])
 def test_web_pods_make_test_calls_to_public_endpoints_at_any_port_that_planners_use(policies, target, port):
-    assert allowed(policies, source=WEB, target=target, port=port)
+    assert calls(policies, source=WEB, target=target, port=port)
 
 
 @pytest.mark.parametrize("port", [80, 443, 8000])
 def test_web_pods_reach_no_private_or_reserved_address(policies, port):
     for address in PRIVATE:
-        assert not allowed(policies, source=WEB, target=Host(address=address), port=port), address
+        assert not calls(policies, source=WEB, target=Host(address=address), port=port), address
 
 
 @pytest.mark.parametrize("port", [22, 25, 445])
 def test_web_pods_reach_no_other_service_of_the_internet(policies, port):
-    assert not allowed(policies, source=WEB, target=PLANNER, port=port)
+    assert not calls(policies, source=WEB, target=PLANNER, port=port)
 
 
 def test_people_sign_in_with_github(policies):
-    assert allowed(policies, source=WEB, target=GITHUB, port=443)
+    assert calls(policies, source=WEB, target=GITHUB, port=443)
 
 
 def test_web_pods_ask_the_hub_or_its_mirror_about_a_submitted_model(policies):
-    assert allowed(policies, source=WEB, target=HUB, port=443)
+    assert calls(policies, source=WEB, target=HUB, port=443)
     assert all(allowed(policies, source=one, target=MIRROR, port=8080) for one in (WEB, PLAIN, CALLING))
     assert not allowed(policies, source=BEAT, target=MIRROR, port=8080)
 
 
 @pytest.mark.parametrize("port", [443, 8443])
 def test_webhooks_leave_from_queue_pods(policies, port):
-    assert allowed(policies, source=QUEUE, target=PLANNER, port=port)
-    assert not allowed(policies, source=BEAT, target=PLANNER, port=port)
+    assert calls(policies, source=QUEUE, target=PLANNER, port=port)
+    assert not calls(policies, source=BEAT, target=PLANNER, port=port)
 
 
 @pytest.mark.parametrize("source", PROMETHEUS)
@@ -155,19 +172,22 @@ def test_only_queue_and_watch_reach_the_api_server(policies):
 @pytest.mark.parametrize("port", [53, 80, 443, 5432, 6379])
 def test_workers_of_planners_without_an_endpoint_reach_nothing_outside(policies, port):
     for address in (PLANNER.address, *PRIVATE):
-        assert not allowed(policies, source=PLAIN, target=Host(address=address), port=port), address
+        assert not calls(policies, source=PLAIN, target=Host(address=address), port=port), address
 
 
 def test_workers_that_call_endpoints_reach_no_private_or_reserved_address(policies):
     for address in PRIVATE:
-        assert not allowed(policies, source=CALLING, target=Host(address=address), port=443), address
+        assert not calls(policies, source=CALLING, target=Host(address=address), port=443), address
 
 
-def test_workers_that_call_endpoints_go_out_by_the_gateway_or_directly():
+def test_workers_that_call_endpoints_go_out_by_the_proxy_the_gateway_or_directly():
     of = {name: [one for one in build(*parts) if one["kind"] == "NetworkPolicy"] for name, parts in VARIANTS.items()}
-    assert allowed(of["production"], source=CALLING, target=GATEWAY, port=443)
+    assert calls(of["production"], source=CALLING, target=PLANNER, port=443)
     assert not allowed(of["production"], source=CALLING, target=PLANNER, port=443)
-    for direct in ("dev", "production without gateway"):
+    assert not allowed(of["production"], source=CALLING, target=GATEWAY, port=443)
+    assert allowed(of["production with a gateway"], source=CALLING, target=GATEWAY, port=443)
+    assert not allowed(of["production with a gateway"], source=CALLING, target=PLANNER, port=443)
+    for direct in ("dev", "production without proxy"):
         assert allowed(of[direct], source=CALLING, target=PLANNER, port=443)
     assert not any(allowed(found, source=PLAIN, target=GATEWAY, port=443) for found in of.values())
 
@@ -211,3 +231,92 @@ def test_the_policies_of_one_evaluation_open_nothing_for_workers_of_another(with
     assert not allowed(with_models, source=LOADING, target=OTHER_MODEL_SERVER, port=PORT)
     for target in (OTHER_LOADING, LOADING, QUEUE):
         assert not allowed(with_models, source=LOADING, target=target, port=PORT)
+
+
+def in_production():
+    return [one for one in build("overlays/production") if one["kind"] == "NetworkPolicy"]
+
+
+def test_in_production_nobody_but_the_proxy_reaches_the_internet():
+    policies = in_production()
+    for source in (*SITE, PLAIN, CALLING):
+        for target in (PLANNER, PLANNER_6, GITHUB, HUB):
+            for port in (22, 53, 80, 443, 1024, 6443, 8000, 8443, 65535):
+                assert not allowed(policies, source=source, target=target, port=port), (source, target, port)
+    assert allowed(policies, source=PROXY, target=PLANNER, port=443)
+
+
+def test_the_proxy_is_asked_by_those_who_call_strangers_and_by_nobody_else():
+    policies = in_production()
+    asking = [one for one in (*SITE, PLAIN, CALLING) if allowed(policies, source=one, target=PROXY, port=3128)]
+    assert asking == [WEB, QUEUE, CALLING]
+    strangers = [
+        Pod(namespace="default"), Pod(namespace="default", labels=WEB.labels), *DNS, *PROMETHEUS, PLANNER,
+        Pod(namespace="planarena-egress"), Pod(namespace="planarena-jobs", labels={"planarena.io/egress": "endpoint"}),
+    ]  # fmt: skip
+    assert not any(allowed(policies, source=one, target=PROXY, port=3128) for one in strangers)
+    assert not any(allowed(policies, source=WEB, target=PROXY, port=port) for port in (22, 80, 443, 3127, 3129))
+
+
+def test_the_proxy_reaches_nothing_of_the_cluster_but_name_servers():
+    policies = in_production()
+    assert all(allowed(policies, source=PROXY, target=one, port=53, protocol="UDP") for one in (*DNS, NODE_LOCAL_DNS))
+    for port in (22, 53, 80, 443, 3128, 5432, 6379, 6443, 8000, 8080):
+        for target in (
+            *SITE,
+            PLAIN,
+            CALLING,
+            MIRROR,
+            GATEWAY,
+            ANYWHERE_IN_VPC,
+            *(Host(address=one) for one in PRIVATE),
+        ):
+            assert not allowed(policies, source=PROXY, target=target, port=port), (target, port)
+    assert not any(allowed(policies, source=PROXY, target=PLANNER, port=port) for port in (22, 25, 53, 445, 1023))
+
+
+SQUID = next(
+    item["data"]["squid.conf"]
+    for item in build("overlays/production")
+    if item["kind"] == "ConfigMap" and item["metadata"]["name"] == "planarena-egress-proxy"
+)
+NETWORKS = [ip_network(word) for line in re.findall(r"^acl special dst (.*)$", SQUID, re.M) for word in line.split()]
+
+
+def squid_refuses(address):
+    found = ip_address(address.partition("%")[0])
+    # As Squid keeps them.
+    found = getattr(found, "ipv4_mapped", None) or found
+    return any(found in network for network in NETWORKS if network.version == found.version)
+
+
+def test_the_proxy_s_rules_refuse_the_addresses_that_the_client_refuses():
+    own = [found for found in SPECIAL if "5efe" not in found and found != "::ffff:8.8.8.8"]
+    assert [address for address in own if not squid_refuses(address)] == []
+    # A rule on addresses cannot know an interface identifier of ISATAP: these the client refuses.
+    assert [address for address in PUBLIC if squid_refuses(address)] == []
+
+
+def test_the_proxy_s_rules_do_not_cover_the_form_in_which_it_keeps_ipv4_addresses():
+    mapped = ip_network("::ffff:0:0/96")
+    assert not [one for one in NETWORKS if one.version == 6 and one.overlaps(mapped)]
+
+
+def test_the_proxy_opens_tunnels_only_and_to_the_ports_that_the_client_calls():
+    rules = re.findall(r"^http_access (.*)$", SQUID, re.M)
+    assert rules == ["deny !CONNECT", "deny !allowed_ports", "deny special", "allow all"]
+    (ports,) = re.findall(r"^acl allowed_ports port (.*)$", SQUID, re.M)
+    assert parse_ports(ports.replace(" ", ",")) == parse_ports(DEFAULT_PORTS)
+
+
+def test_the_site_and_its_workers_know_the_proxy_by_its_service():
+    manifests = build("overlays/production")
+    (settings,) = [one["data"] for one in manifests if one["metadata"]["name"] == "planarena-settings"]
+    (service,) = [
+        one for one in manifests if one["kind"] == "Service" and one["metadata"]["name"] == "planarena-egress-proxy"
+    ]
+    proxy = egress_policy(settings).proxy
+    name, namespace = service["metadata"]["name"], service["metadata"]["namespace"]
+    assert (proxy.host, proxy.port) == (f"{name}.{namespace}.svc", service["spec"]["ports"][0]["port"])
+    without = build("overlays/production", "-components/egress-proxy")
+    assert not [one for one in without if one["metadata"].get("namespace") == "planarena-egress"]

@@ -11,9 +11,12 @@ import httpx2  # what the hub's client speaks through, and whose errors it lets 
 from huggingface_hub import HfApi, constants, snapshot_download
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
+from evaluator.hub_client import DESCRIPTION_BYTES, DESCRIPTION_SECONDS, download_limits, hub_limits
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.hub_lookup import language_model_files
 
+MOST_BYTES = 200 * 10**9
+"""Of a model's files, unless the caller allows less."""
 _HUB_ERRORS = (HfHubHTTPError, httpx2.HTTPError, OSError, RuntimeError, ValueError)
 
 
@@ -25,22 +28,28 @@ class Fetched:
     commit: str
 
 
-def fetch_model(*, repo: str, revision: str, cache: Path | None = None, endpoint: str | None = None) -> Fetched:
+def fetch_model(
+    *, repo: str, revision: str, cache: Path | None = None, endpoint: str | None = None, most_bytes: int = MOST_BYTES
+) -> Fetched:
     """The model's files at the commit that the revision names now; what the cache has is not fetched again.
+
+    Downloads are bounded: by what the hub says the files take, and by the time that a slow connection needs for that.
 
     Args:
         repo: `ORG/NAME`.
         revision: a commit, a branch or a tag.
         cache: instead of the hub client's own.
         endpoint: instead of the hub's address.
+        most_bytes: of the files together.
 
     Raises:
-        ModelUnusableError: the hub has no such model for us, or it has no safetensors.
+        ModelUnusableError: the hub has no such model for us, it has no safetensors, or it is too large.
         ModelError: the hub does not give it now.
     """
     source = f"{repo}@{revision}"
     try:
-        info = HfApi(endpoint=endpoint).model_info(repo, revision=revision)
+        with hub_limits(most_bytes=DESCRIPTION_BYTES, seconds=DESCRIPTION_SECONDS, endpoint=endpoint):
+            info = HfApi(endpoint=endpoint).model_info(repo, revision=revision, files_metadata=True)
     except (GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError) as error:
         raise ModelUnusableError(_explained(source=source, error=error, endpoint=endpoint)) from None
     except _HUB_ERRORS as error:
@@ -53,10 +62,17 @@ def fetch_model(*, repo: str, revision: str, cache: Path | None = None, endpoint
         raise ModelUnusableError(
             f"{source} has no safetensors; other forms of weights may run code and are not loaded."
         )
+    # Where the hub does not say how large a file is, all that is allowed may be its.
+    sizes = [file.size for file in info.siblings or () if file.rfilename in files]
+    declared = most_bytes if None in sizes else sum(size or 0 for size in sizes)
+    if declared > most_bytes:
+        raise ModelUnusableError(f"{source} takes {declared} bytes; at most {most_bytes} are fetched here.")
+    limit, seconds = download_limits(declared)
     try:
-        folder = snapshot_download(
-            repo, revision=str(info.sha), allow_patterns=list(files), cache_dir=cache, endpoint=endpoint
-        )
+        with hub_limits(most_bytes=limit, seconds=seconds, endpoint=endpoint):
+            folder = snapshot_download(
+                repo, revision=str(info.sha), allow_patterns=list(files), cache_dir=cache, endpoint=endpoint
+            )
     except _HUB_ERRORS as error:
         raise ModelError(_explained(source=source, error=error, endpoint=endpoint)) from None
     return Fetched(folder=Path(folder), commit=str(info.sha))

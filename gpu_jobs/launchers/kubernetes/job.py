@@ -205,6 +205,7 @@ def _environment(*, job: str, facts: EvaluationFacts, settings: KubernetesSettin
         values["HF_ENDPOINT"] = settings.model_mirror
     if settings.memory_budget:
         values["PLANARENA_MEMORY_BUDGET"] = settings.memory_budget
+    values |= settings.egress
     return [
         {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
         token_variable(job=job),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 PREFIX = "PLANARENA_KUBERNETES_"
+_EGRESS = ("PLANARENA_EGRESS_PROXY", "PLANARENA_EGRESS_PORTS", "NO_PROXY")
 _BY_DIGEST = re.compile(r"[^\s@]+@sha256:[0-9a-f]{64}")
 _PLACEHOLDER = f"@sha256:{'0' * 64}"
 _INSTANCE = re.compile(r"[a-z]([a-z0-9-]{0,10}[a-z0-9])?")
@@ -81,6 +82,8 @@ class KubernetesSettings:
     model_mirror: str = ""
     """Address of a mirror of the Hugging Face hub."""
     memory_budget: str = ""
+    egress: Mapping[str, str] = field(default_factory=dict)
+    """The site's own variables about calls to other people's servers, which hold for workers too."""
     active_deadline_seconds: int = 12 * 3600
     ttl_seconds: int = 3600
     """How long an ended Job stays: for people to look at, and as the memory of failed launches."""
@@ -157,7 +160,8 @@ def settings_from(*, environment: Mapping[str, str], api_url: str) -> Kubernetes
     values: dict[str, Any] = {name: _read(name, text) for name, text in given.items()}
     # With Kueue a Job must not start before it is admitted, also if Kueue's webhook is down for a moment.
     values.setdefault("suspend", bool(values.get("queue")))
-    return KubernetesSettings(image=image, api_url=api_url, **values)
+    egress = {name: environment[name] for name in _EGRESS if environment.get(name)}
+    return KubernetesSettings(image=image, api_url=api_url, egress=egress, **values)
 
 
 def _check_image(image: str, *, tags_allowed: bool) -> None:

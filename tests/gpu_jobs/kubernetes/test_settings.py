@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpu_jobs.launchers.kubernetes import KubernetesSettings, SettingsError, settings_from
-from tests.gpu_jobs.kubernetes.making import IMAGE
+from gpu_jobs.launchers.kubernetes import KubernetesSettings, SettingsError, build_job, settings_from
+from tests.gpu_jobs.kubernetes.making import IMAGE, make_facts
 
 URL = "http://site"
 
@@ -74,5 +74,17 @@ def test_a_tag_is_taken_only_when_asked_for():
 def test_every_setting_is_documented():
     table = Path("docs/operating.md").read_text()
     for field in dataclasses.fields(KubernetesSettings):
-        if field.name != "api_url":
+        if field.name not in {"api_url", "egress"}:
             assert f"`PLANARENA_KUBERNETES_{field.name.upper()}`" in table, field.name
+
+
+def test_workers_call_other_people_s_servers_by_the_site_s_rules():
+    rules = {
+        "PLANARENA_EGRESS_PROXY": "http://proxy:3128", "PLANARENA_EGRESS_PORTS": "443", "NO_PROXY": ".svc"
+    }  # fmt: skip
+    given = {**rules, "PLANARENA_KUBERNETES_IMAGE": IMAGE, "HTTPS_PROXY": "http://other:1"}
+    settings = settings_from(environment=given, api_url=URL)
+    job = build_job(facts=make_facts(), generation=1, settings=settings)
+    told = {one["name"]: one.get("value") for one in job["spec"]["template"]["spec"]["containers"][0]["env"]}
+    assert {name: told[name] for name in rules} == rules
+    assert "HTTPS_PROXY" not in told

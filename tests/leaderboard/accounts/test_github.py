@@ -7,9 +7,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from allauth.account.models import EmailAddress
+from allauth.socialaccount.adapter import get_adapter
 from allauth.socialaccount.models import SocialAccount
 from allauth.socialaccount.providers.github.views import GitHubOAuth2Adapter
 
+from evaluator.egress_policy import egress_policy
 from leaderboard.accounts.models import User
 from tests.leaderboard.factories import make_user
 
@@ -130,3 +132,14 @@ def test_an_answer_that_was_not_asked_for_signs_nobody_in(client, github):
 def test_the_way_to_github_is_allowed_as_target_of_a_form(client):
     policy = client.get("/accounts/login/").headers["Content-Security-Policy"]
     assert "form-action 'self' https://github.com;" in policy + ";"
+
+
+def test_github_is_asked_through_the_egress_proxy(settings, monkeypatch):
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    settings.EGRESS = egress_policy({"PLANARENA_EGRESS_PROXY": "http://proxy.invalid:3128"})
+    session = get_adapter().get_requests_session()
+    assert session.proxies == dict.fromkeys(("http", "https"), "http://proxy.invalid:3128")
+    assert session.trust_env is False
+    monkeypatch.setenv("NO_PROXY", "github.com")
+    assert get_adapter().get_requests_session().proxies == {}

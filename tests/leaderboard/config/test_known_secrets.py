@@ -1,5 +1,6 @@
 """Which secrets the site knows of itself."""
 
+from evaluator.egress_policy import egress_policy
 from leaderboard.config.known_secrets import known_secrets
 
 
@@ -17,3 +18,8 @@ def test_what_is_not_set_is_left_out(settings):
     settings.HIDDEN_SEED = settings.METRICS_TOKEN = settings.EMAIL_HOST_PASSWORD = ""
     settings.CELERY_BROKER_URL = "filesystem://localhost//"
     assert "" not in known_secrets()
+
+
+def test_the_egress_proxy_s_password_is_listed(settings):
+    settings.EGRESS = egress_policy({"PLANARENA_EGRESS_PROXY": "http://arena:pass%40word@proxy:3128"})
+    assert "pass@word" in known_secrets()

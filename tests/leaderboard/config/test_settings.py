@@ -87,3 +87,12 @@ def test_every_variable_is_documented():
     documented = (home / "README.md").read_text() + (home / "docs" / "operating.md").read_text()
     assert len(read_here) > 30
     assert [name for name in sorted(read_here) if f"`{name}" not in documented] == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("PLANARENA_EGRESS_PORTS", "http"), ("PLANARENA_EGRESS_PROXY", "socks5://proxy:1080")]
+)
+def test_rules_for_outgoing_calls_that_cannot_be_read_are_refused(variable, value):
+    done = read({**COMPLETE, variable: value})
+    assert done.returncode != 0
+    assert variable in done.stderr.splitlines()[-1]

@@ -18,9 +18,11 @@ from django.db import connection
 from django.utils import timezone
 
 from leaderboard.evaluations import services as evaluations
+from leaderboard.field_errors import FieldErrors
 from leaderboard.outbox import receivers, senders, services, webhooks
 from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
 from leaderboard.outbox.signing import sealed, signature
+from tests.fakes.connect_proxy import connect_proxy, connections_seen
 from tests.fakes.hostile_server import SLOW_ANSWERS, gzip_bomb, hostile_server
 from tests.leaderboard.factories import make_evaluation, make_user
 
@@ -269,3 +271,28 @@ def test_a_receiver_that_never_ends_its_headers_is_left_at_the_deadline(webhook,
         with pytest.raises(httpx.TimeoutException):
             senders.post_webhook(message(webhook))
     assert time.monotonic() - started < 10
+
+
+def test_an_event_goes_through_the_egress_proxy_and_by_no_other_way(receiver, settings, monkeypatch):
+    webhook = Webhook.objects.create(owner=make_user(), url="http://93.184.215.14:8443/hook", secret=sealed(SECRET))
+    waiting = message(webhook)
+    settings.DEMO = False
+    with connect_proxy(receiver.url) as proxy:
+        monkeypatch.setenv("PLANARENA_EGRESS_PROXY", proxy.url)
+        with connections_seen() as seen:
+            senders._post(url=webhook.url, body=b"{}", headers={})
+        senders.post_webhook(waiting)
+    assert set(proxy.asked) == {"CONNECT 93.184.215.14:8443"}
+    assert set(seen) == {proxy.port}
+    assert len(receiver.received) == 2
+
+
+def test_a_port_of_another_service_is_refused_when_it_is_added_and_when_it_is_called(settings):
+    settings.DEMO, settings.EVALUATOR = False, "leaderboard.evaluations.library.Library"
+    says = "Port 25 may not be called; this site calls ports 80, 443, 1024-65535 only."
+    with pytest.raises(FieldErrors) as caught:
+        webhooks.add_webhook(owner=make_user(), url="http://8.8.8.8:25/")
+    assert caught.value.errors == {"url": [says]}
+    old = Webhook.objects.create(owner=make_user(), url="http://8.8.8.8:25/", secret=sealed(SECRET))
+    with pytest.raises(senders.PermanentError, match="Port 25 may not be called"):
+        senders.post_webhook(message(old))

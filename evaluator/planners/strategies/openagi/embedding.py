@@ -20,11 +20,14 @@ from transformers import AutoModel, AutoTokenizer
 
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.weights import WeightsError, weights_digest
+from evaluator.hub_client import download_limits, hub_limits
 from evaluator.planners.protocol import OfferedTool
 from evaluator.planners.strategies.openagi.calibration import calibrated_threshold
 
 _HUB_NAME = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)@(?P<revision>[\w./-]+)")
 _NEEDED = ("*.json", "*.txt", "*.model", "model.safetensors", "*_Pooling/config.json")
+_MOST_BYTES = 8 * 10**9
+"""Of a download."""
 _LONGEST = 512
 """Tokens of a line or name that are read, where the checkpoint does not say."""
 _KEPT = 4096
@@ -102,10 +105,16 @@ def checkpoint_folder(model: str, *, cache: Path | None = None, endpoint: str | 
     named = _HUB_NAME.fullmatch(model)
     if named is None:
         raise EmbeddingError(f"{model!r} is neither a folder nor ORG/NAME@REVISION")
+    limit, seconds = download_limits(_MOST_BYTES)
     try:
-        folder = snapshot_download(
-            named["repo"], revision=named["revision"], allow_patterns=list(_NEEDED), cache_dir=cache, endpoint=endpoint
-        )
+        with hub_limits(most_bytes=limit, seconds=seconds, endpoint=endpoint):
+            folder = snapshot_download(
+                named["repo"],
+                revision=named["revision"],
+                allow_patterns=list(_NEEDED),
+                cache_dir=cache,
+                endpoint=endpoint,
+            )
     except (HfHubHTTPError, OSError, RuntimeError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise EmbeddingError(f"the hub does not give the embedding model {model}: {reason}") from None

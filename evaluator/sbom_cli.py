@@ -1,0 +1,33 @@
+"""`planarena sbom`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evaluator import __version__
+from evaluator.provenance import code_version
+from evaluator.suites_cli import usage_error
+
+NPM_LOCK = Path(__file__).resolve().parent.parent / "frontend" / "package-lock.json"
+
+
+def print_sbom(
+    output: Annotated[
+        Path | None, typer.Option("--output", help="Write it to this file instead of printing it.")
+    ] = None,
+) -> None:
+    """Print what is installed here and what the front end is built from, as a CycloneDX document (JSON)."""
+    # Imported here: only this needs the library.
+    from evaluator.sbom import SbomError, sbom
+
+    commit, _ = code_version()
+    try:
+        document = sbom(version=__version__, commit=commit, npm_lock=NPM_LOCK if NPM_LOCK.is_file() else None)
+    except SbomError as error:
+        raise usage_error(error) from None
+    if output is None:
+        sys.stdout.write(document + "\n")
+    else:
+        output.write_text(document + "\n", encoding="utf-8")

@@ -1,0 +1,294 @@
+"""With an egress proxy every call to other people's servers goes through it, and none past it."""
+
+import json
+import socket
+import threading
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import pytest
+
+from evaluator.downloads import download
+from evaluator.egress_policy import EgressPolicyError, egress_policy, parse_ports, parse_proxy
+from evaluator.metrics.judge import EndpointJudge, JudgeError, JudgeSettings
+from evaluator.planners import EgressRefusedError, EndpointPlanner, EndpointSettings, PlannerError, check_url, egress
+from evaluator.planners.language_models.chat import ChatModel, ChatSettings
+from evaluator.planners.language_models.fetching import fetch_model
+from evaluator.planners.language_models.hub_lookup import look_up
+from evaluator.planners.language_models.protocol import Failure, FailureKind
+from evaluator.records import Reason
+from gpu_jobs.client import ApiClient
+from tests.evaluator.experts.hub_server import serving
+from tests.evaluator.planners.test_endpoint import GOOD, REQUEST
+from tests.fakes.checkpoints import tiny_files
+from tests.fakes.connect_proxy import connect_proxy, connections_seen
+from tests.fakes.strategies import generate
+
+COMMIT = "c" * 40
+PUBLIC = "http://93.184.215.14"
+CHAT = {"choices": [{"message": {"content": "a plan"}, "finish_reason": "stop"}]}
+PATIENCE = 10.0
+
+
+@contextmanager
+def server(answer):
+    """A server that answers every request with the same JSON."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self):
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST
+
+        def log_message(self, *_):
+            pass
+
+    found = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=found.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{found.server_port}"
+    finally:
+        found.shutdown()
+        found.server_close()
+
+
+@pytest.fixture
+def through(monkeypatch):
+    """Set the operator's proxy."""
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    return lambda proxy: monkeypatch.setenv("PLANARENA_EGRESS_PROXY", getattr(proxy, "url", proxy))
+
+
+def endpoint(url, *, seconds=PATIENCE, tries=1):
+    settings = EndpointSettings(url=f"{url}/plan", timeout_seconds=seconds, allow_private=False, tries=tries)
+    return EndpointPlanner(settings)
+
+
+def chat(url, *, seconds=PATIENCE):
+    settings = ChatSettings(url=f"{url}/v1", model="m-1", allow_private=False, tries=1, try_seconds=seconds)
+    (found,) = ChatModel(settings, key=lambda: None).answer([generate("a noisy image")])
+    return found
+
+
+CALLS = {
+    "endpoint": (lambda: endpoint(PUBLIC).plan(REQUEST), GOOD, "93.184.215.14:80"),
+    "chat": (lambda: chat(PUBLIC), CHAT, "93.184.215.14:80"),
+    "download": (lambda: download(url="http://files.example/a", most_bytes=100), {}, "files.example:80"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_goes_through_the_proxy_and_by_no_other_way(call, through):
+    ask, answer, target = CALLS[call]
+    with server(answer) as upstream, connect_proxy(upstream) as proxy:
+        through(proxy)
+        with connections_seen() as seen:
+            assert not isinstance(ask(), Failure)
+    assert proxy.asked == [f"CONNECT {target}"]
+    assert set(seen) == {proxy.port}
+
+
+def test_the_judge_s_server_is_asked_through_the_proxy_under_its_name(through):
+    with server({}) as upstream, connect_proxy(upstream) as proxy:
+        through(proxy)
+        judge = EndpointJudge(JudgeSettings(url="http://judge.example/v1", model="m-1"), sleep=lambda _: None)
+        with connections_seen() as seen, pytest.raises(JudgeError):
+            judge.vote(messages=[], number=0)
+    assert set(proxy.asked) == {"CONNECT judge.example:80"}
+    assert set(seen) == {proxy.port}
+
+
+@pytest.fixture
+def hub(tmp_path):
+    folder = tmp_path / "own" / "planner"
+    folder.mkdir(parents=True)
+    for name, data in tiny_files().items():
+        (folder / name).write_bytes(data)
+    with serving(tmp_path, commits={"own/planner": COMMIT}) as address:
+        yield address
+
+
+def test_a_model_is_looked_up_and_fetched_through_the_proxy(hub, through, tmp_path):
+    with connect_proxy(hub) as proxy:
+        through(proxy)
+        with connections_seen() as seen:
+            found = look_up(model_id="own/planner", revision="main", hub="http://hub.example")
+            fetched = fetch_model(
+                repo="own/planner", revision="main", cache=tmp_path / "cache", endpoint="http://hub.example"
+            )
+    assert (found.commit, fetched.commit) == (COMMIT, COMMIT)
+    assert (fetched.folder / "model.safetensors").is_file()
+    assert proxy.asked[0] == "CONNECT hub.example:80"
+    assert set(seen) == {proxy.port}
+
+
+def test_a_mirror_that_no_proxy_names_is_reached_directly(hub, through, monkeypatch, tmp_path):
+    with connect_proxy() as proxy:
+        through(proxy)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        look_up(model_id="own/planner", revision="main", hub=hub)
+        fetch_model(repo="own/planner", revision="main", cache=tmp_path / "cache", endpoint=hub)
+    assert proxy.asked == []
+
+
+def test_no_proxy_opens_no_way_past_it_for_strangers_addresses(through, monkeypatch):
+    with server(GOOD) as upstream, connect_proxy(upstream) as proxy:
+        through(proxy)
+        monkeypatch.setenv("NO_PROXY", "*")
+        endpoint(PUBLIC).plan(REQUEST)
+    assert proxy.asked == ["CONNECT 93.184.215.14:80"]
+
+
+def test_a_worker_s_calls_of_its_own_site_do_not_go_through_the_proxy(through):
+    with server({}) as site, connect_proxy() as proxy:
+        through(proxy)
+        api = ApiClient(url=site, token="t", patience_seconds=0)
+        assert api._client.get("anything").status_code == 200
+    assert proxy.asked == []
+
+
+def test_a_name_that_nobody_here_knows_is_looked_up_by_the_proxy(through):
+    with server(GOOD) as upstream, connect_proxy(upstream) as proxy:
+        through(proxy)
+        endpoint("http://planner.invalid").plan(REQUEST)
+    assert proxy.asked == ["CONNECT planner.invalid:80"]
+
+
+def test_the_proxy_is_asked_for_the_address_that_was_checked(through, monkeypatch):
+    monkeypatch.setattr(egress, "_resolve", lambda host, port: ["8.8.8.8"] if host == "name.example" else [host])
+    with server(GOOD) as upstream, connect_proxy(upstream) as proxy:
+        through(proxy)
+        endpoint("http://name.example").plan(REQUEST)
+    assert proxy.asked == ["CONNECT 8.8.8.8:80"]
+    assert "Host: 8.8.8.8:80" in proxy.heads[0]
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("http://127.0.0.1", "private"),
+        ("http://[::ffff:0:10.0.0.1]", "reserved"),
+        ("http://93.184.215.14:25", "Port 25 may not be called; this site calls ports 80, 443, 1024-65535 only."),
+    ],
+)
+def test_what_may_not_be_called_is_refused_before_the_proxy_is_asked(url, says, through):
+    with connect_proxy() as proxy:
+        through(proxy)
+        with pytest.raises(PlannerError) as caught:
+            endpoint(url).plan(REQUEST)
+        assert says in str(caught.value)
+        found = chat(url)
+    assert isinstance(found, Failure)
+    assert says in found.message
+    assert proxy.asked == []
+
+
+def test_the_proxy_gets_name_and_password_and_nobody_reads_them(through):
+    def refuse(client):
+        client.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
+
+    with connect_proxy(answer=refuse) as proxy:
+        through(f"http://arena:s3cret@127.0.0.1:{proxy.port}")
+        with pytest.raises(PlannerError) as caught:
+            endpoint(PUBLIC).plan(REQUEST)
+    assert "Proxy-Authorization: Basic YXJlbmE6czNjcmV0" in proxy.heads[0]
+    assert "s3cret" not in repr(egress_policy())
+    assert "opened no tunnel to 93.184.215.14:80: it answered 407" in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+def drip(client):
+    while True:
+        client.sendall(b"H")
+        time.sleep(0.05)
+
+
+PROXY_FAULTS = {
+    "refuses": lambda client: client.sendall(b"HTTP/1.1 403 Forbidden\r\n\r\n"),
+    "hangs up": lambda client: None,
+    "speaks no HTTP": lambda client: client.sendall(b"SSH-2.0-OpenSSH\r\n\r\n"),
+    "speaks first": lambda client: client.sendall(b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n{}"),
+    "never ends its headers": drip,
+    "says nothing": lambda client: client.recv(1),
+}
+
+
+@pytest.mark.parametrize("does", PROXY_FAULTS)
+def test_what_the_proxy_does_is_not_the_planner_s_fault(does, through):
+    with connect_proxy(answer=PROXY_FAULTS[does]) as proxy:
+        through(proxy)
+        started = time.monotonic()
+        with pytest.raises(PlannerError) as caught:
+            endpoint(PUBLIC, seconds=0.5).plan(REQUEST)
+        found = chat(PUBLIC, seconds=0.5)
+    assert caught.value.reason is Reason.ENDPOINT_UNAVAILABLE
+    assert "proxy" in str(caught.value)
+    assert isinstance(found, Failure)
+    assert found.kind is FailureKind.UNAVAILABLE
+    assert time.monotonic() - started < PATIENCE
+
+
+def test_without_its_proxy_nothing_is_called(through):
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    through(f"http://127.0.0.1:{port}")
+    with connections_seen() as seen, pytest.raises(PlannerError, match="the egress proxy cannot be reached"):
+        endpoint(PUBLIC).plan(REQUEST)
+    assert set(seen) == {port}
+
+
+@pytest.mark.parametrize("port", [1, 21, 22, 25, 53, 79, 81, 110, 389, 442, 444, 445, 993, 1023])
+def test_an_address_at_another_service_s_port_is_refused(port, monkeypatch):
+    says = rf"Port {port} may not be called; this site calls ports 80, 443, 1024-65535 only\."
+    with pytest.raises(EgressRefusedError, match=says):
+        check_url(url=f"https://8.8.8.8:{port}/", allow_private=False)
+    with pytest.raises(EgressRefusedError, match=says):
+        check_url(url=f"https://does-not-exist.invalid:{port}/", allow_private=False)
+    with (
+        egress.egress_client(allow_private=False, timeout=httpx.Timeout(1.0)) as client,
+        pytest.raises(EgressRefusedError, match=says),
+    ):
+        client.post(f"http://8.8.8.8:{port}/")
+    assert says.split(";")[0] in chat(f"http://8.8.8.8:{port}").message
+
+
+@pytest.mark.parametrize(
+    "address", ["http://8.8.8.8", "https://8.8.8.8", *(f"http://8.8.8.8:{p}" for p in (1024, 65535))]
+)
+def test_ports_of_planners_are_allowed(address):
+    check_url(url=address, allow_private=False)
+
+
+def test_the_operator_says_which_ports(monkeypatch):
+    monkeypatch.setenv("PLANARENA_EGRESS_PORTS", "443, 8000-8999,79")
+    check_url(url="http://8.8.8.8:79/", allow_private=False)
+    check_url(url="http://8.8.8.8:8999/", allow_private=False)
+    with pytest.raises(EgressRefusedError, match="Port 80 may not be called; this site calls ports 443, 8000-8999, 79"):
+        check_url(url="http://8.8.8.8/", allow_private=False)
+
+
+@pytest.mark.parametrize("text", ["", "a", "0", "1-", "-1", "70000", "90-80", "1-2-3", "80 443", "80,", "٨٠"])
+def test_ports_that_are_none_are_an_error(text):
+    with pytest.raises(EgressPolicyError, match="PLANARENA_EGRESS_PORTS"):
+        parse_ports(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["proxy:3128", "https://proxy:3128", "socks5://proxy:1080", "http://proxy", "http://:3128", "http://proxy:x",
+     "http://proxy:3128/path", "http://proxy:3128?a=s3cret", "http://u:s3cret@proxy", "http://[::1"],
+)  # fmt: skip
+def test_a_proxy_that_cannot_be_used_is_an_error_without_its_password(text):
+    with pytest.raises(EgressPolicyError, match="PLANARENA_EGRESS_PROXY must be http://HOST:PORT") as caught:
+        parse_proxy(text)
+    assert "s3cret" not in str(caught.value)
