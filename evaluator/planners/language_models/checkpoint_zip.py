@@ -39,6 +39,7 @@ from evaluator.planners.language_models.tokenizer_admission import (
     read_special_tokens_map,
     read_tokenizer_config,
 )
+from evaluator.planners.language_models.tokenizer_content import read_tokenizer
 
 MOST_FILES = 200
 _MOST_LISTING_BYTES = 1024 * 1024
@@ -261,6 +262,9 @@ def _check_index(
 def _check_tokenizer(archive: zipfile.ZipFile, *, members: Mapping[str, zipfile.ZipInfo]) -> None:
     found = members.get(TOKENIZER)
     check_tokenizer_file(has=found is not None, size=None if found is None else found.file_size)
+    if found is not None:
+        with archive.open(found) as file:
+            read_tokenizer(_exactly(file, found.file_size))
     for name, read in ((TOKENIZER_CONFIG, read_tokenizer_config), (SPECIAL_TOKENS_MAP, read_special_tokens_map)):
         if name in members:
             read(_settings(archive, member=members[name], name=name))
