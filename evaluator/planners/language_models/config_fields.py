@@ -96,7 +96,7 @@ def _from(least: int, most: int) -> Reader:
 
     def read(value: _Json, name: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ConfigError(f"says {name[:60]} {_shown(value)}; possible are whole numbers from {least} to {most}")
+            raise ConfigError(f"says {name} {_shown(value)}; possible are whole numbers from {least} to {most}")
         return value
 
     return read
@@ -105,19 +105,19 @@ def _from(least: int, most: int) -> Reader:
 def _scalar(value: _Json, name: str) -> float:
     """A number that is computed with, and multiplies no memory."""
     if not _is_number(value) or not isfinite(value) or abs(value) > 1e12:
-        raise ConfigError(f"says {name[:60]} {_shown(value)}; possible are numbers up to 1e12")
+        raise ConfigError(f"says {name} {_shown(value)}; possible are numbers up to 1e12")
     return value  # type: ignore[no-any-return]
 
 
 def _flag(value: _Json, name: str) -> bool:
     if not isinstance(value, bool):
-        raise ConfigError(f"says {name[:60]} {_shown(value)}; possible are true and false")
+        raise ConfigError(f"says {name} {_shown(value)}; possible are true and false")
     return value
 
 
 def _word(value: _Json, name: str) -> str:
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT or not re.fullmatch(r"[\w.+-]*", value, re.ASCII):
-        raise ConfigError(f"says {name[:60]} {_shown(value)}; possible is a word of at most {_LONGEST_TEXT} characters")
+        raise ConfigError(f"says {name} {_shown(value)}; possible is a word of at most {_LONGEST_TEXT} characters")
     return value
 
 
@@ -138,7 +138,7 @@ def _either(*readers: Reader) -> Reader:
 def _list_of(reader: Reader, *, most: int = _MOST_LISTED) -> Reader:
     def read(value: _Json, name: str) -> list[_Json]:
         if not isinstance(value, list) or len(value) > most:
-            raise ConfigError(f"says {name[:60]} {_counted(value)}; possible is a list of at most {most} entries")
+            raise ConfigError(f"says {name} {_counted(value)}; possible is a list of at most {most} entries")
         return [reader(one, name) for one in value]
 
     return read
@@ -153,7 +153,7 @@ def _object_of(readers: Mapping[str, Reader]) -> Reader:
 
     def read(value: _Json, name: str) -> dict[str, _Json]:
         if not isinstance(value, dict):
-            raise ConfigError(f"says {name[:60]} {_shown(value)}; possible is an object")
+            raise ConfigError(f"says {name} {_shown(value)}; possible is an object")
         return {
             key: None if value[key] is None else reader(value[key], f"{name}.{key}")
             for key, reader in readers.items()

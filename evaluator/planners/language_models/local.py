@@ -34,7 +34,11 @@ from evaluator.planners.language_models.protocol import (
 )
 from evaluator.planners.language_models.scoring import continuation_scores
 from evaluator.planners.language_models.spelling import Tokens, UnspellableError
-from evaluator.planners.language_models.tokenizer_loading import TokenizerPanicError, load_tokenizer
+from evaluator.planners.language_models.tokenizer_loading import (
+    TextTooLongError,
+    TokenizerPanicError,
+    load_tokenizer,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -329,7 +333,7 @@ def _refused(message: str) -> Failure:
 def _failed_alone(work: object, error: Exception) -> Failure:
     """A call that fails also when nothing else is in its batch."""
     del work
-    if isinstance(error, UnspellableError):
+    if isinstance(error, UnspellableError | TextTooLongError):
         return _refused(str(error))
     if isinstance(error, TokenizerPanicError):
         return Failure(kind=FailureKind.BROKEN, message=f"The language model cannot read or write this text: {error}.")

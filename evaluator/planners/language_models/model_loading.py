@@ -125,7 +125,9 @@ def cache_bytes(config: Any, *, tokens: int) -> int:
     groups = _first(config, "num_key_value_heads", "num_kv_heads") or heads
     size = _first(config, "head_dim", "d_kv") or max(1, _first(config, "d_model", "hidden_size") // max(1, heads))
     # Latent attention may keep keys and values of different sizes, unfolded.
-    size = max(size, _first(config, "qk_nope_head_dim") + _first(config, "qk_rope_head_dim"), _first(config, "v_head_dim"))
+    size = max(
+        size, _first(config, "qk_nope_head_dim") + _first(config, "qk_rope_head_dim"), _first(config, "v_head_dim")
+    )
     both = 2 if not config.is_encoder_decoder else 4  # those of the decoder, and of the encoder's text for each layer
     return both * layers * groups * size * tokens
 

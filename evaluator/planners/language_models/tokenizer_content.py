@@ -82,7 +82,8 @@ def read_tokenizer(data: bytes) -> TokenizerContent:
     decoder, decoder_growth = _sequence(content.get("decoder"), kinds=_DECODERS, inner="decoders", of="decoder")
     if decoder_growth > _MOST_DECODER_GROWTH:
         raise _refused(
-            "decoder", f"may make a text {decoder_growth:.0f} times as long; at most {_MOST_DECODER_GROWTH} are possible"
+            "decoder",
+            f"may make a text {decoder_growth:.0f} times as long; at most {_MOST_DECODER_GROWTH} are possible",
         )
     return TokenizerContent(
         content={
@@ -485,7 +486,9 @@ def _read_specials(value: _Json, where: str) -> dict[str, _Json]:
     tokens = _object(value, where=where)
     if len(tokens) > _MOST_SPECIAL:
         raise _refused(where, f"has {len(tokens)} entries; at most {_MOST_SPECIAL} are possible")
-    return {_text(name, where=where, most=LONGEST_TOKEN): _special(token, where=where) for name, token in tokens.items()}
+    return {
+        _text(name, where=where, most=LONGEST_TOKEN): _special(token, where=where) for name, token in tokens.items()
+    }
 
 
 def _special(value: _Json, *, where: str) -> dict[str, _Json]:

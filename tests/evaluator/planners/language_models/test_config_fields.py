@@ -25,11 +25,11 @@ def config(**changes) -> bytes:
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-@pytest.mark.parametrize("value", [10**13, 1e300, -(10**13), "1" * 200, [10**13] * 1000, {"a": 1}])
-def test_a_value_far_out_of_range_is_refused_with_the_setting_s_name(name, value):
-    with pytest.raises(ModelRefusedError, match=f"config.json says {name} ") as refused:
-        read_config(config(**{name: value}))
-    assert len(str(refused.value)) < 300
+def test_a_value_far_out_of_range_is_refused_with_the_setting_s_name(name):
+    for value in (10**13, 1e300, -(10**13), "1" * 200, [10**13] * 1000, {"a": 1}):
+        with pytest.raises(ModelRefusedError, match=f"config.json says {name} ") as refused:
+            read_config(config(**{name: value}))
+        assert len(str(refused.value)) < 300
 
 
 MOST = {
@@ -92,7 +92,6 @@ def test_overrides_labels_and_settings_of_generation_never_reach_the_configurati
     found = read_settings(tmp_path).config
     assert (found.num_hidden_layers, found.num_labels) == (2, 2)
     assert not [name for name in hostile if name in read_config(config(**hostile)).fields]
-    assert not getattr(found, "per_layer_config", None)
 
 
 def test_of_generation_settings_only_the_tokens_that_begin_and_end_a_text_are_read():
@@ -131,7 +130,7 @@ def test_hostile_settings_of_generation_change_nothing(tmp_path):
         ({"hidden_size": 32_768, "intermediate_size": 262_144, "num_hidden_layers": 200}, "describe a model of"),
         ({"vocab_size": 2**20, "hidden_size": 32_768}, "describe a model of"),
         # Attention without weights of its own size: only keys and values grow.
-        ({"num_hidden_layers": 200, "num_key_value_heads": 64, "num_attention_heads": 64, "head_dim": 256,
+        ({"num_hidden_layers": 200, "num_key_value_heads": 1, "num_attention_heads": 1, "head_dim": 1024,
           "hidden_size": 1, "intermediate_size": 1}, "keys and values of"),
     ],
 )  # fmt: skip
@@ -155,9 +154,7 @@ def test_settings_of_two_kilobytes_that_ask_for_terabytes_are_refused_before_any
 
 def test_the_cache_of_a_published_model_is_as_large_as_known():
     """Llama 3.1 8B: 128 KiB for each token in half precision."""
-    checked = read_config(
-        config(hidden_size=4096, num_hidden_layers=32, num_attention_heads=32, num_key_value_heads=8)
-    )
+    checked = read_config(config(hidden_size=4096, num_hidden_layers=32, num_attention_heads=32, num_key_value_heads=8))
     from transformers import LlamaConfig
 
     assert cache_bytes(LlamaConfig(**checked.fields), tokens=1) * 2 == 128 * 1024
