@@ -1,7 +1,7 @@
 """The character map of SentencePiece inside a `Precompiled` normalizer: how long a replacement can be.
 
-The map is base64 of: the number of bytes of a double-array trie (32 bits, little endian), the trie, and the replacements
-as UTF-8 texts that each end with a zero byte. The trie points into the replacements, at any byte of them.
+The map is base64 of: the number of bytes of a double-array trie (32 bits, little endian), the trie, and the
+replacements as UTF-8 texts that each end with a zero byte. The trie points into the replacements, at any byte of them.
 """
 
 import base64

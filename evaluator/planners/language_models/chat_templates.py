@@ -8,12 +8,13 @@ Templates are rendered only where submitted models are loaded; `check_template` 
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import lru_cache, wraps
+from threading import Lock
 from typing import Any, NoReturn
 
-from jinja2 import TemplateError, TemplateSyntaxError, nodes
+from jinja2 import Template, TemplateError, TemplateSyntaxError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
@@ -25,7 +26,8 @@ MOST_STEPS = 300_000
 """Of one rendering: operations, and characters that they work on by the hundred."""
 MOST_CHARACTERS = 400_000
 """Of the prompt, and of any text or structure on the way to it."""
-MOST_NODES = 30_000
+MOST_NODES = 12_000
+"""Of its syntax. The longest published templates have some 5,000."""
 _CHARACTERS_OF_A_STEP = 100
 _MARK = "CONTINUE_FINAL_MESSAGE_TAG "
 _MOST_DEPTH = 20
@@ -104,11 +106,13 @@ def render_template(
     rows = [dict(message) for message in messages]
     if continues and rows:
         rows[-1]["content"] += _MARK
-    template = _Environment().from_string(_checked_text(text))
-    pieces = template.generate(
-        messages=rows, tools=None, documents=None, add_generation_prompt=not continues, **special_tokens
-    )
-    prompt = "".join(pieces)
+    with _rendering:
+        environment, template = _compiled(text)
+        environment.steps = environment.written = 0
+        pieces = template.generate(
+            messages=rows, tools=None, documents=None, add_generation_prompt=not continues, **special_tokens
+        )
+        prompt = "".join(pieces)
     return _cut_off(prompt) if continues and rows else prompt
 
 
@@ -121,16 +125,10 @@ def _cut_off(prompt: str) -> str:
     return before if after.startswith(" ") else before.rstrip()
 
 
-@lru_cache(maxsize=8)
-def _checked_text(text: str) -> str:
-    check_template(text)
-    return text
-
-
 class _Generation(Extension):
     """`{% generation %}`, which marks what the assistant says and changes nothing."""
 
-    tags = {"generation"}  # noqa: RUF012 - as the base class has it
+    tags = {"generation"}
 
     def parse(self, parser: Parser) -> nodes.Node:
         line = next(parser.stream).lineno
@@ -139,7 +137,7 @@ class _Generation(Extension):
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """Jinja with a budget. One environment renders once."""
+    """Jinja with a budget."""
 
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 
@@ -162,9 +160,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def checked(self, source: str) -> nodes.Template:
         tree = self._parse(source, None, None)
-        count = 0
-        for node in _walk(tree):
-            count += 1
+        for count, node in enumerate(_walk(tree), 1):
             if count > MOST_NODES:
                 raise TemplateRefusedError(f"has more than {MOST_NODES} parts")
             if not isinstance(node, _ALLOWED_NODES):
@@ -297,7 +293,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def wrap_str_format(self, value: Any) -> None:
         """`str.format` is not in the list."""
-        return None
+        del value
 
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         """See `SandboxedEnvironment.call`."""
@@ -393,7 +389,7 @@ class _Environment(ImmutableSandboxedEnvironment):
     def _now(self, pattern: str) -> str:
         if not _DATE_FORMAT.fullmatch(pattern):
             raise SecurityError("strftime_now takes a format of at most 100 characters, without widths")
-        return datetime.now().strftime(pattern)  # noqa: DTZ005 - the local date, as `transformers` gives it
+        return time.strftime(pattern, time.gmtime())
 
 
 class _Names(Namespace):
@@ -403,6 +399,17 @@ class _Names(Namespace):
         if name.startswith("_"):
             raise SecurityError(f"a namespace cannot hold {name[:40]!r}")
         super().__setitem__(name, value)
+
+
+_rendering = Lock()
+"""An environment counts for one rendering at a time."""
+
+
+@lru_cache(maxsize=8)
+def _compiled(text: str) -> tuple[_Environment, Template]:
+    check_template(text)
+    environment = _Environment()
+    return environment, environment.from_string(text)
 
 
 def _raise(message: object) -> NoReturn:

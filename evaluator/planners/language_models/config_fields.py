@@ -309,7 +309,8 @@ FIELDS: Mapping[str, Reader] = {
 UNUSED = frozenset(
     {
         "architectures", "chunk_size_feed_forward", "dtype", "encoder_no_repeat_ngram_size", "forced_eos_token_id",
-        "id2label", "init_device", "label2id", "output_hidden_states", "output_router_logits", "problem_type", "return_dict",
+        "id2label", "init_device", "label2id", "output_hidden_states", "output_router_logits", "problem_type",
+        "return_dict",
     }
 )  # fmt: skip
 """Fields of the configuration classes that keep their defaults: labels, precision, outputs, generation."""

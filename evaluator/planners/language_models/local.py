@@ -8,7 +8,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from evaluator.canonical_json import JsonValue
 from evaluator.engine.devices import is_out_of_memory, release_memory

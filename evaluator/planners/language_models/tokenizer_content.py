@@ -291,10 +291,23 @@ _Reader = Callable[[_Json, str], _Json]
 """Reads the value of a field at a place; raises ModelRefusedError."""
 
 
+def _by(factor: float) -> Callable[[_Fields], float]:
+    """The same growth whatever the fields are."""
+
+    def growth(fields: _Fields) -> float:
+        del fields
+        return factor
+
+    return growth
+
+
+_SAME = _by(1.0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kind:
     fields: Mapping[str, _Reader]
-    growth: Callable[[_Fields], float] = lambda fields: 1.0
+    growth: Callable[[_Fields], float] = _SAME
     optional: Mapping[str, _Json] | None = None
     """Values of fields that may be left out."""
 
@@ -405,8 +418,8 @@ _METASPACE = _Kind(
         "add_prefix_space": _read_flag, "str_rep": _read_text,
     }
 )  # fmt: skip
-_UNICODE_FORM = _Kind(fields={}, growth=lambda fields: 3.0)
-_COMPATIBILITY_FORM = _Kind(fields={}, growth=lambda fields: 11.0)
+_UNICODE_FORM = _Kind(fields={}, growth=_by(3.0))
+_COMPATIBILITY_FORM = _Kind(fields={}, growth=_by(11.0))
 """Of U+FDFA, the character that grows most."""
 _REPLACE = _Kind(fields={"pattern": _read_pattern, "content": _read_text}, growth=_replacement_growth)
 
@@ -414,10 +427,10 @@ _NORMALIZERS: Mapping[str, _Kind] = {
     "BertNormalizer": _Kind(
         fields={"clean_text": _read_flag, "handle_chinese_chars": _read_flag, "strip_accents": _read_maybe_flag,
                 "lowercase": _read_flag},
-        growth=lambda fields: 5.0,
+        growth=_by(5.0),
     ),
-    "ByteLevel": _Kind(fields={}, growth=lambda fields: 2.0),
-    "Lowercase": _Kind(fields={}, growth=lambda fields: 1.5),
+    "ByteLevel": _Kind(fields={}, growth=_by(2.0)),
+    "Lowercase": _Kind(fields={}, growth=_by(1.5)),
     "NFC": _UNICODE_FORM,
     "NFD": _UNICODE_FORM,
     "NFKC": _COMPATIBILITY_FORM,

@@ -12,6 +12,7 @@ from evaluator.planners.language_models.admission import MOST_SETTINGS_BYTES, Mo
 from evaluator.planners.language_models.tokenizer_admission import (
     MOST_TOKENIZER_BYTES,
     SPECIAL_TOKENS_MAP,
+    TEMPLATE_TEXT,
     TOKENIZER,
     TOKENIZER_CONFIG,
     TokenizerSettings,
@@ -22,7 +23,7 @@ from evaluator.planners.language_models.tokenizer_admission import (
 )
 from evaluator.planners.language_models.tokenizer_content import read_tokenizer
 
-_TEMPLATE_TEXT, _TEMPLATE_JSON = "chat_template.jinja", "chat_template.json"
+_TEMPLATE_JSON = "chat_template.json"
 _LONGEST_PANIC = 200
 _MOST_NORMALIZED_BYTES = 8 * 1024 * 1024
 """Of one text; the native library needs some hundred bytes of memory for each."""
@@ -137,8 +138,8 @@ def _settings(folder: Path) -> TokenizerSettings:
 
 
 def _template_file(folder: Path) -> str | None:
-    if (folder / _TEMPLATE_TEXT).is_file():
-        return checked_template(_bounded(folder / _TEMPLATE_TEXT).decode())
+    if (folder / TEMPLATE_TEXT).is_file():
+        return checked_template(_bounded(folder / TEMPLATE_TEXT).decode())
     if (folder / _TEMPLATE_JSON).is_file():
         value = settings_of(_bounded(folder / _TEMPLATE_JSON), name=_TEMPLATE_JSON).get("chat_template")
         return checked_template(value) if isinstance(value, str) else None

@@ -5,8 +5,6 @@ import subprocess
 import sys
 
 import pytest
-import torch
-from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -14,13 +12,6 @@ from evaluator.planners.language_models.architectures import CAUSAL, SEQUENCE_TO
 from evaluator.planners.language_models.config_fields import FIELDS, UNUSED
 
 ALL = sorted(CAUSAL | SEQUENCE_TO_SEQUENCE)
-SMALL = {
-    **dict.fromkeys(
-        ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "encoder_layers",
-         "decoder_layers"), 2,
-    ),
-    **dict.fromkeys(("hidden_size", "n_embd", "d_model", "intermediate_size", "d_ff", "ffn_dim"), 64),
-}  # fmt: skip
 
 
 def test_they_are_among_those_of_the_installed_transformers():

@@ -104,8 +104,10 @@ PUBLISHED = {
     "Llama 2": lambda: content(llama_2()),
     "Llama 3": lambda: byte_level(LLAMA_3),
     "Qwen2": lambda: byte_level(QWEN_2),
-    "DeepSeek V3": lambda: byte_level(r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", DEEPSEEK_V3),
-    "DeepSeek LLM": lambda: byte_level("[\r\n]", r"\s?[A-Za-zµÀ-Ö]+", r"\s?[!-/:-~！-／]+", r"\s+$", "[一-龥]+"),
+    "DeepSeek V3": lambda: byte_level(r"\p{N}{1,3}", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+", DEEPSEEK_V3),
+    "DeepSeek LLM": lambda: byte_level(
+        "[\r\n]", r"\s?[A-Za-zµÀ-Ö]+", "\\s?[!-/:-~\uff01-\uff0f]+", r"\s+$", "[一-龥]+"
+    ),
     "Falcon": lambda: byte_level(r"[\p{P}\$\+<=>\^~\|`]+", "[0-9][0-9][0-9]"),
     "T5": t5,
     "BERT": lambda: content(bert()),
@@ -170,7 +172,7 @@ def processed(**changes) -> dict:
 
 A = {"Sequence": {"id": "A", "type_id": 0}}
 BOMBS = {
-    "no object": (lambda: [], "no JSON object"),
+    "no object": (list, "no JSON object"),
     "exponential pattern": (lambda: byte_level("(a+)+$"), "regular expression"),
     "quadratic pattern": (lambda: byte_level(" +▁"), "regular expression"),
     "back reference": (lambda: byte_level(r"(.)\1*"), "regular expression"),

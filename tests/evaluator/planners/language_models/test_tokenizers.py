@@ -135,6 +135,8 @@ def test_settings_of_published_tokenizers_are_accepted():
         ({"chat_template": 7}, "chat_template"),
         ({"chat_template": [{"name": "rag", "template": "x"}]}, "chat_template"),
         ({"chat_template": "x" * 300_000}, "300000 characters"),
+        ({"chat_template": "{% for %}"}, "The chat template has an error in line 1"),
+        ({"chat_template": "{{ 'a'|center(10**9) }}"}, "The chat template uses 'center'"),
         ({"auto_map": {"AutoTokenizer": ["a.B", None]}}, "code of its own"),
     ],
 )  # fmt: skip
