@@ -71,14 +71,14 @@ def _opened(request: wire.Load) -> LanguageModel:
 
     from evaluator.planners.language_models.admission import ModelRefusedError
     from evaluator.planners.language_models.errors import ModelUnusableError
-    from evaluator.planners.language_models.local import LocalModel, refuse_oversized
+    from evaluator.planners.language_models.local import LocalModel
 
     if request.threads is not None:
         torch.set_num_threads(request.threads)
-    folder = Path(request.folder)
     try:
-        refuse_oversized(folder)
-        return LocalModel.from_folder(folder, name=request.name, device=request.device, source=request.source)
+        return LocalModel.from_folder(
+            Path(request.folder), name=request.name, device=request.device, source=request.source
+        )
     except ModelRefusedError as error:
         raise ModelUnusableError(str(error)) from None
 

@@ -101,38 +101,30 @@ def test_settings_that_reach_outside_the_model_are_refused_with_a_sentence(resea
 
 
 TELLS = "{{ raise_exception('said by the template: ' ~ eos_token ~ bos_token) }}"
-FAILS = {
+BOMBS = {
     "a panic when the tokenizer is loaded": (
         lambda files: changed(files, "tokenizer.json", normalizer={"type": "Precompiled", "precompiled_charsmap": ""}),
-        "native code gave up",
+        "tokenizer.json: precompiled_charsmap of normalizer",
     ),
-    "a panic when a prompt is read": (
+    "a pattern that takes exponential time": (
         lambda files: prefixed(
             files,
             {"type": "Split", "pattern": {"Regex": r"([a-z]+ ?)+\d{99}"}, "behavior": "Isolated", "invert": False},
         ),
-        "native code gave up",
+        "has the regular expression",
     ),
     "a panic at any text": (
         lambda files: prefixed(files, {"type": "FixedLength", "length": 0}),
-        "native code gave up",
+        "must be a whole number from 1",
     ),
 }
 
 
-@pytest.mark.parametrize("case", FAILS)
-def test_a_tokenizer_that_panics_fails_its_evaluation_with_a_sentence_and_costs_no_worker(
-    arena, researcher, files, case
-):
-    break_it, sentence = FAILS[case]
-    workers = arena.worker_pids()
+@pytest.mark.parametrize("case", BOMBS)
+def test_a_tokenizer_that_would_hang_or_panic_is_refused_with_a_sentence(researcher, files, case):
+    break_it, sentence = BOMBS[case]
     answer = submitted(researcher, zipped(break_it(files)))
-    ended = wait_for_end(arena, planner_of(answer))
-    assert ended["state"] == "failed"
-    page = html.unescape(researcher.get(f"/evaluations/{ended['id']}/").text)
-    assert sentence in page
-    assert set(workers) <= set(arena.worker_pids()), "no worker died"
-    assert_tells_no_secret(arena, page)
+    assert sentence in html.unescape(answer.text)
 
 
 def test_what_a_template_raises_tells_nothing_of_the_worker(arena, researcher, files):

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluator.planners.language_models.architectures import CAUSAL, SEQUENCE_TO_SEQUENCE
+from evaluator.planners.language_models.config_fields import MOST_VOCABULARY, ConfigError, checked_fields
 
-CONFIG, INDEX = "config.json", "model.safetensors.index.json"
+CONFIG, INDEX, GENERATION = "config.json", "model.safetensors.index.json", "generation_config.json"
 MOST_SETTINGS_BYTES = 4 * 1024 * 1024
 """Of one file of settings that is read here; vocabularies may be larger, and are not read."""
-_REPEATED = re.compile(r"(num|n)_.*(layer|expert|block)s?(_.*)?")
-_MOST_REPEATED = 2000
-"""Each layer is an object before it has weights: a larger number would fill a worker's memory with empty ones."""
 _CODE_KEYS = ("auto_map", "custom_pipelines")
 _IMPLEMENTATION = re.compile(r"_?(attn|experts)_implementation(_internal)?")
 """Of attention or experts: a name of the library's own, or a repository whose code it would fetch and run."""
 _OWN_IMPLEMENTATION = re.compile(r"[a-z0-9_]+")
+_QUANTIZATION_KEY = "quantization_config"
+_MOST_ENDS = 16
 _WEIGHTS_KEY = "transformers_weights"
 _WEIGHTS_FILE = re.compile(r"[A-Za-z0-9_][\w.-]*\.safetensors", re.ASCII)
 
@@ -35,13 +35,16 @@ class Config:
 
     architecture: str
     """`model_type`."""
+    fields: Mapping[str, Any]
+    """The settings that are used, each within its range."""
 
 
 def read_config(data: bytes) -> Config:
     """The configuration in `config.json`.
 
     Raises:
-        ModelRefusedError: it is none, needs code of its own, or names an architecture that cannot be loaded.
+        ModelRefusedError: it is none, needs code of its own, names an architecture that is not loaded here, or has a
+            setting out of its range.
     """
     content = settings_of(data, name=CONFIG)
     refuse_code(content, name=CONFIG)
@@ -51,13 +54,37 @@ def read_config(data: bytes) -> Config:
     if architecture not in CAUSAL | SEQUENCE_TO_SEQUENCE:
         raise ModelRefusedError(
             f"{CONFIG} is for the architecture {architecture[:60]!r}, which is no causal or sequence-to-sequence "
-            "language model that the transformers library here knows."
+            "language model that is loaded here; the documentation lists those that are."
+        )
+    if content.get(_QUANTIZATION_KEY):
+        raise ModelRefusedError(
+            f"{CONFIG} sets {_QUANTIZATION_KEY}; quantized weights are not loaded here. Save the weights in bfloat16."
         )
     for key, value in _entries(content):
-        if _REPEATED.fullmatch(key) and isinstance(value, int | float) and value > _MOST_REPEATED:
-            raise ModelRefusedError(f"{CONFIG} says {key[:60]} {value:g}; at most {_MOST_REPEATED} are possible here.")
         _refuse_elsewhere(key, value)
-    return Config(architecture=architecture)
+    try:
+        fields = checked_fields(content, architecture=architecture)
+    except ConfigError as error:
+        raise ModelRefusedError(f"{CONFIG} {error}.") from None
+    return Config(architecture=architecture, fields=fields)
+
+
+def read_token_ids(data: bytes) -> dict[str, int | list[int]]:
+    """Which tokens end a completion and which one begins it, as `generation_config.json` says; nothing else of it is
+    used, and what is no token id is ignored."""
+    content = settings_of(data, name=GENERATION)
+    ends, start = content.get("eos_token_id"), content.get("decoder_start_token_id")
+    several = ends if isinstance(ends, list) and ends else [ends]
+    found: dict[str, int | list[int]] = {}
+    if len(several) <= _MOST_ENDS and all(map(_is_token_id, several)):
+        found["eos_token_id"] = list(several)
+    if _is_token_id(start):
+        found["decoder_start_token_id"] = start
+    return found
+
+
+def _is_token_id(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_VOCABULARY
 
 
 def _refuse_elsewhere(key: str, value: object) -> None:

@@ -33,12 +33,15 @@ from evaluator.planners.language_models.safetensors_headers import (
 )
 from evaluator.planners.language_models.tokenizer_admission import (
     SPECIAL_TOKENS_MAP,
+    TEMPLATE_TEXT,
     TOKENIZER,
     TOKENIZER_CONFIG,
     check_tokenizer_file,
+    checked_template,
     read_special_tokens_map,
     read_tokenizer_config,
 )
+from evaluator.planners.language_models.tokenizer_content import read_tokenizer
 
 MOST_FILES = 200
 _MOST_LISTING_BYTES = 1024 * 1024
@@ -288,9 +291,21 @@ def _check_index(
 def _check_tokenizer(archive: zipfile.ZipFile, *, members: Mapping[str, zipfile.ZipInfo]) -> None:
     found = members.get(TOKENIZER)
     check_tokenizer_file(has=found is not None, size=None if found is None else found.file_size)
+    if found is not None:
+        with archive.open(found) as file:
+            read_tokenizer(_exactly(file, found.file_size))
+    if TEMPLATE_TEXT in members:
+        checked_template(_text(_settings(archive, member=members[TEMPLATE_TEXT], name=TEMPLATE_TEXT)))
     for name, read in ((TOKENIZER_CONFIG, read_tokenizer_config), (SPECIAL_TOKENS_MAP, read_special_tokens_map)):
         if name in members:
             read(_settings(archive, member=members[name], name=name))
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise ModelRefusedError(f"{TEMPLATE_TEXT} is no UTF-8 text.") from None
 
 
 def _needed(members: Mapping[str, zipfile.ZipInfo], name: str) -> zipfile.ZipInfo:

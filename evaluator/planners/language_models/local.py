@@ -8,18 +8,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
-from transformers.models.auto.modeling_auto import (
-    MODEL_FOR_CAUSAL_LM_MAPPING,
-    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
-)
 
 from evaluator.canonical_json import JsonValue
 from evaluator.engine.devices import is_out_of_memory, release_memory
-from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.weights import WeightsError, weights_digest
 from evaluator.planners.language_models.admission import ModelRefusedError
 from evaluator.planners.language_models.batching import Size, batches, isolated
@@ -27,6 +18,7 @@ from evaluator.planners.language_models.continuous import CacheSize, continuous_
 from evaluator.planners.language_models.errors import ModelError as ModelError
 from evaluator.planners.language_models.errors import ModelUnusableError as ModelUnusableError
 from evaluator.planners.language_models.generation import Prepared, constrained_completions, free_completions
+from evaluator.planners.language_models.model_loading import load_module, read_settings, refuse_oversized
 from evaluator.planners.language_models.network import Network, Prompt, PromptError
 from evaluator.planners.language_models.protocol import (
     Ability,
@@ -39,20 +31,19 @@ from evaluator.planners.language_models.protocol import (
     Scores,
     Usage,
 )
-from evaluator.planners.language_models.safetensors_headers import Header, HeaderError, file_header
 from evaluator.planners.language_models.scoring import continuation_scores
 from evaluator.planners.language_models.spelling import Tokens, UnspellableError
-from evaluator.planners.language_models.tokenizer_loading import TokenizerPanicError, load_tokenizer
+from evaluator.planners.language_models.tokenizer_loading import (
+    TextTooLongError,
+    TokenizerPanicError,
+    load_tokenizer,
+)
 
 logger = logging.getLogger(__name__)
 
 CPU_ROWS, GPU_ROWS = 16, 128
 """Sequences in a batch."""
 MAX_BEAMS = 256
-_MOST_PACKED = 8
-"""Numbers that quantised weights have in one: four bits in 32."""
-_SMALL_CHANGE = 20_000_000
-"""Numbers that may be missing whatever the size: masks and position tables are not stored."""
 
 
 class _Scored:
@@ -124,7 +115,9 @@ class LocalModel:
         precision = precision or ("float32" if device == "cpu" else "bfloat16")
         try:
             digest = weights_digest(folder)
-            module = load_pretrained(_class_of(folder), folder=folder, device=device, precision=precision)
+            settings = read_settings(folder)
+            refuse_oversized(folder, settings=settings, device=device, precision=precision)
+            module = load_module(folder, settings=settings, device=device, precision=precision)
             network = Network(module=module, tokenizer=load_tokenizer(folder))
         except ModelError:
             raise
@@ -289,49 +282,6 @@ class LocalModel:
             logger.warning("%s: a batch failed: %s: %s", self.name, type(problem).__name__, problem)
 
 
-def refuse_oversized(folder: Path) -> None:
-    """Refuse settings of a much larger model than the weights are: what the weights lack would be made up first, in
-    memory, and only then be found missing.
-
-    Raises:
-        ModelUnusableError: they are; or settings and weights cannot be read.
-    """
-    try:
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        with torch.device("meta"):
-            module = _class_of(folder).from_config(config)
-    except ModelError:
-        raise
-    except Exception as error:  # as in `from_folder`
-        raise ModelUnusableError(
-            f"The language model in {folder} cannot be loaded: {str(error).rstrip('.')}."
-        ) from error
-    headers = [_header(path) for path in folder.glob("*.safetensors")]
-    described = sum(tensor.numel() for tensor in (*module.parameters(), *module.buffers()))
-    stored = sum(header.parameters for header in headers)
-    packed = _MOST_PACKED if getattr(config, "quantization_config", None) else 1
-    if described > 1.5 * packed * stored + _SMALL_CHANGE:
-        raise ModelUnusableError(
-            f"The settings in {folder} describe a model of {described} numbers, and the weights have {stored}."
-        )
-
-
-def _header(path: Path) -> Header:
-    try:
-        return file_header(path)
-    except HeaderError as error:
-        raise ModelUnusableError(f"{path.name} {error}.") from None
-
-
-def _class_of(folder: Path) -> Any:
-    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    if config.is_encoder_decoder and type(config) in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING:
-        return AutoModelForSeq2SeqLM
-    if not config.is_encoder_decoder and type(config) in MODEL_FOR_CAUSAL_LM_MAPPING:
-        return AutoModelForCausalLM
-    raise ModelUnusableError(f"The model in {folder} is a {config.model_type}, which is no model that continues texts.")
-
-
 def _is_of_this_machine(error: Exception) -> bool:
     """Whether another machine may load what this one could not: memory is at an end, or the disk failed.
 
@@ -382,7 +332,7 @@ def _refused(message: str) -> Failure:
 def _failed_alone(work: object, error: Exception) -> Failure:
     """A call that fails also when nothing else is in its batch."""
     del work
-    if isinstance(error, UnspellableError):
+    if isinstance(error, UnspellableError | TextTooLongError):
         return _refused(str(error))
     if isinstance(error, TokenizerPanicError):
         return Failure(kind=FailureKind.BROKEN, message=f"The language model cannot read or write this text: {error}.")

@@ -10,6 +10,7 @@ from torch import Tensor
 from transformers import GenerationConfig
 
 from evaluator.canonical_json import digest
+from evaluator.planners.language_models.chat_templates import TemplateRefusedError, render_template
 from evaluator.planners.language_models.protocol import Constraint, Message
 from evaluator.planners.language_models.spelling import Grammar, Speller, Tokens
 
@@ -22,6 +23,9 @@ _RELATIVE_LIMIT = 2048
 
 _LONGEST_REFUSAL = 300
 """Characters."""
+MOST_PROMPT_CHARACTERS = 400_000
+MOST_PROMPT_TOKENS = 131_072
+"""Whatever the model says that it reads: the prompts of all strategies are far below."""
 
 
 class PromptError(ValueError):
@@ -57,12 +61,15 @@ class Network:
         came_with = module.generation_config
         self.ends = _ends(came_with, tokenizer=tokenizer)
         """Tokens that end a completion; the first one ends constrained ones."""
-        self.pad = int(tokenizer.pad_token_id if tokenizer.pad_token_id is not None else self.ends[0])
+        self._known = int(module.get_input_embeddings().weight.shape[0])
+        pad = tokenizer.pad_token_id
+        self.pad = int(pad if pad is not None and pad < self._known else self.ends[0])
         self._before, self._after = _specials(tokenizer)
         self.decoder_start = self._decoder_start(came_with) if self.is_seq2seq else ()
         """What a completion of a sequence-to-sequence model begins with, unseen."""
         self.context = _context(module.config, tokenizer=tokenizer)
         """Tokens that it reads at most; of a causal model with those that it adds. None: no limit is known."""
+        self._refuse_unknown((*self.ends, *self._before, *self._after, *self.decoder_start))
         self.arguments = frozenset(inspect.signature(module.forward).parameters)
         module.generation_config = GenerationConfig(
             pad_token_id=self.pad,
@@ -86,14 +93,20 @@ class Network:
         """A conversation as token ids: by the tokenizer's chat template, else the messages with a blank line between.
 
         Raises:
-            PromptError: the template refuses the conversation.
+            PromptError: the template refuses the conversation, or the prompt is longer than any that is read here, or
+                has tokens that the model does not know.
         """
         templated = self.template_digest is not None
         text = self._templated(messages) if templated else "\n\n".join(message.content for message in messages)
         if not self.is_seq2seq and not templated:
             # Tokenizers join a space to the word after it; one at the end would be spelt as it never was in training.
             text = text.rstrip(" ")
+        if len(text) > MOST_PROMPT_CHARACTERS:
+            raise PromptError(f"The prompt has {len(text)} characters; at most {MOST_PROMPT_CHARACTERS} are read.")
         ids = tuple(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+        if len(ids) > MOST_PROMPT_TOKENS:
+            raise PromptError(f"The prompt has {len(ids)} tokens; at most {MOST_PROMPT_TOKENS} are read.")
+        self._refuse_unknown(ids)
         if self.is_seq2seq:
             return Prompt(ids=(*self._before, *ids, *self._after), anchor="", lead="")
         lead = "" if not text or text[-1].isspace() else " "
@@ -102,7 +115,9 @@ class Network:
     def continuation(self, text: str, *, prompt: Prompt) -> Tokens:
         """Token ids of a text that continues a prompt, without an end."""
         lead = "" if text[:1].isspace() else prompt.lead
-        return self.speller.spell(prompt.anchor, lead + text)[0] if text else ()
+        ids = self.speller.spell(prompt.anchor, lead + text)[0] if text else ()
+        self._refuse_unknown(ids)
+        return ids
 
     def grammar(self, constraint: Constraint, *, prompt: Prompt) -> Grammar:
         """The completions of a prompt that a constraint allows."""
@@ -130,10 +145,20 @@ class Network:
         found = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         return found["input_ids"], found["offset_mapping"]
 
+    def _refuse_unknown(self, ids: Sequence[int]) -> None:
+        """A token without a row in the table of embeddings ends a GPU's process."""
+        if ids and max(ids) >= self._known:
+            raise PromptError(
+                f"The tokenizer gives the token {max(ids)}, and the model knows {self._known}: they do not belong "
+                "together."
+            )
+
     def _templated(self, messages: Sequence[Message]) -> str:
         rows = [{"role": message.role, "content": message.content} for message in messages]
         try:
             return self._apply(rows)
+        except TemplateRefusedError as error:
+            raise PromptError(f"The model's chat template {error}.") from None
         except Exception as error:  # noqa: BLE001 - a template is a foreign program and raises what it likes
             if [row["role"] for row in rows][:2] != ["system", "user"]:
                 raise _refusal(error) from None
@@ -145,11 +170,12 @@ class Network:
             raise _refusal(error) from None
 
     def _apply(self, rows: Sequence[dict[str, str]]) -> str:
-        goes_on = bool(rows) and rows[-1]["role"] == "assistant"
-        text: str = self.tokenizer.apply_chat_template(
-            list(rows), tokenize=False, add_generation_prompt=not goes_on, continue_final_message=goes_on
+        return render_template(
+            self.tokenizer.chat_template,
+            messages=rows,
+            special_tokens=self.tokenizer.special_tokens_map,
+            continues=bool(rows) and rows[-1]["role"] == "assistant",
         )
-        return text
 
     def _decoder_start(self, came_with: Any) -> Tokens:
         config = self.module.config

@@ -11,15 +11,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from evaluator.planners.language_models.admission import ModelRefusedError, refuse_code, settings_of
+from evaluator.planners.language_models.chat_templates import TemplateRefusedError, check_template
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 SPECIAL_TOKENS_MAP = "special_tokens_map.json"
+TEMPLATE_TEXT = "chat_template.jinja"
 MOST_TOKENIZER_BYTES = 64 * 1024 * 1024
 """Of `tokenizer.json`. The largest that are published (vocabularies of 260,000 tokens) have about 35 MB."""
 _MOST_TEXT = 1000
 """Characters of one special token."""
-_MOST_TEMPLATE = 256 * 1024
-"""Characters of a chat template."""
+_MOST_TEMPLATE = 64 * 1024
+"""Characters of a chat template. The longest published ones have some 30,000."""
 
 SPECIAL_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _SWITCHES = (
@@ -101,13 +103,17 @@ def refuse_files(content: Mapping[str, Any], *, name: str) -> None:
 
 
 def checked_template(text: str) -> str:
-    """A chat template of acceptable length.
+    """A chat template that can be rendered where submitted models are loaded. Here it is parsed only.
 
     Raises:
-        ModelRefusedError: it is longer.
+        ModelRefusedError: it is too long, or uses what is not possible there.
     """
     if len(text) > _MOST_TEMPLATE:
         raise ModelRefusedError(f"The chat template has {len(text)} characters; at most {_MOST_TEMPLATE} are possible.")
+    try:
+        check_template(text)
+    except TemplateRefusedError as error:
+        raise ModelRefusedError(f"The chat template {error}.") from None
     return text
 
 

@@ -12,6 +12,7 @@ from evaluator.planners.language_models.admission import MOST_SETTINGS_BYTES, Mo
 from evaluator.planners.language_models.tokenizer_admission import (
     MOST_TOKENIZER_BYTES,
     SPECIAL_TOKENS_MAP,
+    TEMPLATE_TEXT,
     TOKENIZER,
     TOKENIZER_CONFIG,
     TokenizerSettings,
@@ -20,30 +21,57 @@ from evaluator.planners.language_models.tokenizer_admission import (
     read_special_tokens_map,
     read_tokenizer_config,
 )
+from evaluator.planners.language_models.tokenizer_content import read_tokenizer
 
-_TEMPLATE_TEXT, _TEMPLATE_JSON = "chat_template.jinja", "chat_template.json"
+_TEMPLATE_JSON = "chat_template.json"
 _LONGEST_PANIC = 200
+_MOST_NORMALIZED_BYTES = 8 * 1024 * 1024
+"""Of one text; the native library needs some hundred bytes of memory for each."""
+_PIECE = 1000
+"""Characters that are normalized at a time to measure how long a text becomes."""
 
 
 class TokenizerPanicError(RuntimeError):
     """The tokenizer's native code gave up; the message is what it said."""
 
 
+class TextTooLongError(ValueError):
+    """A text becomes too long when it is normalized; the message is a sentence."""
+
+
 class StrangersTokenizer(PreTrainedTokenizerFast):  # type: ignore[misc]  # transformers has no types
-    """A fast tokenizer whose panics are errors.
+    """A fast tokenizer whose panics are errors, and whose normalizer cannot fill the memory.
 
     A panic of the Rust library reaches Python as a `BaseException`, which no `except Exception` catches: it would end
     the worker.
     """
 
+    growth = 1.0
+    """Bytes that the normalizer makes of one byte at most."""
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """See `PreTrainedTokenizerBase.__call__`.
 
         Raises:
+            TextTooLongError: a text becomes too long when it is normalized.
             TokenizerPanicError: the native code gave up.
         """
         with panics_as_errors():
+            for text in _texts(args[0] if args else kwargs.get("text")):
+                self._refuse_growth(text)
             return super().__call__(*args, **kwargs)
+
+    def _refuse_growth(self, text: str) -> None:
+        if len(text.encode(errors="replace")) * self.growth <= _MOST_NORMALIZED_BYTES:
+            return
+        normalize, total = self.backend_tokenizer.normalizer.normalize_str, 0
+        for start in range(0, len(text), _PIECE):
+            total += len(normalize(text[start : start + _PIECE]).encode())
+            if total > _MOST_NORMALIZED_BYTES:
+                raise TextTooLongError(
+                    f"The tokenizer's normalizer makes more than {_MOST_NORMALIZED_BYTES} bytes of a text of "
+                    f"{len(text)} characters."
+                )
 
     def decode(self, *args: Any, **kwargs: Any) -> Any:
         """See `PreTrainedTokenizerBase.decode`.
@@ -59,16 +87,24 @@ def load_tokenizer(folder: Path) -> StrangersTokenizer:
     """The tokenizer of a model's folder. No other file than those named here is opened.
 
     Raises:
-        ModelRefusedError: there is no `tokenizer.json`, it is too large, or a setting is not accepted.
+        ModelRefusedError: there is no `tokenizer.json`, or its content or a setting is not accepted.
         TokenizerPanicError: its content makes the native code give up.
-        Exception: whatever else the tokenizers library finds wrong with `tokenizer.json`.
+        Exception: whatever else the tokenizers library finds wrong with the content of `tokenizer.json`.
     """
     path = folder / TOKENIZER
     check_tokenizer_file(has=path.is_file(), size=None)
-    text = _bounded(path, most=MOST_TOKENIZER_BYTES).decode()
+    checked = read_tokenizer(_bounded(path, most=MOST_TOKENIZER_BYTES))
     settings = _settings(folder)
     with panics_as_errors():
-        return StrangersTokenizer(tokenizer_object=Tokenizer.from_str(text), **settings)
+        tokenizer = StrangersTokenizer(tokenizer_object=Tokenizer.from_str(checked.text), **settings)
+    tokenizer.growth = checked.growth
+    return tokenizer
+
+
+def _texts(given: object) -> Iterator[str]:
+    for text in given if isinstance(given, list | tuple) else [given]:
+        if isinstance(text, str):
+            yield text
 
 
 @contextmanager
@@ -102,8 +138,8 @@ def _settings(folder: Path) -> TokenizerSettings:
 
 
 def _template_file(folder: Path) -> str | None:
-    if (folder / _TEMPLATE_TEXT).is_file():
-        return checked_template(_bounded(folder / _TEMPLATE_TEXT).decode())
+    if (folder / TEMPLATE_TEXT).is_file():
+        return checked_template(_bounded(folder / TEMPLATE_TEXT).decode())
     if (folder / _TEMPLATE_JSON).is_file():
         value = settings_of(_bounded(folder / _TEMPLATE_JSON), name=_TEMPLATE_JSON).get("chat_template")
         return checked_template(value) if isinstance(value, str) else None

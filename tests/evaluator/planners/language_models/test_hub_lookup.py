@@ -131,12 +131,11 @@ class TestRefusals:
         change(repository / "config.json", model_type=architecture)
         assert "config.json" in refusal(repository)
 
-    @pytest.mark.parametrize("inside", [lambda entry: entry, lambda entry: {"text_config": entry}])
-    @pytest.mark.parametrize("key", ["n_layer", "num_hidden_layers", "num_local_experts", "num_experts_per_tok_block"])
-    def test_more_layers_than_any_model_has(self, repository, key, inside):
-        change(repository / "config.json", **inside({key: 2001}))
-        assert f"config.json says {key} 2001; at most 2000" in refusal(repository)
-        change(repository / "config.json", **inside({key: 2000}))
+    @pytest.mark.parametrize("key", ["n_layer", "num_hidden_layers", "num_local_experts", "num_labels_of_something"])
+    def test_more_layers_than_any_model_has(self, repository, key):
+        change(repository / "config.json", **{key: 10**9})
+        assert f"config.json says {key} 1000000000; " in refusal(repository)
+        change(repository / "config.json", **{key: 99})
         assert asked(repository).architecture == "gpt2"
 
     @pytest.mark.parametrize("config", [b"", b"[]", b"{", b"\xff", b"[" * 100_000])

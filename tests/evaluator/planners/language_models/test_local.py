@@ -309,5 +309,5 @@ def test_a_model_that_does_not_continue_texts_is_refused(tmp_path):
 
     folder = saved(tmp_path / "clip", model=gpt2(BPE), tokenizer=BPE)
     CLIPConfig().save_pretrained(folder)
-    with pytest.raises(ModelError, match="clip, which is no model that continues texts"):
+    with pytest.raises(ModelError, match="'clip', which is no causal or sequence-to-sequence"):
         LocalModel.from_folder(folder)

@@ -4,11 +4,13 @@ import json
 import zipfile
 
 import pytest
+from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 from evaluator.planners.language_models.admission import ModelRefusedError, read_config, shards_named
 from evaluator.planners.language_models.checkpoint_zip import inspect
 from evaluator.planners.language_models.local import LocalModel, ModelUnusableError
+from evaluator.planners.language_models.network import Network
 from evaluator.planners.language_models.protocol import FailureKind, ScoreCall
 from evaluator.planners.language_models.tokenizer_admission import (
     MOST_TOKENIZER_BYTES,
@@ -16,7 +18,12 @@ from evaluator.planners.language_models.tokenizer_admission import (
     read_special_tokens_map,
     read_tokenizer_config,
 )
-from evaluator.planners.language_models.tokenizer_loading import TokenizerPanicError, load_tokenizer, panics_as_errors
+from evaluator.planners.language_models.tokenizer_loading import (
+    StrangersTokenizer,
+    TokenizerPanicError,
+    load_tokenizer,
+    panics_as_errors,
+)
 from tests.fakes.checkpoints import tiny_files
 from tests.fakes.strategies import generate
 from tests.fakes.tiny_models import TEXTS, byte_level_bpe, gpt2, saved, unigram
@@ -128,6 +135,8 @@ def test_settings_of_published_tokenizers_are_accepted():
         ({"chat_template": 7}, "chat_template"),
         ({"chat_template": [{"name": "rag", "template": "x"}]}, "chat_template"),
         ({"chat_template": "x" * 300_000}, "300000 characters"),
+        ({"chat_template": "{% for %}"}, "The chat template has an error in line 1"),
+        ({"chat_template": "{{ 'a'|center(10**9) }}"}, "The chat template uses 'center'"),
         ({"auto_map": {"AutoTokenizer": ["a.B", None]}}, "code of its own"),
     ],
 )  # fmt: skip
@@ -178,8 +187,6 @@ def test_it_reads_and_writes_as_the_library_s_own(tmp_path, kind, template):
     assert (ours.model_max_length, ours.pad_token_id) == (theirs.model_max_length, theirs.pad_token_id)
 
 
-PANICS_WHEN_LOADED = {"normalizer": {"type": "Precompiled", "precompiled_charsmap": ""}}
-PANICS_WHEN_USED = {"pre_tokenizer": {"type": "FixedLength", "length": 0}}
 PANICS_AT_LONG_WORDS = {
     "pre_tokenizer": {
         "type": "Sequence",
@@ -191,16 +198,44 @@ PANICS_AT_LONG_WORDS = {
 }
 
 
-@pytest.mark.parametrize("parts", [PANICS_WHEN_LOADED, PANICS_WHEN_USED])
-def test_a_tokenizer_whose_native_code_gives_up_makes_the_model_unusable(folder, parts):
+def unchecked(folder, **parts):
+    """A tokenizer that got past the check of its content."""
+    content = {**json.loads((folder / "tokenizer.json").read_text()), **parts}
+    return StrangersTokenizer(tokenizer_object=Tokenizer.from_str(json.dumps(content)), eos_token="</s>")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": ""}},
+        {"pre_tokenizer": {"type": "FixedLength", "length": 0}},
+        PANICS_AT_LONG_WORDS,
+    ],
+)
+def test_a_tokenizer_whose_content_is_not_accepted_is_refused_by_the_site_and_again_when_loading(
+    folder, tmp_path, parts
+):
     change(folder / "tokenizer.json", **parts)
-    with pytest.raises(ModelUnusableError, match="native code gave up"):
+    archive = tmp_path / "a.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in folder.iterdir():
+            file.write(path, path.name)
+    with pytest.raises(ModelRefusedError, match=r"tokenizer\.json: "):
+        inspect(archive, most_unpacked_bytes=2**30)
+    with pytest.raises(ModelUnusableError, match=r"tokenizer\.json: "):
         LocalModel.from_folder(folder)
 
 
+def test_native_code_that_gives_up_is_an_ordinary_error(folder):
+    with pytest.raises(TokenizerPanicError, match="native code gave up"):
+        unchecked(folder, pre_tokenizer={"type": "FixedLength", "length": 0})("text")
+    with pytest.raises(TokenizerPanicError, match="native code gave up"), panics_as_errors():
+        unchecked(folder, normalizer={"type": "Precompiled", "precompiled_charsmap": ""})
+
+
 def test_a_text_at_which_the_native_code_gives_up_costs_its_own_call(folder):
-    change(folder / "tokenizer.json", **PANICS_AT_LONG_WORDS)
-    model = LocalModel.from_folder(folder)
+    tokenizer = unchecked(folder, **PANICS_AT_LONG_WORDS)
+    model = LocalModel(network=Network(module=gpt2(tokenizer), tokenizer=tokenizer), name="tiny")
     poison = "q" * 40 + "b"
     generated, scored, good = model.answer(
         [
