@@ -42,7 +42,8 @@ def endpoints() -> Iterator[Serving]:
 def target(site: Site) -> Target:
     """What the checkpoints try to read."""
     secrets_folder = str(site.arena.data / "secrets")
-    return Target(path=str(site.bait.path), bait=site.bait.content, secrets=secrets_folder)
+    port = str(site.arena.port)
+    return Target(path=str(site.bait.path), bait=site.bait.content, secrets=secrets_folder, port=port)
 
 
 @pytest.fixture(scope="package")

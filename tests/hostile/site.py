@@ -5,6 +5,7 @@ each. An honest user's planner is evaluated again and again all the time, which 
 """
 
 import html
+import os
 import re
 import secrets
 import tempfile
@@ -20,7 +21,7 @@ import httpx
 import psutil
 
 from gpu_jobs.launchers.guard import own_memory
-from tests.end_to_end.arena import Arena, data_folder, sign_up, started
+from tests.end_to_end.arena import ROOT, Arena, data_folder, sign_up, started
 
 PASS_PHRASE = "a long pass phrase"
 SUITE = "toolmini"
@@ -32,10 +33,12 @@ SETTINGS = {
     # One shard for all tasks of the suite: each model is loaded once.
     "PLANARENA_PLANNING_TASKS_PER_SHARD": "120",
     # Short, since these models are tiny. A model that hangs keeps its worker for so long.
-    "PLANARENA_MODEL_LOAD_SECONDS": "40",
+    "PLANARENA_MODEL_LOAD_SECONDS": "20",
     "PLANARENA_MODEL_ANSWER_SECONDS": "8",
     "PLANARENA_MODEL_CALL_SECONDS": "0.1",
     "OMP_NUM_THREADS": "1",
+    # Model servers run the code of checkpoints that stand for a way to take them over.
+    "PYTHONPATH": f"{ROOT / 'tests' / 'hostile' / 'taken_over'}{os.pathsep}{ROOT}",
 }
 ENDED = frozenset({"completed", "failed", "cancelled", "on_hold"})
 _SUBMISSIONS_PER_USER = 20
@@ -295,4 +298,7 @@ def running_site() -> Iterator[Site]:
         bait.path.chmod(0o644)
         with started(data, planners=["no-op"], **SETTINGS) as arena:
             arena.wait_for(lambda: "The site is at" in arena.output, what="the site")
-            yield Site(arena, bait=bait)
+            site = Site(arena, bait=bait)
+            arena.wait_for(lambda: len(arena.worker_pids()) == WORKERS, what="the start of all workers")
+            site.workers_at_first = arena.worker_pids()
+            yield site

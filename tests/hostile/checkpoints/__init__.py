@@ -1,6 +1,6 @@
 """The hostile checkpoints: each a small function that changes the files of an honest one."""
 
-from tests.hostile.checkpoints import code, models, reading, tokenizers
+from tests.hostile.checkpoints import code, models, reading, taken_over, tokenizers
 from tests.hostile.checkpoints.base import CASES, Case, Files, Target, honest
 
-__all__ = ["CASES", "Case", "Files", "Target", "code", "honest", "models", "reading", "tokenizers"]
+__all__ = ["CASES", "Case", "Files", "Target", "code", "honest", "models", "reading", "taken_over", "tokenizers"]

@@ -30,6 +30,8 @@ class Target:
     bait: str
     secrets: str
     """Of the folder with the site's keys."""
+    port: str
+    """Of the site."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
