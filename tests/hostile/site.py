@@ -81,6 +81,8 @@ class Fate:
 class Measured:
     """What the honest user and the operator saw meanwhile."""
 
+    alone_seconds: float = 0.0
+    """How long the honest user's evaluation takes while nobody else submits."""
     honest_seconds: list[float] = field(default_factory=list)
     """From submission to publication of each of the honest user's evaluations."""
     honest_ends: list[str] = field(default_factory=list)
@@ -197,6 +199,8 @@ class Site:
     def measuring(self) -> Iterator[None]:
         """Evaluate an honest planner again and again, and look at pages and processes."""
         honest = User(self.arena, "ada")
+        self.honest_evaluation(honest)
+        self.measured.alone_seconds = self.honest_evaluation(honest)
         for run in (lambda: self._evaluate_again(honest), self._look_at_pages, self._look_at_processes):
             thread = threading.Thread(target=run, daemon=True)
             self._threads.append(thread)
