@@ -20,7 +20,8 @@ from typing import Any
 from tests.fakes.hostile_server import ENDLESS_BODY, ENDLESS_HEADERS, SLOW_ANSWERS, answers, gzip_bomb, repeated
 
 HEADER = "X-Hush"
-TIMEOUT_SECONDS = 1
+TIMEOUT_SECONDS = 3
+"""Enough for an honest answer on a machine that is busy."""
 HOSTILE_TASKS = frozenset({"image_detection/0", "QA/0"})
 """Those that a server answers in its own way."""
 _PLAN = {"steps": [], "answers": []}
@@ -109,14 +110,16 @@ _add(
     "a compressed answer that says it is none",
     _says(gzip.compress(_json({"plan": _PLAN})), Content_Encoding="identity"),
 )
-_add("headers without end", lambda call: ENDLESS_HEADERS(call.connection))
+_add("headers without end", lambda call: ENDLESS_HEADERS(call.connection), away=True)
 _add("a body without end", lambda call: ENDLESS_BODY(call.connection))
-_add("a header of 32 MB", _raw(b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 32_000_000 + b"\r\n\r\n"))
+_add("a header of 32 MB", _raw(b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 32_000_000 + b"\r\n\r\n"), away=True)
 _add(
-    "a hundred thousand headers", _raw(b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: 1\r\n" % at for at in range(100_000)))
+    "a hundred thousand headers",
+    _raw(b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: 1\r\n" % at for at in range(100_000))),
+    away=True,
 )
-_add("a length of 10^18", _raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000000\r\n\r\n{}"))
-_add("a chunk of 2^64", _raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n{}"))
+_add("a length of 10^18", _raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000000\r\n\r\n{}"), away=True)
+_add("a chunk of 2^64", _raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n{}"), away=True)
 _add("lists nested 400,000 deep", _says(b"[" * 400_000))
 _add("objects nested 100,000 deep", _says(b'{"plan":' * 100_000 + b"1" + b"}" * 100_000))
 _add("a number of a million digits", _says(b'{"plan": {"steps": [], "answers": []}, "x": 1' + b"0" * 1_000_000 + b"}"))
@@ -188,7 +191,7 @@ _add("HTTP/0.9", _raw(_json({"plan": _PLAN})), away=True)
 _add("two lengths", _raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 5\r\n\r\n{}xxx"), away=True)
 _add("a negative length", _raw(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n{}"), away=True)
 _add("a length and chunks", _raw(
-    b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"
+    b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n"
 ), away=True)  # fmt: skip
 _add("chunks of nonsense", _raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n-5\r\n"), away=True)
 _add("a status of words", _raw(b"HTTP/1.1 OK 200\r\n\r\n{}"), away=True)
@@ -198,8 +201,9 @@ _add("a switch to another protocol", _raw(
 _add("a second answer that nobody asked for", _raw(
     b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}HTTP/1.1 200 OK\r\nContent-Length: 26\r\n\r\n" + _json({"plan": []})
 ))  # fmt: skip
-_add("header lines with a line break", _raw(b"HTTP/1.1 200 OK\r\nX: a\n b\r\n\tc\r\nX\x00Y: z\r\nContent-Length: 2\r\n\r\n{}"),
-     away=True)  # fmt: skip
+_add("header lines with a line break", _raw(
+    b"HTTP/1.1 200 OK\r\nX: a\n b\r\n\tc\r\nX\x00Y: z\r\nContent-Length: 2\r\n\r\n{}"
+), away=True)  # fmt: skip
 
 # --- Ways to addresses of ours ----------------------------------------------------------------------------------------
 
@@ -282,8 +286,9 @@ def the_whole_request_in_base64(call: Call) -> None:
 # --- What a page or a parser would take for something else ------------------------------------------------------------
 
 _MARKUP = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><svg/onload=alert(1)>{{7*7}}{% debug %}"
-_add("markup in a plan", _says(_json({"plan": {"steps": [{"id": _MARKUP, "tool": _MARKUP, "inputs": {_MARKUP: _MARKUP},
-                                                          "outputs": {"x": _MARKUP}}], "answers": [_MARKUP]}})))  # fmt: skip
+_add("markup in a plan", _says(_json({"plan": {"answers": [_MARKUP], "steps": [
+    {"id": _MARKUP, "tool": _MARKUP, "inputs": {_MARKUP: _MARKUP}, "outputs": {"x": _MARKUP}},
+]}})))  # fmt: skip
 _add("markup instead of JSON", _says(f"<html>{_MARKUP}</html>".encode(), Content_Type="text/html"))
 _add(
     "letters that turn the line around", _says(_json({"plan": "\u202e\u2066image\u200b_captioning\ufeff\u2028\u2029"}))
@@ -298,12 +303,13 @@ _add("a plan in a circle", _says(_json({"plan": {"steps": [
     {"id": "a", "tool": "image_captioning", "inputs": {"image": "b.text"}, "outputs": {"text": "a.text"}},
     {"id": "b", "tool": "image_captioning", "inputs": {"image": "a.text"}, "outputs": {"text": "b.text"}},
 ], "answers": ["a.text"]}})))  # fmt: skip
-_add("a plan that fans out", _says(_json({"plan": {"steps": [
+_add("a plan that fans out", _says(_json({"plan": {"answers": [f"s{at}.text" for at in range(50)] * 100, "steps": [
     {"id": f"s{at}", "tool": "image_captioning", "inputs": {f"image{no}": "$image" for no in range(200)},
-     "outputs": {"text": f"s{at}.text"}} for at in range(50)], "answers": [f"s{at}.text" for at in range(50)] * 100}})))  # fmt: skip
+     "outputs": {"text": f"s{at}.text"}} for at in range(50)]}})))  # fmt: skip
 _add("five thousand alternatives", _says(_json({"plan": _PLAN, "alternatives": [_PLAN] * 5000})))
-_add("names of our own objects", _says(_json({"plan": {"steps": [{"id": "__class__", "tool": "../../etc/passwd", "inputs": {
-    "__proto__": "constructor"}, "outputs": {"a": "%s%n"}}], "answers": ["'; DROP TABLE evaluations; --"]}})))  # fmt: skip
+_add("names of our own objects", _says(_json({"plan": {"answers": ["'; DROP TABLE evaluations; --"], "steps": [
+    {"id": "__class__", "tool": "../../etc/passwd", "inputs": {"__proto__": "constructor"}, "outputs": {"a": "%s%n"}},
+]}})))  # fmt: skip
 _add("tokens that were never used", _says(_json({"plan": _PLAN, "usage": {"prompt_tokens": 10**30,
                                                                         "completion_tokens": -5}})))  # fmt: skip
 

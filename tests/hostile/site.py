@@ -1,7 +1,7 @@
 """A running site that takes all hostile planners at once, and what is measured of it meanwhile.
 
-One site for the whole corpus: every case is submitted first, then all are waited for, and the tests look at what came of
-each. An honest user's planner is evaluated again and again all the time, which shows how much the others cost.
+One site for the whole corpus: every case is submitted first, then all are waited for, and the tests look at what came
+of each. An honest user's planner is evaluated again and again all the time, which shows how much the others cost.
 """
 
 import html

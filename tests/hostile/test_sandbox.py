@@ -1,7 +1,7 @@
 """If nothing was refused and the loader trusted everything: the sandbox keeps what is ours, without any one layer too.
 
-A careless loader runs in the sandbox: the library's own classes with `trust_remote_code`, pickles, and every program that
-comes with the checkpoint. What it can read of a file with a secret is what a hole in the admission would be worth.
+A careless loader runs in the sandbox: the library's own classes with `trust_remote_code`, pickles, and every program
+that comes with the checkpoint. What it can read of a file with a secret is what a hole in the admission would be worth.
 """
 
 import os

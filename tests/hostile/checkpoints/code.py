@@ -2,7 +2,7 @@
 
 import io
 import json
-import pickle
+import pickle  # noqa: TID251 - what hostile checkpoints are made of
 import zipfile
 
 from tests.hostile.checkpoints.base import Files, Target, case, changed, tensors, with_config, with_settings

@@ -102,7 +102,7 @@ def settings_twice(files: Files, target: Target) -> Files:
 def settings_that_are_attributes(files: Files, target: Target) -> Files:
     return with_config(files, attribute_map={"hidden_size": "vocab_size"}, to_dict=1, get_text_config="x",
                        __class__="dict", _attn_implementation_internal=target.path, is_encoder_decoder=True,
-                       pruned_heads={"0": list(range(10_000))}, tie_word_embeddings=True, chunk_size_feed_forward=1)  # fmt: skip
+                       pruned_heads={"0": list(range(10_000))}, tie_word_embeddings=True)  # fmt: skip
 
 
 @case(tries=LIES + "a header of a terabyte")

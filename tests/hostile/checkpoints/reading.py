@@ -1,4 +1,4 @@
-"""Checkpoints that name files of the machine which loads them, by every route of transformers' and tokenizers' loaders."""
+"""Checkpoints that name files of the machine which loads them, by every route of the libraries' loaders."""
 
 import json
 

@@ -171,7 +171,7 @@ def nested_normalizers(files: Files, target: Target) -> Files:
 @case(tries=HANGS + "a template that counts for ever")
 def template_that_counts(files: Files, target: Target) -> Files:
     del target
-    loop = "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}{% endfor %}{% endfor %}{% endfor %}"
+    loop = "".join("{% for " + name + " in range(99999) %}" for name in "abc") + "{% endfor %}" * 3
     return with_template(files, loop)
 
 
