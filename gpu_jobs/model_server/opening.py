@@ -1,10 +1,8 @@
 """Opening a stranger's model: in the sandbox that this machine has, or not at all."""
 
-import math
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -14,17 +12,12 @@ import psutil
 from evaluator.canonical_json import JsonValue
 from evaluator.engine.opening import parse_size
 from evaluator.planners.language_models.errors import ModelError
-from gpu_jobs.model_server.client import DEADLINES, Deadlines, RemoteModel
+from gpu_jobs.model_server.client import Deadlines, RemoteModel
 from gpu_jobs.model_server.detection import ALLOW_UNSANDBOXED, detected
 from gpu_jobs.model_server.sandbox import Sandbox
+from gpu_jobs.model_server.time_limits import deadlines_set
 
 MEMORY = "PLANARENA_MODEL_MEMORY"
-SECONDS: Mapping[str, str] = {
-    "load": "PLANARENA_MODEL_LOAD_SECONDS",
-    "answer": "PLANARENA_MODEL_ANSWER_SECONDS",
-    "call": "PLANARENA_MODEL_CALL_SECONDS",
-}
-"""Variables that replace the fields of `Deadlines`."""
 _OF_LIBRARIES = 4 * 1024**3
 _TIMES_WEIGHTS = 5
 """Half-precision weights take twice as much on a CPU; the rest is for caches of keys and values."""
@@ -73,26 +66,6 @@ def open_model(
         started.server, folder=folder, inside=started.inside, name=name, device=device, source=source,
         threads=_threads(), deadlines=deadlines,
     )  # fmt: skip
-
-
-def deadlines_set(environment: Mapping[str, str] = os.environ) -> Deadlines:
-    """How long a server may take on this machine: by default as long as the largest models on a GPU need.
-
-    Raises:
-        ModelError: a variable is no number of seconds.
-    """
-    texts = {field: environment.get(variable, "").strip() for field, variable in SECONDS.items()}
-    return replace(DEADLINES, **{field: _seconds(text, of=SECONDS[field]) for field, text in texts.items() if text})
-
-
-def _seconds(text: str, *, of: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise ModelError(f"{of} is {text[:40]!r}, which is no number of seconds.")
-    return seconds
 
 
 def most_memory(folder: Path) -> int:

@@ -4,11 +4,15 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pytest
 
+from evaluator.planners.language_models.admission import ModelRefusedError
+from evaluator.planners.language_models.checkpoint_zip import inspect
 from tests.fakes.checkpoints import zipped
-from tests.hostile.checkpoints import CASES, Target, honest
+from tests.hostile.checkpoints import CASES, REPRESENTATIVE, TAKEN_OVER, Target, honest
 from tests.hostile.checkpoints import Case as Checkpoint
 from tests.hostile.endpoints import ENDPOINTS, HEADER, TIMEOUT_SECONDS, Endpoint, Serving, serving
 from tests.hostile.site import Fate, Site, User, running_site
@@ -52,8 +56,9 @@ def fates(request: pytest.FixtureRequest, site: Site, target: Target, endpoints:
     names = {value.name for item in request.session.items for value in _parameters(item)}
     checkpoints = [case for case in CASES if not names or case.name in names]
     servers = [one for one in ENDPOINTS if not names or one.name in names]
+    deep = bool(request.config.getoption("--deep"))
     with ThreadPoolExecutor(2) as both:
-        first = both.submit(_enter_checkpoints, site, checkpoints, target)
+        first = both.submit(_enter_checkpoints, site, checkpoints, target, deep=deep)
         second = both.submit(_enter_endpoints, site, servers, endpoints)
         found = first.result() | second.result()
     until = time.monotonic() + _LONGEST_SECONDS
@@ -67,17 +72,32 @@ def _parameters(item: pytest.Item) -> list[Checkpoint | Endpoint]:
     return [] if values is None else [one for one in values.params.values() if isinstance(one, Checkpoint | Endpoint)]
 
 
-def _enter_checkpoints(site: Site, cases: list[Checkpoint], target: Target) -> dict[str, Fate]:
-    return {case.name: _checkpoint(site.mallory(), case, target=target) for case in cases}
+def _enter_checkpoints(site: Site, cases: list[Checkpoint], target: Target, *, deep: bool) -> dict[str, Fate]:
+    return {case.name: _checkpoint(site, case, target=target, deep=deep) for case in cases}
 
 
-def _checkpoint(user: User, case: Checkpoint, *, target: Target) -> Fate:
+def _checkpoint(site: Site, case: Checkpoint, *, target: Target, deep: bool) -> Fate:
     archive = zipped(case.build(honest(), target))
-    name = f"hostile-{secrets.token_hex(4)}"
+    always = deep or case.name in REPRESENTATIVE or case.name.startswith(TAKEN_OVER)
+    if not always and _is_admitted(archive):
+        return Fate(admitted=True)
+    user, name = site.mallory(), f"hostile-{secrets.token_hex(4)}"
     if CASES.index(case) % _BY_FORM:
         return user.enter_checkpoint(archive, name=name)
     upload = {"checkpoint_file": ("model.zip", archive, "application/zip")}
     return user.enter_by_form(upload, kind="checkpoint", name=name, strategy="hugginggpt")
+
+
+def _is_admitted(archive: bytes) -> bool:
+    """Whether the site would take this checkpoint."""
+    with NamedTemporaryFile(suffix=".zip") as file:
+        file.write(archive)
+        file.flush()
+        try:
+            inspect(Path(file.name), most_unpacked_bytes=1 << 30)
+        except ModelRefusedError:
+            return False
+    return True
 
 
 def _enter_endpoints(site: Site, servers: list[Endpoint], endpoints: Serving) -> dict[str, Fate]:

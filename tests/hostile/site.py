@@ -67,6 +67,8 @@ class Fate:
     """The sentence with which the site did not take it; empty: it did."""
     status: int = 0
     """Of the answer to its submission."""
+    admitted: bool = False
+    """Whether it passed the site's checks and was not submitted, since only `--deep` runs it."""
     evaluation: str = ""
     seconds: float = 0.0
     state: str = ""

@@ -8,7 +8,7 @@ from evaluator.planners.language_models.errors import ModelError, ModelUnusableE
 from gpu_jobs.model_server import opening
 from gpu_jobs.model_server.confinement import Layer
 from gpu_jobs.model_server.detection import ALLOW_UNSANDBOXED, detected, judged
-from gpu_jobs.model_server.opening import deadlines_set, most_memory, strangers_models
+from gpu_jobs.model_server.opening import most_memory, strangers_models
 from gpu_jobs.model_server.sandbox import Sandbox
 from tests.gpu_jobs.model_server.test_sandbox import FULL, OWN, named
 
@@ -92,11 +92,3 @@ def test_memory_follows_from_the_weights_or_is_set_by_the_operator(tmp_path, mon
     assert most_memory(tmp_path) == empty + 5_000_000
     monkeypatch.setenv(opening.MEMORY, "1GB")
     assert most_memory(tmp_path) == 10**9
-
-
-def test_deadlines_are_set_by_the_operator():
-    set_here = deadlines_set({"PLANARENA_MODEL_LOAD_SECONDS": "20", "PLANARENA_MODEL_CALL_SECONDS": "0.5"})
-    assert (set_here.load, set_here.answer, set_here.call) == (20.0, deadlines_set({}).answer, 0.5)
-    for wrong in ("soon", "0", "-1", "inf", "nan"):
-        with pytest.raises(ModelError, match=r"PLANARENA_MODEL_ANSWER_SECONDS is '.*', which is no number of seconds"):
-            deadlines_set({"PLANARENA_MODEL_ANSWER_SECONDS": wrong})

@@ -3,13 +3,16 @@
 from tests.hostile.checkpoints.base import CASES, Case, Files, Target
 from tests.hostile.taken_over.sitecustomize import MARK
 
+TAKEN_OVER = "taken over: "
+"""How the names of these cases begin."""
+
 
 def _add(name: str, code: str) -> None:
     def build(files: Files, target: Target) -> Files:
         own = code.replace("BAIT", target.path).replace("SECRETS", target.secrets).replace("PORT", target.port)
         return {**files, "README.md": f"{MARK}\n{own}\n".encode()}
 
-    CASES.append(Case(name=f"taken over: {name}", tries=name, build=build))
+    CASES.append(Case(name=f"{TAKEN_OVER}{name}", tries=name, build=build))
 
 
 _add(
