@@ -134,3 +134,22 @@ def trust_remote_code(files: Files, target: Target) -> Files:
     del target
     files = with_config(files, trust_remote_code=True, auto_map={"AutoModelForCausalLM": "own.Model"})
     return with_settings(files, trust_remote_code=True, use_fast=False)
+
+
+@case(tries=RUNS + "kernels that a method of quantisation fetches", reads=True)
+def kernels_of_a_quantisation(files: Files, target: Target) -> Files:
+    return with_config(files, quantization_config={"quant_method": "mxfp4", "modules_to_not_convert": [],
+                                                   "kernels": target.path, "repo_id": "mallory/kernels"})  # fmt: skip
+
+
+@case(tries=RUNS + "classes by name in settings of torchao", reads=True)
+def quantisation_by_class_name(files: Files, target: Target) -> Files:
+    kind = {"default": {"_type": "Int4WeightOnlyConfig", "_version": 10**9, "_data": {"_type": "os.system", "_data": [
+        f"cat {target.path}"]}}}  # fmt: skip
+    return with_config(files, quantization_config={"quant_method": "torchao", "quant_type": kind})
+
+
+@case(tries=RUNS + "eight-bit weights with a library of its own", reads=True)
+def quantisation_with_a_library(files: Files, target: Target) -> Files:
+    return with_config(files, quantization_config={"quant_method": "bitsandbytes", "load_in_8bit": True,
+                                                   "bnb_4bit_quant_storage": "x", "library": target.path})  # fmt: skip

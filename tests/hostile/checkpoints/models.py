@@ -9,6 +9,7 @@ from tests.hostile.checkpoints.base import (
     Files,
     Target,
     case,
+    changed,
     header_of,
     tensors,
     that_answers,
@@ -250,3 +251,11 @@ def _with_weights(files: Files, name: str, value: torch.Tensor) -> Files:
     weights = load(files["model.safetensors"])
     weights[name] = weights[name] * 0 + value
     return {**files, "model.safetensors": save(weights, metadata={"format": "pt"})}
+
+
+@case(tries=HANGS + "generation with a thousand million beams")
+def settings_of_generation(files: Files, target: Target) -> Files:
+    del target
+    return changed(that_answers(files), "generation_config.json", num_beams=10**9, max_new_tokens=10**9, min_length=1,
+                   num_return_sequences=10**9, cache_implementation="offloaded", forced_decoder_ids=[[1, 2]] * 10_000,
+                   watermarking_config={"greenlist_ratio": 1e308}, sequence_bias=[[[1], 1e308]] * 10_000)  # fmt: skip

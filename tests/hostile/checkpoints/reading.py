@@ -156,3 +156,40 @@ def pretrained_parts(files: Files, target: Target) -> Files:
 def files_in_tokenizer_json(files: Files, target: Target) -> Files:
     model = settings(files, "tokenizer.json")["model"]
     return with_tokenizer(files, model={**model, "vocab": target.path, "merges": target.path, "cache": target.path})
+
+
+@case(tries=READS + "a template in a file of its own", reads=True)
+def template_in_a_file(files: Files, target: Target) -> Files:
+    template = "{% extends '" + target.path + "' %}{% from '" + target.path + "' import x %}"
+    return {**files, "chat_template.jinja": template.encode()}
+
+
+@case(tries=READS + "a template that is a setting of a setting", reads=True)
+def template_in_settings(files: Files, target: Target) -> Files:
+    return changed(files, "chat_template.json", chat_template={"include": target.path}, file=target.path)
+
+
+@case(tries=READS + "a slow tokenizer's own files", reads=True)
+def files_of_a_slow_tokenizer(files: Files, target: Target) -> Files:
+    files = _of_class(files, "LlamaTokenizer", use_fast=False, legacy=True, from_slow=True)
+    link = target.path.encode()
+    return {**files, "tokenizer.model": b"\x0a" + bytes([len(link)]) + link, "vocab.txt": link, "merges.txt": link}
+
+
+@case(tries=READS + "the tokenizer that the model's configuration names", reads=True)
+def tokenizer_of_the_configuration(files: Files, target: Target) -> Files:
+    return with_config(files, tokenizer_class="BertTokenizer", tokenizer_name=target.path, vocab_file=target.path,
+                       _commit_hash=f"../../../{target.path}")  # fmt: skip
+
+
+@case(tries=READS + "further special tokens and their map", reads=True)
+def added_tokens_of_a_file(files: Files, target: Target) -> Files:
+    files = changed(files, "added_tokens.json", **{target.path: 3})
+    return changed(files, "special_tokens_map.json", bos_token={"content": "<s>", "file": target.path},
+                   vocab_file=target.path)  # fmt: skip
+
+
+@case(tries=READS + "an adapter that the configuration points to", reads=True)
+def adapter_by_its_path(files: Files, target: Target) -> Files:
+    return with_config(files, _adapter_model_path=target.secrets, adapter_kwargs={"subfolder": target.path},
+                       adapters=[target.path], peft_config={"default": target.path})  # fmt: skip
