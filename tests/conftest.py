@@ -12,6 +12,10 @@ from leaderboard.config import embedded
 from leaderboard.config.environment import parse_database_url
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--deep", action="store_true", help="run what takes many minutes too, such as all hostile models")
+
+
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """A throw-away PostgreSQL that does not wait for the disk."""

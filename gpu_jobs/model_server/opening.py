@@ -14,9 +14,10 @@ from evaluator.engine.opening import parse_size
 from evaluator.planners.language_models.errors import ModelError
 from evaluator.planners.language_models.protocol import LanguageModel
 from gpu_jobs.model_server.address import VARIABLE, parse_address
-from gpu_jobs.model_server.client import DEADLINES, Deadlines, RemoteModel
+from gpu_jobs.model_server.client import Deadlines, RemoteModel
 from gpu_jobs.model_server.detection import ALLOW_UNSANDBOXED, detected
 from gpu_jobs.model_server.sandbox import Sandbox
+from gpu_jobs.model_server.time_limits import deadlines_set
 
 MEMORY = "PLANARENA_MODEL_MEMORY"
 ENGINE = "PLANARENA_MODEL_ENGINE"
@@ -90,12 +91,12 @@ def _elsewhere(text: str) -> ModelOpener:
         raise ModelError(f"{VARIABLE}: {error}.") from None
     engine = os.environ.get(ENGINE) or "planarena"
     if engine == "planarena":
-        return RemoteOpener(address, patience_seconds=patience_seconds())
+        return RemoteOpener(address, patience_seconds=patience_seconds(), deadlines=deadlines_set())
     if engine != "vllm" or address.path:
         raise ModelError(f"{ENGINE} is {engine!r}: it must be planarena, or vllm with {VARIABLE}=HOST:PORT.")
     from gpu_jobs.model_server.vllm_opening import VllmOpener
 
-    return VllmOpener(address, patience_seconds=patience_seconds())
+    return VllmOpener(address, patience_seconds=patience_seconds(), deadlines=deadlines_set())
 
 
 def _refuse(folder: Path, *, name: str, device: str, source: Mapping[str, JsonValue], problem: str) -> OpenedModel:
@@ -110,9 +111,10 @@ def open_model(
     device: str,
     source: Mapping[str, JsonValue],
     sandbox: Sandbox,
-    deadlines: Deadlines = DEADLINES,
+    deadlines: Deadlines | None = None,
 ) -> RemoteModel:
-    """See `ModelOpener`."""
+    """See `ModelOpener`. Without deadlines, those that the operator has set."""
+    deadlines = deadlines or deadlines_set()
     started = sandbox.start(folder=folder, device=device, memory_bytes=most_memory(folder))
     return RemoteModel(
         started.server, folder=folder, inside=started.inside, name=name, device=device, source=source,

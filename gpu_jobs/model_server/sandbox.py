@@ -163,7 +163,7 @@ def _bubblewrap(
     command += ["--tmpfs", "/", "--proc", "/proc", "--dev", "/dev", "--dir", INSIDE]
     command += ["--size", str(_SCRATCH_BYTES), "--perms", "0777", "--tmpfs", "/tmp"]  # noqa: S108
     # By itself it makes folders that only root may enter.
-    for parent in _parents(needed.bound):
+    for parent in _parents([*needed.bound, *(Path(INSIDE, name) for name in files)]):
         command += ["--dir", str(parent)]
     for path in needed.bound:
         if path.is_symlink():

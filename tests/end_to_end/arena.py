@@ -57,8 +57,8 @@ def clean_environment(**changes: str) -> dict[str, str]:
 class Arena:
     """A running demo."""
 
-    def __init__(self, *, data: Path, planners: Sequence[str] = ()) -> None:
-        """`planners`: which of the bundled ones are evaluated; none: all."""
+    def __init__(self, *, data: Path, planners: Sequence[str] = (), **settings: str) -> None:
+        """`planners`: which of the bundled ones are evaluated; none: all. `settings`: further variables."""
         self.data = data
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -67,9 +67,8 @@ class Arena:
         self._log = data.parent / f"{data.name}.log"
         command = [sys.executable, "manage.py", "demo", "--port", str(self.port)]
         command += [argument for name in planners for argument in ("--planner", name)]
-        environment = clean_environment(
-            PLANARENA_DEMO="1", PLANARENA_DATA=str(data), PLANARENA_SAMPLES=str(SAMPLES), PYTHONUNBUFFERED="1"
-        )
+        own = {"PLANARENA_DEMO": "1", "PLANARENA_DATA": str(data), "PLANARENA_SAMPLES": str(SAMPLES)}
+        environment = clean_environment(PYTHONUNBUFFERED="1", **(own | settings))
         with self._log.open("wb") as output:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
@@ -151,8 +150,8 @@ def running(pid: int) -> bool:
 
 
 @contextmanager
-def started(data: Path, *, planners: Sequence[str] = ()) -> Iterator[Arena]:
-    arena = Arena(data=data, planners=planners)
+def started(data: Path, *, planners: Sequence[str] = (), **settings: str) -> Iterator[Arena]:
+    arena = Arena(data=data, planners=planners, **settings)
     try:
         yield arena
     finally:

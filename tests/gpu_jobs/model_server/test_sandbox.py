@@ -217,6 +217,14 @@ def test_it_reads_its_model_and_writes_nothing_into_it(layers, tmp_path):
         assert taken_over.done(orders) == {"read": "('weights', ['config.json'])"}
 
 
+@pytest.mark.parametrize("layers", FULL, ids=named)
+def test_it_reads_folders_of_its_model_too(layers, tmp_path):
+    (tmp_path / "m" / "a" / "b").mkdir(parents=True)
+    (tmp_path / "m" / "a" / "b" / "config.json").write_text("nested")
+    with hostile(layers, folder=tmp_path / "m") as taken_over:
+        assert taken_over.done({"read": "result = open('/model/a/b/config.json').read()"}) == {"read": "'nested'"}
+
+
 def test_a_link_out_of_the_model_s_folder_is_refused(tmp_path):
     from evaluator.planners.language_models.errors import ModelUnusableError
 
