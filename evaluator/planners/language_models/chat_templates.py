@@ -145,7 +145,8 @@ class _Environment(ImmutableSandboxedEnvironment):
         super().__init__(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols], optimized=False)
         self.steps = 0
         self.written = 0
-        self.filters = {name: self._counted(self.filters[name]) for name in _FILTERS}
+        known: Mapping[str, Any] = dict(self.filters)
+        self.filters = {name: self._counted(known[name]) for name in _FILTERS}
         self.filters |= {
             "indent": self._indent, "join": self._joined_filter, "replace": self._replaced_filter,
             "tojson": self._json,
@@ -475,6 +476,6 @@ def _replaced_by(node: nodes.Node) -> nodes.Node:
     if isinstance(node, nodes.List | nodes.Dict) or (isinstance(node, nodes.Tuple) and node.ctx == "load"):
         return _asked("weighed", node)
     if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice):
-        bounds = (node.arg.start, node.arg.stop, node.arg.step)
+        bounds: Sequence[Any] = (node.arg.start, node.arg.stop, node.arg.step)
         return _asked("sliced", node.node, *(nodes.Const(None) if one is None else one for one in bounds))
     return node
