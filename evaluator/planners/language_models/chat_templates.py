@@ -151,7 +151,8 @@ class _Environment(ImmutableSandboxedEnvironment):
             "indent": self._indent, "join": self._joined_filter, "replace": self._replaced_filter,
             "tojson": self._json,
         }  # fmt: skip
-        self.tests = {name: self._counted(test) for name, test in self.tests.items()}
+        tests: Mapping[str, Any] = dict(self.tests)
+        self.tests = {name: self._counted(test) for name, test in tests.items()}
         self.globals = {
             "dict": self._dict, "namespace": _Names, "raise_exception": _raise, "range": self._range,
             "strftime_now": self._now,
@@ -470,7 +471,7 @@ def _printed(one: nodes.Expr) -> nodes.Expr:
     return _asked("output", nodes.Const(one.data) if isinstance(one, nodes.TemplateData) else one)
 
 
-def _replaced_by(node: nodes.Node) -> nodes.Node:
+def _replaced_by(node: Any) -> Any:
     if isinstance(node, nodes.Concat):
         return _asked("joined", *node.nodes)
     if isinstance(node, nodes.List | nodes.Dict) or (isinstance(node, nodes.Tuple) and node.ctx == "load"):
