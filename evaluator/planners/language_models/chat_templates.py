@@ -436,7 +436,7 @@ def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:
         waiting += node.iter_child_nodes()
 
 
-def _asked(name: str, *arguments: nodes.Expr) -> nodes.Call:
+def _asked(name: str, *arguments: Any) -> nodes.Call:
     return nodes.Call(nodes.EnvironmentAttribute(name), list(arguments), [], None, None)
 
 
