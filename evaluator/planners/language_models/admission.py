@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from evaluator.planners.language_models.architectures import CAUSAL, SEQUENCE_TO_SEQUENCE
 from evaluator.planners.language_models.config_fields import MOST_VOCABULARY, ConfigError, checked_fields
@@ -74,16 +74,17 @@ def read_token_ids(data: bytes) -> dict[str, int | list[int]]:
     used, and what is no token id is ignored."""
     content = settings_of(data, name=GENERATION)
     ends, start = content.get("eos_token_id"), content.get("decoder_start_token_id")
-    several = ends if isinstance(ends, list) and ends else [ends]
+    several: list[object] = ends if isinstance(ends, list) and ends else [ends]
+    known = [token for token in several if _is_token_id(token)]
     found: dict[str, int | list[int]] = {}
-    if len(several) <= _MOST_ENDS and all(map(_is_token_id, several)):
-        found["eos_token_id"] = list(several)
+    if len(several) <= _MOST_ENDS and len(known) == len(several):
+        found["eos_token_id"] = known
     if _is_token_id(start):
         found["decoder_start_token_id"] = start
     return found
 
 
-def _is_token_id(value: object) -> bool:
+def _is_token_id(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_VOCABULARY
 
 

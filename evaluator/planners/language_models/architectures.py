@@ -1,7 +1,7 @@
 """Which architectures are loaded, by `model_type`: text models whose memory follows from `config_fields`.
 
 A closed list, in plain data: importing the tables of `transformers` imports torch, which a site that only looks at a
-configuration does without. A test loads each of them.
+configuration does without. A test compares the settings of each with `config_fields`.
 """
 
 CAUSAL = frozenset(

@@ -145,12 +145,14 @@ class _Environment(ImmutableSandboxedEnvironment):
         super().__init__(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols], optimized=False)
         self.steps = 0
         self.written = 0
-        self.filters = {name: self._counted(self.filters[name]) for name in _FILTERS}
+        known: Mapping[str, Any] = dict(self.filters)
+        self.filters = {name: self._counted(known[name]) for name in _FILTERS}
         self.filters |= {
             "indent": self._indent, "join": self._joined_filter, "replace": self._replaced_filter,
             "tojson": self._json,
         }  # fmt: skip
-        self.tests = {name: self._counted(test) for name, test in self.tests.items()}
+        tests: Mapping[str, Any] = dict(self.tests)
+        self.tests = {name: self._counted(test) for name, test in tests.items()}
         self.globals = {
             "dict": self._dict, "namespace": _Names, "raise_exception": _raise, "range": self._range,
             "strftime_now": self._now,
@@ -434,7 +436,7 @@ def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:
         waiting += node.iter_child_nodes()
 
 
-def _asked(name: str, *arguments: nodes.Expr) -> nodes.Call:
+def _asked(name: str, *arguments: Any) -> nodes.Call:
     return nodes.Call(nodes.EnvironmentAttribute(name), list(arguments), [], None, None)
 
 
@@ -469,12 +471,12 @@ def _printed(one: nodes.Expr) -> nodes.Expr:
     return _asked("output", nodes.Const(one.data) if isinstance(one, nodes.TemplateData) else one)
 
 
-def _replaced_by(node: nodes.Node) -> nodes.Node:
+def _replaced_by(node: Any) -> Any:
     if isinstance(node, nodes.Concat):
         return _asked("joined", *node.nodes)
     if isinstance(node, nodes.List | nodes.Dict) or (isinstance(node, nodes.Tuple) and node.ctx == "load"):
         return _asked("weighed", node)
     if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice):
-        bounds = (node.arg.start, node.arg.stop, node.arg.step)
+        bounds: Sequence[Any] = (node.arg.start, node.arg.stop, node.arg.step)
         return _asked("sliced", node.node, *(nodes.Const(None) if one is None else one for one in bounds))
     return node

@@ -165,7 +165,7 @@ def _object_of(readers: Mapping[str, Reader]) -> Reader:
 
 def _attention_types(value: _Json, name: str) -> list[_Json]:
     """Of GPT-Neo: `[[["global", "local"], 12]]`, kinds and how often they are repeated."""
-    found = _list_of(lambda one, _: one)(value, name)
+    found: list[_Json] = _list_of(lambda one, _: one)(value, name)
     total = 0
     for one in found:
         if not isinstance(one, list) or len(one) != 2:

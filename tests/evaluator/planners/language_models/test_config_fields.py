@@ -1,5 +1,6 @@
 """Settings of configurations: every number that multiplies memory has a range, and what is not listed is not used."""
 
+import dataclasses
 import json
 import time
 import tracemalloc
@@ -127,10 +128,10 @@ def test_hostile_settings_of_generation_change_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"hidden_size": 32_768, "intermediate_size": 262_144, "num_hidden_layers": 200}, "describe a model of"),
+        ({"hidden_size": 32_768, "intermediate_size": 262_144, "num_hidden_layers": 20}, "describe a model of"),
         ({"vocab_size": 2**20, "hidden_size": 32_768}, "describe a model of"),
         # Attention without weights of its own size: only keys and values grow.
-        ({"num_hidden_layers": 200, "num_key_value_heads": 1, "num_attention_heads": 1, "head_dim": 1024,
+        ({"num_hidden_layers": 30, "num_key_value_heads": 1, "num_attention_heads": 1, "head_dim": 1024,
           "hidden_size": 1, "intermediate_size": 1}, "keys and values of"),
     ],
 )  # fmt: skip
@@ -150,6 +151,37 @@ def test_settings_of_two_kilobytes_that_ask_for_terabytes_are_refused_before_any
     finally:
         tracemalloc.stop()
     assert time.process_time() - started < 20
+
+
+SMALL = {
+    **dict.fromkeys(("vocab_size", "max_position_embeddings"), 330),
+    **dict.fromkeys(("num_hidden_layers", "num_layers", "encoder_layers", "decoder_layers"), 2),
+    **dict.fromkeys(("hidden_size", "intermediate_size", "d_model", "encoder_ffn_dim", "decoder_ffn_dim"), 32),
+    **dict.fromkeys(("num_attention_heads", "encoder_attention_heads", "decoder_attention_heads"), 2),
+    **dict.fromkeys(("pad_token_id", "decoder_start_token_id", "bos_token_id"), 0),
+    "head_dim": 16, "num_key_value_heads": 1, "eos_token_id": 1, "num_local_experts": 4,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "architecture", ["gpt_neox", "qwen2", "qwen3", "mistral", "mixtral", "gemma2", "phi3", "bloom", "bart"]
+)
+def test_models_of_common_families_load_and_answer(tmp_path, architecture):
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    kind = CONFIG_MAPPING[architecture]
+    names = {field.name for field in dataclasses.fields(kind)} | set(kind.attribute_map)
+    wanted = kind(**{name: value for name, value in SMALL.items() if name in names})
+    made = (AutoModelForSeq2SeqLM if wanted.is_encoder_decoder else AutoModelForCausalLM).from_config(wanted)
+    folder = saved(tmp_path / "m", model=made, tokenizer=byte_level_bpe())
+    loaded = LocalModel.from_folder(folder)
+    assert type(loaded.network.module) is type(made)
+    written = json.loads((folder / "config.json").read_text())
+    assert {name: written[name] for name in written if name in FIELDS} == {
+        name: loaded.network.module.config.to_dict()[name] for name in written if name in FIELDS
+    }
+    assert loaded.answer([generate("text", max_tokens=2)])[0].usage.completion_tokens
 
 
 def test_the_cache_of_a_published_model_is_as_large_as_known():
