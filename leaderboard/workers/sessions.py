@@ -81,7 +81,7 @@ def open_session(
     return NewSession(token=text, expires_in=valid.total_seconds())
 
 
-def holder_of(token: str) -> Holder:
+def holder_of_session(token: str) -> Holder:
     """The worker of a session.
 
     Raises:

@@ -116,6 +116,15 @@ def test_old_sessions_of_an_enrolment_are_forgotten():
 
 
 class TestLaunches:
+    def test_proposing_the_credential_of_another_s_attempt_gives_its_lease_to_nobody_else(self):
+        mine, other = launching(), launching()
+        proposed = "p" * 43
+        told = worker_client().post("worker/lease/", {"worker": "w", "evaluation": str(other.pk), "token": proposed})
+        assert told.json()["token"] == proposed
+        worker = worker_with(EvaluationEnrolments(valid=HOUR).mint(evaluation_id=str(mine.pk), name="job"))
+        assert worker.post("worker/lease/", {"worker": "w", "token": proposed}).status_code == 204
+        assert worker_client().post("worker/lease/", {"worker": "w", "token": proposed}).json() == told.json()
+
     def test_a_worker_launched_for_one_evaluation_leases_that_one_only(self):
         mine, other = launching(), launching()
         token = EvaluationEnrolments(valid=HOUR).mint(evaluation_id=str(mine.pk), name="job")
