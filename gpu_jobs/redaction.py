@@ -18,7 +18,7 @@ HIDDEN = "***"
 _SHORTEST_SECRET = 6
 _SHORTEST_IN_RECORDS = 12
 """Shorter ones, such as a database's weak password, are also words of plans; hiding them there would tell them."""
-_SECRET_NAME = re.compile(r"(?i)(token|secret|password|passwd|api_?key|access_?key|seed|credentials)")
+_SECRET_NAME = re.compile(r"(?i)(token|secret|password|passwd|api_?key|access_?key|_keys?$|seed|credentials)")
 # No pattern begins with a repetition: a long line would take the square of its length.
 _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
     # To the end of the line: what follows may be the other half of the header.

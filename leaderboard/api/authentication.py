@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from leaderboard.accounts.services import note_use
 from leaderboard.evaluations.leases import hash_token
 from leaderboard.evaluations.models import OWN_WORKER, Attempt
-from leaderboard.workers.sessions import SessionRefusedError, holder_of
+from leaderboard.workers.sessions import SessionRefusedError, holder_of_session
 from leaderboard.workers.tokens import EnrolmentRefusedError, enrolled
 
 
@@ -119,7 +119,7 @@ class HasWorkerSession(BasePermission):
 
     def has_permission(self, request: Request, view: Any) -> bool:
         try:
-            view.holder = holder_of(str(request.auth))
+            view.holder = holder_of_session(str(request.auth))
         except SessionRefusedError as error:
             self.code, self.message = error.code, str(error)
             return False

@@ -86,7 +86,7 @@ from leaderboard.workers import logs
 from leaderboard.workers.finishing import Finished, finish
 from leaderboard.workers.models import AttemptToken
 from leaderboard.workers.own import TooMuchUploadedError, count_upload
-from leaderboard.workers.sessions import SessionRefusedError, holder_of, open_session
+from leaderboard.workers.sessions import SessionRefusedError, holder_of_session, open_session
 from leaderboard.workers.tokens import EnrolmentRefusedError, Holder, note_lease
 
 _RECORDS = TypeAdapter(list[ResultRecord])
@@ -485,7 +485,7 @@ class FinishView(AttemptView):
         if body.next is None:
             return None
         try:
-            holder = holder_of(request.headers.get("X-Worker-Token", ""))
+            holder = holder_of_session(request.headers.get("X-Worker-Token", ""))
         except SessionRefusedError:
             # What was finished is finished: who may not lease any more learns it from `lease`.
             return None

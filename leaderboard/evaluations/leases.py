@@ -125,9 +125,9 @@ def lease(
         if (found := look.lease(token=token)) or not token:
             return found
     except IntegrityError:
-        if not token or _held(token) is None:
+        if not token or _held(token, scope=None) is None:
             raise
-    held = _held(token)
+    held = _held(token, scope=scope)
     if held is not None and held.attempt.state != AttemptState.LIVE:
         # Its lease with this token is over: it needs another one.
         return look.lease(token="")
@@ -195,11 +195,13 @@ class _Look:
         return Lease(attempt=attempt, evaluation=evaluation, tasks=tasks, token=token)
 
 
-def _held(token: str) -> Lease | None:
-    """The lease that was given with this token."""
+def _held(token: str, *, scope: Q | None) -> Lease | None:
+    """The lease that was given with this token, unless its evaluation is out of the worker's scope."""
     related = "shard__evaluation__suite", "shard__evaluation__submission__planner"
     attempt = Attempt.objects.select_related(*related).filter(token_hash=hash_token(token)).first()
     if attempt is None:
+        return None
+    if scope is not None and not Evaluation.objects.filter(scope, pk=attempt.shard.evaluation_id).exists():
         return None
     tasks = remaining_tasks(attempt.shard)
     return Lease(attempt=attempt, evaluation=attempt.shard.evaluation, tasks=tasks, token=token)

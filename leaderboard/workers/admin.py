@@ -14,7 +14,7 @@ class WorkerTokenAdmin(ReadOnlyAdmin):
     """Tokens of the operator's workers (no owner) and of researchers' own."""
 
     exclude = ("token_hash",)
-    list_display = ("name", "owner", "created", "last_used", "revoked_at")
+    list_display = ("name", "owner", "suite", "evaluation", "created", "last_used", "expires_at", "revoked_at")
     list_filter = (("revoked_at", admin.EmptyFieldListFilter), ("owner", admin.EmptyFieldListFilter))
     list_select_related = ("owner",)
     search_fields = ("name", "owner__username")

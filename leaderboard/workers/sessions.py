@@ -22,7 +22,9 @@ from leaderboard.workers.tokens import EnrolmentRefusedError, Holder, enrolled, 
 PREFIX = "pas_"
 VALID = timedelta(hours=1)
 _KEPT = timedelta(days=1)
-"""How long expired sessions of an enrolment are kept."""
+"""How long expired sessions are kept."""
+_MOST_OF_A_USER = 200
+"""Sessions of one user's token; the oldest end when there are more. The operator's have no limit."""
 _NEEDS_SESSION = (
     "This is an enrolment token, and shards are leased with a session, which POST worker/session/ opens with it. This "
     "worker is older than the site: update its checkout or image to the site's release and start it again."
@@ -77,11 +79,20 @@ def open_session(
         suites=None if suites is None else list(suites),
         expires_at=now + valid,
     )
-    WorkerSession.objects.filter(enrolment=holder.token, expires_at__lt=now - _KEPT).delete()
+    _forget_old(holder)
     return NewSession(token=text, expires_in=valid.total_seconds())
 
 
-def holder_of(token: str) -> Holder:
+def _forget_old(holder: Holder) -> None:
+    WorkerSession.objects.filter(expires_at__lt=timezone.now() - _KEPT).delete()
+    if holder.owner_id is not None:
+        own = WorkerSession.objects.filter(enrolment=holder.token).order_by("-pk")
+        oldest_kept = own.values_list("pk", flat=True)[_MOST_OF_A_USER - 1 : _MOST_OF_A_USER].first()
+        if oldest_kept is not None:
+            own.filter(pk__lt=oldest_kept).delete()
+
+
+def holder_of_session(token: str) -> Holder:
     """The worker of a session.
 
     Raises:

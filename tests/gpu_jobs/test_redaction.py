@@ -57,7 +57,10 @@ def test_an_endpoint_s_address_is_hidden_in_all_its_forms():
     assert redact("notplanner.example.org.evil") == "notplanner.example.org.evil"
 
 
-@pytest.mark.parametrize("name", ["PLANARENA_WORKER_TOKEN", "PLANARENA_HIDDEN_SEED", "DB_PASSWORD", "openai_api_key"])
+@pytest.mark.parametrize(
+    "name",
+    ["PLANARENA_WORKER_TOKEN", "PLANARENA_HIDDEN_SEED", "PLANARENA_WEBHOOK_KEY", "DB_PASSWORD", "openai_api_key"],
+)
 def test_variables_that_are_secret_are_known_by_their_names(name):
     assert names_a_secret(name)
     assert not names_a_secret("PATH")

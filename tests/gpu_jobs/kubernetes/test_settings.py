@@ -44,6 +44,9 @@ def test_values_are_read_by_their_kind(tmp_path):
     [
         ("image", "registry.example/worker:1.0", "must be registry/name@sha256:digest"),
         ("paralelism", "4", "PLANARENA_KUBERNETES_PARALELISM is no setting; known are"),
+        ("token_secret", "planarena-worker", "TOKEN_SECRET is no longer a setting: each Job gets a Secret"),
+        ("token_key", "token", "TOKEN_KEY is no longer a setting: each Job gets a Secret"),
+        ("hidden_seed_key", "seed", "HIDDEN_SEED_KEY is no longer a setting: workers fetch the seed"),
         ("idle_seconds", "60", "PLANARENA_KUBERNETES_IDLE_SECONDS is no longer a setting: a worker ends when"),
         ("parallelism", "0", "whole number of at least 1"),
         ("parallelism", "many", "whole number of at least 1"),

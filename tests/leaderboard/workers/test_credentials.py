@@ -21,7 +21,7 @@ from leaderboard.workers.models import LogChunk, WorkerSession, WorkerToken
 from leaderboard.workers.sessions import VALID, open_session
 from leaderboard.workers.tokens import create_worker_token, extend_launch_tokens
 from tests.leaderboard.api.helpers import ApiClient, session_of, worker_client, worker_with
-from tests.leaderboard.factories import make_evaluation, make_record, make_suite
+from tests.leaderboard.factories import make_evaluation, make_record, make_suite, make_user
 from tests.leaderboard.workers.test_tokens import lease, leased
 
 pytestmark = pytest.mark.django_db
@@ -108,7 +108,16 @@ def test_a_session_is_bound_to_what_the_worker_asked_for():
     assert leased(ApiClient(both.token)) == str(first.pk)
 
 
-def test_old_sessions_of_an_enrolment_are_forgotten():
+def test_a_user_s_token_has_a_bounded_number_of_sessions(monkeypatch):
+    monkeypatch.setattr("leaderboard.workers.sessions._MOST_OF_A_USER", 2)
+    token = create_worker_token(owner=make_user(), name="w").token
+    first, *others = [worker_with(token) for _ in range(3)]
+    assert code_of(lease(first)) == (403, "session_over")
+    assert [lease(one).status_code for one in others] == [204, 204]
+    assert lease(worker_client()).status_code == 204
+
+
+def test_old_sessions_are_forgotten():
     worker_client()
     WorkerSession.objects.update(expires_at=timezone.now() - timedelta(days=2))
     worker_client()
@@ -116,6 +125,15 @@ def test_old_sessions_of_an_enrolment_are_forgotten():
 
 
 class TestLaunches:
+    def test_proposing_the_credential_of_another_s_attempt_gives_its_lease_to_nobody_else(self):
+        mine, other = launching(), launching()
+        proposed = "p" * 43
+        told = worker_client().post("worker/lease/", {"worker": "w", "evaluation": str(other.pk), "token": proposed})
+        assert told.json()["token"] == proposed
+        worker = worker_with(EvaluationEnrolments(valid=HOUR).mint(evaluation_id=str(mine.pk), name="job"))
+        assert worker.post("worker/lease/", {"worker": "w", "token": proposed}).status_code == 204
+        assert worker_client().post("worker/lease/", {"worker": "w", "token": proposed}).json() == told.json()
+
     def test_a_worker_launched_for_one_evaluation_leases_that_one_only(self):
         mine, other = launching(), launching()
         token = EvaluationEnrolments(valid=HOUR).mint(evaluation_id=str(mine.pk), name="job")
