@@ -116,7 +116,7 @@ def open_model(
     started = sandbox.start(folder=folder, device=device, memory_bytes=most_memory(folder))
     return RemoteModel(
         started.server, folder=folder, inside=started.inside, name=name, device=device, source=source,
-        threads=_threads(), deadlines=deadlines,
+        threads=threads_here(), deadlines=deadlines,
     )  # fmt: skip
 
 
@@ -128,10 +128,10 @@ def most_memory(folder: Path) -> int:
     return min(_OF_LIBRARIES + _TIMES_WEIGHTS * weights, int(_OF_MACHINE * psutil.virtual_memory().total))
 
 
-def _threads() -> int | None:
+def threads_here() -> int | None:
     """As many as torch has in this process, where it is loaded; else what is set for it."""
     torch = sys.modules.get("torch")
     if torch is not None:
-        return int(torch.get_num_threads())
+        return int(torch.get_numthreads_here())
     text = os.environ.get("OMP_NUM_THREADS", "")
     return int(text) if text.isdecimal() and int(text) else None
