@@ -129,9 +129,9 @@ def most_memory(folder: Path) -> int:
 
 
 def threads_here() -> int | None:
-    """As many as torch has in this process, where it is loaded; else what is set for it."""
+    """Threads of torch here: as many as it has in this process, where it is loaded; else what is set for it."""
     torch = sys.modules.get("torch")
     if torch is not None:
-        return int(torch.get_numthreads_here())
+        return int(torch.get_num_threads())
     text = os.environ.get("OMP_NUM_THREADS", "")
     return int(text) if text.isdecimal() and int(text) else None
