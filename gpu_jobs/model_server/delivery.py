@@ -57,6 +57,8 @@ class Delivered(wire._Message):
     """The model's folder as the server sees it."""
     device: Annotated[str, Field(pattern=r"^\w{1,20}$")]
     """Of torch, in the server's container."""
+    threads: Annotated[int, Field(ge=1, le=4096)] | None = None
+    """Of torch on the CPU there; None: as many as torch takes by itself."""
     confined_by: Annotated[tuple[str, ...], Field(max_length=16)] = ()
 
 

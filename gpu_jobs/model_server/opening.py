@@ -118,7 +118,7 @@ def open_model(
     started = sandbox.start(folder=folder, device=device, memory_bytes=most_memory(folder))
     return RemoteModel(
         started.server, folder=folder, inside=started.inside, name=name, device=device, source=source,
-        threads=_threads(), deadlines=deadlines,
+        threads=threads_here(), deadlines=deadlines,
     )  # fmt: skip
 
 
@@ -130,8 +130,8 @@ def most_memory(folder: Path) -> int:
     return min(_OF_LIBRARIES + _TIMES_WEIGHTS * weights, int(_OF_MACHINE * psutil.virtual_memory().total))
 
 
-def _threads() -> int | None:
-    """As many as torch has in this process, where it is loaded; else what is set for it."""
+def threads_here() -> int | None:
+    """Threads of torch here: as many as it has in this process, where it is loaded; else what is set for it."""
     torch = sys.modules.get("torch")
     if torch is not None:
         return int(torch.get_num_threads())

@@ -132,7 +132,7 @@ class RemoteOpener:
         assert placed is not None
         return RemoteModel(
             placed.server, folder=folder, inside=placed.delivered.folder, name=name, device=placed.delivered.device,
-            source=source, threads=_threads(), deadlines=self._deadlines,
+            source=source, threads=placed.delivered.threads, deadlines=self._deadlines,
         )  # fmt: skip
 
     def _drop(self) -> None:
@@ -216,11 +216,6 @@ def patience_seconds() -> float:
     """As `PLANARENA_MODEL_SERVER_SECONDS` says."""
     text = os.environ.get(PATIENCE, "")
     return float(text) if text.isdecimal() and int(text) else _PATIENCE_SECONDS
-
-
-def _threads() -> int | None:
-    text = os.environ.get("PLANARENA_MODEL_THREADS", "")
-    return int(text) if text.isdecimal() and int(text) else None
 
 
 def _in_words(error: Exception) -> str:

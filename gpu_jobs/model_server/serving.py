@@ -34,7 +34,7 @@ from gpu_jobs.model_server.delivery import (
 )
 from gpu_jobs.model_server.detection import detected
 from gpu_jobs.model_server.endings import Ending
-from gpu_jobs.model_server.opening import most_memory
+from gpu_jobs.model_server.opening import most_memory, threads_here
 from gpu_jobs.model_server.process import ServerProcess
 from gpu_jobs.model_server.sandbox import Sandbox
 
@@ -106,7 +106,9 @@ def _serve(channel: Channel, *, request: Deliver, folder: Path, device: str, san
         return Ending.SERVED
     try:
         layers = tuple(sorted(sandbox.layers))
-        delivered = Delivered(folder=started.inside, device=device, confined_by=layers)
+        delivered = Delivered(
+            folder=started.inside, device=device, threads=threads_here(), confined_by=layers
+        )  # fmt: skip
         channel.send(wire.encoded(delivered), deadline=soon(_LAST_WORDS_SECONDS))
         Relay(worker=channel, server=started.server).run()
     finally:

@@ -41,7 +41,18 @@ _OFFLINE = {
     "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "VLLM_NO_USAGE_STATS": "1",
     "VLLM_DO_NOT_TRACK": "1", "DO_NOT_TRACK": "1",
 }  # fmt: skip
-_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_UNITS = {
+    "m": 0.001,
+    "": 1,
+    "k": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ti": 2**40,
+}
 
 
 def in_own_pod(*, facts: "EvaluationFacts", settings: KubernetesSettings) -> bool:
@@ -220,9 +231,10 @@ def _pod(settings: KubernetesSettings) -> Json:
 def _server(settings: KubernetesSettings, *, listen: str, gpus: int) -> Json:
     device = "cuda" if gpus or (settings.gpu_claim and settings.model_server == "container") else "cpu"
     command = ["python", "-m", "gpu_jobs.model_server.serving", "--listen", listen, "--folder", _MODEL_FOLDER]
-    command += ["--device", device, "--most", str(bytes_of(settings.model_storage))]
-    memory = int(_SHARE_OF_MEMORY * bytes_of(settings.model_memory))
-    values = {"HOME": _TMP_FOLDER, "PLANARENA_MODEL_MEMORY": str(memory), **_OFFLINE}
+    command += ["--device", device, "--most", str(number_of(settings.model_storage))]
+    memory = int(_SHARE_OF_MEMORY * number_of(settings.model_memory))
+    threads = max(1, number_of(settings.model_cpu))
+    values = {"HOME": _TMP_FOLDER, "PLANARENA_MODEL_MEMORY": str(memory), "OMP_NUM_THREADS": str(threads), **_OFFLINE}
     return {
         "name": names.MODEL_SERVER,
         "image": settings.image,
@@ -268,8 +280,8 @@ def _vllm(settings: KubernetesSettings, *, gpus: int) -> Json:
     }
 
 
-def bytes_of(quantity: str) -> int:
-    """Bytes of a quantity as Kubernetes writes them, such as 16Gi or 500M."""
+def number_of(quantity: str) -> int:
+    """What a quantity as Kubernetes writes them comes to, such as 16Gi, 500M or 1500m; rounded down."""
     found = re.fullmatch(r"([0-9.]+)([A-Za-z]*)", quantity)
     assert found is not None
     return int(float(found[1]) * _UNITS[found[2]])

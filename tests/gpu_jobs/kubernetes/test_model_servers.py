@@ -4,7 +4,7 @@ import pytest
 
 from gpu_jobs.launchers import LaunchError, LaunchGivenUpError
 from gpu_jobs.launchers.kubernetes import KubernetesLauncher, Overrides, SettingsError, build_job
-from gpu_jobs.launchers.kubernetes.model_servers import PORT, build_model_servers, bytes_of
+from gpu_jobs.launchers.kubernetes.model_servers import PORT, build_model_servers, number_of
 from gpu_jobs.launchers.kubernetes.names import parse_handle
 from gpu_jobs.launchers.kubernetes.pods import assess_pod
 from gpu_jobs.launchers.kubernetes.reasons import Reason
@@ -147,7 +147,12 @@ def test_the_server_understands_its_command():
     assert parser().parse_args(pod_of(server_job(gpus=0))["containers"][0]["command"][3:]).device == "cpu"
     env = {one["name"]: one["value"] for one in container["env"]}
     # Its supervisor outlives the model's process, or nobody could say that it used too much.
-    assert int(env["PLANARENA_MODEL_MEMORY"]) < bytes_of(container["resources"]["limits"]["memory"])
+    assert int(env["PLANARENA_MODEL_MEMORY"]) < number_of(container["resources"]["limits"]["memory"])
+
+
+@pytest.mark.parametrize(("quantity", "number"), [("16Gi", 2**34), ("1.5G", 1.5e9), ("1500m", 1), ("4", 4)])
+def test_quantities_are_read_as_the_cluster_reads_them(quantity, number):
+    assert number_of(quantity) == number
 
 
 def test_everything_is_owned_by_the_worker_s_job_and_not_controlled_by_it():

@@ -96,3 +96,5 @@ def test_the_cluster_gives_a_network_or_a_gpu_to_those_that_need_one(launcher, k
     Planner.objects.filter(pk=evaluation.submission.planner_id).update(kind=kind, **fields)
     facts = evaluation_facts(str(evaluation.pk))
     assert (facts.calls_endpoint, facts.needs_gpu) == (network, gpu)
+    assert facts.loads_model is (kind in {"hub", "checkpoint"})
+    assert facts.executes_plans is False
