@@ -184,6 +184,8 @@ WRITTEN_ONLY = frozenset(
         "api:attempt-checkpoint",
         "api:header",
         "api:endpoint-tests",
+        "api:uploads",
+        "api:upload",
         "accounts:describe-team",
         "planners:check",
         "planners:test",

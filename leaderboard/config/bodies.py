@@ -150,6 +150,8 @@ async def refuse(refusal: Refusal, *, scope: Scope, send: Send) -> None:
         (b"content-type", content_type),
         (b"content-length", str(len(content)).encode()),
         (b"connection", b"close"),
+        (b"x-content-type-options", b"nosniff"),
+        (b"content-security-policy", b"default-src 'none'"),
     ]
     if refusal.retry_after:
         headers.append((b"retry-after", str(refusal.retry_after).encode()))

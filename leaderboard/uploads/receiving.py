@@ -60,7 +60,7 @@ class TicketedUploads:
         elif digest:
             # The head without the body's size: the body is taken.
             head = [(name, value) for name, value in scope["headers"] if name not in _OF_THE_BODY]
-            await self._application({**scope, "headers": head, RECEIVED: digest}, _nothing_more, send)
+            await self._application({**scope, "headers": head, RECEIVED: digest}, _EmptyBody(), send)
 
 
 def _claimed(scope: Scope, ticket_id: str) -> UploadTicket | Refusal:
@@ -119,8 +119,17 @@ def _keep(file: Any, digest: Any, part: bytes) -> None:
     digest.update(part)
 
 
-async def _nothing_more() -> dict[str, Any]:
-    return {"type": "http.request", "body": b"", "more_body": False}
+class _EmptyBody:
+    """What the view receives. It is never told that the sender went away: what has come is checked and kept."""
+
+    def __init__(self) -> None:
+        self._ended = False
+
+    async def __call__(self) -> dict[str, Any]:
+        if self._ended:
+            await asyncio.Event().wait()
+        self._ended = True
+        return {"type": "http.request", "body": b"", "more_body": False}
 
 
 def _given_up(ticket_id: UUID) -> None:

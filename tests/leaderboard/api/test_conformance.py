@@ -23,6 +23,7 @@ from schemathesis.specs.openapi.checks import (
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 from leaderboard.outbox.webhooks import add_webhook
+from leaderboard.uploads import services as upload_tickets
 from leaderboard.workers.tokens import create_worker_token
 from tests.leaderboard.api.test_reading import finish
 from tests.leaderboard.factories import make_evaluation, make_suite, make_team, make_user
@@ -71,6 +72,7 @@ def things():
         "slug": ["lab", "openagi"],
         "username": ["member", "owner"],
         "planner_id": [str(done.submission.planner_id)],
+        "ticket_id": [str(upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk)],
         "token_id": [create_token(user=owner).id, str(create_worker_token(owner=owner, name="a").id)],
         "webhook_id": [str(add_webhook(owner=owner, url="https://example.org/hook").pk)],
     }

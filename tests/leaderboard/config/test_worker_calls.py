@@ -1,5 +1,6 @@
 """Workers' calls have a handler of their own, which answers as Django's does."""
 
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -88,9 +89,19 @@ class TestLargeBodies:
                 sent += 100_000
                 yield b"x" * 100_000
 
+        headers = {"Authorization": f"Bearer {settings.WORKER_TOKEN}"}
         with suppress(httpx.TransportError):
-            assert client.post(LEASE, content=body()).status_code == 413
+            assert client.post(LEASE, content=body(), headers=headers).status_code == 413
         assert sent < 100_000_000
 
-    def test_the_largest_one_is_read(self, client):
-        assert client.post(LEASE, content=b"x" * SMALL_BODY).status_code == 401
+    def test_the_largest_one_is_read_of_a_worker(self, client):
+        headers = {"Authorization": f"Bearer {settings.WORKER_TOKEN}", "Content-Type": "application/json"}
+        assert client.post(LEASE, content=b"x" * SMALL_BODY, headers=headers).status_code == 400
+
+    @pytest.mark.parametrize("token", ["", "wrong", "paw_wrong"])
+    def test_not_a_byte_is_read_of_whoever_is_no_worker(self, client, token):
+        """The body never comes: only the head can have been looked at."""
+        head = f"POST {LEASE} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nAuthorization: Bearer {token}\r\n\r\n"
+        with socket.create_connection((client.base_url.host, client.base_url.port), timeout=20) as connected:
+            connected.sendall(head.encode())
+            assert connected.recv(65536).startswith(b"HTTP/1.1 401")

@@ -81,6 +81,18 @@ def test_a_checkpoint_comes_with_a_ticket_and_is_kept_by_its_digest(site, token,
     assert send(site, ticket, data).status_code == 401
 
 
+def test_what_has_come_is_kept_although_its_sender_went_away_before_the_answer(site, token, settings, caplog):
+    data = zipped()
+    ticket = ask(site, token, len(data)).json()
+    address = httpx.URL(site)
+    head = f"PUT /api/v1/uploads/{ticket['id']}/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(data)}\r\n"
+    with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
+        connection.sendall(f"{head}Authorization: Bearer {ticket['secret']}\r\n\r\n".encode() + data)
+    wait_for(lambda: CheckpointUpload.objects.exists())
+    assert nothing_is_left(settings)
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 def test_what_is_no_checkpoint_ends_the_ticket_and_leaves_nothing(site, token, settings):
     ticket = ask(site, token, 5).json()
     answer = send(site, ticket, b"12345")
@@ -182,7 +194,7 @@ def test_a_sender_that_goes_away_leaves_no_file(site, token, settings):
 
 
 def wait_for(holds):
-    until = time.monotonic() + 10
+    until = time.monotonic() + 40
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.02)
