@@ -6,7 +6,8 @@ from leaderboard.catalog.models import Suite
 
 
 class Snapshot(models.Model):
-    """One published state of a board. Never changed: a new evaluation makes a new snapshot."""
+    """One published state of a board. A new evaluation makes a new one; only names of deleted users ever change
+    (`erasing.py`)."""
 
     suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="snapshots")
     profile = models.CharField(max_length=40)

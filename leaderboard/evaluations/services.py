@@ -7,6 +7,7 @@ the owner reads; None stands for a command on the operator's own machine.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from random import SystemRandom
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -21,7 +22,7 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.clock import database_now
 from leaderboard.evaluations import canary, transitions
 from leaderboard.evaluations.acting import in_words
-from leaderboard.evaluations.conditions import RunConditions, conditions_of, tasks_per_shard
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT, RunConditions, conditions_of, tasks_per_shard
 from leaderboard.evaluations.leases import cancel_attempts
 from leaderboard.evaluations.library import library
 from leaderboard.evaluations.models import (
@@ -226,10 +227,13 @@ def queue_tasks(
         submission: what is evaluated.
         suite: on what.
         conditions: under which.
-        keys: of the tasks that workers run, in order.
+        keys: of the tasks that workers run, in order; on a hidden split they run in any order.
         fields: what else is known of it.
     """
     now = database_now()
+    if conditions.split == HIDDEN_SPLIT:
+        # Or the place of a hidden request among the others would tell which one it is.
+        keys = SystemRandom().sample(keys, len(keys))
     shards, leasable = canary.split(planner=submission.planner, keys=keys, size=tasks_per_shard(suite))
     evaluation = Evaluation.objects.create(
         submission=submission,

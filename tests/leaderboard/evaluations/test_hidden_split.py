@@ -155,6 +155,21 @@ def test_suites_have_a_hidden_split_where_their_requests_can_be_hidden(settings,
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("split", ["public", "hidden"])
+def test_hidden_requests_come_in_no_order_that_tells_which_they_are(settings, split):
+    from tests.leaderboard.factories import make_evaluation, make_suite
+
+    settings.SPLIT = split
+    suite = make_suite(runnable=40)
+    evaluation = make_evaluation(suite=suite)
+    shards = evaluation.shards.order_by("number").values_list("task_keys", flat=True)
+    asked = [key for keys in shards for key in keys]
+    in_order = [str(number) for number in range(40)]
+    assert sorted(asked) == sorted(in_order)
+    assert (asked == in_order) == (split == "public")
+
+
+@pytest.mark.django_db
 def test_no_plans_can_be_written_down_for_hidden_requests(settings):
     from leaderboard.catalog.models import Suite
     from leaderboard.planners.kinds import KINDS
