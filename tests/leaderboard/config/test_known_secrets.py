@@ -7,10 +7,11 @@ from leaderboard.config.known_secrets import known_secrets
 def test_every_secret_setting_is_listed(settings):
     settings.WORKER_TOKEN, settings.HIDDEN_SEED, settings.SECRET_KEY = "worker", "seed", "key"
     settings.METRICS_TOKEN, settings.EMAIL_HOST_PASSWORD, settings.SECRETS_KEYS = "metrics", "mail", ["new", "old"]
+    settings.SIGNING_KEYS = ["signing", "signed"]
     settings.CELERY_BROKER_URL = "redis://user:broker@host/0"
     settings.SOCIALACCOUNT_PROVIDERS = {"github": {"APPS": [{"client_id": "public", "secret": "github"}]}}
     found = set(known_secrets())
-    assert {"worker", "seed", "key", "metrics", "mail", "new", "old", "broker", "github"} <= found
+    assert {"worker", "seed", "key", "metrics", "mail", "new", "old", "broker", "github", "signing", "signed"} <= found
     assert not {"", "public"} & found
 
 

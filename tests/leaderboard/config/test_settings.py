@@ -39,9 +39,10 @@ def test_a_site_needs_no_worker_token_of_its_own_and_takes_no_short_one(tmp_path
     assert "PLANARENA_WORKER_TOKEN is too short" in done.stderr.splitlines()[-1]
 
 
-def test_a_short_key_is_refused():
-    done = read({**COMPLETE, "PLANARENA_SECRET_KEY": "changeme"})
-    assert "PLANARENA_SECRET_KEY is too short" in done.stderr.splitlines()[-1]
+@pytest.mark.parametrize("name", ["PLANARENA_SECRET_KEY", "PLANARENA_SIGNING_KEY"])
+def test_a_short_key_is_refused(name):
+    done = read({**COMPLETE, name: "changeme"})
+    assert f"{name} is too short" in done.stderr.splitlines()[-1]
 
 
 _OF_PROXY = "s.SECURE_SSL_REDIRECT, s.ALLAUTH_TRUSTED_PROXY_COUNT, s.REST_FRAMEWORK['NUM_PROXIES']"
