@@ -26,6 +26,8 @@ from evaluator.planners.keeping import unkeepable
 MAX_BYTES = 8 * 1024 * 1024
 MAX_ALTERNATIVES = 4
 MAX_PLAN_BYTES = MAX_RESPONSE_BYTES
+MAX_PLANS = 20_000
+"""Ten times the tasks of the largest suite."""
 _NAMED = 5
 """So many tasks are named in one sentence."""
 _PLAN_FORMS = frozenset({"steps", "solution", "tool_calls"})
@@ -98,6 +100,8 @@ def plans_of(value: Any) -> PlansFile:
     Raises:
         PlansFileError: it is not of this shape.
     """
+    if isinstance(value, Mapping | list) and len(value) > MAX_PLANS:
+        raise PlansFileError(f"The file has {len(value):,} plans; at most {MAX_PLANS:,} are read.")
     if isinstance(value, Mapping):
         repeated = getattr(value, "repeated", [])
         entries = [_Entry(task=str(task), where=f"task {task!r}", value=given) for task, given in value.items()]
@@ -169,6 +173,8 @@ def _lines(text: str) -> Iterator[Any]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
+        if number > MAX_PLANS:
+            raise PlansFileError(f"The file has more than {MAX_PLANS:,} lines, the most that are read.")
         try:
             yield _loaded(line)
         except json.JSONDecodeError as error:
@@ -180,6 +186,11 @@ def _loaded(text: str) -> Any:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
     except RecursionError:
         raise PlansFileError("The file is nested too deeply to be read.") from None
+    except (json.JSONDecodeError, PlansFileError):
+        raise
+    except ValueError:
+        # Python converts no text of more than some thousand digits.
+        raise PlansFileError("The file holds a number with too many digits to be read.") from None
 
 
 def _is_json(line: str) -> bool:
@@ -208,6 +219,8 @@ def _listed(item: Any, number: int) -> _Entry:
 
 def _given(entry: _Entry) -> GivenPlan:
     value = entry.value
+    if problem := unkeepable(entry.task):
+        raise PlansFileError(f"The key of {entry.where} {problem}.")
     wrapped = isinstance(value, Mapping) and "plan" in value and not _PLAN_FORMS & set(value)
     plan, alternatives = (value["plan"], value.get("alternatives", [])) if wrapped else (value, [])
     if unknown := sorted(set(value) - {"plan", "alternatives"}) if wrapped else []:

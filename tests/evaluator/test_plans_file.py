@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.planners import PlannerError, request_for
 from evaluator.planners.given import GivenPlans
-from evaluator.plans_file import MAX_BYTES, GivenPlan, PlansFileError, plans_of, read_plans
+from evaluator.plans_file import MAX_BYTES, MAX_PLANS, GivenPlan, PlansFileError, plans_of, read_plans
 from evaluator.records import Reason
 from evaluator.suites import suite_of
 
@@ -104,3 +104,19 @@ def test_the_planner_answers_from_the_file_and_a_missing_task_is_its_fault():
     with pytest.raises(PlannerError) as fault:
         planner.plan(asked[1])
     assert fault.value.reason is Reason.NO_PLAN
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b'{"a": [1' + b"0" * 10_000 + b"]}", "a number with too many digits"),
+        (b'{"a\\u0000b": "x"}', r"The key of task .* holds a NUL character"),
+        (b'{"\\ud800": "x"}', r"The key of task .* half of a surrogate pair"),
+        (json.dumps({str(at): "x" for at in range(MAX_PLANS + 1)}).encode(), "20,001 plans; at most 20,000"),
+        (b'{"task": "a", "plan": "x"}\n' * (MAX_PLANS + 1), "more than 20,000 lines"),
+    ],
+    ids=["digits", "nul", "half", "keys", "lines"],
+)
+def test_a_file_that_costs_or_breaks_something_is_refused(data, sentence):
+    with pytest.raises(PlansFileError, match=sentence):
+        read_plans(data)

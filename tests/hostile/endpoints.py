@@ -20,7 +20,7 @@ from typing import Any
 from tests.fakes.hostile_server import ENDLESS_BODY, ENDLESS_HEADERS, SLOW_ANSWERS, answers, gzip_bomb, repeated
 
 HEADER = "X-Hush"
-TIMEOUT_SECONDS = 3
+TIMEOUT_SECONDS = 5
 """Enough for an honest answer on a machine that is busy."""
 HOSTILE_TASKS = frozenset({"image_detection/0", "QA/0"})
 """Those that a server answers in its own way."""

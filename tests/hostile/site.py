@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,16 @@ SETTINGS = {
     "PLANARENA_MODEL_LOAD_SECONDS": "20",
     "PLANARENA_MODEL_ANSWER_SECONDS": "8",
     "PLANARENA_MODEL_CALL_SECONDS": "0.1",
+    "PLANARENA_FAIR_SHARE_SECONDS": "30",
     "OMP_NUM_THREADS": "1",
     # Model servers run the code of checkpoints that stand for a way to take them over.
     "PYTHONPATH": f"{ROOT / 'tests' / 'hostile' / 'taken_over'}{os.pathsep}{ROOT}",
 }
 ENDED = frozenset({"completed", "failed", "cancelled", "on_hold"})
-_SUBMISSIONS_PER_USER = 20
-"""Submissions of one user; more would be refused for a minute."""
+_SUBMISSIONS_PER_USER = 60
+"""Submissions of one hostile user; more would be refused for a minute."""
+_HONEST_USERS = 4
+"""Who submit in turn: users who had much lately wait for those who had less, whatever the others submit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,9 +204,9 @@ class Site:
     @contextmanager
     def measuring(self) -> Iterator[None]:
         """Evaluate an honest planner again and again, and look at pages and processes."""
-        honest = User(self.arena, "ada")
-        self.honest_evaluation(honest)
-        self.measured.alone_seconds = self.honest_evaluation(honest)
+        honest = [User(self.arena, "ada") for _ in range(_HONEST_USERS)]
+        self.honest_evaluation(honest[0])
+        self.measured.alone_seconds = self.honest_evaluation(honest[1])
         for run in (lambda: self._evaluate_again(honest), self._look_at_pages, self._look_at_processes):
             thread = threading.Thread(target=run, daemon=True)
             self._threads.append(thread)
@@ -213,8 +217,7 @@ class Site:
             self._stop.set()
             for thread in self._threads:
                 thread.join(timeout=60)
-            honest.close()
-            for user in self._users:
+            for user in [*honest, *self._users]:
                 user.close()
 
     def honest_evaluation(self, user: User, *, seconds: float = 120) -> float:
@@ -245,8 +248,10 @@ class Site:
                 return found
             time.sleep(0.3)
 
-    def _evaluate_again(self, user: User) -> None:
-        while not self._stop.is_set():
+    def _evaluate_again(self, users: list[User]) -> None:
+        for user in cycle(users):
+            if self._stop.is_set():
+                return
             try:
                 self.measured.honest_seconds.append(self.honest_evaluation(user))
             except (httpx.HTTPError, AssertionError, KeyError, ValueError) as error:
