@@ -127,9 +127,10 @@ def withhold_names(evaluation_ids: Sequence[UUID]) -> None:
     contents is reported as withheld. Figures and ranks of the rows are verified as before.
     """
     gone = {str(one) for one in evaluation_ids}
-    for signature in SnapshotSignature.objects.filter(salts__has_any_keys=sorted(gone)).select_for_update():
-        signature.salts = {key: salt for key, salt in signature.salts.items() if key not in gone}
-        signature.save(update_fields=["salts"])
+    with transaction.atomic():
+        for signature in SnapshotSignature.objects.filter(salts__has_any_keys=sorted(gone)).select_for_update():
+            signature.salts = {key: salt for key, salt in signature.salts.items() if key not in gone}
+            signature.save(update_fields=["salts"])
 
 
 def task_entries(*, evaluation_id: UUID, salt: str) -> tuple[list[TaskEntry], Mapping[str, str]]:

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from leaderboard.accounts import teams
 from leaderboard.accounts.credentials import end_all
+from leaderboard.accounts.leaving.erasing import delete_sessions
 from leaderboard.accounts.models import Erasure, Invitation, Mails, User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
@@ -91,6 +92,7 @@ def delete_account(*, user: User, by: User | None) -> bool:
         after = User.objects.get(pk=user.pk)
         deleted_by_themselves = by is not None and by.pk == user.pk
         record(by=after if deleted_by_themselves else by, action=Action.ACCOUNT_DELETED, target=after)
+        transaction.on_commit(partial(delete_sessions, user_id=user.pk), robust=True)
         transaction.on_commit(partial(cancel_running, user_id=user.pk), robust=True)
     return True
 

@@ -1,5 +1,7 @@
 """Taking the name of a deleted user out of what names them by value: the audit log, boards, sentences, sessions.
 
+Sessions are the web process's part: no other process has the key that reads them.
+
 `Erasure` holds the name until it is nowhere else. Each step looks for what is left and ends when there is nothing, in
 batches with a transaction each, so that a killed process costs nothing and no lock is held for long.
 """
@@ -17,6 +19,7 @@ from leaderboard.audit.services import pseudonymise
 from leaderboard.boards.erasing import replace_owner
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.checkpoints import remove_unnamed
+from leaderboard.signing.services import withhold_names
 from leaderboard.workers.models import AttemptLog
 
 _BATCH = 500
@@ -36,15 +39,17 @@ def erase(erasure: Erasure) -> None:
     """Take a deleted user's name out of everything that still has it.
 
     Before: their row has its new name; several processes may do this at once.
-    After: neither log, boards, sentences nor sessions name them, and no file is left of what they uploaded. The erasure
-    with the name is gone, unless the deletion was a moment ago: then it is done once more.
+    After: neither log, boards nor sentences name them, and no file is left of what they uploaded. Signatures of boards
+    hold for everything but the names. The erasure with the name is gone, unless the deletion was a moment ago: then it
+    is done once more.
     """
     user, name = erasure.user, erasure.username
     pseudonymise(key=user.pk, name=name, pseudonym=user.username)
+    # First, so that no board is there whose names are neither as signed nor withheld.
+    withhold_names(list(Evaluation.objects.filter(submission__submitted_by=user).values_list("pk", flat=True)))
     replace_owner(before=name, after=user.username)
     _replace_in_reasons(before=name, after=user.username)
     _delete_logs(AttemptLog.objects.filter(attempt__user=user, attempt__team=None))
-    _delete_sessions(user.pk)
     remove_unnamed()
     Erasure.objects.filter(pk=erasure.pk, created__lt=Now() - _LATE).delete()
 
@@ -63,8 +68,11 @@ def _delete_logs(logs: QuerySet[AttemptLog]) -> None:
         AttemptLog.objects.filter(pk__in=batch).delete()
 
 
-def _delete_sessions(user_id: int) -> None:
-    """allauth notes in a session which name or address somebody signed in with."""
+def delete_sessions(*, user_id: int) -> None:
+    """Delete a user's sessions, in which allauth notes the name or address that they signed in with.
+
+    Before: this is the web process, whose key reads sessions.
+    """
     last = ""
     while batch := list(Session.objects.filter(session_key__gt=last).order_by("session_key")[:_BATCH]):
         last = batch[-1].session_key

@@ -1,10 +1,15 @@
 """`planarena verify` against the site itself: what it publishes is verified, and what is changed in it is found."""
 
+import json
+
 import pytest
 from django.db import transaction
 
 from evaluator import canonical_json
 from evaluator.client.verify.report import Kind, VerifyExit
+from leaderboard.accounts.leaving.closing import delete_account
+from leaderboard.accounts.leaving.erasing import erase_all
+from leaderboard.accounts.models import User
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
 from leaderboard.evaluations.hiding import hide
@@ -109,6 +114,16 @@ def test_names_of_closed_accounts_can_be_replaced_and_the_figures_stay_verifiabl
     Snapshot.objects.filter(pk=board.pk).update(content=board.content)
     report = verified()
     assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert any("names in 1 of 2 rows are withheld" in finding.text for finding in report.of(Kind.NOTE))
+
+
+def test_a_board_stays_verifiable_when_one_of_its_users_is_deleted(board):
+    owner = board.content["rows"][0]["owner"]
+    delete_account(user=User.objects.get(username=owner), by=None)
+    erase_all()
+    report = verified(f"/boards/openagi/snapshots/{board.number}/")
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert owner not in json.dumps(Snapshot.objects.get(pk=board.pk).content)
     assert any("names in 1 of 2 rows are withheld" in finding.text for finding in report.of(Kind.NOTE))
 
 
