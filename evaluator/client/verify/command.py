@@ -93,6 +93,7 @@ def _verified(
         after = check(order=order, site=Site(fetcher), known=known, report=report, tell=_tell)
     finally:
         site_fetcher.close()
+        _tell("")
     if download is not None:
         try:
             recording.write(download, facts={"address": url, "sample": order.sample, "seed": order.seed})
@@ -114,5 +115,5 @@ def _facts(found: dict[str, Any]) -> dict[str, Any]:
 
 def _tell(text: str) -> None:
     if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[Kplanarena: {text}\r")
+        sys.stderr.write(f"\r\033[K{text and f'planarena: {text}'}\r")
         sys.stderr.flush()
