@@ -305,6 +305,16 @@ def test_a_launch_that_broke_off_is_completed_by_the_next(api, cluster, part, dr
     assert len(names_of(api, "networkpolicies")) == 2
 
 
+@pytest.mark.parametrize("created", [0, 1, 2, 3])
+def test_a_launcher_killed_while_it_creates_them_is_followed_by_one_that_does(api, cluster, created):
+    launcher_of(api, cluster).ensure(evaluation_id=EVALUATION)
+    order = [("networkpolicies", MODELS), ("networkpolicies", f"{JOB}-workers"), ("services", MODELS), ("jobs", MODELS)]
+    for kind, name in order[created:]:
+        api.remove(kind, name)
+    launcher_of(api, cluster).ensure(evaluation_id=EVALUATION)
+    assert all(api.get(kind, name) is not None for kind, name in order)
+
+
 def test_model_servers_go_with_the_job(api, cluster):
     launcher = launcher_of(api, cluster)
     handle = launcher.ensure(evaluation_id=EVALUATION)
