@@ -274,13 +274,13 @@ class TestLimits:
 
 def test_the_sweep_removes_what_killed_processes_left(settings, tmp_path, ada):
     settings.UPLOADS_DIR = tmp_path
+    kept = services.ask(owner_id=ada.pk, address="a", size=1).row
+    gone = services.ask(owner_id=ada.pk, address="a", size=1).row
+    UploadTicket.objects.filter(pk=gone.pk).update(expires_at=Now() - timedelta(seconds=1))
     old, new = tmp_path / "old.upload", tmp_path / "new.upload"
     for path in (old, new):
         path.write_bytes(b"x")
     os.utime(old, (time.time() - 4000, time.time() - 4000))
-    kept = services.ask(owner_id=ada.pk, address="a", size=1).row
-    gone = services.ask(owner_id=ada.pk, address="a", size=1).row
-    UploadTicket.objects.filter(pk=gone.pk).update(expires_at=Now() - timedelta(seconds=1))
     assert services.sweep() == 1
     assert [path.name for path in tmp_path.iterdir()] == ["new.upload"]
     assert list(UploadTicket.objects.values_list("pk", flat=True)) == [kept.pk]
