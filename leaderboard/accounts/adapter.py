@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from allauth.account.adapter import DefaultAccountAdapter
 from django.http import HttpRequest
 
+from leaderboard.accounts.addresses import AddressAdapter
 
-class Adapter(DefaultAccountAdapter):
-    """allauth's own, with a limit on wrong passwords that no header moves."""
+
+class Adapter(AddressAdapter):
+    """Tells nobody whose addresses have accounts, and counts wrong passwords so that no header moves the limit."""
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:  # noqa: ARG002
         """What wrong passwords of an account are counted under. allauth's own key holds the `Host` header, in which a

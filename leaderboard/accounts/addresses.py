@@ -32,8 +32,8 @@ _LINK_INSTEAD = (
 _NAME_IS_PUBLIC = "User names are public: choose one that is not an e-mail address, without '@'."
 
 
-class Adapter(DefaultAccountAdapter):
-    """What allauth asks the site about accounts."""
+class AddressAdapter(DefaultAccountAdapter):
+    """What allauth asks the site about names and addresses of accounts."""
 
     def clean_username(self, username: str, shallow: bool = False) -> str:
         if "@" in username:

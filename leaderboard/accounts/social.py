@@ -4,15 +4,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import proxy_bypass
 
-from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.conf import settings
+
+from leaderboard.accounts.addresses import GitHubAdapter
 
 if TYPE_CHECKING:
     from requests import Session  # noqa: TID251 - what allauth speaks through
 
 
-class Adapter(DefaultSocialAccountAdapter):
-    """allauth's, with the operator's proxy. `NO_PROXY` names servers that are reached without it."""
+class Adapter(GitHubAdapter):
+    """The site's, with the operator's proxy. `NO_PROXY` names servers that are reached without it."""
 
     def get_requests_session(self, *arguments: Any, **options: Any) -> "Session":
         session: Session = super().get_requests_session(*arguments, **options)

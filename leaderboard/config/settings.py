@@ -201,7 +201,6 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email" if DEMO else "email*", "password1*
 ACCOUNT_EMAIL_VERIFICATION = env.text("PLANARENA_EMAIL_VERIFICATION", "none" if DEMO else "mandatory")
 if ACCOUNT_EMAIL_VERIFICATION not in {"none", "optional", "mandatory"}:
     raise ImproperlyConfigured("PLANARENA_EMAIL_VERIFICATION must be none, optional or mandatory.")
-ACCOUNT_ADAPTER = "leaderboard.accounts.addresses.Adapter"
 ACCOUNT_PREVENT_ENUMERATION = "strict"
 MFA_ADAPTER = "leaderboard.accounts.second_factor.Adapter"
 MFA_TOTP_ISSUER = "PlanArena"
@@ -211,7 +210,6 @@ OPERATORS_NEED_SECOND_FACTOR = env.flag("PLANARENA_OPERATORS_NEED_2FA", default=
 """Whether staff without two-factor authentication are users like any other."""
 GITHUB_URL = env.text("PLANARENA_GITHUB_URL", "https://github.com").rstrip("/")
 SOCIALACCOUNT_QUERY_EMAIL = True
-SOCIALACCOUNT_ADAPTER = "leaderboard.accounts.social.Adapter"
 SOCIALACCOUNT_PROVIDERS: dict[str, Any] = {}
 if GITHUB_CLIENT_ID := env.text("PLANARENA_GITHUB_CLIENT_ID"):
     _secret = env.required("PLANARENA_GITHUB_SECRET", purpose="the secret of the GitHub app that signs people in")
@@ -230,7 +228,7 @@ ACCOUNT_FORMS = {
     "reset_password": "leaderboard.accounts.addresses.ResetPasswordForm",
     "signup": "leaderboard.accounts.addresses.SignUpForm",
 }
-SOCIALACCOUNT_ADAPTER = "leaderboard.accounts.addresses.GitHubAdapter"
+SOCIALACCOUNT_ADAPTER = "leaderboard.accounts.social.Adapter"
 SOCIALACCOUNT_FORMS = {"signup": "leaderboard.accounts.addresses.SignUpWithGitHubForm"}
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"

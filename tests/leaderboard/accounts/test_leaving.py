@@ -174,7 +174,7 @@ class TestExport:
         assert json.loads(answer.getvalue())["username"] == "ada"
 
     def test_it_is_asked_for_a_few_times_a_minute_at_most(self, ada, browser, monkeypatch):
-        monkeypatch.setattr(throttling._OfPage, "THROTTLE_RATES", {"exports": "6/min"})
+        monkeypatch.setitem(throttling.Throttle.THROTTLE_RATES, "exports", "6/min")
         statuses = [browser.get("/account/export/").status_code for _ in range(7)]
         assert statuses == [200] * 6 + [429]
 

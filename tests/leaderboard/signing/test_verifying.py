@@ -123,7 +123,7 @@ def test_a_board_stays_verifiable_when_one_of_its_users_is_deleted(board):
     erase_all()
     report = verified(f"/boards/openagi/snapshots/{board.number}/")
     assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
-    assert owner not in json.dumps(Snapshot.objects.get(pk=board.pk).content)
+    assert f'"{owner}"' not in json.dumps(Snapshot.objects.get(pk=board.pk).content)
     assert any("names in 1 of 2 rows are withheld" in finding.text for finding in report.of(Kind.NOTE))
 
 
