@@ -113,8 +113,8 @@ def open_model(
     sandbox: Sandbox,
     deadlines: Deadlines | None = None,
 ) -> RemoteModel:
-    """See `ModelOpener`. Without deadlines, those that the operator has set."""
-    deadlines = deadlines or deadlines_set()
+    """See `ModelOpener`. Without deadlines, those that the operator has set or that fit the size of the model."""
+    deadlines = deadlines or deadlines_set(weights=_weights(folder))
     started = sandbox.start(folder=folder, device=device, memory_bytes=most_memory(folder))
     return RemoteModel(
         started.server, folder=folder, inside=started.inside, name=name, device=device, source=source,
@@ -126,8 +126,11 @@ def most_memory(folder: Path) -> int:
     """Bytes that a server may hold for the model in a folder: by its weights, or what the operator has set."""
     if text := os.environ.get(MEMORY):
         return parse_size(text)
-    weights = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
-    return min(_OF_LIBRARIES + _TIMES_WEIGHTS * weights, int(_OF_MACHINE * psutil.virtual_memory().total))
+    return min(_OF_LIBRARIES + _TIMES_WEIGHTS * _weights(folder), int(_OF_MACHINE * psutil.virtual_memory().total))
+
+
+def _weights(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.glob("*.safetensors"))
 
 
 def threads_here() -> int | None:
