@@ -28,7 +28,8 @@ from leaderboard.config.worker_calls import PREFIX as WORKERS
 from leaderboard.evaluations.leases import hash_token
 from leaderboard.evaluations.models import Attempt
 from leaderboard.uploads import services as uploads
-from leaderboard.workers.tokens import holder_of
+from leaderboard.workers.sessions import SessionRefusedError, holder_of_session
+from leaderboard.workers.tokens import EnrolmentRefusedError, enrolled
 
 _MIB = 1024 * 1024
 SMALL_BODY = 64 * 1024
@@ -37,6 +38,7 @@ LARGE_BODY = _MIB
 """From here on a body of a user takes room among the uploads."""
 _API = "/api/"
 _ATTEMPTS = f"{WORKERS}attempts/"
+_SESSION = f"{WORKERS}session/"
 _CHECKPOINTS = frozenset({"/submit/", "/api/v1/checkpoints/"})
 _MOST_REMEMBERED = 10_000
 
@@ -67,7 +69,7 @@ def admit(scope: Scope, size: int) -> Admission | Refusal:
     try:
         request = ASGIRequest(scope, BytesIO())
         if scope["path"].startswith(WORKERS):
-            return Admission() if _is_worker(request, path=scope["path"]) else _unknown(most=0)
+            return _refused_worker(request, path=scope["path"]) or Admission()
         user = _user(request, path=scope["path"])
         if user is None:
             return _unknown(most=SMALL_BODY)
@@ -143,13 +145,28 @@ class _KnownAttempts:
 _attempts = _KnownAttempts()
 
 
-def _is_worker(request: ASGIRequest, *, path: str) -> bool:
+def _refused_worker(request: ASGIRequest, *, path: str) -> Refusal | None:
+    """Why nothing is read of a worker's call; None: its token is the one that its address goes by.
+
+    Says what the view would say, since workers act by the code: they open another session, or are updated.
+    """
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     token = text.strip()
-    if scheme.lower() != "bearer" or not token.isascii():
-        return False
-    if not path.startswith(_ATTEMPTS):
-        return hmac.compare_digest(token, settings.WORKER_TOKEN) or holder_of(token) is not None
+    if scheme.lower() != "bearer" or not token or not token.isascii():
+        return _unknown(most=0)
+    if path.startswith(_ATTEMPTS):
+        return None if _is_of_attempt(token, path=path) else _unknown(most=0)
+    try:
+        if path == _SESSION:
+            enrolled(token)
+        else:
+            holder_of_session(token)
+    except (EnrolmentRefusedError, SessionRefusedError) as error:
+        return Refusal(HTTPStatus.FORBIDDEN, error.code, str(error))
+    return None
+
+
+def _is_of_attempt(token: str, *, path: str) -> bool:
     try:
         attempt_id = UUID(path.removeprefix(_ATTEMPTS).partition("/")[0])
     except ValueError:

@@ -57,8 +57,8 @@ def test_what_differs_from_the_server_is_refused(changes, complaint):
 
 
 def hidden_run(**changes: object) -> list:
-    runner = EvaluatorRunner(store=MemoryStore(), device="cpu", hidden_seed="a secret of the tests")
-    return list(runner.run(make_lease(split="hidden", **changes)))
+    runner = EvaluatorRunner(store=MemoryStore(), device="cpu")
+    return list(runner.run(make_lease(split="hidden", hidden_seed="a secret of the tests", **changes)))
 
 
 def test_on_the_hidden_split_other_requests_are_asked_and_judged_under_the_public_keys():
