@@ -106,7 +106,7 @@ def _settings_for_help(environment: MutableMapping[str, str]) -> None:
             "PLANARENA_DEMO": "1",
             "PLANARENA_SECRET_KEY": "for help only",
             "PLANARENA_WEBHOOK_KEY": "for help only",
-            "PLANARENA_SIGNING_KEY": "for help only, and no key of any site",
+            "PLANARENA_SIGNING_KEY": "for help only and no key of any site",
         }
 
 
