@@ -204,7 +204,8 @@ def test_cancelling_stops_the_process_through_the_launcher(site):
     process = psutil.Process(worker_pid())
     services.cancel(evaluation)
     stopping.stop_workers(evaluation_id=evaluation.pk, launching=launcher)
-    assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    # It asks the site whether the attempt is over, since it may have another one by the time that it is told.
+    sweep_until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
 
 
 def test_cancelling_stops_a_running_worker_from_adding_results(site):

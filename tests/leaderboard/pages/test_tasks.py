@@ -361,11 +361,12 @@ def test_without_notes_nothing_is_said_of_how_a_plan_came_about(client: Client, 
     assert "How the plan came about" not in page(client, evaluation, "0")
 
 
-def test_notes_of_the_hidden_split_are_as_public_as_its_plans(client: Client):
+def test_notes_of_the_hidden_split_quote_its_requests_and_are_the_operators_alone(client: Client):
     planner = make_planner(owner=make_user(), bundled_name="random-valid")
     hidden = make_evaluation(planner=planner, suite=make_suite(), split="hidden")
     noted(hidden, "0", notes=NOTES)
     html = page(client, hidden, "0")
-    assert "A=MAGIC(&lt;IMAGE&gt;)" in html
-    assert 'id="plan-text"' in html
+    assert "A=MAGIC(&lt;IMAGE&gt;)" not in html
     assert "Sample 1" not in html
+    client.force_login(make_user("operator", is_staff=True))
+    assert "A=MAGIC(&lt;IMAGE&gt;)" in page(client, hidden, "0")
