@@ -29,6 +29,7 @@ WRITABLE = {
     "UserNameInput": {"username"},
     "WebhookInput": {"url"},
     "WorkerTokenInput": {"name"},
+    "SessionRequest": {"suites", "evaluation"},
     "LeaseRequest": {"worker", "suites", "evaluation", "token", "phases"},
     "HeartbeatRequest": {"phase"},
     "FailRequest": {"how", "reason"},
