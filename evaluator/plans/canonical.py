@@ -16,7 +16,7 @@ from typing import Any
 
 from evaluator.plans.actions import unused_outputs
 from evaluator.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
-from evaluator.plans.values import a_list, a_text, kind_of, load_json, refuse_too_many
+from evaluator.plans.values import MAX_ANSWERS, a_list, a_text, kind_of, load_json, refuse_too_many
 
 FORM = "plan/1"
 _PLAN_KEYS = frozenset({"steps", "answers", "subgoals", "version"})
@@ -46,6 +46,8 @@ def parse_canonical(*, value: object, context: PlanContext) -> ParsedPlan:
     else:
         listed = a_list(value.get("answers"), "answers")
         answers = tuple(a_text(raw, f"answers[{index}]") for index, raw in enumerate(listed))
+    if len(answers) > MAX_ANSWERS:
+        raise PlanSyntaxError(f"{len(answers)} answers; a plan has at most {MAX_ANSWERS}")
     subgoals = value.get("subgoals")
     if subgoals is not None:
         subgoals = tuple(a_text(raw, f"subgoals[{index}]") for index, raw in enumerate(a_list(subgoals, "subgoals")))

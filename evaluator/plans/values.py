@@ -8,6 +8,8 @@ from functools import cached_property
 from evaluator.plans.model import PlanSyntaxError
 
 MAX_STEPS = 100
+MAX_ANSWERS = 1000
+"""A site keeps no record of a plan with more."""
 
 
 def load_json(text: str) -> object:
