@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.http import HttpResponseBase
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers, status
 from rest_framework.exceptions import PermissionDenied, Throttled
 from rest_framework.exceptions import ValidationError as FieldValidationError
@@ -41,13 +41,16 @@ class AccountExport(serializers.Serializer[Any]):
     audit = serializers.ListField(child=serializers.JSONField(), read_only=True)
 
 
+_WRONG = OpenApiResponse(description="The password is missing or wrong.")
+
+
 class AccountView(APIView):
     """The caller's account."""
 
     permission_classes = LOGGED_IN
     throttle_scope = "tokens"
 
-    @extend_schema(request=PasswordInput, responses={204: None})
+    @extend_schema(request=PasswordInput, responses={204: None, 400: _WRONG, 413: None, 415: None})
     def delete(self, request: Request) -> Response:
         """Delete it for ever. Submissions stay, as those of a deleted user."""
         _confirm(request)
