@@ -1,4 +1,4 @@
-"""Inspecting an uploaded zip in a process of its own: what it costs to read one is up to who made it."""
+"""Inspects an uploaded zip in a process with limits, since whoever made the zip decides what reading it costs."""
 
 from dataclasses import asdict
 from pathlib import Path

@@ -85,7 +85,7 @@ class VllmModel:
         plain, full = api.tokens("a"), api.tokens("a", special=True)
         start = next((at for at in range(len(full)) if full[at : at + len(plain)] == plain), 0)
         self._before = full[:start]
-        # Where a token stands in its text is not said; the grammar below does without.
+        # The API gives no character offsets of tokens; the grammar below needs none.
         self._speller = Speller(lambda text: (tokens := api.tokens(text), [(0, 0)] * len(tokens)))
 
     @property
@@ -207,8 +207,8 @@ class VllmModel:
 
 
 class SpanlessGrammar(Grammar):
-    """A grammar for a tokenizer that does not say where its tokens stand in a text: what all that may follow has in
-    common is bounded by how the text is spelt without any of it."""
+    """A grammar for a tokenizer without character offsets: the spelling of the text alone bounds the prefix that all
+    allowed continuations share."""
 
     def _shared(self, names: tuple[str, ...], *, after: Following) -> Tokens:
         shared = self._spell((*names, ""))[0]
@@ -272,7 +272,7 @@ def searched(policy: Policy, *, beams: int, room: int, end: int) -> Found:
         candidates.sort(key=lambda one: (-one[1], one[0]))
         best = candidates[:beams]
         ended = sorted([*ended, *(one for one in best if one[0][-1] == end)], key=lambda one: -one[1])[:beams]
-        # As `generate` of transformers: what ends must be among the best, what goes on takes the places of what ended.
+        # As in transformers' `generate`: a finished beam must be among the best, and an open one takes its place.
         going_on = [one for one in (best if beams == 1 else candidates[: 2 * beams]) if one[0][-1] != end][:beams]
         # A sum of log-probabilities only falls: who is behind all that have ended stays there.
         if not going_on or (len(ended) == beams and going_on[0][1] <= ended[-1][1]):
