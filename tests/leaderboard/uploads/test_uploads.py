@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 
 from leaderboard.accounts.services import create_token
 from leaderboard.config.body_limits import LARGE_BODY, LIMITS
+from leaderboard.planners import checkpoints
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.uploads import services
@@ -81,13 +82,27 @@ def test_a_checkpoint_comes_with_a_ticket_and_is_kept_by_its_digest(site, token,
     assert send(site, ticket, data).status_code == 401
 
 
-def test_what_has_come_is_kept_although_its_sender_went_away_before_the_answer(site, token, settings, caplog):
-    data = zipped()
+def test_what_has_come_is_kept_although_its_sender_went_away_before_the_answer(
+    site, token, settings, caplog, monkeypatch
+):
+    data, keep = zipped(), checkpoints.keep_file
+    received, closed = threading.Event(), threading.Event()
+
+    def keep_when_closed(**given):
+        received.set()
+        assert closed.wait(PATIENCE)
+        return keep(**given)
+
+    monkeypatch.setattr(checkpoints, "keep_file", keep_when_closed)
     ticket = ask(site, token, len(data)).json()
     address = httpx.URL(site)
     head = f"PUT /api/v1/uploads/{ticket['id']}/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(data)}\r\n"
     with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
         connection.sendall(f"{head}Authorization: Bearer {ticket['secret']}\r\n\r\n".encode() + data)
+        assert received.wait(PATIENCE)
+    # Long enough for the server to notice.
+    time.sleep(0.5)
+    closed.set()
     wait_for(lambda: CheckpointUpload.objects.exists())
     assert nothing_is_left(settings)
     assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
