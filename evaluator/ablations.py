@@ -13,7 +13,7 @@ from evaluator.planners.protocol import PlannerReply, PlannerRequest
 from evaluator.plans.checks import execution_order
 from evaluator.plans.model import Plan, Step, plan_to_json
 from evaluator.records import PlannerCall
-from evaluator.suites.model import Task
+from evaluator.suites.base import Task
 from evaluator.tools.types import Catalogue, ResourceType
 
 _SHUFFLES = 20

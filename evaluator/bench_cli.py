@@ -8,7 +8,7 @@ import typer
 
 from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
 from evaluator.listing import Listing
-from evaluator.suites import SuiteKind
+from evaluator.suites.toolbench.suite import is_tool_suite
 from evaluator.suites_cli import VerboseOption, chosen_suite, log, out, usage_error
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def search(
     gets them.
     """
     chosen = chosen_suite(suite)
-    if chosen.kind is not SuiteKind.PLANNING:
+    if not is_tool_suite(chosen):
         raise usage_error(f"{suite} executes plans; this command is for tool100, tool2k and toolmini")
     from evaluator.benchmarks.search import measure_search
 

@@ -1,36 +1,27 @@
 """The command `planarena evaluate`: a whole evaluation without any server."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.episodes.base import Evaluator, SettingError
+from evaluator.execution_settings import ExecutionSettings, selected_tasks, setting_of
 from evaluator.listing import Listing
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
 from evaluator.progress_view import ProgressView
-from evaluator.suites import Suite, SuiteKind
+from evaluator.suites import Suite, episode_of
 from evaluator.suites_cli import VerboseOption, chosen_suite, log, out, usage_error
 
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
-    from evaluator.records import ResultRecord
 
 EXIT_INFRASTRUCTURE = 4
-
-Conditions = Callable[[], dict[str, Any]]
-"""What the figures depend on; asked for after the run."""
-
-
-class Run(Protocol):
-    """Evaluates tasks and yields their records."""
-
-    def __call__(self, *, planner: "Planner", tasks: Sequence[str]) -> "Iterator[ResultRecord]": ...
 
 
 def evaluate(
@@ -69,16 +60,17 @@ def evaluate(
     keys = selected_tasks(suite=chosen, text=tasks)
     asked = _planner(name=planner, suite=chosen, timeout=timeout)
     view = ProgressView(title=f"{asked.name} on {chosen.slug}", tasks=len(keys), console=log)
-    if chosen.kind is SuiteKind.PLANNING:
-        run, conditions = _judging(chosen)
-    else:
-        settings = ExecutionSettings(
-            profile=profile, split=split, data=data, samples=samples, device=device,
-            store=store, store_limit=store_limit, memory_budget=memory_budget,
-        )  # fmt: skip
-        run, conditions = _executing(suite=chosen, settings=settings, view=view)
+    settings = ExecutionSettings(
+        profile=profile, split=split, data=data, samples=samples, device=device,
+        store=store, store_limit=store_limit, memory_budget=memory_budget,
+    )  # fmt: skip
     try:
-        document = _document(suite=chosen, planner=asked, keys=keys, run=run, conditions=conditions, view=view)
+        setting = setting_of(settings, listener=view.executed)
+        evaluator = episode_of(chosen.slug).evaluator(suite=chosen, setting=setting)
+    except SettingError as error:
+        raise usage_error(error) from None
+    try:
+        document = _document(evaluator=evaluator, planner=asked, keys=keys, view=view)
     finally:
         if isinstance(asked, StrategyPlanner):
             asked.close()
@@ -90,46 +82,14 @@ def evaluate(
         raise typer.Exit(EXIT_INFRASTRUCTURE)
 
 
-def _executing(*, suite: Suite, settings: ExecutionSettings, view: ProgressView) -> tuple[Run, Conditions]:
-    """How plans of a suite are executed and scored."""
-    from evaluator.provenance import provenance
-
-    # Before the evaluator, which loads torch: whoever mistyped an option should not wait for that.
-    prepared = prepare(suite=suite, settings=settings)
-    evaluator = prepared.evaluator(listener=view.executed)
-
-    def conditions() -> dict[str, Any]:
-        return {
-            "profile": {"name": prepared.profile.name, "digest": prepared.profile.digest},
-            "data": {"split": settings.split, "samples": settings.samples, "digest": prepared.samples.digest},
-            "expert_calls": dict(sorted(evaluator.engine.calls.items())),
-            "provenance": provenance(device=settings.device),
-        }
-
-    return evaluator.run, conditions
-
-
-def _judging(suite: Suite) -> tuple[Run, Conditions]:
-    """How plans of a suite are judged; nothing is executed, so nothing of the profile matters."""
-    from evaluator.planning_evaluation import PlanningEvaluator, judge_digest
-    from evaluator.provenance import code_version
-
-    def conditions() -> dict[str, Any]:
-        commit, dirty = code_version()
-        return {"judge": judge_digest(), "provenance": {"commit": commit, "dirty": dirty}}
-
-    return PlanningEvaluator(suite=suite).run, conditions
-
-
-def _document(
-    *, suite: Suite, planner: "Planner", keys: Sequence[str], run: Run, conditions: Conditions, view: ProgressView
-) -> dict[str, Any]:
+def _document(*, evaluator: Evaluator, planner: "Planner", keys: Sequence[str], view: ProgressView) -> dict[str, Any]:
     """Run the evaluation, showing how far it is, and everything about it as one JSON object."""
     from evaluator.metrics.aggregate import TaskScore, summarise
+    from evaluator.records import ResultRecord
 
-    records: list[ResultRecord] = []
+    suite, records = evaluator.suite, list[ResultRecord]()
     with view:
-        for record in run(planner=planner, tasks=keys):
+        for record in evaluator.run(planner=planner, tasks=keys):
             records.append(record)
             view.task_over()
     order = {key: position for position, key in enumerate(keys)}
@@ -140,7 +100,7 @@ def _document(
         "planner": planner.name,
         "planner_identity": planner.identity() if isinstance(planner, StrategyPlanner) else {},
         "summary": summarise(suite=suite, results=map(TaskScore.of, records)),
-        **conditions(),
+        **evaluator.facts(),
         "results": [record.model_dump(mode="json") for record in records],
     }
 

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evaluator.suites import Suite
+from evaluator.episodes.base import Setting, SettingError
+from evaluator.suites import Suite, episode_of
 from evaluator.suites_cli import usage_error
 
 if TYPE_CHECKING:
     from evaluator.engine.progress import Listener
-    from evaluator.engine.store import Store
-    from evaluator.evaluation import Evaluator
-    from evaluator.experts.profile import Profile
-    from evaluator.suites.samples import SampleSource
+    from evaluator.episodes.executed import Prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,60 +31,48 @@ class ExecutionSettings:
     memory_budget: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """Everything that an evaluation needs. Made without torch."""
-
-    suite: Suite
-    profile: "Profile"
-    samples: "SampleSource"
-    count: int
-    store: "Store"
-    device: str
-    memory_budget: int | None
-
-    def evaluator(self, *, listener: "Listener | None" = None) -> "Evaluator":
-        """The evaluator; this loads torch."""
-        from evaluator.evaluation import Evaluator
-
-        return Evaluator(
-            suite=self.suite, profile=self.profile, samples=self.samples, count=self.count, store=self.store,
-            device=self.device, memory_budget=self.memory_budget, listener=listener,
-        )  # fmt: skip
-
-
-def prepare(*, suite: Suite, settings: ExecutionSettings) -> Prepared:
-    """Open what the settings name.
+def setting_of(settings: ExecutionSettings, *, listener: "Listener | None" = None) -> Setting:
+    """What the settings say, read. The store is opened when it is needed.
 
     Raises:
         typer.Exit: one of them is wrong; a sentence says which.
     """
     from evaluator.engine.opening import open_store, parse_size
-    from evaluator.experts.profile import ProfileError, load_profile
-    from evaluator.suites.hidden import suite_on_split
-    from evaluator.suites.sources import sample_source
 
-    seed = os.environ.get("PLANARENA_HIDDEN_SEED")
     data = Path(os.environ.get("PLANARENA_DATA", ".data"))
     try:
-        profile = load_profile(settings.profile)
-        source = sample_source(
-            suite=suite.slug,
-            profile=settings.profile,
-            split=settings.split,
-            hidden_seed=seed,
-            data=settings.data or None,
-        )
-        asked = suite_on_split(suite=suite, split=settings.split, hidden_seed=seed)
         limit = parse_size(settings.store_limit) if settings.store_limit else None
         budget = parse_size(settings.memory_budget) if settings.memory_budget else None
-        store = open_store(where=settings.store or str(data / "store"), data=data, max_bytes=limit)
-    except (LookupError, ValueError, ProfileError) as error:
+    except ValueError as error:
         raise usage_error(error) from None
-    return Prepared(
-        suite=asked, profile=profile, samples=source, count=settings.samples, store=store, device=settings.device,
+    return Setting(
+        profile=settings.profile,
+        split=settings.split,
+        hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED"),
+        data=settings.data or None,
+        samples=settings.samples,
+        open_store=lambda: open_store(where=settings.store or str(data / "store"), data=data, max_bytes=limit),
+        device=settings.device,
         memory_budget=budget,
-    )  # fmt: skip
+        listener=listener,
+    )
+
+
+def prepare(*, suite: Suite, settings: ExecutionSettings) -> "Prepared":
+    """Open what the settings name, for a suite whose plans are executed.
+
+    Raises:
+        typer.Exit: the suite executes none, or something is wrong; a sentence says what.
+    """
+    from evaluator.episodes.executed import ExecutedPlans
+
+    episode = episode_of(suite.slug)
+    if not isinstance(episode, ExecutedPlans):
+        raise usage_error(f"{suite.slug} judges plans without executing them; this command is about executed results")
+    try:
+        return episode.prepared(suite=suite, setting=setting_of(settings))
+    except SettingError as error:
+        raise usage_error(error) from None
 
 
 def selected_tasks(*, suite: Suite, text: str) -> list[str]:

@@ -21,8 +21,8 @@ from evaluator.metrics.judge import (
     summarise_votes,
 )
 from evaluator.plan_scores import PlanFileError, PlanLine, read_lines, task_at
-from evaluator.suites import Suite, SuiteKind
-from evaluator.suites.toolbench.suite import ToolTask
+from evaluator.suites import Suite
+from evaluator.suites.toolbench.suite import ToolTask, is_tool_suite
 from evaluator.suites_cli import chosen_suite, log, out, usage_error
 
 EXIT_INFRASTRUCTURE = 4
@@ -131,7 +131,7 @@ def _case(*, suite: Suite, line: PlanLine) -> Case:
 
 def _judging_suite(slug: str) -> Suite:
     suite = chosen_suite(slug)
-    if suite.kind is not SuiteKind.PLANNING:
+    if not is_tool_suite(suite):
         raise usage_error(f"{slug} executes plans; this command is for tool100, tool2k and toolmini")
     return suite
 

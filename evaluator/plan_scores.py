@@ -8,10 +8,10 @@ from typing import Any
 from evaluator.metrics.aggregate import TaskScore, summarise
 from evaluator.metrics.planning import INDICATORS, LOWER_IS_BETTER, missing_plan
 from evaluator.metrics.statistics import Interval, wilson
-from evaluator.planning_evaluation import MAX_CANDIDATES, JudgedPlan, judge
 from evaluator.plans import PlanSyntaxError
 from evaluator.records import Outcome
-from evaluator.suites.model import Suite
+from evaluator.suites.base import Suite
+from evaluator.suites.toolbench.judging import MAX_CANDIDATES, JudgedPlan, judge
 from evaluator.suites.toolbench.suite import ToolTask
 
 

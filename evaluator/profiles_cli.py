@@ -153,7 +153,7 @@ def build_data(
     """Build OpenAGI's data from the public data sets, for `evaluate --profile paper --data hub`."""
     from evaluator.experts.protocol import ExpertError
     from evaluator.suites.openagi.building import DataError, build
-    from evaluator.suites.sources import built_data_folder
+    from evaluator.suites.openagi.data import built_data_folder
 
     folder = target or built_data_folder()
     try:

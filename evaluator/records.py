@@ -154,3 +154,15 @@ class ResultRecord(_Record):
                 if reference is not None:
                     found.setdefault(reference.digest, reference)
         return list(found.values())
+
+
+def without_timings(record: ResultRecord) -> ResultRecord:
+    """The part of a record that is equal whenever the same evaluation runs: no seconds, no cache hits, no tries."""
+    samples = [
+        sample.model_copy(
+            update={"steps": [step.model_copy(update={"seconds": 0.0, "cached": False}) for step in sample.steps]}
+        )
+        for sample in record.samples
+    ]
+    planner = None if record.planner is None else record.planner.model_copy(update={"seconds": 0.0, "tries": 1})
+    return record.model_copy(update={"samples": samples, "planner": planner})

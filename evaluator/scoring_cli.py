@@ -11,7 +11,8 @@ import typer
 from evaluator.listing import Listing
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.plan_scores import PlanFileError, Report, ScoredLine, read_lines, report_to_json, score_lines, task_at
-from evaluator.suites import Suite, SuiteKind
+from evaluator.suites import Suite
+from evaluator.suites.toolbench.suite import is_tool_suite
 from evaluator.suites.toolbench.terms import describe, interpret
 from evaluator.suites_cli import chosen_suite, log, out, usage_error
 
@@ -25,7 +26,7 @@ def score_plans(
 ) -> None:
     """Score plans by ControlLLM's metrics: IR, NR, HR, CR, SE. Tasks without a plan count against the planner."""
     chosen = chosen_suite(suite)
-    if chosen.kind is not SuiteKind.PLANNING:
+    if not is_tool_suite(chosen):
         raise usage_error(f"{suite} executes plans; score-plans judges those of tool100, tool2k and toolmini")
     try:
         text = sys.stdin.read() if str(plans) == "-" else plans.read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from evaluator.canonical_json import JsonValue
 from evaluator.metrics.statistics import Interval, cluster_bootstrap
 from evaluator.planners.protocol import Planner
 from evaluator.records import Outcome, ResultRecord
-from evaluator.suites.model import Suite
+from evaluator.suites.base import Suite
 from evaluator.suites.openagi.gold import RESTORERS
 
 ORDER = (Kind.GOLD, Kind.SHUFFLED, Kind.DROPPED, Kind.NOTHING)

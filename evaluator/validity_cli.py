@@ -8,8 +8,7 @@ import typer
 
 from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
 from evaluator.listing import Listing
-from evaluator.suites import SuiteKind
-from evaluator.suites_cli import chosen_suite, log, out, usage_error
+from evaluator.suites_cli import chosen_suite, log, out
 
 if TYPE_CHECKING:
     from evaluator.validity import ValidityReport
@@ -31,8 +30,6 @@ def validity(
     Exit code 0 if the image score ranks them rightly and the gold plan wins in 19 of 20 tasks with a text score.
     """
     chosen = chosen_suite(suite)
-    if chosen.kind is not SuiteKind.EXECUTION:
-        raise usage_error(f"{suite} judges plans without executing them; this command is about executed results")
     settings = ExecutionSettings(profile=profile, split=split, data=data, samples=samples, device=device, store=store)
     evaluator = prepare(suite=chosen, settings=settings).evaluator()
     from evaluator.validity import measure_validity

@@ -19,7 +19,7 @@ from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
 
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner, PlannerError, PlannerReply, PlannerRequest
-    from evaluator.suites.model import Suite
+    from evaluator.suites.base import Suite
 
 logger = logging.getLogger(__name__)
 

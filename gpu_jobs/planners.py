@@ -10,7 +10,7 @@ from gpu_jobs.protocol import SecretHeader as ToldHeader
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
     from evaluator.planners.secret_header import SecretHeader
-    from evaluator.suites.model import Suite
+    from evaluator.suites.base import Suite
 
 
 CHAT_TRIES = 4

@@ -15,10 +15,9 @@ from gpu_jobs.planners import OPENERS, LeaseRefusedError
 from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
 
 if TYPE_CHECKING:
-    from evaluator.evaluation import Evaluator
+    from evaluator.episodes.base import Evaluator, Setting
     from evaluator.planners.protocol import Planner
-    from evaluator.planning_evaluation import PlanningEvaluator
-    from evaluator.suites.model import Suite
+    from evaluator.suites.base import Suite
 
 
 class ShardRunner(Protocol):
@@ -91,59 +90,39 @@ class EvaluatorRunner:
 
         return provenance(device=self._device)
 
-    def _evaluator(self, lease: Lease) -> "Evaluator | PlanningEvaluator":
-        """The evaluator for the lease's suite, refused where suite or conditions differ from the server's."""
-        from evaluator.suites.model import SuiteKind
-        from evaluator.suites.registry import suite_of
+    def _evaluator(self, lease: Lease) -> "Evaluator":
+        """The evaluator for a lease, refused where suite or rules differ from the server's. It is kept with what it has
+        loaded for later leases."""
+        from evaluator.episodes.base import SettingError
+        from evaluator.suites.registry import episode_of, suite_of
 
+        key = (lease.suite, lease.profile, lease.split, lease.samples, _seed(lease))
         try:
-            suite = suite_of(lease.suite)
-        except LookupError as error:
+            suite, episode = suite_of(lease.suite), episode_of(lease.suite)
+            rules = episode.rules_digest(lease.profile)
+            if key not in self._evaluators:
+                if suite.conditions.experts:
+                    self._forget_experts()
+                self._evaluators[key] = episode.evaluator(suite=suite, setting=self._setting(lease))
+        except (LookupError, SettingError) as error:
             raise LeaseRefusedError(f"this worker cannot run {lease.suite}: {error}.") from error
-        found = _judging(suite, lease) if suite.kind is SuiteKind.PLANNING else self._executing(suite, lease)
+        _refuse_difference(what=f"what {lease.suite} is scored by", here=rules, wanted=lease.profile_digest)
         # Of the public requests, on every split: hidden ones follow from these and the seed.
         _refuse_difference(what=f"suite {lease.suite}", here=suite.digest, wanted=lease.suite_digest)
-        return found
+        return self._evaluators[key]
 
-    def _executing(self, suite: "Suite", lease: Lease) -> "Evaluator":
-        """The evaluator for the lease's suite, profile and data. It keeps its experts for later leases."""
-        from evaluator.evaluation import Evaluator
-        from evaluator.experts.profile import ProfileError, load_profile
-        from evaluator.suites.hidden import suite_on_split
-        from evaluator.suites.sources import sample_source
+    def _forget_experts(self) -> None:
+        """Two sets of experts side by side might not fit into the device's memory."""
+        self._evaluators = {key: one for key, one in self._evaluators.items() if not one.suite.conditions.experts}
 
-        seed = _seed(lease)
-        key = (lease.suite, lease.profile, lease.split, lease.samples, seed)
-        if key not in self._evaluators:
-            try:
-                profile = load_profile(lease.profile)
-                samples = sample_source(suite=lease.suite, profile=lease.profile, split=lease.split, hidden_seed=seed)
-            except (ProfileError, LookupError, ValueError) as error:
-                message = f"this worker cannot run {lease.suite} under {lease.profile}: {error}."
-                raise LeaseRefusedError(message) from error
-            # One at a time: two profiles side by side might not fit into the device's memory.
-            self._evaluators.clear()
-            asked = suite_on_split(suite=suite, split=lease.split, hidden_seed=seed)
-            self._evaluators[key] = Evaluator(
-                suite=asked, profile=profile, samples=samples, count=lease.samples, store=self.store,
-                device=self._device, memory_budget=self._memory_budget,
-                listener=lambda _: self.phase.enter(Phase.EXECUTING),
-            )  # fmt: skip
-        found = self._evaluators[key]
-        _refuse_difference(what=f"profile {lease.profile}", here=found.profile.digest, wanted=lease.profile_digest)
-        return found
+    def _setting(self, lease: Lease) -> "Setting":
+        from evaluator.episodes.base import Setting
 
-
-def _judging(suite: "Suite", lease: Lease) -> "PlanningEvaluator":
-    """The evaluator for a suite whose plans are judged. Nothing is executed: no torch, no weights."""
-    from evaluator.planning_evaluation import PlanningEvaluator, judge_digest
-    from evaluator.suites.hidden import suite_on_split
-
-    _refuse_difference(what="the way of judging plans", here=judge_digest(), wanted=lease.profile_digest)
-    try:
-        return PlanningEvaluator(suite=suite_on_split(suite=suite, split=lease.split, hidden_seed=_seed(lease)))
-    except ValueError as error:
-        raise LeaseRefusedError(f"this worker cannot run {lease.suite}: {error}.") from error
+        return Setting(
+            split=lease.split, hidden_seed=_seed(lease), profile=lease.profile, samples=lease.samples,
+            open_store=lambda: self.store, device=self._device, memory_budget=self._memory_budget,
+            listener=lambda _: self.phase.enter(Phase.EXECUTING),
+        )  # fmt: skip
 
 
 def _seed(lease: Lease) -> str | None:

@@ -20,13 +20,13 @@ from evaluator.benchmarks.released import ReleasedStructure
 from evaluator.engine.clock import Stopwatch
 from evaluator.engine.pool import ExpertPool
 from evaluator.engine.store import LocalStore
-from evaluator.evaluation import Evaluator, without_timings
-from evaluator.execution_settings import Prepared
+from evaluator.episodes.executed import Prepared
+from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.planners.bundled import GoldPlanner
 from evaluator.planners.protocol import Planner, PlannerReply, PlannerRequest
 from evaluator.plans import Plan, plan_to_json
-from evaluator.records import Outcome, PlannerCall, ResultRecord
-from evaluator.suites.model import Suite, Task
+from evaluator.records import Outcome, PlannerCall, ResultRecord, without_timings
+from evaluator.suites.base import Suite, Task
 
 PHASES = ("cold", "second", "again", "released")
 CHANGED = 10
@@ -249,7 +249,7 @@ class _Bench:
         if self._cold:
             self._report.same_scores = scores == {key: self._cold[key].score for key in tasks}
 
-    def _run(self, *, phase: Phase, planner: Planner, evaluator: Evaluator) -> dict[str, ResultRecord]:
+    def _run(self, *, phase: Phase, planner: Planner, evaluator: ExecutionEvaluator) -> dict[str, ResultRecord]:
         self._say(f"{phase.name}: {phase.what}")
         pool = evaluator.engine.pool
         loads = pool.loads if isinstance(pool, ExpertPool) else Counter[str]()

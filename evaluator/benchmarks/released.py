@@ -19,7 +19,7 @@ from evaluator.experts.protocol import Expert, SamplingExpert
 from evaluator.metrics.similarity import Scorer, load_scorer
 from evaluator.plans import Plan, Step
 from evaluator.plans.checks import execution_order
-from evaluator.suites.model import Suite, Task
+from evaluator.suites.base import Suite, Task
 from evaluator.suites.samples import SampleSource
 from evaluator.values import Value, encode
 

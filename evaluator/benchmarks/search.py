@@ -10,6 +10,7 @@ from statistics import fmean, median, quantiles
 from time import process_time
 
 from evaluator.canonical_json import JsonValue
+from evaluator.episodes.judgement import all_tools
 from evaluator.metrics.planning import INDICATORS, missing_plan
 from evaluator.planners.protocol import request_for
 from evaluator.planners.strategies.controlllm.offline_decomposing import decompose_offline
@@ -22,9 +23,9 @@ from evaluator.planners.strategies.controlllm.search import (
     greedy,
 )
 from evaluator.planners.strategies.controlllm.subtasks import TypedSubtask, typed_subtasks
-from evaluator.planning_evaluation import judge, plan_context
 from evaluator.plans.model import PlanSyntaxError
-from evaluator.suites.model import Suite
+from evaluator.suites.base import Suite
+from evaluator.suites.toolbench.judging import judge
 from evaluator.suites.toolbench.suite import ToolTask
 
 STRATEGIES: Mapping[str, CandidateFunction] = {
@@ -129,7 +130,7 @@ def _case(*, task: ToolTask, suite: Suite, toolbox: Toolbox, gold: bool) -> _Cas
         return None
     if gold:
         return _gold_case(task)
-    request = request_for(suite=suite, task=task, context=plan_context(suite=suite, task=task))
+    request = request_for(suite=suite, task=task, context=all_tools(suite=suite, task=task))
     return _Case(task, decompose_offline(request=request, tools=toolbox.tools, lexicon=toolbox.lexicon))
 
 

@@ -6,16 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evaluator.canonical_json import JsonValue
-from evaluator.metrics.planning import INDICATORS, LOWER_IS_BETTER
 from evaluator.metrics.statistics import Interval, cluster_bootstrap, ends_of, wilson
 from evaluator.records import Outcome, ResultRecord
-from evaluator.suites.model import Suite, SuiteKind
+from evaluator.suites.base import Column, IntervalMethod, Suite
 
 OVERALL = "overall"
-SHARES = frozenset({*INDICATORS, "SE_best", "valid"})
-"""Indicators that are 0 or 1 for a plan."""
-SIZES = frozenset({"length", "depth"})
-"""What is told of the plans there are, and has no worst."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +22,7 @@ class TaskScore:
     outcome: Outcome
     score: float | None
     indicators: Mapping[str, float] = field(default_factory=dict)
-    """Of suites that judge plans."""
+    """Further values of the result, by name."""
 
     @classmethod
     def of(cls, record: ResultRecord) -> "TaskScore":
@@ -44,26 +39,25 @@ class TaskScore:
 def summarise(*, suite: Suite, results: Iterable[TaskScore]) -> dict[str, JsonValue]:
     """Means with 95 % intervals for each column of the suite, and how often each outcome occurred.
 
-    `overall` is the unweighted mean over all tasks with a score (OpenAGI, section 5), the others the mean over the
-    tasks of that metric. `planner_fault` counts with its score of 0; `not_run`, `infra_fault` and `cancelled` have none
-    and are left out, which is why an evaluation with an `infra_fault` must not be ranked.
+    Each column says which value of which tasks counts, and what a `planner_fault` counts. `not_run`, `infra_fault` and
+    `cancelled` have no value and are left out, which is why an evaluation with an `infra_fault` must not be ranked.
 
     Returns:
         `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes": {outcome: count}}`; a metric without any
         scored task is absent. `low` and `high` are None over fewer than `statistics.LEAST_VALUES` tasks.
     """
-    return summarise_columns(kind=suite.kind, columns=[column.key for column in suite.metrics], results=results)
+    return summarise_columns(columns=suite.metrics, results=results)
 
 
-def summarise_columns(*, kind: SuiteKind, columns: Iterable[str], results: Iterable[TaskScore]) -> dict[str, JsonValue]:
-    """`summarise` for a suite of which only the kind and the keys of its columns are known."""
+def summarise_columns(*, columns: Iterable[Column], results: Iterable[TaskScore]) -> dict[str, JsonValue]:
+    """`summarise` for a suite of which only the columns are known."""
     found = list(results)
     metrics: dict[str, JsonValue] = {}
     for column in columns:
-        values = [value for value in counted(column=column, kind=kind, results=found) if value is not None]
-        interval = _judged(column=column, values=values) if kind is SuiteKind.PLANNING else _mean(values)
-        if interval is not None:
-            metrics[column] = {
+        values = [value for value in counted(column=column, results=found) if value is not None]
+        if values:
+            interval = _interval(column=column, values=values)
+            metrics[column.key] = {
                 "mean": interval.mean,
                 "low": interval.low,
                 "high": interval.high,
@@ -81,35 +75,26 @@ def with_shown_interval(value: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def counted(*, column: str, kind: SuiteKind, results: Sequence[TaskScore]) -> list[float | None]:
+def counted(*, column: Column, results: Sequence[TaskScore]) -> list[float | None]:
     """What each result counts in a column, in the order of the results; None where it does not count.
 
-    A missing plan counts as the worst there is, so that leaving tasks out never pays.
+    Most columns count a missing plan as the worst there is, so that leaving tasks out never pays.
     """
-    if kind is SuiteKind.PLANNING:
-        worst = None if column in SIZES else (1.0 if column in LOWER_IS_BETTER else 0.0)
-        return [_indicator(column=column, worst=worst, result=result) for result in results]
-    return [
-        result.score
-        if result.outcome in {Outcome.SCORED, Outcome.PLANNER_FAULT} and column in {OVERALL, result.metric}
-        else None
-        for result in results
-    ]
+    return [_value(column=column, result=result) for result in results]
 
 
-def _indicator(*, column: str, worst: float | None, result: TaskScore) -> float | None:
+def _value(*, column: Column, result: TaskScore) -> float | None:
+    if column.metric and column.metric != result.metric:
+        return None
     if result.outcome is Outcome.PLANNER_FAULT:
-        return worst
-    value = result.indicators.get(column) if result.outcome is Outcome.SCORED else None
+        return column.fault
+    if result.outcome is not Outcome.SCORED:
+        return None
+    value = result.indicators.get(column.key) if column.indicator else result.score
     return None if value is None else float(value)
 
 
-def _mean(scores: Sequence[float]) -> Interval | None:
-    return cluster_bootstrap(scores) if scores else None
-
-
-def _judged(*, column: str, values: Sequence[float]) -> Interval | None:
-    """Wilson's interval for what is true or false of a plan, a bootstrap for what is graded."""
-    if values and column in SHARES:
+def _interval(*, column: Column, values: Sequence[float]) -> Interval:
+    if column.interval is IntervalMethod.WILSON:
         return wilson(successes=round(sum(values)), total=len(values))
-    return _mean(values)
+    return cluster_bootstrap(values)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from evaluator.planners.protocol import OfferedTool, Planner, PlannerReply, PlannerRequest
 from evaluator.plans.model import Plan, Step, plan_to_json
 from evaluator.records import PlannerCall
-from evaluator.suites.model import Suite
+from evaluator.suites.base import Suite
 
 _NO_TIME = PlannerCall(seconds=0.0)
 

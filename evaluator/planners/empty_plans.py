@@ -4,7 +4,6 @@ from collections.abc import Set
 
 from evaluator.canonical_json import JsonValue
 from evaluator.plans import PlanContext
-from evaluator.suites.model import SuiteKind
 from evaluator.tools.types import ResourceType, Tool
 
 _PUNCTUATION = "()[]{},;.'\"` \t\r\n"
@@ -19,23 +18,6 @@ def says_nothing(value: object) -> bool:
     if isinstance(value, str):
         return not value.strip(_PUNCTUATION)
     return not value
-
-
-def sentence_of_empty_plan(*, kind: SuiteKind, is_fault: bool) -> str:
-    """That a plan has no steps, and what that would score.
-
-    Args:
-        kind: of the suite.
-        is_fault: whether it cannot be read or is not valid; otherwise it would be executed or judged.
-    """
-    if is_fault:
-        score = (
-            "the task would score 0" if kind is SuiteKind.EXECUTION else "every indicator would have its worst value"
-        )
-        return f"The plan has no steps. That is a planner fault: {score}."
-    if kind is SuiteKind.EXECUTION:
-        return "The plan has no steps. No tool would run, and the request's own input would be scored as the answer."
-    return "The plan has no steps. It would be judged, and score SE 0: it meets no part of the request."
 
 
 def example_plan(*, context: PlanContext, without: Set[str]) -> JsonValue:

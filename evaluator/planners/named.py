@@ -6,7 +6,7 @@ from evaluator.planners.language_models.choosing import ModelNameError, language
 from evaluator.planners.language_models.scripted import ScriptError
 from evaluator.planners.protocol import Planner
 from evaluator.planners.strategies.registry import PlannerNameError, split_name, strategies, strategy_of
-from evaluator.suites.model import Suite
+from evaluator.suites.base import Suite
 
 
 def planner_named(*, name: str, suite: Suite) -> Planner:

@@ -11,7 +11,7 @@ from evaluator.planners.language_models.shipped import shipped_folder, shipped_n
 from evaluator.planners.named import planner_named
 from evaluator.planners.protocol import Planner
 from evaluator.planners.strategies.registry import PlannerNameError, strategies
-from evaluator.suites.model import Suite
+from evaluator.suites.base import Suite
 
 ANCHORS = "Anchors of every board"
 WITHOUT_MODEL = "Strategies without a language model"

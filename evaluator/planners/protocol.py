@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from evaluator.canonical_json import JsonValue
 from evaluator.plans.model import PlanContext
 from evaluator.records import PlannerCall, Reason
-from evaluator.suites.model import Suite, Task
+from evaluator.suites.base import Suite, Task
 
 
 class _Message(BaseModel):

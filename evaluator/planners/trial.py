@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from time import monotonic
 
 from evaluator.canonical_json import JsonValue
-from evaluator.planners.empty_plans import example_plan, says_nothing, sentence_of_empty_plan
+from evaluator.planners.empty_plans import example_plan, says_nothing
 from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
 from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest, request_for
 from evaluator.plans import PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
 from evaluator.records import Reason
-from evaluator.suites.model import Suite, Task
+from evaluator.suites.base import Suite, Task
+from evaluator.suites.registry import episode_of
 
 SHOWN_BYTES = 4000
 
@@ -127,6 +128,6 @@ def _explained(trial: Trial, *, context: PlanContext, suite: Suite) -> Trial:
     gold = suite.task(trial.task).gold
     return replace(
         trial,
-        problem=sentence_of_empty_plan(kind=suite.kind, is_fault=trial.reason is not None),
+        problem=f"The plan has no steps. {episode_of(suite.slug).empty_plan(is_fault=trial.reason is not None)}",
         example=example_plan(context=context, without={step.tool for step in gold.steps} if gold else set()),
     )

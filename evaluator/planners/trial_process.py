@@ -11,7 +11,7 @@ from evaluator.planners.endpoint import EndpointSettings
 from evaluator.planners.secret_header import SecretHeader
 from evaluator.planners.trial import Trial, stopped_trial, try_endpoint
 from evaluator.records import Reason
-from evaluator.suites.model import Suite
+from evaluator.suites.base import Suite
 from evaluator.suites.registry import suite_of
 
 MEMORY_BYTES = 512 * 1024**2

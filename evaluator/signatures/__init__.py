@@ -8,6 +8,7 @@ statements.py  what is signed, and the digests that bind rows and records to it
 from evaluator.signatures.envelope import Envelope, EnvelopeError, open_envelope, seal
 from evaluator.signatures.keys import KeyFormatError, PrivateKey, PublicKey
 from evaluator.signatures.statements import (
+    ColumnFacts,
     Conditions,
     EvaluationStatement,
     KeyStatement,
@@ -24,6 +25,7 @@ from evaluator.signatures.statements import (
 )
 
 __all__ = [
+    "ColumnFacts",
     "Conditions",
     "Envelope",
     "EnvelopeError",

@@ -38,15 +38,23 @@ class Statement(_Shape):
         return f"application/vnd.planarena.{cls.kind}+json"
 
 
+class ColumnFacts(_Shape):
+    """One column of a board, as far as its figures depend on it (`evaluator.suites.base.Column`)."""
+
+    key: _Text
+    metric: _Text
+    indicator: bool
+    fault: FiniteFloat | None
+    interval: Literal["bootstrap", "wilson"]
+
+
 class SuiteFacts(_Shape):
     """The suite that was evaluated, and how its board is computed."""
 
     slug: _Text
     version: _Text
     digest: _Text
-    kind: Literal["execution", "planning"]
-    columns: Annotated[list[_Text], Field(max_length=100)]
-    """Keys of its metrics."""
+    columns: Annotated[list[ColumnFacts], Field(max_length=100)]
     ranked_by: _Text
     higher_is_better: bool
 

@@ -1,6 +1,16 @@
 """Suites: versioned benchmarks and their tasks."""
 
-from evaluator.suites.model import MetricColumn, Suite, SuiteKind, Task
-from evaluator.suites.registry import suite_names, suite_of
+from evaluator.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
+from evaluator.suites.registry import episode_of, suite_names, suite_of
 
-__all__ = ["MetricColumn", "Suite", "SuiteKind", "Task", "suite_names", "suite_of"]
+__all__ = [
+    "Column",
+    "Conditions",
+    "IntervalMethod",
+    "Panel",
+    "Suite",
+    "Task",
+    "episode_of",
+    "suite_names",
+    "suite_of",
+]

@@ -1,26 +1,40 @@
-"""The suites there are, by slug. A suite is built when it is first asked for."""
+"""The suites there are, by slug. A suite is built when it is first asked for.
 
-from collections.abc import Callable
+Each folder here has a module `entry` with a tuple `SUITES` of entries. Suites from elsewhere are in modules of the same
+form that the environment variable `PLANARENA_SUITES` names, separated by commas.
+"""
+
+import os
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from evaluator.suites.model import Suite
-from evaluator.suites.openagi.suite import openagi_suite
-from evaluator.suites.toolbench.source import fetched_folder
-from evaluator.suites.toolbench.suite import tool2k_suite, tool100_suite, toolmini_suite
+from evaluator.suites.base import Suite
 
-_SUITES: dict[str, Callable[[], Suite]] = {
-    "openagi": openagi_suite,
-    "toolmini": toolmini_suite,
-    "tool100": tool100_suite,
-    "tool2k": tool2k_suite,
-}
-_FETCHED = frozenset({"tool100", "tool2k"})
+if TYPE_CHECKING:
+    from evaluator.episodes.base import Episode
+
+VARIABLE = "PLANARENA_SUITES"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One suite of the registry."""
+
+    slug: str
+    build: Callable[[], Suite]
+    """Raises LookupError, with a message that says what to do, where its files were not fetched."""
+    episode: "Episode"
+    is_available: Callable[[], bool] = lambda: True
+    """Whether its files are here."""
 
 
 def suite_names() -> tuple[str, ...]:
     """Slugs of the suites that can be used here: those whose files must be fetched are left out until they are."""
-    there = fetched_folder() is not None
-    return tuple(slug for slug in _SUITES if there or slug not in _FETCHED)
+    return tuple(slug for slug, entry in _entries().items() if entry.is_available())
 
 
 @cache
@@ -30,8 +44,33 @@ def suite_of(slug: str) -> Suite:
     Raises:
         LookupError: there is none, or its files were not fetched; the message says what to do.
     """
+    return _entry(slug).build()
+
+
+def episode_of(slug: str) -> "Episode":
+    """How planners are asked and scored on the suite with this slug.
+
+    Raises:
+        LookupError: there is none.
+    """
+    return _entry(slug).episode
+
+
+def _entry(slug: str) -> Entry:
     try:
-        build = _SUITES[slug]
+        return _entries()[slug]
     except KeyError:
-        raise LookupError(f"there is no suite {slug!r}; there are: {', '.join(_SUITES)}") from None
-    return build()
+        raise LookupError(f"there is no suite {slug!r}; there are: {', '.join(_entries())}") from None
+
+
+@cache
+def _entries() -> dict[str, Entry]:
+    return {entry.slug: entry for module in _modules() for entry in import_module(module).SUITES}
+
+
+def _modules() -> Iterator[str]:
+    package = import_module("evaluator.suites")
+    for found in pkgutil.iter_modules(package.__path__):
+        if found.ispkg:
+            yield f"{package.__name__}.{found.name}.entry"
+    yield from filter(None, (name.strip() for name in os.environ.get(VARIABLE, "").split(",")))

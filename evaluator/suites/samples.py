@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
-from evaluator.suites.model import Task
+from evaluator.suites.base import Task
 from evaluator.values import Value
 
 

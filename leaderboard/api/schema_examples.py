@@ -247,7 +247,8 @@ BY_COMPONENT: dict[str, Any] = {
         "evaluations": [_EVALUATION],
     },
     "SuiteOutput": {
-        "slug": "openagi", "version": "1", "digest": _DIGEST, "kind": "execution", "title": "OpenAGI",
+        "slug": "openagi", "version": "1", "digest": _DIGEST, "title": "OpenAGI",
+        "conditions": {"experts": True, "samples": True, "splits": ["public", "validation", "hidden"]},
         "description": "Requests on images and texts whose plans are executed.",
         "metrics": [{"key": "overall", "label": "Overall", "higher_is_better": True}], "tasks": 185,
     },

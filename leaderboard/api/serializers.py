@@ -504,7 +504,7 @@ class SuiteOutput(serializers.ModelSerializer[Suite]):
 
     class Meta:
         model = Suite
-        fields = ["slug", "version", "digest", "kind", "title", "description", "metrics", "tasks"]
+        fields = ["slug", "version", "digest", "title", "description", "conditions", "metrics", "tasks"]
         read_only_fields = fields
 
 

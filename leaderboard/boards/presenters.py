@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
 
-from evaluator.metrics.aggregate import SIZES
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.ranking import tokens_of
 from leaderboard.boards.selecting import (
@@ -118,7 +117,7 @@ class Table(NamedTuple):
     coverage: Mapping[str, int]
     is_wide: bool
     """Whether there are so many columns that the table scrolls beside a planner column that stays."""
-    judges_plans: bool
+    runs_experts: bool
     metrics: tuple[Mapping[str, Any], ...]
     """The shown metrics of the suite, in order."""
     page: Page[Mapping[str, Any]]
@@ -131,7 +130,7 @@ class Table(NamedTuple):
 
     @property
     def coverage_words(self) -> str:
-        return f"{self.coverage['run']} of {self.coverage['total']} {'judged' if self.judges_plans else 'run'}"
+        return f"{self.coverage['run']} of {self.coverage['total']} {'run' if self.runs_experts else 'judged'}"
 
     @property
     def usual_words(self) -> str:
@@ -171,7 +170,7 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
         ),
         coverage=content.coverage,
         is_wide=len(metrics) > MOST_NARROW,
-        judges_plans=suite.judges_plans,
+        runs_experts=suite.runs_experts,
         metrics=metrics,
         page=page,
         total=len(content.rows),
@@ -306,7 +305,7 @@ def _columns(
 
 def _directions(metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Which is better in each metric that says how good plans are; empty where more is better in all of them."""
-    judging = [metric for metric in metrics if metric["key"] not in SIZES]
+    judging = [metric for metric in metrics if metric["ordered"]]
     found = {metric["key"]: "higher" if metric.get("higher_is_better", True) else "lower" for metric in judging}
     return found if "lower" in found.values() else {}
 

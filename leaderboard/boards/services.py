@@ -5,18 +5,16 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Case, F, FloatField, Max, Q, QuerySet, Subquery, When
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Greatest, Now
 
 from evaluator import canonical_json
-from evaluator.suites.model import SuiteKind
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import Entry, best_per_planner, rank_entries, read_metrics, to_row
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.conditions import ALL_TASKS, HIDDEN_REQUESTS, HIDDEN_SPLIT, NO_PROFILE
+from leaderboard.evaluations.conditions import profile_of, samples_of, split_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.visibility import Reader, on_boards, visible_evaluations
 from leaderboard.planners.kinds import KINDS
@@ -117,13 +115,12 @@ def latest_snapshots(*, suites: Iterable[Suite]) -> dict[int, Snapshot]:
     Boards for the profile, split and samples that this installation evaluates with come before any other, so that
     nobody moves the usual board aside by evaluating under other conditions.
     """
-    executed = Q(profile=settings.PROFILE, split=settings.SPLIT, samples=settings.SAMPLES)
-    asked_hidden = Q(suite__slug__in=HIDDEN_REQUESTS if settings.SPLIT == HIDDEN_SPLIT else [])
-    split = asked_hidden & Q(split=HIDDEN_SPLIT) | ~asked_hidden & Q(split=ALL_TASKS)
-    judged = Q(profile=NO_PROFILE, samples=1) & split
-    usual = Q(suite__kind=SuiteKind.EXECUTION) & executed | Q(suite__kind=SuiteKind.PLANNING) & judged
+    found = list(suites)
+    usual = Q(pk__in=[])
+    for suite in found:
+        usual |= Q(suite=suite, profile=profile_of(suite), split=split_of(suite), samples=samples_of(suite))
     snapshots = (
-        Snapshot.objects.filter(suite__in=list(suites))
+        Snapshot.objects.filter(suite__in=found)
         .annotate(preference=Case(When(usual, then=0), default=1))
         .order_by("suite", "preference", "-number")
         .distinct("suite")

@@ -10,8 +10,8 @@ from leaderboard.config.admin import ReadOnlyAdmin, site
 class SuiteAdmin(ReadOnlyAdmin):
     """Suites are registered by `manage.py register_suites`."""
 
-    list_display = ("slug", "version", "title", "kind", "current", "created")
-    list_filter = ("current", "kind")
+    list_display = ("slug", "version", "title", "current", "created")
+    list_filter = ("current",)
     search_fields = ("slug", "title", "digest")
     ordering = ("slug", "-created")
 

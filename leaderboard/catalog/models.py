@@ -1,8 +1,10 @@
 """What can be evaluated: suites and their tasks, as registered from the `evaluator` package."""
 
+from functools import cached_property
+
 from django.db import models
 
-from evaluator.suites.model import SuiteKind
+from evaluator.suites.base import Column, IntervalMethod, Panel
 
 
 class Suite(models.Model):
@@ -13,12 +15,14 @@ class Suite(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     title = models.CharField(max_length=100)
     description = models.TextField()
-    kind = models.CharField(
-        max_length=20, choices=[(kind.value, kind.value) for kind in SuiteKind], default=SuiteKind.EXECUTION.value
-    )
-    """`execution`: plans are executed and their results scored; `planning`: the plans themselves are judged."""
+    conditions = models.JSONField(default=dict)
+    """What evaluations on one board must share: `evaluator.suites.base.Conditions`."""
+    panels = models.JSONField(default=list)
+    """What pages show of a result: `evaluator.suites.base.Panel`."""
+    scoring = models.TextField(default="", blank=True)
+    """How plans are scored, as a paragraph for the board."""
     metrics = models.JSONField()
-    """Columns of the board, in order: `[{"key", "label", "description", "higher_is_better", "primary"}]`."""
+    """Columns of the board, in order: `evaluator.suites.base.Column`."""
     current = models.BooleanField(default=True)
     created = models.DateTimeField(auto_now_add=True)
 
@@ -33,9 +37,18 @@ class Suite(models.Model):
         return f"{self.slug} {self.version}"
 
     @property
-    def judges_plans(self) -> bool:
-        """Whether nothing is executed: neither profile nor samples matter then."""
-        return self.kind == SuiteKind.PLANNING
+    def runs_experts(self) -> bool:
+        """Whether plans are executed, so that profile and samples matter."""
+        return bool(self.conditions["experts"])
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of its board."""
+        return tuple(Column(**{**metric, "interval": IntervalMethod(metric["interval"])}) for metric in self.metrics)
+
+    def has(self, panel: Panel) -> bool:
+        """Whether pages show this of a result."""
+        return panel in self.panels
 
 
 class Task(models.Model):

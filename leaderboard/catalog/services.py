@@ -27,7 +27,9 @@ def register_suite(suite: LibrarySuite) -> Registered:
     texts = {
         "title": suite.title,
         "description": suite.description,
-        "kind": suite.kind.value,
+        "conditions": {**asdict(suite.conditions), "splits": list(suite.conditions.splits)},
+        "panels": [panel.value for panel in suite.panels],
+        "scoring": suite.scoring,
         "metrics": [asdict(column) for column in suite.metrics],
     }
     with transaction.atomic():

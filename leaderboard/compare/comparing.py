@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.metrics.aggregate import SIZES, TaskScore, counted
+from evaluator.metrics.aggregate import TaskScore, counted
 from evaluator.metrics.paired import bootstrap_columns, holm, two_sided_p_values
 from evaluator.metrics.statistics import Interval
 from evaluator.records import Outcome
-from evaluator.suites.model import SuiteKind
+from evaluator.suites.base import Column
 
 NO_RESULT = "pending"
 """Stands for an outcome where an evaluation ended before the task had one."""
@@ -27,20 +27,6 @@ _SAME = 1e-9
 """Scores this near are equal: they are sums of the same numbers in another order."""
 
 Values = NDArray[np.float64]
-
-
-class Metric(NamedTuple):
-    """One metric of the suite."""
-
-    key: str
-    label: str
-    higher_is_better: bool
-    primary: bool = False
-
-    @property
-    def has_winner(self) -> bool:
-        """Sizes of plans have no better and no worse."""
-        return self.key not in SIZES
 
 
 class ComparedTask(NamedTuple):
@@ -63,7 +49,7 @@ class Scores(NamedTuple):
 class MetricDifference(NamedTuple):
     """One metric of one evaluation against the first."""
 
-    metric: Metric
+    metric: Column
     first_mean: float
     """Over the tasks that both have a value for, as all figures here."""
     other_mean: float
@@ -120,9 +106,7 @@ class TaskDifference(NamedTuple):
     """Number of the evaluation that is best alone, from `"0"`, or `nobody`."""
 
 
-def scores_of(
-    *, kind: SuiteKind, metrics: Sequence[Metric], tasks: Sequence[ComparedTask], results: Mapping[int, TaskScore]
-) -> Scores:
+def scores_of(*, metrics: Sequence[Column], tasks: Sequence[ComparedTask], results: Mapping[int, TaskScore]) -> Scores:
     """Arrange the results of one evaluation, given by the task's primary key, in the suite's order."""
     places = [place for place, task in enumerate(tasks) if task.pk in results]
     found = [results[tasks[place].pk] for place in places]
@@ -132,12 +116,12 @@ def scores_of(
     values = {}
     for metric in metrics:
         row = np.full(len(tasks), np.nan)
-        row[places] = np.array(counted(column=metric.key, kind=kind, results=found), dtype=np.float64)
+        row[places] = np.array(counted(column=metric, results=found), dtype=np.float64)
         values[metric.key] = row
     return Scores(outcomes=tuple(outcomes), values=values)
 
 
-def compare(*, metrics: Sequence[Metric], scores: Sequence[Scores]) -> tuple[Pair, ...]:
+def compare(*, metrics: Sequence[Column], scores: Sequence[Scores]) -> tuple[Pair, ...]:
     """Every evaluation after the first against it, in all metrics; at least two evaluations."""
     first, others = scores[0], scores[1:]
     table = np.stack(
@@ -175,7 +159,7 @@ def left_out(*, first: Sequence[str], other: Sequence[str]) -> dict[str, int]:
 
 
 def by_group(
-    *, facet: str, tasks: Sequence[ComparedTask], metric: Metric, scores: Sequence[Scores]
+    *, facet: str, tasks: Sequence[ComparedTask], metric: Column, scores: Sequence[Scores]
 ) -> tuple[GroupRow, ...]:
     """Wins, losses, ties and mean difference in each group of a facet, as the groups come first in the suite."""
     members: dict[str, list[int]] = {}
@@ -193,7 +177,7 @@ def by_group(
     return tuple(rows)
 
 
-def task_differences(*, metric: Metric, scores: Sequence[Scores]) -> tuple[TaskDifference, ...]:
+def task_differences(*, metric: Column, scores: Sequence[Scores]) -> tuple[TaskDifference, ...]:
     """Every task that at least two have a value for, the largest difference first, then in the suite's order."""
     table = np.stack([one.values[metric.key] for one in scores], axis=1)
     places = np.flatnonzero((~np.isnan(table)).sum(axis=1) >= 2)
@@ -203,7 +187,7 @@ def task_differences(*, metric: Metric, scores: Sequence[Scores]) -> tuple[TaskD
     spreads = best - np.nanmin(signed, axis=1) if len(found) else best
     spreads[spreads <= _SAME] = 0.0
     is_best = signed >= best[:, None] - _SAME
-    alone = (is_best.sum(axis=1) == 1) & metric.has_winner
+    alone = (is_best.sum(axis=1) == 1) & metric.ordered
     winners = np.where(alone, is_best.argmax(axis=1), -1).tolist()
     rows, spread, index = found.tolist(), spreads.tolist(), places.tolist()
     return tuple(
@@ -218,7 +202,7 @@ def task_differences(*, metric: Metric, scores: Sequence[Scores]) -> tuple[TaskD
 
 
 def _difference(
-    *, metric: Metric, first: Scores, other: Scores, interval: Interval, p_value: float, adjusted: float
+    *, metric: Column, first: Scores, other: Scores, interval: Interval, p_value: float, adjusted: float
 ) -> MetricDifference:
     one, two = first.values[metric.key], other.values[metric.key]
     common = ~(np.isnan(one) | np.isnan(two))
@@ -236,11 +220,11 @@ def _difference(
     )
 
 
-def _count(*, metric: Metric, differences: Values) -> GroupCount:
+def _count(*, metric: Column, differences: Values) -> GroupCount:
     known = differences[~np.isnan(differences)]
     better = known if metric.higher_is_better else -known
-    wins = int((better > _SAME).sum()) if metric.has_winner else 0
-    losses = int((better < -_SAME).sum()) if metric.has_winner else 0
+    wins = int((better > _SAME).sum()) if metric.ordered else 0
+    losses = int((better < -_SAME).sum()) if metric.ordered else 0
     return GroupCount(
         tasks=len(known),
         difference=float(known.mean()) if len(known) else None,

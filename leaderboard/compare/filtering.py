@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from leaderboard.compare.comparing import NOBODY, Metric, TaskDifference
+from evaluator.suites.base import Column
+from leaderboard.compare.comparing import NOBODY, TaskDifference
 from leaderboard.compare.services import LETTERS, Comparison
 from leaderboard.compare.words import words_of
 from leaderboard.evaluations.presenters import LEVELS
@@ -63,7 +64,7 @@ def filters_of(
     failing: Sequence[tuple[str, ...]],
     facets: Sequence[str],
     chosen: Mapping[str, str],
-    metric: Metric,
+    metric: Column,
 ) -> tuple[Filter, ...]:
     """Each value with the number of tasks that it would leave under all other filters."""
 
@@ -103,9 +104,9 @@ def place_of(*, facet: str, value: str) -> int:
     return int(value) if facet == "steps" else 0
 
 
-def _winners(*, evaluations: int, metric: Metric) -> dict[str, str]:
+def _winners(*, evaluations: int, metric: Column) -> dict[str, str]:
     """The values of the filter by who is best, in words."""
-    if not metric.has_winner:
+    if not metric.ordered:
         return {"several": "They differ", "equal": "Equal"}
     if evaluations == 2:
         return {**{letter: f"{letter} is better" for letter in LETTERS[:2]}, "equal": "Equal"}

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from django.core.paginator import Page, Paginator
 
 from evaluator.metrics.statistics import TOO_FEW
+from evaluator.suites.base import Column
 from leaderboard.catalog.models import Task
 from leaderboard.compare.comparing import (
     GroupRow,
-    Metric,
     MetricDifference,
     Pair,
     TaskDifference,
@@ -134,7 +134,7 @@ class ComparisonPage(NamedTuple):
     compared: tuple[Compared, ...]
     verdicts: tuple[Verdict, ...]
     metrics: tuple[MetricRow, ...]
-    metric: Metric
+    metric: Column
     left_out: tuple[str, ...]
     """A sentence for each pair that leaves tasks out."""
     groups: tuple[GroupTable, ...]
@@ -178,7 +178,7 @@ def comparison_page(
     )
 
 
-def chosen_metric(*, comparison: Comparison, key: str) -> Metric:
+def chosen_metric(*, comparison: Comparison, key: str) -> Column:
     """The metric with this key, else the one that the board is ranked by."""
     found = next((metric for metric in comparison.metrics if metric.key == key), None)
     return found or next(metric for metric in comparison.metrics if metric.primary)
@@ -211,7 +211,7 @@ def _notes(evaluation: Evaluation) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _metric_rows(*, comparison: Comparison, chosen: Metric) -> tuple[MetricRow, ...]:
+def _metric_rows(*, comparison: Comparison, chosen: Column) -> tuple[MetricRow, ...]:
     scales = _scales(comparison.pairs)
     rows = []
     for metric in comparison.metrics:
@@ -222,11 +222,11 @@ def _metric_rows(*, comparison: Comparison, chosen: Metric) -> tuple[MetricRow, 
             MetricRow(
                 key=metric.key,
                 label=metric.label,
-                direction="" if not metric.has_winner else "higher" if metric.higher_is_better else "lower",
+                direction="" if not metric.ordered else "higher" if metric.higher_is_better else "lower",
                 is_primary=metric.primary,
                 is_chosen=metric.key == chosen.key,
                 first_mean=_first_mean(found),
-                cells=tuple(one and _difference_cell(found=one, scale=scales[metric.has_winner]) for one in found),
+                cells=tuple(one and _difference_cell(found=one, scale=scales[metric.ordered]) for one in found),
             )
         )
     return tuple(rows)
@@ -243,7 +243,7 @@ def _scales(pairs: Sequence[Pair]) -> dict[bool, float]:
     ends: dict[bool, list[float]] = {True: [0.01], False: [0.01]}
     for pair in pairs:
         for one in pair.differences:
-            ends[one.metric.has_winner] += [abs(end) for end in (one.difference.mean, *(one.difference.ends or ()))]
+            ends[one.metric.ordered] += [abs(end) for end in (one.difference.mean, *(one.difference.ends or ()))]
     return {kind: max(found) for kind, found in ends.items()}
 
 
@@ -264,13 +264,13 @@ def _difference_cell(*, found: MetricDifference, scale: float) -> DifferenceCell
         no_interval=TOO_FEW if ends is None else "",
         p_value=p_text(found.adjusted),
         tasks=interval.count,
-        counts=f"{found.wins} better, {found.losses} worse, {found.ties} equal" if found.metric.has_winner else "",
+        counts=f"{found.wins} better, {found.losses} worse, {found.ties} equal" if found.metric.ordered else "",
         bar=Bar(
             left=f"{left:.1f}",
             width=f"{width:.1f}",
             mean=f"{_place(interval.mean, scale):.1f}",
         ),
-        tone=("better" if better else "worse") if sure and found.metric.has_winner else "",
+        tone=("better" if better else "worse") if sure and found.metric.ordered else "",
     )
 
 
@@ -278,8 +278,8 @@ def _place(value: float, scale: float) -> float:
     return WIDTH / 2 * (1 + min(max(value / scale, -1.0), 1.0))
 
 
-def _groups(*, comparison: Comparison, facets: Sequence[str], metric: Metric) -> tuple[GroupTable, ...]:
-    if not metric.has_winner:
+def _groups(*, comparison: Comparison, facets: Sequence[str], metric: Column) -> tuple[GroupTable, ...]:
+    if not metric.ordered:
         return ()
     tables = []
     for facet in facets:

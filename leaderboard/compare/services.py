@@ -9,12 +9,11 @@ from django.db.models import Aggregate, F, Func, JSONField, TextField, Value
 
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.records import Outcome
-from evaluator.suites.model import SuiteKind
+from evaluator.suites.base import Column
 from leaderboard.boards.keeping import Kept
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.services import primary_metric
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.compare.comparing import ComparedTask, Metric, Pair, Scores, compare, scores_of
+from leaderboard.compare.comparing import ComparedTask, Pair, Scores, compare, scores_of
 from leaderboard.evaluations.gold import sees_gold
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.task_rows import SEVERAL_DOMAINS
@@ -40,7 +39,7 @@ class NotComparableError(Exception):
 class Comparison(NamedTuple):
     """Everything that is computed."""
 
-    metrics: tuple[Metric, ...]
+    metrics: tuple[Column, ...]
     tasks: tuple[ComparedTask, ...]
     scores: tuple[Scores, ...]
     pairs: tuple[Pair, ...]
@@ -109,20 +108,6 @@ def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
     return _comparison(pks=pks, suite=suite, shows_gold=shows_gold)
 
 
-def metrics_of(suite: Suite) -> tuple[Metric, ...]:
-    """The suite's metrics in order."""
-    primary = primary_metric(suite)["key"]
-    return tuple(
-        Metric(
-            key=metric["key"],
-            label=metric["label"],
-            higher_is_better=bool(metric.get("higher_is_better", True)),
-            primary=metric["key"] == primary,
-        )
-        for metric in suite.metrics
-    )
-
-
 def best_of_board(evaluation: Evaluation) -> list[dict[str, Any]]:
     """The first rows of the board that the evaluation belongs to, without itself: one query, which reads no others."""
     first = Func(
@@ -155,9 +140,9 @@ _CONDITIONS = (
     (
         "profile",
         lambda evaluation: (
-            f"rules {evaluation.profile_digest[:12]}"
-            if evaluation.suite.judges_plans
-            else f"{evaluation.profile} {evaluation.profile_digest[:12]}"
+            f"{evaluation.profile} {evaluation.profile_digest[:12]}"
+            if evaluation.suite.runs_experts
+            else f"rules {evaluation.profile_digest[:12]}"
         ),
     ),
     ("split", lambda evaluation: evaluation.split),
@@ -185,7 +170,7 @@ def _kept(*, pks: tuple[UUID, ...], suite: Suite, shows_gold: bool) -> Compariso
 def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Comparison:
     found = _scores(pks=pks, suite=suite)
     scores = [found[pk] for pk in pks]
-    metrics = metrics_of(suite)
+    metrics = suite.columns
     tasks = _tasks(suite.pk).tasks
     return Comparison(
         metrics=metrics,
@@ -229,7 +214,7 @@ def _scores(*, pks: Sequence[UUID], suite: Suite) -> dict[UUID, Scores]:
     """The scores of each evaluation in one query, which gives all results of an evaluation as one JSON text: reading
     thousands of small ones takes five times as long."""
     known = _tasks(suite.pk)
-    metrics = metrics_of(suite)
+    metrics = suite.columns
     row = Func(
         F("task_id"), F("outcome"), F("score"), F("indicators"), function="json_build_array", output_field=TextField()
     )
@@ -249,8 +234,7 @@ def _scores(*, pks: Sequence[UUID], suite: Suite) -> dict[UUID, Scores]:
             )
             for task, outcome, score, indicators in json.loads(text)
         }
-    kind = SuiteKind(suite.kind)
-    return {pk: scores_of(kind=kind, metrics=metrics, tasks=known.tasks, results=results[pk]) for pk in pks}
+    return {pk: scores_of(metrics=metrics, tasks=known.tasks, results=results[pk]) for pk in pks}
 
 
 def _open_facets(facets: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from django.utils.text import Truncator
 
 from evaluator.metrics.statistics import LEAST_VALUES
-from leaderboard.compare.comparing import Metric, MetricDifference, Pair
+from evaluator.suites.base import Column
+from leaderboard.compare.comparing import MetricDifference, Pair
 from leaderboard.compare.services import LETTERS, Comparison
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.task_filters import language_in_words, steps_in_words
@@ -33,7 +34,7 @@ class Verdict(NamedTuple):
     caution: str
 
 
-def verdicts(*, evaluations: Sequence[Evaluation], comparison: Comparison, metric: Metric) -> tuple[Verdict, ...]:
+def verdicts(*, evaluations: Sequence[Evaluation], comparison: Comparison, metric: Column) -> tuple[Verdict, ...]:
     """One sentence for each evaluation after the first."""
     names = [_name(letter, evaluation) for letter, evaluation in zip(LETTERS, evaluations, strict=False)]
     return tuple(
@@ -74,7 +75,7 @@ def _name(letter: str, evaluation: Evaluation) -> str:
 
 
 def _verdict(
-    *, found: MetricDifference | None, metric: Metric, names: tuple[str, str], letters: tuple[str, str], tests: int
+    *, found: MetricDifference | None, metric: Column, names: tuple[str, str], letters: tuple[str, str], tests: int
 ) -> Verdict:
     first, other = names
     if found is None:
@@ -95,13 +96,13 @@ def _verdict(
     adjusted = f" (Holm, {tests} tests)" if tests > 1 else ""
     p_value = f"p = {p_text(found.adjusted)}{adjusted}".replace("= <", "<")
     sentence = f"{ahead} scores higher than {behind} in {metric.label} by {abs(mean):.3f} ({span}), {p_value}, {over}."
-    if not metric.has_winner:
+    if not metric.ordered:
         sentence = sentence.replace("scores higher", "is larger", 1)
     elif not metric.higher_is_better:
         sentence += " Lower is better in this metric."
         letter = letters[0] if letter == letters[1] else letters[1]
     caution = "" if found.adjusted < LEVEL else "A difference of this size may well be chance."
-    return Verdict(better=letter if metric.has_winner and not caution else "", sentence=sentence, caution=caution)
+    return Verdict(better=letter if metric.ordered and not caution else "", sentence=sentence, caution=caution)
 
 
 def _plain(value: float) -> str:

@@ -303,7 +303,6 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "EvaluationState": "leaderboard.evaluations.models.EvaluationState",
         "PlannerKind": "leaderboard.planners.models.PlannerKind",
-        "SuiteKind": [("execution", "execution"), ("planning", "planning")],
     },
 }
 

@@ -9,12 +9,8 @@ from leaderboard.evaluations.library import library
 
 NO_PROFILE = "none"
 """The profile of suites whose plans are judged: no expert runs."""
-ALL_TASKS = "all"
-"""Their split."""
 HIDDEN_SPLIT = "hidden"
 """The split whose data nobody but staff may see."""
-HIDDEN_REQUESTS = frozenset({"toolmini"})
-"""Suites that judge plans and have hidden requests; those of the others are published data."""
 
 
 class RunConditions(NamedTuple):
@@ -27,10 +23,19 @@ class RunConditions(NamedTuple):
 
 
 def split_of(suite: Suite) -> str:
-    """The split that this installation evaluates a suite on."""
-    if not suite.judges_plans:
-        return str(settings.SPLIT)
-    return HIDDEN_SPLIT if settings.SPLIT == HIDDEN_SPLIT and suite.slug in HIDDEN_REQUESTS else ALL_TASKS
+    """The split that this installation evaluates a suite on: that of the settings, or the suite's first."""
+    splits: list[str] = suite.conditions["splits"]
+    return str(settings.SPLIT) if settings.SPLIT in splits else splits[0]
+
+
+def profile_of(suite: Suite) -> str:
+    """The profile that this installation evaluates a suite under."""
+    return str(settings.PROFILE) if suite.runs_experts else NO_PROFILE
+
+
+def samples_of(suite: Suite) -> int:
+    """How many data points each task has on this installation."""
+    return int(settings.SAMPLES) if suite.conditions["samples"] else 1
 
 
 def conditions_of(suite: Suite) -> RunConditions:
@@ -39,18 +44,15 @@ def conditions_of(suite: Suite) -> RunConditions:
     Raises:
         NotReadyError: the profile cannot be read.
     """
-    if suite.judges_plans:
-        return RunConditions(
-            profile=NO_PROFILE, profile_digest=library().judge_digest(), split=split_of(suite), samples=1
-        )
+    profile = profile_of(suite)
     return RunConditions(
-        profile=settings.PROFILE,
-        profile_digest=library().profile_digest(settings.PROFILE),
+        profile=profile,
+        profile_digest=library().rules_digest(suite=suite.slug, profile=profile),
         split=split_of(suite),
-        samples=settings.SAMPLES,
+        samples=samples_of(suite),
     )
 
 
 def tasks_per_shard(suite: Suite) -> int:
     """How many tasks a worker leases at once."""
-    return int(settings.PLANNING_TASKS_PER_SHARD if suite.judges_plans else settings.TASKS_PER_SHARD)
+    return int(settings.TASKS_PER_SHARD if suite.runs_experts else settings.PLANNING_TASKS_PER_SHARD)

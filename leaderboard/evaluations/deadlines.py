@@ -42,7 +42,7 @@ def allowances(*, evaluation: Evaluation, tasks: int, reports_phases: bool) -> d
         found |= {Phase.FETCHING: settings.FETCH_SECONDS, Phase.LOADING: settings.LOAD_SECONDS}
         # A canary is one task, and the first answer of a model takes longest: kernels are compiled, weights paged in.
         found[Phase.PLANNING] += settings.LOAD_SECONDS
-    if not evaluation.suite.judges_plans:
+    if evaluation.suite.runs_experts:
         found[Phase.EXECUTING] = settings.PREPARE_SECONDS + tasks * settings.EXECUTE_SECONDS
     if not reports_phases:
         found = {Phase.PREPARING: sum(found.values())}

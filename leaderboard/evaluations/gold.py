@@ -12,6 +12,7 @@ from django.http import HttpResponseBase
 from django.utils.cache import patch_cache_control
 
 from evaluator.planners.bundled import KNOW_GOLD
+from evaluator.suites.base import Panel
 from leaderboard.accounts.operators import is_operator
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT, split_of
@@ -70,7 +71,7 @@ def withheld_from(*, reader: Reader | None, evaluation: Evaluation) -> Withheld:
     if sees_gold(reader=reader, suite=evaluation.suite, split=evaluation.split):
         return Withheld()
     hidden = evaluation.split == HIDDEN_SPLIT
-    names_things = hidden and evaluation.suite.judges_plans
+    names_things = hidden and evaluation.suite.has(Panel.GOAL)
     return Withheld(data=hidden, gold=True, plan=names_things or answers_with_gold(evaluation.submission.planner))
 
 

@@ -1,31 +1,11 @@
-"""The five indicators of suites that judge plans: their words, and the means of groups of tasks. No database."""
+"""Yes-or-no values of a plan, as marks on its task and as shares of groups of tasks. No database."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from evaluator.metrics.planning import INDICATORS, LOWER_IS_BETTER
 from evaluator.metrics.statistics import Interval, wilson
 from evaluator.records import Outcome
-
-ORDER = ("SE", *(name for name in INDICATORS if name != "SE"))
-"""The board's primary figure first, then the paper's order."""
-
-
-class Meaning(NamedTuple):
-    """An indicator in words."""
-
-    title: str
-    good: str
-    bad: str
-
-
-MEANINGS: Mapping[str, Meaning] = {
-    "SE": Meaning("Solution", "solves the request", "does not solve it"),
-    "IR": Meaning("Irrelevant tools", "none irrelevant", "irrelevant tool"),
-    "NR": Meaning("Necessary tools", "holds them all", "lacks a tool"),
-    "HR": Meaning("False resources", "none false", "false resource"),
-    "CR": Meaning("Types of arguments", "types agree", "wrong type"),
-}
+from evaluator.suites.base import Column
 
 
 class Mark(NamedTuple):
@@ -33,10 +13,11 @@ class Mark(NamedTuple):
 
     name: str
     value: str
-    """`1` or `0`, as the paper counts it."""
+    """`1` or `0`, as the board counts it."""
     good: bool
     words: str
     title: str
+    lower_is_better: bool
 
 
 class Share(NamedTuple):
@@ -44,6 +25,7 @@ class Share(NamedTuple):
 
     name: str
     interval: Interval
+    lower_is_better: bool
 
     @property
     def bar(self) -> Mapping[str, float | None]:
@@ -69,69 +51,67 @@ class Breakdown(NamedTuple):
     rows: tuple[BreakdownRow, ...]
 
 
-def counted_values(*, outcome: str, indicators: Mapping[str, float]) -> dict[str, float]:
-    """The five indicators as the board counts them: a planner's fault is the worst of each; empty if not counted."""
-    if outcome == Outcome.PLANNER_FAULT:
-        return {name: 1.0 if name in LOWER_IS_BETTER else 0.0 for name in ORDER}
-    if outcome == Outcome.SCORED:
-        return {name: float(indicators[name]) for name in ORDER if name in indicators}
-    return {}
+def mark_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns whose values are marks of a task: those with words for both values."""
+    return tuple(column for column in columns if column.good)
 
 
-def is_good(name: str, value: float) -> bool:
-    """Whether this is the better of an indicator's two values."""
-    return (value < 0.5) == (name in LOWER_IS_BETTER)
+def marks(columns: Sequence[Column], *, outcome: str, indicators: Mapping[str, float]) -> tuple[Mark, ...]:
+    """The marks of one task, in the board's order.
 
-
-def words_of(name: str, value: float) -> str:
-    """A value in words."""
-    meaning = MEANINGS[name]
-    return meaning.good if is_good(name, value) else meaning.bad
-
-
-def marks(values: Mapping[str, float]) -> tuple[Mark, ...]:
-    """The marks of one plan, in the order in which they are always shown."""
-    return tuple(
-        Mark(
-            name=name,
-            value=f"{values[name]:.0f}",
-            good=is_good(name, values[name]),
-            words=words_of(name, values[name]),
-            title=MEANINGS[name].title,
-        )
-        for name in ORDER
-        if name in values
-    )
-
-
-def good_marks(values: Mapping[str, float]) -> int | None:
-    """How many indicators are good; None where nothing was judged."""
-    return sum(is_good(name, value) for name, value in values.items()) if values else None
-
-
-def shares(values: Sequence[Mapping[str, float]]) -> tuple[Share, ...]:
-    """Means over tasks, at least one, each of which has all five indicators."""
+    A planner's fault counts as the board counts it, the worst of each; empty if the task does not count.
+    """
     found = []
-    for name in ORDER:
-        interval = wilson(successes=sum(value[name] >= 0.5 for value in values), total=len(values))
-        found.append(Share(name=name, interval=interval))
+    for column in mark_columns(columns):
+        value = column.fault if outcome == Outcome.PLANNER_FAULT else indicators.get(column.key)
+        if value is not None and outcome in {Outcome.PLANNER_FAULT, Outcome.SCORED}:
+            found.append(_mark(column=column, value=value))
     return tuple(found)
 
 
+def _mark(*, column: Column, value: float) -> Mark:
+    good = (value >= 0.5) == column.higher_is_better
+    return Mark(
+        name=column.key,
+        value=f"{value:.0f}",
+        good=good,
+        words=column.good if good else column.bad,
+        title=column.title or column.label,
+        lower_is_better=not column.higher_is_better,
+    )
+
+
+def good_marks(found: Sequence[Mark]) -> int | None:
+    """How many marks are good; None where there are none."""
+    return sum(mark.good for mark in found) if found else None
+
+
 def breakdown(
-    *, facet: str, label: str, tasks: Iterable[tuple[str, Mapping[str, float]]], order: Sequence[str] = ()
+    *, facet: str, label: str, tasks: Iterable[tuple[str, Sequence[Mark]]], order: Sequence[str] = ()
 ) -> Breakdown:
-    """Group tasks, given as (value of the facet, counted indicators), by the facet. Tasks without either are left out.
+    """Group tasks, given as (value of the facet, marks), by the facet. Tasks without either are left out.
 
     Rows come in `order`; values that it does not name follow as they occur first.
     """
-    groups: dict[str, list[Mapping[str, float]]] = {value: [] for value in order}
-    for value, indicators in tasks:
-        if value and len(indicators) == len(ORDER):
-            groups.setdefault(value, []).append(indicators)
+    groups: dict[str, list[Sequence[Mark]]] = {value: [] for value in order}
+    for value, found in tasks:
+        if value and found:
+            groups.setdefault(value, []).append(found)
     rows = tuple(
-        BreakdownRow(value=value, count=len(members), shares=shares(members))
+        BreakdownRow(value=value, count=len(members), shares=_shares(members))
         for value, members in groups.items()
         if members
     )
     return Breakdown(facet=facet, label=label, rows=rows)
+
+
+def _shares(tasks: Sequence[Sequence[Mark]]) -> tuple[Share, ...]:
+    """Means over tasks, at least one, each of which has the same marks."""
+    return tuple(
+        Share(
+            name=of_all[0].name,
+            interval=wilson(successes=sum(mark.value == "1" for mark in of_all), total=len(of_all)),
+            lower_is_better=of_all[0].lower_is_better,
+        )
+        for of_all in zip(*tasks, strict=True)
+    )

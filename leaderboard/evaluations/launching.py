@@ -102,7 +102,7 @@ def evaluation_facts(evaluation_id: str) -> "EvaluationFacts":
         evaluation_id=evaluation_id,
         open_shards=evaluation.shards.exclude(state=ShardState.DONE).count(),
         calls_endpoint=kind.needs_network,
-        needs_gpu=kind.needs_gpu or not evaluation.suite.judges_plans,
+        needs_gpu=kind.needs_gpu or evaluation.suite.runs_experts,
         loads_model=kind.loads_model,
-        executes_plans=not evaluation.suite.judges_plans,
+        executes_plans=evaluation.suite.runs_experts,
     )

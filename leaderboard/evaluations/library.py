@@ -1,6 +1,7 @@
 """The one place where the site uses the `evaluator` package, so that tests can give a fake of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
@@ -9,12 +10,13 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from evaluator.records import Outcome, Reason
+from evaluator.suites.hidden import HIDDEN
 
 if TYPE_CHECKING:
-    from evaluator.experts.profile import Profile
+    from evaluator.episodes.base import Episode
     from evaluator.planners.endpoint import EndpointSettings
     from evaluator.planners.trial import Trial
-    from evaluator.suites.model import Suite
+    from evaluator.suites.base import Suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,21 +49,17 @@ class NotReadyError(Exception):
 class EvaluatorLibrary(Protocol):
     """What the site needs of the `evaluator` package."""
 
-    def profile_digest(self, name: str) -> str:
-        """Digest of the profile with this name.
+    def rules_digest(self, *, suite: str, profile: str) -> str:
+        """Digest of everything besides suite, data and samples that a score depends on: the profile's, or that of the
+        rules by which plans are judged.
 
         Raises:
-            NotReadyError: the profile cannot be read.
+            NotReadyError: suite or profile cannot be read.
         """
         ...
 
-    def judge_digest(self) -> str:
-        """Digest of the rules by which plans are judged, in the place of a profile's digest."""
-        ...
-
     def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
-        """Why tasks cannot run in this profile, by task key; tasks that can run are left out. Where plans are judged
-        and not executed, these are the tasks without a goal, whatever the profile.
+        """Why tasks cannot run in this profile and split, by task key; tasks that can run are left out.
 
         Raises:
             NotReadyError: the profile cannot be read, or there are no data for the suite.
@@ -97,31 +95,19 @@ class EvaluatorLibrary(Protocol):
 class Library:
     """The real thing. Nothing here imports torch."""
 
-    def profile_digest(self, name: str) -> str:
-        return _profile(name).digest
-
-    def judge_digest(self) -> str:
-        from evaluator.planning_evaluation import judge_digest
-
-        return judge_digest()
+    def rules_digest(self, *, suite: str, profile: str) -> str:
+        with _ready(suite):
+            return _episode(suite).rules_digest(profile)
 
     def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
-        from evaluator.coverage import not_run_reasons
-        from evaluator.lilliput.seeds import Split
-        from evaluator.suites.model import SuiteKind
-        from evaluator.suites.sources import sample_source
+        from evaluator.episodes.base import Setting
         from leaderboard.evaluations.seasons import seed_now
 
         found = _suite(suite)
-        if found.kind is SuiteKind.PLANNING:
-            return without_goal(found)
-        # The library refuses a seed for open data, so that it cannot slip into them.
-        seed = seed_now(suite) if split == Split.HIDDEN else None
-        try:
-            samples = sample_source(suite=suite, profile=profile, split=split, hidden_seed=seed)
-        except (LookupError, ValueError) as error:
-            raise NotReadyError(f"This site cannot evaluate suite {suite} at present: {error}.") from error
-        return not_run_reasons(suite=found, profile=_profile(profile), samples=samples)
+        # Sources of open data refuse a seed, so that it cannot slip into them.
+        seed = seed_now(suite) if split == HIDDEN and found.conditions.experts else None
+        with _ready(suite):
+            return _episode(suite).not_run(suite=found, setting=Setting(profile=profile, split=split, hidden_seed=seed))
 
     def summarise(self, *, suite: str, results: Sequence[TaskOutcome]) -> dict[str, Any]:
         from evaluator.metrics.aggregate import TaskScore, summarise
@@ -148,7 +134,7 @@ class Library:
             raise AddressRefusedError(str(error)) from error
 
     def unreadable_plans(self, *, suite: str, plans: Mapping[str, Any]) -> Mapping[str, str]:
-        from evaluator.planning_evaluation import plan_context
+        from evaluator.episodes.judgement import all_tools
         from evaluator.plans import PlanSyntaxError, read_plan
 
         found = _suite(suite)
@@ -156,18 +142,17 @@ class Library:
         wrong: dict[str, str] = {}
         for key, task in tasks.items():
             try:
-                read_plan(value=plans[key], context=plan_context(suite=found, task=task))
+                read_plan(value=plans[key], context=all_tools(suite=found, task=task))
             except PlanSyntaxError as error:
                 wrong[key] = str(error)
         return wrong
 
     def try_endpoint(self, *, suite: str, profile: str, settings: "EndpointSettings") -> "Trial":
         from evaluator.planners.trial_process import try_endpoint_confined
-        from evaluator.suites.model import SuiteKind
 
         found = _suite(suite)
-        # Where plans are judged all tools are offered; where they are executed, those with an expert.
-        offered = None if found.kind is SuiteKind.PLANNING else frozenset(_profile(profile).experts)
+        with _ready(suite):
+            offered = _episode(suite).offered(suite=found, profile=profile)
         return try_endpoint_confined(suite=found, settings=settings, offered=offered)
 
 
@@ -180,24 +165,25 @@ def _suite(slug: str) -> "Suite":
         raise NotReadyError(f"This site cannot evaluate suite {slug} at present: {error}.") from error
 
 
-def without_goal(suite: "Suite") -> dict[str, tuple[Reason, str]]:
-    """The tasks whose plans cannot be judged, since nobody knows what they want."""
-    return {
-        task.key: (Reason.NO_GOAL, _why(getattr(task, "uncovered", ""))) for task in suite.tasks if task.gold is None
-    }
+def _episode(slug: str) -> "Episode":
+    from evaluator.suites.registry import episode_of
+
+    return episode_of(slug)
 
 
-def _why(why: str) -> str:
-    return f"What this request wants is not known, so that no plan can be judged: {why or 'no right plan is known'}."
+@contextmanager
+def _ready(suite: str) -> Iterator[None]:
+    """Says of what the episode cannot do that the installation is not ready.
 
-
-def _profile(name: str) -> "Profile":
-    from evaluator.experts.profile import ProfileError, load_profile
+    Raises:
+        NotReadyError: it is not.
+    """
+    from evaluator.episodes.base import SettingError
 
     try:
-        return load_profile(name)
-    except ProfileError as error:
-        raise NotReadyError(f"This site cannot evaluate at present: {error}.") from error
+        yield
+    except (LookupError, SettingError) as error:
+        raise NotReadyError(f"This site cannot evaluate suite {suite} at present: {error}.") from error
 
 
 def library() -> EvaluatorLibrary:

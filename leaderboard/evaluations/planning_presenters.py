@@ -5,23 +5,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evaluator.records import Outcome, ResultRecord
+from evaluator.suites.base import Column, IntervalMethod
 from evaluator.suites.toolbench.defects import RULES
 from evaluator.suites.toolbench.suite import ToolTask
-from leaderboard.catalog.models import Task
+from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.gold import open_attributes
-from leaderboard.evaluations.indicators import Mark, counted_values, marks
+from leaderboard.evaluations.indicators import Mark, marks
 
 _STEP = re.compile(r"\bstep (\d+) \(")
 WRONG_TYPE = "Wrong type"
 _STEP_PROBLEMS = (("IR", "Irrelevant"), ("CR", WRONG_TYPE), ("HR", "False resource"))
 """Indicators whose reasons name steps, the most telling last."""
-_FURTHER = {
-    "SE_best": "Solved by one of up to five plans",
-    "valid": "Could run as written",
-    "node_f1": "Node F1",
-    "edge_f1": "Edge F1",
-    "parameter_f1": "Parameter F1",
-}
 
 
 class IndicatorReason(NamedTuple):
@@ -91,9 +85,13 @@ def planning_page(
         uncovered=str(attributes.get("uncovered") or ""),
         files=_files(library_task),
         defects=defects(attributes.get("flags") or ()),
-        reasons=_reasons(record=record, outcome=outcome, parts=parts),
+        reasons=_reasons(suite=task.suite, record=record, outcome=outcome, parts=parts),
         nothing_judged=outcome == Outcome.PLANNER_FAULT,
-        further=tuple((label, _figure(key, indicators[key])) for key, label in _FURTHER.items() if key in indicators),
+        further=tuple(
+            (column.title or column.label, _figure(column, indicators[column.key]))
+            for column in task.suite.columns
+            if column.ordered and not column.good and column.key in indicators
+        ),
         calls=calls(plan),
         gold_calls=calls(task.gold or {}) if shows_gold else (),
     )
@@ -129,14 +127,14 @@ def step_problems(record: ResultRecord) -> dict[str | None, str]:
     ids = [step["id"] for step in plan.get("steps") or ()]
     found: dict[str | None, str] = {}
     for name, words in _STEP_PROBLEMS:
-        if counted_values(outcome=record.outcome, indicators=record.indicators).get(name) == (name != "CR"):
+        if record.indicators.get(name) == (name != "CR"):
             numbers = [int(number) for number in _STEP.findall(record.explanations.get(name, ""))]
             found |= {ids[number - 1]: words for number in numbers if 0 < number <= len(ids)}
     return found
 
 
-def _figure(key: str, value: float) -> str:
-    return f"{value:.3f}" if key.endswith("f1") else ("yes" if value else "no")
+def _figure(column: Column, value: float) -> str:
+    return ("yes" if value else "no") if column.interval is IntervalMethod.WILSON else f"{value:.3f}"
 
 
 def _files(library_task: object) -> tuple[GivenFile, ...] | None:
@@ -145,12 +143,14 @@ def _files(library_task: object) -> tuple[GivenFile, ...] | None:
     return tuple(GivenFile(name=name, types=" or ".join(sorted(kinds))) for name, kinds in library_task.files.items())
 
 
-def _reasons(*, record: ResultRecord | None, outcome: str, parts: Sequence[str]) -> tuple[IndicatorReason, ...]:
-    values = counted_values(outcome=outcome, indicators=record.indicators if record is not None else {})
+def _reasons(
+    *, suite: Suite, record: ResultRecord | None, outcome: str, parts: Sequence[str]
+) -> tuple[IndicatorReason, ...]:
+    found = marks(suite.columns, outcome=outcome, indicators=record.indicators if record is not None else {})
     explanations = record.explanations if record is not None else {}
     return tuple(
         IndicatorReason(mark=mark, reasons=split_reasons(explanations.get(mark.name, ""), parts=parts))
-        for mark in marks(values)
+        for mark in found
     )
 
 

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
 
-from evaluator.metrics.aggregate import SIZES
-from evaluator.metrics.planning import LOWER_IS_BETTER
 from evaluator.records import Outcome
+from evaluator.suites.base import Panel
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.breakdowns import ScoreBreakdown, score_breakdowns
 from leaderboard.evaluations.events import LATEST
@@ -93,7 +92,6 @@ class EvaluationPage(NamedTuple):
     has_results: bool
     breakdowns: tuple[Breakdown, ...]
     """Of suites that judge plans: the indicators by level and by group."""
-    lower_is_better: frozenset[str]
     score_breakdowns: tuple[ScoreBreakdown, ...]
     """Of suites that execute plans: the mean score by kind of task."""
 
@@ -130,11 +128,10 @@ def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) ->
         failures=gathered.failures,
         selection=selection,
         page=Paginator(selection.rows, TASKS_PER_PAGE).get_page(parameters.get("page")),
-        headings=_headings(sort=parameters.get("sort", ""), judges_plans=evaluation.suite.judges_plans),
+        headings=_headings(sort=parameters.get("sort", ""), shows_marks=evaluation.suite.has(Panel.INDICATORS)),
         provenance=flatten(evaluation.provenance or {}),
         has_results=progress.done > 0,
         breakdowns=gathered.breakdowns,
-        lower_is_better=LOWER_IS_BETTER,
         score_breakdowns=gathered.score_breakdowns,
     )
 
@@ -145,21 +142,21 @@ def gather(evaluation: Evaluation) -> Gathered:
     Kept in memory once the evaluation has ended, and before that as long as no result came: whoever watches asks again
     and again, and most of the time goes into intervals.
     """
-    judged = evaluation.suite.judges_plans
+    suite = evaluation.suite
     if evaluation.state in FINAL:
         key = evaluation.pk, evaluation.state, withheld_from(reader=None, evaluation=evaluation)
-        return _ended.get(key, lambda: _gathered(task_rows(evaluation), judged=judged))
+        return _ended.get(key, lambda: _gathered(task_rows(evaluation), suite=suite))
     rows = task_rows(evaluation)
     results = hash(tuple((row.ended, row.outcome, row.score) for row in rows))
-    return _going_on.get((evaluation.pk, results), lambda: _gathered(rows, judged=judged))
+    return _going_on.get((evaluation.pk, results), lambda: _gathered(rows, suite=suite))
 
 
-def _gathered(rows: Sequence[TaskRow], *, judged: bool) -> Gathered:
+def _gathered(rows: Sequence[TaskRow], *, suite: Suite) -> Gathered:
     return Gathered(
         index=index(rows),
         failures=tuple(failures(rows)),
-        breakdowns=_breakdowns(rows) if judged else (),
-        score_breakdowns=() if judged else score_breakdowns(rows),
+        breakdowns=_breakdowns(rows) if suite.has(Panel.INDICATORS) else (),
+        score_breakdowns=score_breakdowns(rows) if suite.has(Panel.SCORES) else (),
     )
 
 
@@ -173,7 +170,7 @@ def _breakdowns(rows: Sequence[TaskRow]) -> tuple[Breakdown, ...]:
     """Of the properties that plans are judged by: those with several values, level and group always."""
     found = []
     for facet, (label, value, order) in _JUDGED.items():
-        tasks = [(value(row), row.indicators) for row in rows]
+        tasks = [(value(row), row.marks) for row in rows]
         ordered = order or _ordered([name for name, _ in tasks], by_count=facet == "modality")
         part = breakdown(facet=facet, label=label, tasks=tasks, order=ordered)
         if len(part.rows) > (0 if facet in {"level", "group"} else 1):
@@ -230,20 +227,20 @@ def _metric_cards(*, suite: Suite, summary: Mapping[str, Any]) -> tuple[MetricCa
 
     return tuple(
         MetricCard(
-            label=metric["label"],
-            description=metric["description"],
-            is_primary=bool(metric.get("primary")),
-            higher_is_better=bool(metric.get("higher_is_better", True)),
-            is_size=metric["key"] in SIZES,
-            value=value(metric["key"]),
+            label=column.label,
+            description=column.description,
+            is_primary=column.primary,
+            higher_is_better=column.higher_is_better,
+            is_size=not column.ordered,
+            value=value(column.key),
         )
-        for metric in suite.metrics
+        for column in suite.columns
     )
 
 
-def _headings(*, sort: str, judges_plans: bool) -> tuple[Heading, ...]:
+def _headings(*, sort: str, shows_marks: bool) -> tuple[Heading, ...]:
     key, descending = sort.removeprefix("-"), sort.startswith("-")
-    measured = ("marks", "Indicators") if judges_plans else ("score", "Score")
+    measured = ("marks", "Indicators") if shows_marks else ("score", "Score")
     labels = (("task", "Task"), ("outcome", "Outcome"), measured, ("seconds", "Time"))
     return tuple(
         Heading(

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field, ValidationError
 
 from evaluator import canonical_json
 from evaluator.engine.store import Store
-from evaluator.metrics.planning import INDICATORS
 from evaluator.planners.keeping import keepable_text
 from evaluator.planners.secret_header import SecretHeader
 from evaluator.records import Outcome, ResultRecord
@@ -20,6 +19,7 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.config.known_secrets import known_secrets
 from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.events import NewResult, announce
+from leaderboard.evaluations.indicators import mark_columns
 from leaderboard.evaluations.leases import locked_attempt
 from leaderboard.evaluations.models import Attempt, Evaluation, TaskResult
 from leaderboard.evaluations.seasons import seeds_to_hide
@@ -168,9 +168,10 @@ def _problem_of_figures(*, record: ResultRecord, suite: Suite) -> str:
             return f"a score is {score}; scores are in [-1, 1]"
     if problem := _problem_of_usage(record):
         return problem
-    if not suite.judges_plans or record.outcome is not Outcome.SCORED:
+    if record.outcome is not Outcome.SCORED:
         return ""
-    wrong = [name for name in INDICATORS if not 0 <= record.indicators.get(name, -1) <= 1]
+    marks = mark_columns(suite.columns)
+    wrong = [one.key for one in marks if not 0 <= record.indicators.get(one.key, -1) <= 1]
     return f"a judged plan needs {', '.join(wrong)} in [0, 1]" if wrong else ""
 
 

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
 from operator import and_
-from types import MappingProxyType
 from typing import NamedTuple
 
 from leaderboard.evaluations.badges import badge_of
-from leaderboard.evaluations.indicators import ORDER, Mark, good_marks, marks, words_of
+from leaderboard.evaluations.indicators import Mark, good_marks
 
 PENDING = "pending"
 YES_NO = {True: "yes", False: "no"}
@@ -56,12 +55,8 @@ class TaskRow(NamedTuple):
     level: str = ""
     flags: tuple[str, ...] = ()
     active: bool | None = None
-    indicators: Mapping[str, float] = MappingProxyType({})
-    """The five as the board counts them: the worst of each for a planner's fault."""
-
-    @property
-    def marks(self) -> tuple[Mark, ...]:
-        return marks(self.indicators)
+    marks: tuple[Mark, ...] = ()
+    """Its indicators as the board counts them: the worst of each for a planner's fault."""
 
     @property
     def badge(self) -> str:
@@ -85,14 +80,14 @@ class Facet(NamedTuple):
     """False: other parts of the page lead to it, and it is shown only where it is set."""
 
 
-def _indicator(name: str) -> Facet:
+def _indicator(name: str, words: Mapping[str, str]) -> Facet:
     def values(row: TaskRow) -> tuple[str, ...]:
-        return (f"{row.indicators[name]:.0f}",) if name in row.indicators else ()
+        return tuple(mark.value for mark in row.marks if mark.name == name)
 
-    def words(value: str) -> str:
-        return f"{value}: {words_of(name, float(value))}" if value in {"0", "1"} else value
+    def in_words(value: str) -> str:
+        return f"{value}: {words[value]}" if value in words else value
 
-    return Facet(name, name, values, words, is_indicator=True)
+    return Facet(name, name, values, in_words, is_indicator=True)
 
 
 def _one(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
@@ -123,7 +118,6 @@ def _active(row: TaskRow) -> tuple[str, ...]:
 
 FACETS = (
     Facet("outcome", "Outcome", _one("outcome")),
-    *(_indicator(name) for name in ORDER),
     Facet("reason", "Reason", _one("reason")),
     Facet("metric", "Metric", _one("metric"), _as_it_is),
     Facet("base", "Base task", _one("base")),
@@ -139,12 +133,13 @@ FACETS = (
     Facet("tool", "Step used", lambda row: row.tools, _as_it_is),
     Facet("cause", "Cause", _one("cause"), is_offered=False),
 )
+"""Of every suite; the indicators of a suite follow the outcome."""
 _SORTED = frozenset({"steps", "tool"})
 SORTS: Mapping[str, Callable[[TaskRow], float | str | None]] = {
     "task": lambda row: row.position,
     "outcome": lambda row: row.outcome,
     "score": lambda row: row.score,
-    "marks": lambda row: good_marks(row.indicators),
+    "marks": lambda row: good_marks(row.marks),
     "seconds": lambda row: row.seconds,
 }
 
@@ -186,6 +181,7 @@ class Index(NamedTuple):
     """The rows of an evaluation, and for each value of each facet the rows that have it, as the bits of a number."""
 
     rows: tuple[TaskRow, ...]
+    facets: tuple[Facet, ...]
     bits: Mapping[str, Mapping[str, int]]
     texts: tuple[str, ...]
     """What a search looks through, by row."""
@@ -201,8 +197,9 @@ class Index(NamedTuple):
 
 def index(rows: Sequence[TaskRow]) -> Index:
     """Index rows for `select`; costs as much as some twenty selections."""
-    places: dict[str, dict[str, list[int]]] = {facet.name: {} for facet in FACETS}
-    for facet in FACETS:
+    facets = facets_of(rows)
+    places: dict[str, dict[str, list[int]]] = {facet.name: {} for facet in facets}
+    for facet in facets:
         of_facet, values_of = places[facet.name], facet.values
         for place, row in enumerate(rows):
             for value in values_of(row):
@@ -210,9 +207,19 @@ def index(rows: Sequence[TaskRow]) -> Index:
     size = len(rows)
     return Index(
         rows=tuple(rows),
+        facets=facets,
         bits={name: {value: _bits(found, size=size) for value, found in of.items()} for name, of in places.items()},
         texts=tuple(f"{row.text} {row.plan_summary} {row.reason_text} {row.group}".casefold() for row in rows),
     )
+
+
+def facets_of(rows: Iterable[TaskRow]) -> tuple[Facet, ...]:
+    """What rows can be filtered by: every suite's facets, and the indicators that these rows have."""
+    words: dict[str, dict[str, str]] = {}
+    for row in rows:
+        for mark in row.marks:
+            words.setdefault(mark.name, {})[mark.value] = mark.words
+    return FACETS[0], *(_indicator(name, words[name]) for name in words), *FACETS[1:]
 
 
 def _bits(places: Sequence[int], *, size: int) -> int:
@@ -226,11 +233,13 @@ def _bits(places: Sequence[int], *, size: int) -> int:
 def select(*, rows: Sequence[TaskRow] | Index, parameters: Mapping[str, str]) -> Selection:
     """Apply the filters that `parameters` (the query string) asks for. Empty and unknown parameters do not count."""
     indexed = rows if isinstance(rows, Index) else index(rows)
-    chosen = {facet.name: parameters[facet.name] for facet in FACETS if parameters.get(facet.name)}
+    chosen = {facet.name: parameters[facet.name] for facet in indexed.facets if parameters.get(facet.name)}
     search = parameters.get("q", "").strip()
     found = _searched(indexed, search)
     masks = {name: indexed.bits[name].get(value, 0) for name, value in chosen.items()}
-    groups = tuple(_group(facet=facet, indexed=indexed, found=found, masks=masks, chosen=chosen) for facet in FACETS)
+    groups = tuple(
+        _group(facet=facet, indexed=indexed, found=found, masks=masks, chosen=chosen) for facet in indexed.facets
+    )
     kept = indexed.chosen(reduce(and_, masks.values(), found))
     return Selection(
         rows=tuple(sort_tasks(rows=kept, sort=parameters.get("sort", ""))),

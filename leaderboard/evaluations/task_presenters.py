@@ -8,7 +8,8 @@ from pydantic import ValidationError
 
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.records import ResultRecord
-from evaluator.suites.model import Task as LibraryTask
+from evaluator.suites.base import Panel
+from evaluator.suites.base import Task as LibraryTask
 from evaluator.suites.registry import suite_of
 from evaluator.tools.types import Catalogue
 from leaderboard.catalog.models import Task
@@ -86,7 +87,7 @@ def task_page(
     found = read_record(digest=digest, store=store) if digest else None
     record = found and found.model_copy(update=withheld.without())
     open_record = None if withheld.data else record
-    judged = task.suite.judges_plans
+    judged = task.suite.has(Panel.INDICATORS)
     catalogue, library_task = _signatures(task)
     drawing = _Drawing(catalogue=catalogue, library_task=library_task, judged=judged)
     gold = None if withheld.gold else task.gold

@@ -5,7 +5,7 @@ so that both are kept in memory: the facts by suite, and what was gathered of ev
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from threading import Lock
@@ -14,11 +14,12 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from evaluator.suites.base import Column
 from evaluator.suites.registry import suite_of
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.failures import cause_key
 from leaderboard.evaluations.gold import Withheld, withheld_from
-from leaderboard.evaluations.indicators import counted_values
+from leaderboard.evaluations.indicators import mark_columns, marks
 from leaderboard.evaluations.models import Evaluation, Shard, TaskResult
 from leaderboard.evaluations.task_filters import PENDING, TaskRow
 
@@ -35,7 +36,6 @@ class Facts(NamedTuple):
     """What a suite says of one of its tasks, by the names of `TaskRow`."""
 
     pk: int
-    is_judged: bool
     row: TaskRow
     """Without a result."""
 
@@ -96,7 +96,8 @@ def task_rows(evaluation: Evaluation) -> list[TaskRow]:
     if evaluation.verifies_id is not None:
         sampled = sample_of(evaluation.pk)
         facts = tuple(one for one in facts if one.row.key in sampled)
-    return [_row(facts=one, result=results.get(one.pk)) for one in facts]
+    columns = mark_columns(evaluation.suite.columns)
+    return [_row(facts=one, result=results.get(one.pk), columns=columns) for one in facts]
 
 
 def _open_result(result: Result, *, withheld: Withheld) -> Result:
@@ -181,13 +182,12 @@ def _facts_of(*, task: Mapping[str, Any], modality: str) -> Facts:
         seconds=None,
         plan_summary="",
     )
-    return Facts(pk=task["pk"], is_judged="group" in attributes, row=row)
+    return Facts(pk=task["pk"], row=row)
 
 
-def _row(*, facts: Facts, result: Result | None) -> TaskRow:
+def _row(*, facts: Facts, result: Result | None, columns: Sequence[Column]) -> TaskRow:
     if result is None:
         return facts.row
-    judged = facts.is_judged
     return facts.row._replace(
         outcome=result.outcome,
         reason=result.reason,
@@ -198,7 +198,7 @@ def _row(*, facts: Facts, result: Result | None) -> TaskRow:
         tools=tools_of(result.plan_summary),
         ended=result.updated,
         cause=cause_key(outcome=result.outcome, reason=result.reason, text=result.reason_text),
-        indicators=counted_values(outcome=result.outcome, indicators=result.indicators) if judged else {},
+        marks=marks(columns, outcome=result.outcome, indicators=result.indicators),
     )
 
 

@@ -105,7 +105,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     context = {
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
-        "kept_query": kept_query(request.GET.dict()),
+        "kept_query": kept_query(request.GET.dict(), suite=evaluation.suite),
         "is_owner": request.user.pk == evaluation.submission.planner.owner_id,
         "actions": (
             *(allowed_actions(evaluation) if acts else ()),

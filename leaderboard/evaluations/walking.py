@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.indicators import mark_columns
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.presenters import gather
 from leaderboard.evaluations.task_filters import FACETS, select
 from leaderboard.evaluations.task_rows import facts_of, sample_of
-
-_PARAMETERS = (*(facet.name for facet in FACETS), "q", "sort")
 
 
 class Walk(NamedTuple):
@@ -24,15 +24,16 @@ class Walk(NamedTuple):
     """Of the filtered tasks; 0 where nothing is filtered."""
 
 
-def kept_query(parameters: Mapping[str, str]) -> str:
+def kept_query(parameters: Mapping[str, str], *, suite: Suite) -> str:
     """What of a query string says which tasks are shown, and in which order."""
-    kept = {name: parameters[name] for name in _PARAMETERS if parameters.get(name)}
+    known = (*(facet.name for facet in FACETS), *(one.key for one in mark_columns(suite.columns)), "q", "sort")
+    kept = {name: parameters[name] for name in known if parameters.get(name)}
     return f"?{urlencode(kept)}" if kept else ""
 
 
 def walk(*, evaluation: Evaluation, key: str, parameters: Mapping[str, str]) -> Walk:
     """The neighbours of a task. A task that the filters leave out has those of the suite's order."""
-    query = kept_query(parameters)
+    query = kept_query(parameters, suite=evaluation.suite)
     if query:
         chosen = [row.key for row in select(rows=gather(evaluation).index, parameters=parameters).rows]
         if key in chosen:

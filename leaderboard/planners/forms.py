@@ -211,7 +211,7 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
 
 
 def _label(suite: Suite) -> str:
-    return f"{suite.title}: plans are {'judged, nothing is executed' if suite.judges_plans else 'executed'}"
+    return f"{suite.title}: plans are {'executed' if suite.runs_experts else 'judged, nothing is executed'}"
 
 
 def _check_as_one_types(*, name: str, field: forms.Field) -> None:

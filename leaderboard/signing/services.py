@@ -10,6 +10,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 
 from evaluator.signatures import (
+    ColumnFacts,
     Conditions,
     EvaluationStatement,
     Previous,
@@ -169,8 +170,16 @@ def suite_facts(suite: Suite) -> SuiteFacts:
         slug=suite.slug,
         version=suite.version,
         digest=suite.digest,
-        kind=suite.kind,
-        columns=[metric["key"] for metric in suite.metrics],
+        columns=[
+            ColumnFacts(
+                key=column.key,
+                metric=column.metric,
+                indicator=column.indicator,
+                fault=column.fault,
+                interval=column.interval.value,
+            )
+            for column in suite.columns
+        ],
         ranked_by=primary["key"],
         higher_is_better=bool(primary.get("higher_is_better", True)),
     )

@@ -17,10 +17,10 @@ from typing import Any
 import httpx
 import psutil
 
-from evaluator.coverage import not_run_reasons
+from evaluator.episodes.coverage import not_run_reasons
 from evaluator.experts.profile import load_profile
 from evaluator.suites import suite_of
-from evaluator.suites.sources import sample_source
+from evaluator.suites.openagi.data import sample_source
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = 2
@@ -29,7 +29,7 @@ SAMPLES = 2
 def runnable_count() -> int:
     """How many of OpenAGI's 185 tasks have experts and data in the profile `lilliput`."""
     suite = suite_of("openagi")
-    samples = sample_source(suite="openagi", profile="lilliput", split="public")
+    samples = sample_source(profile="lilliput", split="public")
     return len(suite.tasks) - len(not_run_reasons(suite=suite, profile=load_profile("lilliput"), samples=samples))
 
 

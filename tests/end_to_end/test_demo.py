@@ -11,8 +11,7 @@ import httpx
 import psutil
 import pytest
 
-from evaluator.evaluation import without_timings
-from evaluator.records import ResultRecord
+from evaluator.records import ResultRecord, without_timings
 from leaderboard.demo.places import FIRST_PORT
 from tests.end_to_end.arena import ROOT, clean_environment, data_folder, runnable_count, running, started
 

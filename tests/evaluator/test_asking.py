@@ -1,6 +1,6 @@
 """A planner that answers many requests together is asked so; what fails costs its own task."""
 
-from evaluator.asking import ask_all
+from evaluator.episodes.parts import ask_all
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.protocol import Completion, Failure, FailureKind, Usage
 from evaluator.planners.language_models.scripted import ScriptedModel

@@ -3,14 +3,14 @@
 import pytest
 from PIL import Image
 
-from evaluator.coverage import not_run_reasons
 from evaluator.engine import MemoryStore
-from evaluator.evaluation import Evaluator, without_timings
+from evaluator.episodes.coverage import not_run_reasons
+from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.experts.profile import Profile, ScorerSpec
 from evaluator.experts.protocol import ExpertError
 from evaluator.metrics.aggregate import TaskScore, summarise
 from evaluator.planners import PlannerError, PlannerReply, bundled_planner
-from evaluator.records import Outcome, PlannerCall, Reason
+from evaluator.records import Outcome, PlannerCall, Reason, without_timings
 from evaluator.suites import suite_of
 from evaluator.values import encode
 from tests.fakes.experts import FakeExpert, FakePool, double, mirror
@@ -77,7 +77,7 @@ def evaluator(*, pool=None, scorer=None, count=2):
         experts={tool: pool.spec(tool) for tool in pool.experts},
         scorers=dict.fromkeys(["ViT", "BERT"], ScorerSpec("x", "x", None, "x", "1")),
     )
-    return Evaluator(
+    return ExecutionEvaluator(
         suite=SUITE, profile=profile, samples=Samples(), count=count, store=MemoryStore(), experts=pool,
         scorers=lambda metric: scorer or Equality(),
     )  # fmt: skip

@@ -8,6 +8,7 @@ from evaluator.planners.endpoint import EndpointSettings
 from evaluator.planners.trial import Trial
 from evaluator.records import Outcome, Reason
 from evaluator.suites import suite_of
+from leaderboard.evaluations.conditions import NO_PROFILE
 from leaderboard.evaluations.library import AddressRefusedError, NotReadyError, TaskOutcome
 
 PROFILE_DIGEST = "f" * 64
@@ -17,11 +18,8 @@ JUDGE_DIGEST = "e" * 64
 class FakeEvaluator:
     """Tasks with the key prefix `x` cannot run; addresses with `private` in them are refused outside demo mode."""
 
-    def profile_digest(self, name: str) -> str:
-        return PROFILE_DIGEST
-
-    def judge_digest(self) -> str:
-        return JUDGE_DIGEST
+    def rules_digest(self, *, suite: str, profile: str) -> str:
+        return JUDGE_DIGEST if profile == NO_PROFILE else PROFILE_DIGEST
 
     def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
         from leaderboard.catalog.models import Task

@@ -5,7 +5,7 @@ from typing import Any
 from evaluator.planners.protocol import PlannerReply, PlannerRequest
 from evaluator.plans import plan_to_json
 from evaluator.records import PlannerCall
-from evaluator.suites.model import Suite
+from evaluator.suites.base import Suite
 
 FALSE_FILE = "nowhere_999.png"
 NO_PLAN = "[I would first look at the image"

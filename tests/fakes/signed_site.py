@@ -15,6 +15,7 @@ from evaluator.client.verify.fetching import MissingError
 from evaluator.metrics.aggregate import TaskScore, summarise_columns
 from evaluator.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult
 from evaluator.signatures import (
+    ColumnFacts,
     Conditions,
     Envelope,
     EvaluationStatement,
@@ -33,11 +34,14 @@ from evaluator.signatures import (
     tasks_digest,
 )
 from evaluator.signatures.statements import Digested, Statement
-from evaluator.suites.model import SuiteKind
+from evaluator.suites.base import Column
 
 START = datetime(2026, 11, 20, 10, tzinfo=UTC)
 SUITE = SuiteFacts(
-    slug="openagi", version="1", digest="5" * 64, kind="execution", columns=["overall", "ViT"], ranked_by="overall",
+    slug="openagi", version="1", digest="5" * 64, columns=[
+        ColumnFacts(key=key, metric=metric, indicator=False, fault=0.0, interval="bootstrap")
+        for key, metric in (("overall", ""), ("ViT", "ViT"))
+    ], ranked_by="overall",
     higher_is_better=True,
 )  # fmt: skip
 CONDITIONS = Conditions(profile="lilliput", profile_digest="ab" * 32, split="public", samples=2)
@@ -191,7 +195,7 @@ class SignedSite:
     def _row(self, evaluation: str, place: int) -> Document:
         entries = [TaskEntry.model_validate(entry) for entry in self.evaluations[evaluation]["tasks"]]
         found: Mapping[str, Any] = summarise_columns(
-            kind=SuiteKind.EXECUTION, columns=SUITE.columns,
+            columns=[Column(key=one.key, label="", description="", metric=one.metric) for one in SUITE.columns],
             results=[TaskScore(one.task, one.metric, Outcome(one.outcome), one.score) for one in entries],
         )  # fmt: skip
         known = [entry for entry in entries if entry.seconds is not None]

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from evaluator.engine.store import MemoryStore
-from evaluator.planning_evaluation import judge_digest
 from evaluator.suites import suite_of
+from evaluator.suites.toolbench.judging import judge_digest
 from gpu_jobs.checkpoints import CheckpointError
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.model_server.client import Deadlines, RemoteModel

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from evaluator.asking import PLANNER_CONCURRENCY
 from evaluator.engine.store import MemoryStore
+from evaluator.episodes.parts import PLANNER_CONCURRENCY
 from evaluator.planners.breaker import UNREACHABLE_TASKS
-from evaluator.planning_evaluation import judge_digest
 from evaluator.records import Reason
 from evaluator.suites import suite_of
+from evaluator.suites.toolbench.judging import judge_digest
 from gpu_jobs.phases import Phase
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import Lease

@@ -15,6 +15,7 @@ from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import leases, services
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.planners.services import PlannerData
+from tests.leaderboard.suites import EXECUTED, column
 
 _numbers = itertools.count(1)
 PASSWORD = "correct horse battery staple"
@@ -40,10 +41,10 @@ def make_team(*members: User, name: str = "") -> Team:
 def make_suite(*, slug: str = "", runnable: int = 4, not_run: int = 0) -> Suite:
     """A suite with tasks `0`, `1`, ... that can run and `x0`, `x1`, ... that cannot."""
     slug = slug or f"suite{next(_numbers)}"
-    metrics = [{"key": "overall", "label": "Overall", "description": "Mean", "higher_is_better": True, "primary": True}]
     suite = Suite.objects.create(
-        slug=slug, version="1", digest=hashlib.sha256(slug.encode()).hexdigest(), title=slug, metrics=metrics
-    )
+        slug=slug, version="1", digest=hashlib.sha256(slug.encode()).hexdigest(), title=slug,
+        metrics=[column("overall", primary=True)], **EXECUTED,
+    )  # fmt: skip
     keys = [str(number) for number in range(runnable)] + [f"x{number}" for number in range(not_run)]
     Task.objects.bulk_create(
         Task(suite=suite, key=key, position=position, text=f"Request {key}", structure="linear", metric="vit")

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
+from evaluator.episodes.judgement import JudgementEvaluator
 from evaluator.planners.protocol import Planner
-from evaluator.planning_evaluation import PlanningEvaluator
 from evaluator.suites import suite_of
+from evaluator.suites.toolbench.judging import ToolJudge
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import register_suite
@@ -34,7 +35,7 @@ def make_toolmini() -> Suite:
 
 def run_evaluation(evaluation: Evaluation, *, planner: Planner) -> Evaluation:
     """Work off every shard as a worker would, to the published board."""
-    judge = PlanningEvaluator(suite=suite_of("toolmini"))
+    judge = JudgementEvaluator(suite=suite_of("toolmini"), judge=ToolJudge())
     sweep()
     while lease := leases.lease(worker="w", evaluation_id=evaluation.pk):
         records = list(judge.run(planner=planner, tasks=lease.tasks))

@@ -27,6 +27,7 @@ from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.reconcile import sweep
 from leaderboard.evaluations.results import deliver
 from tests.addresses import Address, Things, site_addresses
+from tests.leaderboard import suites
 from tests.leaderboard.factories import make_lease, make_submission, make_suite, make_team, make_user
 from tests.memory import forget_everything
 
@@ -78,7 +79,7 @@ def things(settings, tmp_path, launcher) -> list[dict[str, Any]]:
     wanted = make_submission(**common, suite=judged, name="judged", bundled_name="no-op").evaluations.get()
     Evaluation.objects.filter(pk=wanted.pk).update(split=HIDDEN_SPLIT)
     complete(wanted, plan=OWN)
-    Suite.objects.filter(pk=judged.pk).update(kind="planning")
+    Suite.objects.filter(pk=judged.pk).update(**suites.JUDGED)
     shared = {
         "team": "lab", "username": "owner", "chapter": "api", "task": "0", "metric": "vit", "cursor": "",
         "compared": known.pk, "other": other.pk,

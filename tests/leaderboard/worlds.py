@@ -20,13 +20,14 @@ from leaderboard.accounts.services import create_token
 from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.conditions import ALL_TASKS, HIDDEN_SPLIT, NO_PROFILE
+from leaderboard.evaluations.conditions import HIDDEN_SPLIT, NO_PROFILE
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission, TaskResult
 from leaderboard.evaluations.objects import server_store
 from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
 from leaderboard.planners.models import Planner
 from leaderboard.quotas.models import QuotaBalance, QuotaEntry
 from leaderboard.workers.models import AttemptLog, LogChunk, OwnWorkerRun, Verification, WorkerToken
+from tests.leaderboard.suites import EXECUTED, JUDGED, column, indicator
 
 _numbers = count(1)
 _FAR_CURSOR = b64encode(urlencode({"p": "2100-01-01 00:00:00+00:00"}).encode()).decode()
@@ -130,13 +131,11 @@ def _board(*, kind: str, slug: str, owner: User, team: Team, size: int) -> list[
 
 def _suite(*, kind: str, slug: str, size: int) -> Suite:
     keys = ("overall", "second") if kind == "execution" else _FIVE
-    metrics = [
-        {"key": key, "label": key, "description": key, "higher_is_better": True, "primary": key == keys[0]}
-        for key in keys
-    ]
+    made = column if kind == "execution" else indicator
+    metrics = [made(key, primary=key == keys[0]) for key in keys]
     suite = Suite.objects.create(
-        slug=slug, version="1", digest=slug.rjust(64, "0"), title=slug, description="Made up.", kind=kind,
-        metrics=metrics,
+        slug=slug, version="1", digest=slug.rjust(64, "0"), title=slug, description="Made up.",
+        metrics=metrics, **(EXECUTED if kind == "execution" else JUDGED),
     )  # fmt: skip
     gold = {"steps": [], "answers": ["$image"]}
     Task.objects.bulk_create(
@@ -159,12 +158,12 @@ def _attributes(*, kind: str, number: int) -> dict[str, Any]:
 
 
 def _evaluation(*, submission: Submission, suite: Suite, state: str, **fields: Any) -> Evaluation:
-    judged = suite.judges_plans
+    judged = not suite.runs_experts
     now = timezone.now()
     values = {
         "profile": NO_PROFILE if judged else "lilliput",
         "profile_digest": "ab" * 32,
-        "split": ALL_TASKS if judged else "public",
+        "split": "all" if judged else "public",
         "samples": 1 if judged else 8,
         "state_since": now,
         "tasks_total": Task.objects.filter(suite=suite).count(),
@@ -203,7 +202,7 @@ def _results(evaluation: Evaluation, *, upto: int | None = None) -> None:
     digest = server_store(split="public").put(
         Artefact(data=record.model_dump_json().encode(), media_type=MediaType.TEXT)
     )
-    judged = evaluation.suite.judges_plans
+    judged = not evaluation.suite.runs_experts
     tasks = Task.objects.filter(suite=evaluation.suite).order_by("position")
     TaskResult.objects.bulk_create(
         TaskResult(

@@ -227,7 +227,7 @@ def _results(*, share: Share, evaluations: Sequence[Evaluation], rng: random.Ran
 def _rows(
     *, evaluation: Evaluation, tasks: Sequence[Task], now: datetime, rng: random.Random
 ) -> Iterator[tuple[Any, ...]]:
-    judged = evaluation.suite.judges_plans
+    judged = not evaluation.suite.runs_experts
     keys = [metric["key"] for metric in evaluation.suite.metrics] if judged else []
     for task in tasks:
         fault = rng.random() < 0.1

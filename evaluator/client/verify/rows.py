@@ -13,6 +13,7 @@ from evaluator.metrics.aggregate import TaskScore, summarise_columns
 from evaluator.metrics.statistics import ends_of
 from evaluator.records import Outcome
 from evaluator.signatures import (
+    ColumnFacts,
     EnvelopeError,
     EvaluationStatement,
     RowDigests,
@@ -25,7 +26,7 @@ from evaluator.signatures import (
     rows_digest,
     tasks_digest,
 )
-from evaluator.suites.model import SuiteKind
+from evaluator.suites.base import Column, IntervalMethod
 
 _SAME_MEAN, _SAME_END, _SAME_USAGE = 1e-12, 1e-9, 1.1e-6
 """Relative, relative and absolute: processors add numbers in different orders, and usage is rounded to six digits."""
@@ -176,7 +177,7 @@ def _check_statement(
 
 def _check_figures(*, row: Row, tasks: Sequence[TaskEntry], suite: SuiteFacts, report: Report) -> None:
     summary: Mapping[str, Any] = summarise_columns(
-        kind=SuiteKind(suite.kind), columns=suite.columns, results=[_score(task) for task in tasks]
+        columns=[_column(facts) for facts in suite.columns], results=[_score(task) for task in tasks]
     )
     for name, expected, found in (
         *_differing_metrics(row=row, computed=summary["metrics"], ranked_by=suite.ranked_by),
@@ -192,6 +193,13 @@ def _check_figures(*, row: Row, tasks: Sequence[TaskEntry], suite: SuiteFacts, r
     if row.outcomes != counted:
         text = f"evaluation {row.evaluation}: the outcomes do not follow from its results"
         report.mismatch("results", text, expected=counted, found=row.outcomes)
+
+
+def _column(facts: ColumnFacts) -> Column:
+    return Column(
+        key=facts.key, label=facts.key, description="", metric=facts.metric, indicator=facts.indicator,
+        fault=facts.fault, interval=IntervalMethod(facts.interval),
+    )  # fmt: skip
 
 
 def _score(task: TaskEntry) -> TaskScore:

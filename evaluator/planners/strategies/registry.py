@@ -18,7 +18,7 @@ from evaluator.planners import strategies as package
 from evaluator.planners.language_models.choosing import FORMS
 from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.strategies.protocol import Strategy
-from evaluator.suites.model import Suite
+from evaluator.suites.base import Suite
 
 
 class PlannerNameError(LookupError):

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from evaluator.canonical_json import JsonValue
-from evaluator.evaluation import Evaluator
+from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.experts.weights import weights_digest
 from evaluator.planners.protocol import PlannerRequest, request_for
 from evaluator.planners.strategies.openagi.nonlinear import Nonlinear
@@ -26,7 +26,7 @@ class FeedbackRun:
 
     model: Path
     out: Path
-    evaluator: Evaluator
+    evaluator: ExecutionEvaluator
     """Executes the plans: suite, profile, split, samples."""
     tasks: tuple[str, ...]
     """Keys of the training tasks."""
@@ -77,7 +77,7 @@ def train_with_feedback(order: FeedbackRun, *, report: Callable[[Point], None] |
     return order.out
 
 
-def requests_of(*, evaluator: Evaluator, tasks: Sequence[str]) -> list[PlannerRequest]:
+def requests_of(*, evaluator: ExecutionEvaluator, tasks: Sequence[str]) -> list[PlannerRequest]:
     """What a planner is asked about tasks."""
     suite, offered = evaluator.suite, frozenset(evaluator.profile.experts)
     found = [suite.task(key) for key in tasks]

@@ -14,7 +14,7 @@ from evaluator.planners.training.lessons import gold_lessons
 from evaluator.planners.training.lora import LoraSettings, adapt
 from evaluator.planners.training.runs import begin
 from evaluator.planners.training.supervised import LessonsObjective
-from evaluator.suites.model import Suite
+from evaluator.suites.base import Suite
 
 WEIGHT_DECAY = 0.01
 FINE_TUNING_STEPS = 60

@@ -6,7 +6,7 @@ from evaluator.planners.strategies.openagi.demonstrations import Demonstration
 from evaluator.planners.strategies.openagi.teaching import NoTreeError, as_tree, examples
 from evaluator.planners.training.paraphrases import Lesson
 from evaluator.plans.model import Plan
-from evaluator.suites.model import Suite, Task
+from evaluator.suites.base import Suite, Task
 
 
 class NoLessonsError(ValueError):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from evaluator import canonical_json
-from evaluator.evaluation import Evaluator
+from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.planners.protocol import PlannerReply, PlannerRequest
 from evaluator.records import Outcome, PlannerCall
 
@@ -38,7 +38,7 @@ class _Fixed:
 class EngineRewards:
     """Executes plans with real experts. Equal plans for a task are executed once; equal steps are in the store."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: ExecutionEvaluator) -> None:
         self._evaluator = evaluator
         self._known: dict[tuple[str, str], float] = {}
         self.executed = 0

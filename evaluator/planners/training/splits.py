@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluator.suites.model import Suite, Task
+from evaluator.suites.base import Suite, Task
 
 SHARE = 0.1
 _TRAIN, _TEST = 1, 2

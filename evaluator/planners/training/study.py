@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.canonical_json import JsonValue
-from evaluator.evaluation import Evaluator
+from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.experts.weights import weights_digest
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.strategies.openagi import FewShot, Nonlinear, ZeroShot
@@ -30,7 +30,7 @@ from evaluator.planners.training.splits import Split, draw_split
 from evaluator.planners.training.table import SeedResults, TaskResult
 from evaluator.plans.model import plan_to_json
 from evaluator.records import Outcome, ResultRecord
-from evaluator.suites.model import Task
+from evaluator.suites.base import Task
 
 ZERO_SHOT, FEW_SHOT, UNTUNED, FINE_TUNED, RLTF = (
     "zero-shot", "few-shot", "zero-shot, constrained", "fine-tuned", "RLTF"
@@ -48,9 +48,9 @@ class Study:
     model: Path
     """The pretrained planner."""
     work: Path
-    training: Evaluator
+    training: ExecutionEvaluator
     """Whose scores are rewards. Its data are not those of the test."""
-    testing: Evaluator
+    testing: ExecutionEvaluator
     data: dict[str, JsonValue]
     """Profile, split and samples of the training, for the record."""
     draws: int = 3

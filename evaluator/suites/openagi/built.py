@@ -16,7 +16,7 @@ from PIL import Image as PillowImage
 from evaluator import canonical_json
 from evaluator.suites.openagi import photos
 from evaluator.suites.openagi.grammar import Base
-from evaluator.suites.openagi.suite import OpenAGITask
+from evaluator.suites.openagi.tasks import OpenAGITask
 from evaluator.values import Image, Value
 
 MANIFEST = "manifest.json"

@@ -1,55 +1,43 @@
 """The suite `openagi`: 185 requests, 117 linear and 68 nonlinear (OpenAGI, section 3)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from types import MappingProxyType
 
-from evaluator.canonical_json import JsonValue
-from evaluator.suites.model import MetricColumn, Suite, Task
+from evaluator.suites.base import Column, Conditions, Panel, Suite, Task
+from evaluator.suites.hidden import HIDDEN, derived
 from evaluator.suites.openagi.gold import gold_plan, resource_names
 from evaluator.suites.openagi.grammar import Base, Request, requests
+from evaluator.suites.openagi.tasks import OpenAGITask
+from evaluator.suites.openagi.variants import variant
 from evaluator.tools.openagi import OPENAGI
 from evaluator.tools.types import ResourceType
 
 VERSION = "1"
 
 COLUMNS = (
-    MetricColumn(
+    Column(
         key="overall",
         label="Overall",
         description="Mean score over all tasks that can run, whatever their metric.",
         primary=True,
     ),
-    MetricColumn(
+    Column(
         key="ViT",
         label="ViT",
+        metric="ViT",
         description="Cosine similarity of ViT CLS embeddings, answer against reference image.",
     ),
-    MetricColumn(key="BERT", label="BERT", description="BERTScore F1 of the answer against the reference text."),
-    MetricColumn(key="CLIP", label="CLIP", description="CLIP score of the generated image against the text, / 100."),
+    Column(
+        key="BERT", label="BERT", metric="BERT", description="BERTScore F1 of the answer against the reference text."
+    ),
+    Column(
+        key="CLIP",
+        label="CLIP",
+        metric="CLIP",
+        description="CLIP score of the generated image against the text, / 100.",
+    ),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenAGITask(Task):
-    """A request of OpenAGI with what its text implies about the data."""
-
-    base: Base
-    degradations: tuple[str, ...]
-    """Degradations of the image, in the order in which the gold plan undoes them."""
-    clozed: tuple[str, ...]
-    """Names of the resources that have a masked word."""
-    language: str | None
-
-    @property
-    def attributes(self) -> dict[str, JsonValue]:
-        return {
-            "base": str(self.base),
-            "degradations": [str(degradation) for degradation in self.degradations],
-            "clozed": list(self.clozed),
-            "language": self.language,
-            "gold_steps": len(self.gold.steps) if self.gold is not None else None,
-        }
 
 
 def openagi_suite() -> Suite:
@@ -62,7 +50,20 @@ def openagi_suite() -> Suite:
         metrics=COLUMNS,
         catalogue=OPENAGI,
         tasks=tuple(_task(number=number, request=request) for number, request in enumerate(requests())),
+        conditions=Conditions(experts=True, samples=True, splits=("public", "validation", HIDDEN)),
+        panels=(Panel.SCORES, Panel.ARTEFACTS),
+        hidden_requests=_hidden_requests,
     )
+
+
+def _hidden_requests(suite: Suite, seed: str) -> tuple[Task, ...]:
+    return tuple(_worded(task, seed=seed) for task in suite.tasks)
+
+
+def _worded(task: Task, *, seed: str) -> Task:
+    if not isinstance(task, OpenAGITask):
+        raise TypeError(f"task {task.key} is not OpenAGI's")
+    return replace(task, text=variant(task=task, seed=derived(seed=seed, about=f"openagi {task.key}")))
 
 
 def _task(*, number: int, request: Request) -> OpenAGITask:

@@ -11,7 +11,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 from evaluator.suites.openagi.grammar import Base, Degradation
-from evaluator.suites.openagi.suite import OpenAGITask
+from evaluator.suites.openagi.tasks import OpenAGITask
 
 _FRAMES = (
     "I have {given}. Which steps do you take to {goal}?",

@@ -1,14 +1,16 @@
 """The suites `tool100`, `tool2k` and `toolmini`: requests whose plans are judged, not executed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
 from evaluator.canonical_json import JsonValue
 from evaluator.plans.decomposition import Decomposition, parse_decomposition
 from evaluator.plans.model import Plan, PlanSyntaxError
-from evaluator.suites.model import MetricColumn, Suite, SuiteKind, Task
+from evaluator.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
+from evaluator.suites.hidden import HIDDEN, derived
 from evaluator.suites.toolbench.defects import flags_of, is_active
 from evaluator.suites.toolbench.derive import UncoveredError, derive_goal, files_of
 from evaluator.suites.toolbench.files import TOOL2K, TOOL100, read_tool2k, read_tool100
@@ -23,44 +25,88 @@ from evaluator.tools.types import ResourceType
 
 VERSION = "1"
 
+_share = partial(Column, indicator=True, interval=IntervalMethod.WILSON)
+_graded = partial(Column, indicator=True)
+_size = partial(Column, indicator=True, ordered=False, higher_is_better=False, fault=None, high=None)
+
 COLUMNS = (
-    MetricColumn(
+    _share(
         key="SE",
         label="SE",
         description="Solution evaluation: share of requests that the plan solves.",
         primary=True,
+        title="Solution",
+        good="solves the request",
+        bad="does not solve it",
     ),
-    MetricColumn(
+    _share(
         key="IR",
         label="IR",
         description="Share of plans that call an irrelevant tool.",
         higher_is_better=False,
+        fault=1.0,
+        title="Irrelevant tools",
+        good="none irrelevant",
+        bad="irrelevant tool",
     ),
-    MetricColumn(key="NR", label="NR", description="Share of plans that hold the necessary tools."),
-    MetricColumn(
+    _share(
+        key="NR",
+        label="NR",
+        description="Share of plans that hold the necessary tools.",
+        title="Necessary tools",
+        good="holds them all",
+        bad="lacks a tool",
+    ),
+    _share(
         key="HR",
         label="HR",
         description="Share of plans that name a false resource.",
         higher_is_better=False,
+        fault=1.0,
+        title="False resources",
+        good="none false",
+        bad="false resource",
     ),
-    MetricColumn(key="CR", label="CR", description="Share of plans whose arguments all have the declared types."),
-    MetricColumn(key="SE_best", label="SE best of k", description="SE if the best of up to five plans counts."),
-    MetricColumn(key="valid", label="Valid", description="Share of plans that could be executed as written."),
-    MetricColumn(key="node_f1", label="Node F1", description="Multiset F1 of the tools against the gold plan."),
-    MetricColumn(key="edge_f1", label="Edge F1", description="Multiset F1 of the data flow against the gold plan."),
-    MetricColumn(key="parameter_f1", label="Parameter F1", description="Multiset F1 of the arguments."),
-    MetricColumn(
+    _share(
+        key="CR",
+        label="CR",
+        description="Share of plans whose arguments all have the declared types.",
+        title="Types of arguments",
+        good="types agree",
+        bad="wrong type",
+    ),
+    _share(
+        key="SE_best",
+        label="SE best of k",
+        description="SE if the best of up to five plans counts.",
+        title="Solved by one of up to five plans",
+    ),
+    _share(
+        key="valid",
+        label="Valid",
+        description="Share of plans that could be executed as written.",
+        title="Could run as written",
+    ),
+    _graded(key="node_f1", label="Node F1", description="Multiset F1 of the tools against the gold plan."),
+    _graded(key="edge_f1", label="Edge F1", description="Multiset F1 of the data flow against the gold plan."),
+    _graded(key="parameter_f1", label="Parameter F1", description="Multiset F1 of the arguments."),
+    _size(
         key="length",
         label="Steps",
         description="Mean number of steps; says how plans are built, not how good they are.",
-        higher_is_better=False,
     ),
-    MetricColumn(
+    _size(
         key="depth",
         label="Depth",
         description="Mean length of the longest chain of steps; says how plans are built, not how good they are.",
-        higher_is_better=False,
     ),
+)
+SCORING = (
+    "On this suite nothing is executed. Each plan is read and judged by rules: what it makes of the files of the "
+    "request is followed step by step and compared with what the request wants. SE, IR, NR, HR and CR are ControlLLM's "
+    "five figures; each is yes or no for one plan, and the column is the share over all tasks, with Wilson's 95 % "
+    "interval. In IR and HR a “yes” is bad, so lower is better. The figures after them compare the plan with one gold "
+    "plan and say nothing of other right ways."
 )
 
 
@@ -94,7 +140,19 @@ class ToolTask(Task):
         }
 
 
-def tool_suite(*, slug: str, title: str, description: str, raw: Sequence[RawTask]) -> Suite:
+def is_tool_suite(suite: Suite) -> bool:
+    """Whether its plans are judged by ControlLLM's metrics."""
+    return all(isinstance(task, ToolTask) for task in suite.tasks)
+
+
+def tool_suite(
+    *,
+    slug: str,
+    title: str,
+    description: str,
+    raw: Sequence[RawTask],
+    hidden_requests: Callable[[Suite, str], tuple[Task, ...]] | None = None,
+) -> Suite:
     """A suite of requests with derived goals."""
     return Suite(
         slug=slug,
@@ -104,7 +162,12 @@ def tool_suite(*, slug: str, title: str, description: str, raw: Sequence[RawTask
         metrics=COLUMNS,
         catalogue=CONTROLLLM,
         tasks=tuple(tool_task(entry) for entry in raw),
-        kind=SuiteKind.PLANNING,
+        conditions=Conditions(
+            experts=False, samples=False, splits=("all",) if hidden_requests is None else ("all", HIDDEN)
+        ),
+        panels=(Panel.GOAL, Panel.INDICATORS),
+        scoring=SCORING,
+        hidden_requests=hidden_requests,
     )
 
 
@@ -115,12 +178,12 @@ def toolmini_suite() -> Suite:
         title="toolmini",
         description="120 own requests over the groups of Tool100, for trying things out with nothing fetched.",
         raw=toolmini_tasks(),
+        hidden_requests=_hidden_toolmini,
     )
 
 
-def hidden_toolmini_tasks(*, seed: str) -> tuple[ToolTask, ...]:
-    """Its tasks with requests that follow from a secret seed (`suites/hidden.py`), and the goals derived from these."""
-    return tuple(tool_task(entry) for entry in hidden_tasks(seed=seed))
+def _hidden_toolmini(_: Suite, seed: str) -> tuple[Task, ...]:
+    return tuple(tool_task(entry) for entry in hidden_tasks(seed=derived(seed=seed, about="toolmini")))
 
 
 def tool100_suite() -> Suite:

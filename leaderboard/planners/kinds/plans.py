@@ -32,7 +32,7 @@ class PlansKind(Kind):
 
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:  # noqa: ARG002 - as the base class
         found = Suite.objects.filter(slug__in=suites, current=True)
-        if executed := [suite.title for suite in found if not suite.judges_plans]:
+        if executed := [suite.title for suite in found if suite.runs_experts]:
             return {
                 "suites": [
                     f"{executed[0]} executes plans, and its board ranks executions; a plans file is judged only. "

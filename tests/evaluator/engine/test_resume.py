@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.evaluation import without_timings
-from evaluator.records import ResultRecord
+from evaluator.records import ResultRecord, without_timings
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -9,10 +9,10 @@ import pytest
 
 from evaluator.metrics.planning import INDICATORS, LOWER_IS_BETTER, agreement, depth, judge_plan
 from evaluator.plan_scores import PlanLine, score_lines
-from evaluator.planning_evaluation import judge
 from evaluator.plans import Plan, Step, plan_to_json
 from evaluator.suites import suite_of
 from evaluator.suites.toolbench.files import TOOL2K, TOOL100, read_tool2k, read_tool100
+from evaluator.suites.toolbench.judging import judge
 from evaluator.suites.toolbench.raw import RawTask
 from evaluator.suites.toolbench.source import gold_file
 from evaluator.suites.toolbench.suite import tool_suite, tool_task

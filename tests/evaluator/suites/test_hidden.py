@@ -6,12 +6,13 @@ from types import MappingProxyType
 
 import pytest
 
+from evaluator.episodes.judgement import JudgementEvaluator
 from evaluator.planners.protocol import PlannerReply, request_for
-from evaluator.planning_evaluation import PlanningEvaluator
 from evaluator.plans.model import plan_to_json
 from evaluator.records import Outcome, PlannerCall
 from evaluator.suites.hidden import suite_on_split
 from evaluator.suites.registry import suite_of
+from evaluator.suites.toolbench.judging import ToolJudge
 
 SEEDS = ("a secret of the tests", "another one", "a third", "4", "fünf")
 OPENAGI, TOOLMINI = suite_of("openagi"), suite_of("toolmini")
@@ -150,7 +151,7 @@ class TestToolmini:
 
         asked = hidden(TOOLMINI, seed)
         keys = [task.key for task in asked.tasks]
-        records = PlanningEvaluator(suite=asked).run(planner=GoldPlanner(asked), tasks=keys)
+        records = JudgementEvaluator(suite=asked, judge=ToolJudge()).run(planner=GoldPlanner(asked), tasks=keys)
         assert {record.score for record in records} == {1.0}
 
     @pytest.mark.parametrize("seed", SEEDS)
@@ -161,7 +162,9 @@ class TestToolmini:
 
     def test_a_planner_that_knows_all_public_requests_gains_nothing(self):
         asked, planner = hidden(TOOLMINI), LookingUp(TOOLMINI)
-        for record in PlanningEvaluator(suite=asked).run(planner=planner, tasks=[task.key for task in asked.tasks]):
+        for record in JudgementEvaluator(suite=asked, judge=ToolJudge()).run(
+            planner=planner, tasks=[task.key for task in asked.tasks]
+        ):
             assert record.outcome is Outcome.PLANNER_FAULT or record.score == 0.0
         assert planner.hits == 0
 
@@ -180,8 +183,8 @@ class TestSplits:
             suite_on_split(suite=OPENAGI, split="hidden", hidden_seed=None)
 
     def test_published_suites_have_no_hidden_requests(self):
-        with pytest.raises(ValueError, match="tool100 has no hidden requests"):
-            suite_on_split(suite=replace(TOOLMINI, slug="tool100"), split="hidden", hidden_seed="x")
+        with pytest.raises(ValueError, match="has no hidden requests"):
+            suite_on_split(suite=replace(TOOLMINI, hidden_requests=None), split="hidden", hidden_seed="x")
 
     def test_the_public_suites_are_what_they_were(self):
         assert not any(task.asked_as for suite in (OPENAGI, TOOLMINI) for task in suite.tasks)

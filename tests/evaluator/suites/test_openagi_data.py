@@ -9,10 +9,10 @@ from PIL import Image
 
 from evaluator.suites.openagi.building import ORIGINS, DataError, build
 from evaluator.suites.openagi.built import BuiltSamples
+from evaluator.suites.openagi.data import sample_source
 from evaluator.suites.openagi.photos import MASK, SIDE, degraded, fitted, masked
 from evaluator.suites.openagi.released import ReleasedFolderSamples
 from evaluator.suites.openagi.suite import openagi_suite
-from evaluator.suites.sources import sample_source
 from evaluator.tools.types import ResourceType
 from evaluator.values import encode
 
@@ -282,19 +282,19 @@ def test_one_word_is_masked_and_blank_texts_stay():
 
 class TestChoosingTheSource:
     def test_folder_and_hub(self, released, built):
-        folder = sample_source(suite="openagi", profile="paper", split="public", data=f"folder:{released}")
+        folder = sample_source(profile="paper", split="public", data=f"folder:{released}")
         assert folder.missing(task=SUITE.task("107")) is None
-        hub = sample_source(suite="openagi", profile="paper", split="public", data=f"hub:{built}")
+        hub = sample_source(profile="paper", split="public", data=f"hub:{built}")
         assert hub.digest == BuiltSamples(built).digest
 
     def test_the_environment_says_it_where_nobody_else_does(self, released, monkeypatch):
         monkeypatch.setenv("PLANARENA_OPENAGI_DATA", f"folder:{released}")
-        assert sample_source(suite="openagi", profile="paper", split="public").missing(task=SUITE.task("0")) is None
+        assert sample_source(profile="paper", split="public").missing(task=SUITE.task("0")) is None
 
     def test_data_that_were_not_built_name_the_command(self, tmp_path, monkeypatch):
         monkeypatch.setenv("PLANARENA_DATA", str(tmp_path))
         with pytest.raises(LookupError, match="planarena profiles build-data"):
-            sample_source(suite="openagi", profile="paper", split="public", data="hub")
+            sample_source(profile="paper", split="public", data="hub")
 
     @pytest.mark.parametrize(
         ("settings", "error", "says"),
@@ -308,7 +308,7 @@ class TestChoosingTheSource:
     def test_what_cannot_be_is_explained(self, monkeypatch, settings, error, says):
         monkeypatch.delenv("PLANARENA_OPENAGI_DATA", raising=False)
         with pytest.raises(error, match=says):
-            sample_source(suite="openagi", **settings)
+            sample_source(**settings)
 
 
 def test_the_manifest_names_the_data_sets(built):

@@ -29,6 +29,7 @@ from tests.leaderboard.api.test_reading import finish
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 from tests.leaderboard.planners.servers import TOKEN, guarded
 from tests.leaderboard.serving import server
+from tests.leaderboard.suites import JUDGED
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).resolve().parents[3]
@@ -264,7 +265,7 @@ class TestClient:
 
 def test_a_plans_file_and_a_priority_are_submitted_by_a_command(commands, settings, tmp_path):
     suite = make_suite(slug="judged")
-    Suite.objects.filter(pk=suite.pk).update(kind="planning")
+    Suite.objects.filter(pk=suite.pk).update(**JUDGED)
     file = tmp_path / "plans.jsonl"
     file.write_text('{"task": "0", "plan": {"plan": "odd", "steps": []}}\n{"task": "1", "plan": "b"}\n')
     done = commands.run("submit", "--name", "written", "--plans", str(file), "--suite", "judged", "--priority", "low")

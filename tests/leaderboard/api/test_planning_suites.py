@@ -44,10 +44,10 @@ def test_a_record_is_found_by_a_key_with_a_slash(evaluation):
     assert EVERYBODY.get(f"evaluations/{evaluation.pk}/results/image_detection/77/").status_code == 404
 
 
-def test_suites_tell_their_kind():
+def test_suites_tell_their_conditions():
     make_toolmini()
     (suite,) = EVERYBODY.get("suites/").json()["results"]
-    assert (suite["slug"], suite["kind"], suite["tasks"]) == ("toolmini", "planning", 120)
+    assert (suite["slug"], suite["conditions"]["experts"], suite["tasks"]) == ("toolmini", False, 120)
     assert [column["key"] for column in suite["metrics"] if not column["higher_is_better"]] == [
         "IR",
         "HR",

@@ -7,6 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from evaluator.suites import suite_names, suite_of
+from evaluator.suites.base import Panel
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.services import Registered, register_suite
 
@@ -23,11 +24,14 @@ def test_all_tasks_of_openagi_are_registered_with_their_gold_plans():
     assert any(column["primary"] for column in suite.metrics)
 
 
-def test_every_suite_that_can_be_used_is_registered_with_its_kind():
+def test_every_suite_that_can_be_used_is_registered_with_what_pages_ask_of_it():
     call_command("register_suites", verbosity=0)
-    kinds = dict(Suite.objects.filter(current=True).values_list("slug", "kind"))
-    assert set(kinds) == set(suite_names())
-    assert (kinds["openagi"], kinds["toolmini"]) == ("execution", "planning")
+    found = {suite.slug: suite for suite in Suite.objects.filter(current=True)}
+    assert set(found) == set(suite_names())
+    assert [found[slug].runs_experts for slug in ("openagi", "toolmini")] == [True, False]
+    assert found["toolmini"].columns == suite_of("toolmini").metrics
+    assert found["openagi"].has(Panel.ARTEFACTS)
+    assert not found["toolmini"].has(Panel.ARTEFACTS)
     task = Task.objects.get(suite__slug="toolmini", key="image_detection/0")
     assert set(task.attributes) == {"group", "level", "flags", "active", "uncovered", "parts"}
     assert task.attributes["group"] == "image_detection"

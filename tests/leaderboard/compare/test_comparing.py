@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.metrics.statistics import LEAST_VALUES
 from evaluator.records import Outcome
-from evaluator.suites.model import SuiteKind
+from evaluator.suites.base import Column
 from leaderboard.compare.comparing import (
     NOBODY,
     ComparedTask,
-    Metric,
     Scores,
     by_group,
     common_facets,
@@ -21,13 +20,15 @@ from leaderboard.compare.comparing import (
     task_differences,
 )
 
-OVERALL = Metric("overall", "Overall", higher_is_better=True, primary=True)
-IR = Metric("IR", "IR", higher_is_better=False)
-STEPS = Metric("length", "Steps", higher_is_better=False)
+OVERALL = Column(key="overall", label="Overall", description="", primary=True)
+IR = Column(key="IR", label="IR", description="", higher_is_better=False, indicator=True, fault=1.0)
+STEPS = Column(
+    key="length", label="Steps", description="", higher_is_better=False, indicator=True, ordered=False, fault=None
+)
 NAN = float("nan")
 
 
-def make_scores(*values: float, metric: Metric = OVERALL, outcomes: tuple[str, ...] = ()) -> Scores:
+def make_scores(*values: float, metric: Column = OVERALL, outcomes: tuple[str, ...] = ()) -> Scores:
     known = outcomes or tuple("not_run" if value != value else "scored" for value in values)
     return Scores(outcomes=known, values={metric.key: np.array(values, dtype=np.float64)})
 
@@ -154,8 +155,8 @@ def test_a_planners_fault_counts_as_the_worst_and_other_faults_do_not_count():
         1: make_result(Outcome.PLANNER_FAULT, 0.0),
         2: make_result(Outcome.INFRA_FAULT),
     }
-    metrics = [OVERALL, Metric("ViT", "ViT", True), Metric("BERT", "BERT", True)]
-    scores = scores_of(kind=SuiteKind.EXECUTION, metrics=metrics, tasks=tasks, results=results)
+    metrics = [OVERALL, *(Column(key=name, label=name, description="", metric=name) for name in ("ViT", "BERT"))]
+    scores = scores_of(metrics=metrics, tasks=tasks, results=results)
     assert scores.outcomes == ("scored", "planner_fault", "infra_fault", "pending")
     np.testing.assert_array_equal(scores.values["overall"], [0.8, 0.0, NAN, NAN])
     np.testing.assert_array_equal(scores.values["ViT"], [0.8, 0.0, NAN, NAN])
@@ -164,6 +165,6 @@ def test_a_planners_fault_counts_as_the_worst_and_other_faults_do_not_count():
 
 def test_a_missing_plan_is_the_worst_of_each_indicator_and_has_no_size():
     results = {0: make_result(Outcome.SCORED, 1.0, IR=0.0, length=3.0), 1: make_result(Outcome.PLANNER_FAULT, 0.0)}
-    scores = scores_of(kind=SuiteKind.PLANNING, metrics=[OVERALL, IR, STEPS], tasks=make_tasks((), ()), results=results)
+    scores = scores_of(metrics=[OVERALL, IR, STEPS], tasks=make_tasks((), ()), results=results)
     np.testing.assert_array_equal(scores.values["IR"], [0.0, 1.0])
     np.testing.assert_array_equal(scores.values["length"], [3.0, NAN])

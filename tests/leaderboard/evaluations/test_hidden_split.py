@@ -136,22 +136,21 @@ def test_the_secret_does_not_keep_the_public_split_from_running(run):
 
 
 @pytest.mark.parametrize(
-    ("slug", "kind", "split"),
+    ("splits", "split"),
     [
-        ("openagi", "execution", "hidden"),
-        ("toolmini", "planning", "hidden"),
-        ("tool100", "planning", "all"),
-        ("tool2k", "planning", "all"),
+        (["public", "validation", "hidden"], "hidden"),
+        (["all", "hidden"], "hidden"),
+        (["all"], "all"),
     ],
 )
-def test_suites_have_a_hidden_split_where_their_requests_can_be_hidden(settings, slug, kind, split):
+def test_suites_have_a_hidden_split_where_their_requests_can_be_hidden(settings, splits, split):
     from leaderboard.catalog.models import Suite
     from leaderboard.evaluations.conditions import split_of
 
     settings.SPLIT = "hidden"
-    assert split_of(Suite(slug=slug, kind=kind)) == split
+    assert split_of(Suite(conditions={"splits": splits})) == split
     settings.SPLIT = "public"
-    assert split_of(Suite(slug=slug, kind=kind)) == ("all" if kind == "planning" else "public")
+    assert split_of(Suite(conditions={"splits": splits})) == splits[0]
 
 
 @pytest.mark.django_db
@@ -174,9 +173,10 @@ def test_no_plans_can_be_written_down_for_hidden_requests(settings):
     from leaderboard.catalog.models import Suite
     from leaderboard.planners.kinds import KINDS
     from tests.leaderboard.factories import make_suite, planner_data
+    from tests.leaderboard.suites import JUDGED
 
     make_suite(slug="toolmini")
-    Suite.objects.update(kind="planning")
+    Suite.objects.update(**JUDGED)
     assert KINDS["plans"].check_suites(data=planner_data(), suites=["toolmini"]) == {}
     settings.SPLIT = "hidden"
     refused = KINDS["plans"].check_suites(data=planner_data(), suites=["toolmini"])

@@ -9,9 +9,9 @@ import pytest
 
 from evaluator.engine.store import MemoryStore
 from evaluator.planners.bundled import bundled_names
-from evaluator.planning_evaluation import judge_digest
 from evaluator.records import Reason
 from evaluator.suites import suite_of
+from evaluator.suites.toolbench.judging import judge_digest
 from gpu_jobs.client import ApiClient
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker
@@ -114,7 +114,7 @@ def test_judging_loads_no_torch(tmp_path):
     program = (
         "import sys, json; from evaluator.engine.store import MemoryStore; from gpu_jobs.runner import EvaluatorRunner;"
         "from gpu_jobs.protocol import Lease; from evaluator.suites import suite_of;"
-        "from evaluator.planning_evaluation import judge_digest; from tests.fakes.api import LEASE;"
+        "from evaluator.suites.toolbench.judging import judge_digest; from tests.fakes.api import LEASE;"
         "lease = Lease.model_validate({**LEASE, 'suite': 'toolmini', 'suite_digest': suite_of('toolmini').digest,"
         "'profile': 'none', 'profile_digest': judge_digest(), 'split': 'all', 'tasks': ['QA/0', 'QA/1']});"
         "records = list(EvaluatorRunner(store=MemoryStore(), device='cpu').run(lease));"

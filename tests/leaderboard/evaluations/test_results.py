@@ -4,11 +4,11 @@ import pytest
 
 from evaluator.engine.store import MemoryStore
 from evaluator.records import SampleResult
-from evaluator.suites.model import SuiteKind
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import EvaluationState, TaskResult
 from leaderboard.evaluations.results import RecordsRefusedError, deliver, plan_summary, without_address
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_submission, make_suite
+from tests.leaderboard.suites import indicator
 
 URL = "https://planner.example.org:8443/secret/path"
 
@@ -108,6 +108,6 @@ def test_a_judged_plan_without_its_indicators_is_refused_since_the_task_would_no
 
 def make_judged_suite() -> Suite:
     suite = make_suite()
-    suite.kind = SuiteKind.PLANNING
+    suite.metrics = [indicator(key) for key in ("IR", "NR", "HR", "CR", "SE")]
     suite.save()
     return suite

@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 
 from evaluator.planners.protocol import PlannerResponse, request_for
-from evaluator.planning_evaluation import judge
 from evaluator.plans import check_plan, read_plan
 from evaluator.suites.registry import suite_of
+from evaluator.suites.toolbench.judging import judge
 from leaderboard.accounts.services import create_token
 from tests.leaderboard.pages.factories import make_suite, make_user
 

@@ -9,11 +9,13 @@ from django.forms.models import model_to_dict
 from evaluator.client.shapes import PlannerEntry
 from gpu_jobs.protocol import Lease
 from leaderboard.api.serializers import PlannerInput
+from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.launching import evaluation_facts
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import KINDS, kind_of
 from leaderboard.planners.models import NEEDED, Planner, PlannerKind
 from tests.leaderboard.factories import make_submission, make_user
+from tests.leaderboard.suites import JUDGED
 
 FIELDS = {
     PlannerKind.BUNDLED: {"bundled_name": "gold"},
@@ -90,8 +92,7 @@ def test_the_database_takes_what_a_kind_needs_and_nothing_else(kind):
 )
 def test_the_cluster_gives_a_network_or_a_gpu_to_those_that_need_one(launcher, kind, network, gpu):
     evaluation = make_submission().evaluations.get()
-    evaluation.suite.kind = "planning"
-    evaluation.suite.save()
+    Suite.objects.update(**JUDGED)
     fields = {"bundled_name": "", **FIELDS[PlannerKind(kind)]}
     Planner.objects.filter(pk=evaluation.submission.planner_id).update(kind=kind, **fields)
     facts = evaluation_facts(str(evaluation.pk))

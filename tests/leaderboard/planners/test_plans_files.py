@@ -18,6 +18,7 @@ from tests.leaderboard.api.helpers import client_of, worker_client
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.planning import REAL, make_toolmini
 from tests.leaderboard.serving import server
+from tests.leaderboard.suites import JUDGED
 
 pytestmark = pytest.mark.django_db
 TASKS = [task for task in suite_of("toolmini").tasks if task.gold is not None]
@@ -124,5 +125,5 @@ def test_equal_files_of_one_owner_are_kept_once_and_another_one_needs_another_na
 def test_one_suite_at_a_time(judged):
     make_suite(slug="other")
     asked = {**body(gold(1)), "suites": ["toolmini", "other"]}
-    Suite.objects.filter(slug="other").update(kind="planning")
+    Suite.objects.filter(slug="other").update(**JUDGED)
     assert "choose one" in str(client_of(make_user()).post("submissions/", asked).json()["errors"]["suites"])

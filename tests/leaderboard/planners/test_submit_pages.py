@@ -18,6 +18,7 @@ from leaderboard.planners.models import Planner, PlansFile
 from tests.evaluator.planners.test_endpoint import endpoint
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
 from tests.leaderboard.planners.servers import TOKEN, guarded
+from tests.leaderboard.suites import JUDGED
 
 pytestmark = pytest.mark.django_db
 ENDPOINT = {
@@ -36,7 +37,7 @@ def ada(client: Client):
     client.force_login(user)
     make_suite(slug="openagi")
     make_suite(slug="judged", runnable=4)
-    Suite.objects.filter(slug="judged").update(kind="planning")
+    Suite.objects.filter(slug="judged").update(**JUDGED)
     return user
 
 

@@ -45,7 +45,7 @@ def read(draft: Draft, suite: str, key: str) -> tuple[ParsedPlan, tuple[Problem,
 
 def is_solved(draft: Draft, key: str) -> bool:
     """Whether a plan solves a task of `toolmini`, as the suite judges."""
-    from evaluator.planning_evaluation import judge
+    from evaluator.suites.toolbench.judging import judge
 
     suite = suite_of("toolmini")
     return judge(suite=suite, task=suite.task(key), value=draft.plan).judgement.SE == 1

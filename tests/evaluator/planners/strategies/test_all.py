@@ -8,16 +8,16 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from evaluator.asking import ask_all
+from evaluator.episodes.judgement import JudgementEvaluator
+from evaluator.episodes.parts import ask_all
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.protocol import Answer, Call, Failure, ScoreCall, Scores
 from evaluator.planners.language_models.scripted import ScriptedModel
 from evaluator.planners.strategies.registry import StrategyEntry, strategies
-from evaluator.planning_evaluation import PlanningEvaluator
 from evaluator.plans import check_plan, read_plan
 from evaluator.records import Outcome, Reason
 from evaluator.suites import suite_of
-from evaluator.suites.model import SuiteKind
+from evaluator.suites.toolbench.judging import ToolJudge
 from tests.evaluator.planners.strategies.conversing import prompt_of
 
 Script = Callable[[Call], Answer | Failure | str]
@@ -187,10 +187,10 @@ def test_it_plans_a_few_tasks_and_solves_the_one_that_its_script_answers(entry, 
 
 @pytest.mark.parametrize(
     ("entry", "slug", "with_model"),
-    [run for run in RUNS if suite_of(run.values[1]).kind is SuiteKind.PLANNING],
+    [run for run in RUNS if not suite_of(run.values[1]).conditions.experts],
 )
 def test_what_it_plans_is_judged(entry, slug, with_model):
-    evaluator = PlanningEvaluator(suite=suite_of(slug))
+    evaluator = JudgementEvaluator(suite=suite_of(slug), judge=ToolJudge())
     records = list(evaluator.run(planner=planner(entry, slug, with_model=with_model), tasks=TASKS[slug]))
     solved = {record.task: record.score for record in records}
     assert len(solved) == len(TASKS[slug])

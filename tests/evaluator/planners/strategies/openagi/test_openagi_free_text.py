@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from evaluator.asking import ask_all
+from evaluator.episodes.parts import ask_all
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.protocol import Completion
 from evaluator.planners.language_models.scripted import ScriptedModel

@@ -2,7 +2,7 @@
 
 from evaluator.experts.profile import Profile
 from evaluator.records import Reason
-from evaluator.suites.model import Suite
+from evaluator.suites.base import Suite
 from evaluator.suites.samples import SampleSource
 
 

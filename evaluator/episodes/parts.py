@@ -1,12 +1,16 @@
-"""Asking a planner for the plans of many tasks: concurrently, bounded, and so that one bad task stops no other."""
+"""The parts that evaluators are composed of: ask a planner, read its plan, and end a task without a score.
 
-from collections.abc import Callable, Iterator, Sequence
+Planners are asked for many tasks at once, bounded, and so that one bad task stops no other.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 
 from evaluator.planners.protocol import BatchPlanner, Planner, PlannerError, PlannerReply, PlannerRequest, request_for
-from evaluator.plans import PlanContext
+from evaluator.plans import ParsedPlan, PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
 from evaluator.records import Outcome, Reason, ResultRecord
-from evaluator.suites.model import Suite, Task
+from evaluator.suites.base import Suite, Task
 
 PLANNER_CONCURRENCY = 8
 FAULT_SCORE = 0.0
@@ -21,6 +25,64 @@ _INFRA_REASONS = frozenset(
         Reason.INTERNAL_ERROR,
     }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A task with the plan that was read, and its record so far."""
+
+    record: ResultRecord
+    task: Task
+    plan: ParsedPlan
+    reply: PlannerReply
+
+
+def plan_all(
+    *, planner: Planner, suite: Suite, tasks: Sequence[Task], context: Callable[[Task], PlanContext]
+) -> Iterator[ResultRecord | Planned]:
+    """Ask for the plan of each task and read it, in any order.
+
+    Yields:
+        The plan; or the complete record of a task without a readable one. What is wrong with a plan is in its record's
+        `problems`.
+    """
+    for task, record, reply in ask_all(planner=planner, suite=suite, tasks=tasks, context=context):
+        yield record if reply is None else _read(record, task=task, reply=reply, context=context(task))
+
+
+def without_invalid(item: ResultRecord | Planned) -> ResultRecord | Planned:
+    """A plan with problems becomes a planner's fault."""
+    if isinstance(item, ResultRecord) or not item.record.problems:
+        return item
+    problems = item.record.problems
+    more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
+    message = problems[0].message
+    message = f"{message[:1].upper()}{message[1:]}{more}."
+    return faulty(item.record, reason=Reason.INVALID_PLAN, message=message)
+
+
+def not_run_records(
+    *, suite: Suite, tasks: Sequence[Task], reasons: Mapping[str, tuple[Reason, str]]
+) -> Iterator[ResultRecord]:
+    """The records of those tasks that cannot run, whatever the planner."""
+    for task in tasks:
+        if task.key in reasons:
+            reason, message = reasons[task.key]
+            yield not_run(new_record(suite=suite, task=task), reason=reason, message=message)
+
+
+def _read(record: ResultRecord, *, task: Task, reply: PlannerReply, context: PlanContext) -> ResultRecord | Planned:
+    try:
+        parsed = read_plan(value=reply.plan, context=context)
+    except PlanSyntaxError as error:
+        record = record.model_copy(update={"tolerated": list(error.tolerated)})
+        return faulty(record, reason=Reason.UNPARSABLE_PLAN, message=f"The plan cannot be read: {error}.")
+    update = {
+        "plan": plan_to_json(parsed.plan),
+        "tolerated": list(parsed.tolerated),
+        "problems": list(check_plan(plan=parsed.plan, context=context)),
+    }
+    return Planned(record=record.model_copy(update=update), task=task, plan=parsed, reply=reply)
 
 
 def ask_all(

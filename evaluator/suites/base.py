@@ -1,7 +1,10 @@
-"""What a suite is: a versioned benchmark, and its tasks."""
+"""What a suite is: a versioned benchmark with its tasks, the columns of its board and what the site shows of a result.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+How its planners are asked and scored is its episode (`evaluator.episodes`), named where the suite is registered.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
@@ -11,18 +14,18 @@ from evaluator.plans.model import Plan, PlanContext, plan_to_json
 from evaluator.tools.types import Catalogue, ResourceType
 
 
-class SuiteKind(StrEnum):
-    """How the plans of a suite are scored."""
+class IntervalMethod(StrEnum):
+    """How a column's 95 % interval is computed."""
 
-    EXECUTION = "execution"
-    """They are executed with experts, and the results are scored."""
-    PLANNING = "planning"
-    """The plans themselves are judged; nothing is executed, so profile and samples do not matter."""
+    BOOTSTRAP = "bootstrap"
+    """Bootstrap over tasks, for graded values."""
+    WILSON = "wilson"
+    """Wilson's score interval, for values that are 0 or 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricColumn:
-    """One column of a suite's board."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of a suite's board: which value of a result counts, and how the values are summarised."""
 
     key: str
     label: str
@@ -30,6 +33,48 @@ class MetricColumn:
     higher_is_better: bool = True
     primary: bool = False
     """Whether the board ranks by it."""
+    metric: str = ""
+    """Only tasks of this metric count; empty: all tasks."""
+    indicator: bool = False
+    """Whether the value is the record's indicator of this key; otherwise it is the record's score."""
+    fault: float | None = 0.0
+    """What a `planner_fault` counts; None: it does not count."""
+    low: float = 0.0
+    high: float | None = 1.0
+    """Range of a task's value; None: unbounded."""
+    ordered: bool = True
+    """Whether one end of the range is better than the other; False for sizes."""
+    title: str = ""
+    """What a task page calls the value; empty: the label."""
+    good: str = ""
+    bad: str = ""
+    """What a task's better and worse value mean, where it is 1 or 0; empty: it is no mark of a task."""
+    interval: IntervalMethod = IntervalMethod.BOOTSTRAP
+
+
+class Panel(StrEnum):
+    """What the site can draw of a result."""
+
+    ARTEFACTS = "artefacts"
+    """What each step of the plan made of each sample."""
+    SCORES = "scores"
+    """The score of each task and sample."""
+    INDICATORS = "indicators"
+    """Each indicator with its reason."""
+    GOAL = "goal"
+    """What the request wants, and the files that it gives."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What evaluations on one board must share besides the version of the suite."""
+
+    experts: bool
+    """Whether tools run, so that the profile matters. Otherwise the digest of the suite's rules takes its place."""
+    samples: bool
+    """Whether each task has several data points, so that their number matters."""
+    splits: tuple[str, ...]
+    """The splits of the suite's data. An installation that evaluates on another split uses the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,10 +122,16 @@ class Suite:
     version: str
     title: str
     description: str
-    metrics: tuple[MetricColumn, ...]
+    metrics: tuple[Column, ...]
     catalogue: Catalogue
     tasks: tuple[Task, ...]
-    kind: SuiteKind = SuiteKind.EXECUTION
+    conditions: Conditions
+    panels: tuple[Panel, ...]
+    """What the site shows of a result beside the plan itself."""
+    scoring: str = ""
+    """How plans are scored, as a paragraph for the board; empty: the descriptions of the columns say it."""
+    hidden_requests: "Callable[[Suite, str], tuple[Task, ...]] | None" = field(default=None, compare=False, repr=False)
+    """Makes the hidden split's tasks from a secret seed, with the keys of the public ones; None: there is none."""
 
     @cached_property
     def digest(self) -> str:

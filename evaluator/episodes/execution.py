@@ -1,28 +1,29 @@
-"""Evaluating a planner on tasks: ask for plans, check them, execute them, score the answers.
+"""Evaluating a planner by executing its plans: ask, check, execute, score.
 
 This is the whole pipeline without a server; the worker runs the same code.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
-from evaluator.asking import ask_all, faulty, new_record, not_run
-from evaluator.coverage import not_run_reasons
+from evaluator.canonical_json import JsonValue
 from evaluator.engine.clock import Stopwatch
 from evaluator.engine.jobs import FailureKind, Job, JobResult
 from evaluator.engine.pool import ExpertPool, Experts
 from evaluator.engine.progress import Listener
 from evaluator.engine.run import Engine
 from evaluator.engine.store import ObjectDamagedError, Store
+from evaluator.episodes.coverage import not_run_reasons
+from evaluator.episodes.parts import Planned, faulty, not_run_records, plan_all, without_invalid
+from evaluator.episodes.sample_artefacts import KeptSamples
 from evaluator.experts.profile import Profile
 from evaluator.experts.protocol import ExpertError
 from evaluator.metrics.similarity import Scorer, load_scorer
-from evaluator.planners.protocol import Planner, PlannerReply
-from evaluator.plans import ParsedPlan, PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
+from evaluator.planners.protocol import Planner
+from evaluator.plans import PlanContext
+from evaluator.provenance import provenance
 from evaluator.records import ArtefactReference, Outcome, Reason, ResultRecord, SampleResult
-from evaluator.sample_artefacts import KeptSamples
-from evaluator.suites.model import Suite, Task
+from evaluator.suites.base import Suite, Task
 from evaluator.suites.samples import SampleSource
 
 _UNREADABLE = (OSError, ValueError, LookupError, TypeError)
@@ -31,17 +32,11 @@ _SCORES_KEPT = 200_000
 """Some hundred bytes each."""
 
 
-@dataclass(slots=True)
-class _Planned:
-    """A task with a plan that passed its checks."""
+class ExecutionEvaluator:
+    """Evaluates planners on one suite under one profile: plans are executed, and their results scored.
 
-    record: ResultRecord
-    task: Task
-    plan: ParsedPlan
-
-
-class Evaluator:
-    """Evaluates planners on one suite under one profile. Experts and scorers stay loaded between calls."""
+    Experts and scorers stay loaded between calls.
+    """
 
     def __init__(
         self,
@@ -56,6 +51,7 @@ class Evaluator:
         scorers: Callable[[str], Scorer] | None = None,
         memory_budget: int | None = None,
         listener: Listener | None = None,
+        split: str = "",
     ) -> None:
         """Args:
         suite: the suite whose tasks are evaluated.
@@ -68,6 +64,7 @@ class Evaluator:
         scorers: makes the scorer of a metric; by default the profile's.
         memory_budget: bytes that loaded experts may occupy together; None: no limit.
         listener: is told how far the execution of plans is.
+        split: name of the split that the samples are from, for reports.
         """
         if count < 1:
             raise ValueError(f"an evaluation needs at least one sample per task, not {count}")
@@ -78,7 +75,7 @@ class Evaluator:
         self.scoring = Stopwatch()
         """Time that scorers took, loading them included."""
         self._samples = KeptSamples(source=samples, engine=self.engine)
-        self._count = count
+        self._count, self._split, self._device = count, split, device
         self._make_scorer = scorers or partial(_profile_scorer, profile=profile, device=device)
         self._scorers: dict[str, Scorer] = {}
         self._known_scores: dict[tuple[str, str, str], float] = {}
@@ -93,25 +90,32 @@ class Evaluator:
             LookupError: a key names no task of the suite.
         """
         wanted = [self.suite.task(key) for key in tasks]
-        yield from (self._not_run_record(task) for task in wanted if task.key in self.not_run)
-        planned: list[_Planned] = []
-        for found in self._plan_all(planner=planner, tasks=[task for task in wanted if task.key not in self.not_run]):
-            if isinstance(found, ResultRecord):
-                yield found
+        yield from not_run_records(suite=self.suite, tasks=wanted, reasons=self.not_run)
+        runnable = [task for task in wanted if task.key not in self.not_run]
+        planned: list[Planned] = []
+        for item in plan_all(planner=planner, suite=self.suite, tasks=runnable, context=self._context):
+            checked = without_invalid(item)
+            if isinstance(checked, ResultRecord):
+                yield checked
             else:
-                planned.append(found)
+                planned.append(checked)
         order = {task.key: position for position, task in enumerate(wanted)}
         yield from self._execute(sorted(planned, key=lambda item: order[item.task.key]))
 
-    def _plan_all(self, *, planner: Planner, tasks: Sequence[Task]) -> Iterator[ResultRecord | _Planned]:
-        for task, record, reply in ask_all(planner=planner, suite=self.suite, tasks=tasks, context=self._context):
-            yield record if reply is None else _checked(record, task=task, reply=reply, context=self._context(task))
+    def facts(self) -> dict[str, JsonValue]:
+        """Profile, data, executed calls and provenance."""
+        return {
+            "profile": {"name": self.profile.name, "digest": self.profile.digest},
+            "data": {"split": self._split, "samples": self._count, "digest": self._samples.digest},
+            "expert_calls": dict(sorted(self.engine.calls.items())),
+            "provenance": provenance(device=self._device),
+        }
 
     def _context(self, task: Task) -> PlanContext:
         return self.suite.context(task=task, offered=frozenset(self.profile.experts))
 
-    def _execute(self, planned: Sequence[_Planned]) -> Iterator[ResultRecord]:
-        open_tasks: dict[str, tuple[_Planned, dict[int, JobResult]]] = {}
+    def _execute(self, planned: Sequence[Planned]) -> Iterator[ResultRecord]:
+        open_tasks: dict[str, tuple[Planned, dict[int, JobResult]]] = {}
         jobs: list[Job] = []
         for item in planned:
             try:
@@ -131,13 +135,13 @@ class Evaluator:
             self._samples.forget()
             raise
 
-    def _job(self, *, item: _Planned, index: int) -> Job:
+    def _job(self, *, item: Planned, index: int) -> Job:
         resources = self._samples.inputs(task=item.task, index=index)
         # Kept here and not when it is needed: the engine writes it before it hands out the first result.
         self._samples.reference(task=item.task, index=index)
         return Job(task=item.task.key, sample=index, plan=item.plan.plan, resources=resources)
 
-    def _score(self, *, item: _Planned, results: Sequence[JobResult]) -> ResultRecord:
+    def _score(self, *, item: Planned, results: Sequence[JobResult]) -> ResultRecord:
         references = [self._samples.reference(task=item.task, index=result.job.sample) for result in results]
         failures = [result.failure for result in results if result.failure is not None]
         if failures:
@@ -179,33 +183,9 @@ class Evaluator:
             self._known_scores.clear()
         return scores
 
-    def _not_run_record(self, task: Task) -> ResultRecord:
-        reason, message = self.not_run[task.key]
-        return not_run(new_record(suite=self.suite, task=task), reason=reason, message=message)
-
 
 def _profile_scorer(metric: str, *, profile: Profile, device: str) -> Scorer:
     return load_scorer(name=metric, profile=profile, device=device)
-
-
-def _checked(record: ResultRecord, *, task: Task, reply: PlannerReply, context: PlanContext) -> ResultRecord | _Planned:
-    try:
-        parsed = read_plan(value=reply.plan, context=context)
-    except PlanSyntaxError as error:
-        record = record.model_copy(update={"tolerated": list(error.tolerated)})
-        return faulty(record, reason=Reason.UNPARSABLE_PLAN, message=f"The plan cannot be read: {error}.")
-    problems = check_plan(plan=parsed.plan, context=context)
-    record = record.model_copy(
-        update={
-            "plan": plan_to_json(parsed.plan),
-            "tolerated": list(parsed.tolerated),
-            "problems": list(problems),
-        }
-    )
-    if problems:
-        more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
-        return faulty(record, reason=Reason.INVALID_PLAN, message=f"{_capitalised(problems[0].message)}{more}.")
-    return _Planned(record=record, task=task, plan=parsed)
 
 
 def _sample_results(
@@ -222,19 +202,3 @@ def _sample_results(
         )
         for position, result in enumerate(results)
     ]
-
-
-def _capitalised(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
-
-
-def without_timings(record: ResultRecord) -> ResultRecord:
-    """The part of a record that is equal whenever the same evaluation runs: no seconds, no cache hits, no tries."""
-    samples = [
-        sample.model_copy(
-            update={"steps": [step.model_copy(update={"seconds": 0.0, "cached": False}) for step in sample.steps]}
-        )
-        for sample in record.samples
-    ]
-    planner = None if record.planner is None else record.planner.model_copy(update={"seconds": 0.0, "tries": 1})
-    return record.model_copy(update={"samples": samples, "planner": planner})

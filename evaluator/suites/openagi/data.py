@@ -1,4 +1,4 @@
-"""Choosing the source of samples for a suite, a profile and a split."""
+"""Choosing the source of OpenAGI's samples for a profile and a split."""
 
 import os
 from pathlib import Path
@@ -20,13 +20,10 @@ def built_data_folder() -> Path:
     return Path(os.environ.get("PLANARENA_DATA", ".data")) / "suites" / "openagi"
 
 
-def sample_source(
-    *, suite: str, profile: str, split: str, hidden_seed: str | None = None, data: str | None = None
-) -> SampleSource:
-    """The data of a suite under a profile.
+def sample_source(*, profile: str, split: str, hidden_seed: str | None = None, data: str | None = None) -> SampleSource:
+    """The data of the suite under a profile.
 
     Args:
-        suite: slug of the suite.
         profile: name of the profile; `lilliput` brings its own procedural data.
         split: `public`, `validation`, or `hidden`.
         hidden_seed: the server's secret, used for the hidden split only.
@@ -39,10 +36,10 @@ def sample_source(
     """
     if split not in SPLITS:
         raise ValueError(f"there is no split {split!r}; there are: {', '.join(SPLITS)}")
-    if (suite, profile) == ("openagi", "paper"):
+    if profile == "paper":
         return _paper_source(split=split, data=data or os.environ.get(DATA_VARIABLE))
-    if (suite, profile) != ("openagi", "lilliput"):
-        raise LookupError(f"there are no data for suite {suite} under profile {profile}")
+    if profile != "lilliput":
+        raise LookupError(f"there are no data for suite openagi under profile {profile}")
     if data is not None:
         raise ValueError(f"profile {profile} brings its own data; --data {data} is for the profile paper")
     # The tasks of this suite have what the miniature world reads off a task (`SampleTask`).

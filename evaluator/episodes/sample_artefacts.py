@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from evaluator.engine.run import Engine
 from evaluator.records import ArtefactReference
-from evaluator.suites.model import Task
+from evaluator.suites.base import Task
 from evaluator.suites.samples import SampleSource, SharingSource
 
 
@@ -13,6 +13,8 @@ class KeptSamples:
 
     def __init__(self, *, source: SampleSource, engine: Engine) -> None:
         self._source = source
+        self.digest = source.digest
+        """Identifies the data."""
         self._sharing = source if isinstance(source, SharingSource) else None
         self._engine = engine
         self._inputs: dict[tuple[str, int], Mapping[str, ArtefactReference]] = {}

@@ -1,0 +1,107 @@
+"""What an episode is: the way from a task to its result record."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from evaluator.canonical_json import JsonValue
+from evaluator.planners.protocol import Planner
+from evaluator.records import Reason, ResultRecord
+from evaluator.suites.base import Suite
+
+if TYPE_CHECKING:
+    from evaluator.engine.progress import Listener
+    from evaluator.engine.store import Store
+
+
+class SettingError(ValueError):
+    """A suite cannot be evaluated in this setting; the message is part of a sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Under which conditions a suite is evaluated, and with what. An episode ignores what it does not need."""
+
+    split: str = ""
+    """A split of the suite; empty: its first."""
+    hidden_seed: str | None = None
+    """The secret of the hidden split; ignored on the others."""
+    profile: str = ""
+    """Which experts run the tools."""
+    samples: int = 1
+    """Data points per task."""
+    data: str | None = None
+    """Where the papers' data are: `folder:PATH` or `hub[:PATH]`."""
+    open_store: "Callable[[], Store] | None" = None
+    """Opens what artefacts are kept in; called, once, only where tools run."""
+    device: str = "cpu"
+    """Torch device of experts and scorers."""
+    memory_budget: int | None = None
+    """Bytes that loaded experts may occupy together; None: no limit."""
+    listener: "Listener | None" = None
+    """Is told how far the execution of plans is."""
+
+
+class Evaluator(Protocol):
+    """Evaluates planners on one suite in one setting. What it has loaded stays loaded between calls."""
+
+    @property
+    def suite(self) -> Suite:
+        """The suite as planners are asked: on the hidden split, with hidden requests."""
+        ...
+
+    def run(self, *, planner: Planner, tasks: Sequence[str]) -> Iterator[ResultRecord]:
+        """Evaluate a planner on the named tasks and yield each task's record as soon as it is complete.
+
+        Raises:
+            LookupError: a key names no task of the suite.
+        """
+        ...
+
+    def facts(self) -> dict[str, JsonValue]:
+        """What the figures depend on, and what was measured on the way; complete after `run`."""
+        ...
+
+
+class Episode(Protocol):
+    """How planners are asked on a suite, what is run, and how the outcome is scored. Making one loads nothing heavy."""
+
+    def rules_digest(self, profile: str) -> str:
+        """Digest of everything besides suite, data and samples that a score depends on.
+
+        Raises:
+            SettingError: the profile cannot be read.
+        """
+        ...
+
+    def offered(self, *, suite: Suite, profile: str) -> frozenset[str]:
+        """Names of the tools that a plan may call.
+
+        Raises:
+            SettingError: the profile cannot be read.
+        """
+        ...
+
+    def not_run(self, *, suite: Suite, setting: Setting) -> Mapping[str, tuple[Reason, str]]:
+        """Why tasks cannot run in this setting, with a sentence, by task key; the same for every planner.
+
+        Raises:
+            SettingError: there are no data or no experts for the suite.
+        """
+        ...
+
+    def evaluator(self, *, suite: Suite, setting: Setting) -> Evaluator:
+        """What evaluates planners in this setting. Everything that can be wrong with it is found before torch loads.
+
+        Raises:
+            SettingError: see `not_run`, or the hidden split has no seed.
+        """
+        ...
+
+    def empty_plan(self, *, is_fault: bool) -> str:
+        """What a plan without steps scores, as a sentence.
+
+        Args:
+            is_fault: whether such a plan cannot be read or is not valid.
+        """
+        ...

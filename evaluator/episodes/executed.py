@@ -1,0 +1,110 @@
+"""The episode of suites whose plans are executed with experts."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evaluator.episodes.base import Setting, SettingError
+from evaluator.episodes.coverage import not_run_reasons
+from evaluator.experts.profile import Profile, ProfileError, load_profile
+from evaluator.records import Reason
+from evaluator.suites.base import Suite
+from evaluator.suites.hidden import HIDDEN, suite_on_split
+from evaluator.suites.samples import SampleSource
+
+if TYPE_CHECKING:
+    from evaluator.engine.progress import Listener
+    from evaluator.engine.store import Store
+    from evaluator.episodes.execution import ExecutionEvaluator
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything that the execution of plans needs. Made without torch."""
+
+    suite: Suite
+    """As planners are asked."""
+    profile: Profile
+    samples: SampleSource
+    count: int
+    store: "Store"
+    device: str
+    memory_budget: int | None
+    split: str
+
+    def evaluator(self, *, listener: "Listener | None" = None) -> "ExecutionEvaluator":
+        """The evaluator; this loads torch."""
+        from evaluator.episodes.execution import ExecutionEvaluator
+
+        return ExecutionEvaluator(
+            suite=self.suite, profile=self.profile, samples=self.samples, count=self.count, store=self.store,
+            device=self.device, memory_budget=self.memory_budget, listener=listener, split=self.split,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedPlans:
+    """A planner is asked once for the plan of each task; the plan is executed on every sample, and a scorer compares
+    the answers with their references."""
+
+    samples: Callable[[Setting], SampleSource]
+    """The suite's data in a setting. Raises LookupError or ValueError where there are none."""
+
+    def rules_digest(self, profile: str) -> str:
+        """See `Episode`: the profile's digest."""
+        return _profile(profile).digest
+
+    def offered(self, *, suite: Suite, profile: str) -> frozenset[str]:  # noqa: ARG002 - the profile decides
+        """See `Episode`: the tools that have an expert."""
+        return frozenset(_profile(profile).experts)
+
+    def not_run(self, *, suite: Suite, setting: Setting) -> Mapping[str, tuple[Reason, str]]:
+        """See `Episode`: tasks without an expert for a tool of their gold plan, or without data."""
+        return not_run_reasons(suite=suite, profile=_profile(setting.profile), samples=self._samples(setting))
+
+    def evaluator(self, *, suite: Suite, setting: Setting) -> "ExecutionEvaluator":
+        """See `Episode`."""
+        return self.prepared(suite=suite, setting=setting).evaluator(listener=setting.listener)
+
+    def prepared(self, *, suite: Suite, setting: Setting) -> Prepared:
+        """Everything that the evaluator needs.
+
+        Raises:
+            SettingError: something of it cannot be had.
+        """
+        if setting.open_store is None:
+            raise SettingError(f"{suite.slug} executes plans, which needs a store for what they make")
+        profile, samples = _profile(setting.profile), self._samples(setting)
+        try:
+            asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
+            store = setting.open_store()
+        except ValueError as error:
+            raise SettingError(str(error)) from error
+        return Prepared(
+            suite=asked, profile=profile, samples=samples, count=setting.samples, store=store, device=setting.device,
+            memory_budget=setting.memory_budget, split=setting.split,
+        )  # fmt: skip
+
+    def empty_plan(self, *, is_fault: bool) -> str:
+        """See `Episode`."""
+        if is_fault:
+            return "That is a planner fault: the task would score 0."
+        return "No tool would run, and the request's own input would be scored as the answer."
+
+    def _samples(self, setting: Setting) -> SampleSource:
+        try:
+            return self.samples(setting)
+        except (LookupError, ValueError) as error:
+            raise SettingError(str(error)) from error
+
+
+def hidden_seed(setting: Setting) -> str | None:
+    """The seed of the hidden split. Sources of open data refuse one, so that it cannot slip into them."""
+    return setting.hidden_seed if setting.split == HIDDEN else None
+
+
+def _profile(name: str) -> Profile:
+    try:
+        return load_profile(name)
+    except ProfileError as error:
+        raise SettingError(str(error)) from error

@@ -1,0 +1,43 @@
+"""The episode of suites whose plans are judged and not executed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evaluator.episodes.base import Setting, SettingError
+from evaluator.episodes.judgement import Judge, JudgementEvaluator
+from evaluator.records import Reason
+from evaluator.suites.base import Suite
+from evaluator.suites.hidden import suite_on_split
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPlans:
+    """A planner is asked once for the plan of each task, and a judge scores the plan. No torch, no weights."""
+
+    judge: Judge
+
+    def rules_digest(self, profile: str) -> str:  # noqa: ARG002 - no expert runs
+        """See `Episode`."""
+        return self.judge.digest()
+
+    def offered(self, *, suite: Suite, profile: str) -> frozenset[str]:  # noqa: ARG002 - no expert runs
+        """See `Episode`: all tools of the catalogue."""
+        return frozenset(suite.catalogue.tools)
+
+    def not_run(self, *, suite: Suite, setting: Setting) -> Mapping[str, tuple[Reason, str]]:  # noqa: ARG002
+        """See `Episode`: the tasks that nobody can judge, whatever the setting."""
+        return self.judge.not_judged(suite)
+
+    def evaluator(self, *, suite: Suite, setting: Setting) -> JudgementEvaluator:
+        """See `Episode`."""
+        try:
+            asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
+        except ValueError as error:
+            raise SettingError(str(error)) from error
+        return JudgementEvaluator(suite=asked, judge=self.judge)
+
+    def empty_plan(self, *, is_fault: bool) -> str:
+        """See `Episode`."""
+        if is_fault:
+            return "That is a planner fault: every indicator would have its worst value."
+        return "It would be judged, and meets no part of the request."

@@ -1,0 +1,85 @@
+"""Evaluating a planner by judging its plans: ask, read, judge. Nothing is executed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from evaluator.canonical_json import JsonValue
+from evaluator.episodes.parts import Planned, not_run_records, plan_all
+from evaluator.planners.protocol import Planner
+from evaluator.plans import PlanContext
+from evaluator.provenance import code_version
+from evaluator.records import Outcome, Reason, ResultRecord
+from evaluator.suites.base import Suite, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a judge says of a plan."""
+
+    score: float
+    """What the board ranks by."""
+    indicators: Mapping[str, float]
+    explanations: Mapping[str, str] = field(default_factory=dict)
+    """For each indicator the reason in words; under `goal` what the request wants."""
+
+
+class Judge(Protocol):
+    """Judges the plans of one suite."""
+
+    def digest(self) -> str:
+        """Digest of the rules; it changes whenever the same plan may be judged differently."""
+        ...
+
+    def not_judged(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
+        """The tasks whose plans cannot be judged, with reason and sentence."""
+        ...
+
+    def __call__(self, *, suite: Suite, planned: Planned) -> Judgement:
+        """Judge the plan of a task that is not among `not_judged`."""
+        ...
+
+
+def all_tools(*, suite: Suite, task: Task) -> PlanContext:
+    """What plans are read against where no expert is needed: all tools of the suite's catalogue."""
+    return suite.context(task=task, offered=frozenset(suite.catalogue.tools))
+
+
+class JudgementEvaluator:
+    """Evaluates planners on one suite whose plans are judged."""
+
+    def __init__(self, *, suite: Suite, judge: Judge) -> None:
+        self.suite = suite
+        self._judge = judge
+        self._not_judged = judge.not_judged(suite)
+
+    def run(self, *, planner: Planner, tasks: Sequence[str]) -> Iterator[ResultRecord]:
+        """Evaluate a planner on the named tasks and yield each task's record as soon as it is complete.
+
+        Raises:
+            LookupError: a key names no task of the suite.
+        """
+        wanted = [self.suite.task(key) for key in tasks]
+        yield from not_run_records(suite=self.suite, tasks=wanted, reasons=self._not_judged)
+        runnable = [task for task in wanted if task.key not in self._not_judged]
+        for item in plan_all(planner=planner, suite=self.suite, tasks=runnable, context=self._context):
+            yield item if isinstance(item, ResultRecord) else self._judged(item)
+
+    def facts(self) -> dict[str, JsonValue]:
+        """Digest of the rules, and the version of the code."""
+        commit, dirty = code_version()
+        return {"judge": self._judge.digest(), "provenance": {"commit": commit, "dirty": dirty}}
+
+    def _context(self, task: Task) -> PlanContext:
+        return all_tools(suite=self.suite, task=task)
+
+    def _judged(self, planned: Planned) -> ResultRecord:
+        found = self._judge(suite=self.suite, planned=planned)
+        return planned.record.model_copy(
+            update={
+                "outcome": Outcome.SCORED,
+                "score": found.score,
+                "indicators": dict(found.indicators),
+                "explanations": dict(found.explanations),
+            }
+        )

@@ -1,0 +1,17 @@
+"""OpenAGI in the registry of suites."""
+
+from evaluator.episodes.base import Setting
+from evaluator.episodes.executed import ExecutedPlans, hidden_seed
+from evaluator.suites.openagi.data import sample_source
+from evaluator.suites.openagi.suite import openagi_suite
+from evaluator.suites.registry import Entry
+from evaluator.suites.samples import SampleSource
+
+
+def _samples(setting: Setting) -> SampleSource:
+    return sample_source(
+        profile=setting.profile, split=setting.split, hidden_seed=hidden_seed(setting), data=setting.data
+    )
+
+
+SUITES = (Entry(slug="openagi", build=openagi_suite, episode=ExecutedPlans(samples=_samples)),)

@@ -1,0 +1,20 @@
+"""ControlLLM's suites in the registry."""
+
+from evaluator.episodes.judged import JudgedPlans
+from evaluator.suites.registry import Entry
+from evaluator.suites.toolbench.judging import ToolJudge
+from evaluator.suites.toolbench.source import fetched_folder
+from evaluator.suites.toolbench.suite import tool2k_suite, tool100_suite, toolmini_suite
+
+
+def _is_fetched() -> bool:
+    return fetched_folder() is not None
+
+
+_EPISODE = JudgedPlans(judge=ToolJudge())
+
+SUITES = (
+    Entry(slug="toolmini", build=toolmini_suite, episode=_EPISODE),
+    Entry(slug="tool100", build=tool100_suite, episode=_EPISODE, is_available=_is_fetched),
+    Entry(slug="tool2k", build=tool2k_suite, episode=_EPISODE, is_available=_is_fetched),
+)

@@ -1,0 +1,115 @@
+"""Judging plans by ControlLLM's metrics. Nothing is executed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from evaluator.canonical_json import digest
+from evaluator.episodes.judgement import Judgement, all_tools
+from evaluator.episodes.parts import Planned
+from evaluator.metrics.planning import INDICATORS, agreement, depth, judge_plan
+from evaluator.metrics.planning import Judgement as Indicators
+from evaluator.plans import ParsedPlan, Plan, PlanSyntaxError, check_plan, read_plan
+from evaluator.records import Reason
+from evaluator.suites.base import Suite
+from evaluator.suites.toolbench.suite import ToolTask
+
+JUDGE_VERSION = "2"
+"""Changed by hand whenever the same plan may be judged differently; part of what makes evaluations comparable."""
+MAX_CANDIDATES = 5
+
+
+def judge_digest() -> str:
+    """What evaluations must share to stand on one board of such a suite, in the place of a profile's digest."""
+    return digest({"judge": JUDGE_VERSION, "indicators": list(INDICATORS)})
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPlan:
+    """A plan as it was read, with its judgement."""
+
+    plan: Plan
+    tolerated: tuple[str, ...]
+    judgement: Indicators
+    indicators: dict[str, float]
+    """The five of the paper, `valid`, and the agreement with the gold plan."""
+
+
+def judge(*, suite: Suite, task: ToolTask, value: object) -> JudgedPlan:
+    """Read a plan in any accepted form and judge it.
+
+    Raises:
+        PlanSyntaxError: it cannot be read.
+        ValueError: the task has no goal.
+    """
+    return judge_parsed(
+        suite=suite, task=task, parsed=read_plan(value=value, context=all_tools(suite=suite, task=task))
+    )
+
+
+def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan) -> JudgedPlan:
+    """Judge a plan that was read.
+
+    Raises:
+        ValueError: the task has no goal.
+    """
+    if task.goal is None or task.gold is None:
+        raise ValueError(f"{suite.slug} {task.key} has no goal: {task.uncovered}")
+    context = all_tools(suite=suite, task=task)
+    judgement = judge_plan(plan=parsed.plan, goal=task.goal, catalogue=suite.catalogue, files=task.files)
+    near = agreement(plan=parsed.plan, gold=task.gold)
+    valid = bool(parsed.plan.steps) and judgement.HR == 0 and not check_plan(plan=parsed.plan, context=context)
+    return JudgedPlan(
+        plan=parsed.plan,
+        tolerated=parsed.tolerated,
+        judgement=judgement,
+        indicators={
+            **{name: float(value) for name, value in judgement.indicators().items()},
+            "SE_best": float(judgement.SE),
+            "valid": float(valid),
+            "node_f1": near.node_f1,
+            "edge_f1": near.edge_f1,
+            "parameter_f1": near.parameter_f1,
+            "length": float(len(parsed.plan.steps)),
+            "depth": float(depth(parsed.plan)),
+        },
+    )
+
+
+class ToolJudge:
+    """ControlLLM's metrics as a judge (`evaluator.episodes.judgement`)."""
+
+    def digest(self) -> str:
+        """Digest of the rules."""
+        return judge_digest()
+
+    def not_judged(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
+        """The tasks without a goal."""
+        return {
+            task.key: (Reason.NO_GOAL, _why(getattr(task, "uncovered", "")))
+            for task in suite.tasks
+            if task.gold is None
+        }
+
+    def __call__(self, *, suite: Suite, planned: Planned) -> Judgement:
+        """Judge the plan, and for `SE_best` the planner's alternatives."""
+        task = planned.task
+        assert isinstance(task, ToolTask)
+        found = judge_parsed(suite=suite, task=task, parsed=planned.plan)
+        best = max([found.judgement.SE, *self._alternatives(suite=suite, task=task, values=planned.reply.alternatives)])
+        goal = "; ".join(part.sentence() for part in task.goal.parts) if task.goal is not None else ""
+        return Judgement(
+            score=float(found.judgement.SE),
+            indicators={**found.indicators, "SE_best": float(best)},
+            explanations={"goal": goal, **found.judgement.why},
+        )
+
+    def _alternatives(self, *, suite: Suite, task: ToolTask, values: Sequence[object]) -> Iterator[int]:
+        for value in values[: MAX_CANDIDATES - 1]:
+            try:
+                yield judge(suite=suite, task=task, value=value).judgement.SE
+            except PlanSyntaxError:
+                yield 0
+
+
+def _why(why: str) -> str:
+    return f"What this request wants is not known, so that no plan can be judged: {why or 'no right plan is known'}."

@@ -1,0 +1,30 @@
+"""Facts of suites as the database keeps them."""
+
+from dataclasses import asdict
+from typing import Any
+
+from evaluator.suites.base import Column, IntervalMethod
+
+EXECUTED: dict[str, Any] = {
+    "conditions": {"experts": True, "samples": True, "splits": ["public", "validation", "hidden"]},
+    "panels": ["scores", "artefacts"],
+}
+"""Of a suite whose plans are executed."""
+JUDGED: dict[str, Any] = {
+    "conditions": {"experts": False, "samples": False, "splits": ["all", "hidden"]},
+    "panels": ["goal", "indicators"],
+}
+"""Of a suite whose plans are judged."""
+
+
+def column(key: str, **changes: Any) -> dict[str, Any]:
+    """A column of a board."""
+    return asdict(Column(**{"key": key, "label": key.capitalize(), "description": key, **changes}))
+
+
+def indicator(key: str, *, lower: bool = False, **changes: Any) -> dict[str, Any]:
+    """A column of yes-or-no values."""
+    return column(
+        key, indicator=True, higher_is_better=not lower, fault=float(lower), interval=IntervalMethod.WILSON,
+        good="good", bad="bad", **changes,
+    )  # fmt: skip
