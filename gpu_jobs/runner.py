@@ -71,7 +71,8 @@ class EvaluatorRunner:
         self._models = LanguageModels(
             device=device, checkpoints=checkpoints, hub=hub, cache=hub_cache, phase=self.phase, opener=opener
         )
-        self._evaluators: dict[tuple[str, str, str, int, str | None], Evaluator] = {}
+        self._evaluators: dict[tuple[str, str, str, int, str | None], tuple[Evaluator, str]] = {}
+        """With the digest of the rules, by suite, profile, split, samples and hidden seed."""
 
     def run(self, lease: Lease) -> Iterator[ResultRecord]:
         evaluator = self._evaluator(lease)
@@ -99,21 +100,23 @@ class EvaluatorRunner:
         key = (lease.suite, lease.profile, lease.split, lease.samples, _seed(lease))
         try:
             suite, episode = suite_of(lease.suite), episode_of(lease.suite)
-            rules = episode.rules_digest(lease.profile)
             if key not in self._evaluators:
+                rules = episode.rules_digest(lease.profile)
                 if suite.conditions.experts:
                     self._forget_experts()
-                self._evaluators[key] = episode.evaluator(suite=suite, setting=self._setting(lease))
+                self._evaluators[key] = episode.evaluator(suite=suite, setting=self._setting(lease)), rules
         except (LookupError, SettingError) as error:
             raise LeaseRefusedError(f"this worker cannot run {lease.suite}: {error}.") from error
-        _refuse_difference(what=f"what {lease.suite} is scored by", here=rules, wanted=lease.profile_digest)
+        found, rules = self._evaluators[key]
+        what = f"the scoring of {lease.suite} under {lease.profile}"
+        _refuse_difference(what=what, here=rules, wanted=lease.profile_digest)
         # Of the public requests, on every split: hidden ones follow from these and the seed.
         _refuse_difference(what=f"suite {lease.suite}", here=suite.digest, wanted=lease.suite_digest)
-        return self._evaluators[key]
+        return found
 
     def _forget_experts(self) -> None:
         """Two sets of experts side by side might not fit into the device's memory."""
-        self._evaluators = {key: one for key, one in self._evaluators.items() if not one.suite.conditions.experts}
+        self._evaluators = {key: kept for key, kept in self._evaluators.items() if not kept[0].suite.conditions.experts}
 
     def _setting(self, lease: Lease) -> "Setting":
         from evaluator.episodes.base import Setting

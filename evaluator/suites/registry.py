@@ -56,6 +56,12 @@ def episode_of(slug: str) -> "Episode":
     return _entry(slug).episode
 
 
+def forget() -> None:
+    """Read the registry again when it is next asked, for tests that change the environment."""
+    suite_of.cache_clear()
+    _entries.cache_clear()
+
+
 def _entry(slug: str) -> Entry:
     try:
         return _entries()[slug]

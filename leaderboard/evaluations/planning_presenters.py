@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evaluator.records import Outcome, ResultRecord
-from evaluator.suites.base import Column, IntervalMethod
+from evaluator.suites.base import Column, IntervalMethod, Panel
 from evaluator.suites.toolbench.defects import RULES
 from evaluator.suites.toolbench.suite import ToolTask
 from leaderboard.catalog.models import Suite, Task
@@ -52,6 +52,8 @@ class CallLine(NamedTuple):
 class PlanningPage(NamedTuple):
     """The part of the task page that only suites that judge plans have."""
 
+    shows_goal: bool
+    """Whether the suite says what its requests want."""
     shows_gold: bool
     """Whether the reader may see what the request wants; if not, `goal`, `uncovered`, `defects`, `gold_calls` and the
     reasons are empty."""
@@ -80,6 +82,7 @@ def planning_page(
     plan = record.plan if record is not None and isinstance(record.plan, dict) else {}
     indicators = record.indicators if record is not None else {}
     return PlanningPage(
+        shows_goal=task.suite.has(Panel.GOAL),
         shows_gold=shows_gold,
         goal=parts,
         uncovered=str(attributes.get("uncovered") or ""),

@@ -43,7 +43,7 @@ def test_a_strategy_that_needs_no_network_is_run():
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"profile_digest": "0" * 64}, "the way of judging plans has the digest"),
+        ({"profile_digest": "0" * 64}, "the scoring of toolmini under none has the digest"),
         ({"suite_digest": "0" * 64}, "suite toolmini has the digest"),
         ({"suite": "unheard-of"}, "cannot run unheard-of"),
         ({"planner": {"kind": "bundled", "name": "unheard-of"}}, "no bundled planner"),

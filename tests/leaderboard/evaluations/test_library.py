@@ -27,7 +27,7 @@ def test_what_cannot_run_follows_from_suite_and_profile(monkeypatch):
     assert Library().not_run_reasons(**asked) == {}
     whole = load_profile("lilliput")
     fewer = {tool: spec for tool, spec in whole.experts.items() if tool != "Image Captioning"}
-    monkeypatch.setattr("evaluator.experts.profile.load_profile", lambda name: replace(whole, experts=fewer))
+    monkeypatch.setattr("evaluator.episodes.executed.load_profile", lambda name: replace(whole, experts=fewer))
     reasons = Library().not_run_reasons(**asked)
     assert 0 < len(reasons) < 185
     assert all(text.endswith(".") for _, text in reasons.values())
@@ -44,7 +44,7 @@ def test_a_summary_has_the_documented_form():
 
 def test_a_profile_that_is_not_there_is_said_in_a_sentence():
     with pytest.raises(NotReadyError, match="no profile 'unheard-of'"):
-        Library().profile_digest("unheard-of")
+        Library().rules_digest(suite="openagi", profile="unheard-of")
 
 
 def test_submitting_loads_no_torch(tmp_path):
@@ -52,7 +52,8 @@ def test_submitting_loads_no_torch(tmp_path):
         "import sys; import tests.settings; import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'tests.settings';"
         "import django; django.setup();"
         "from leaderboard.evaluations.library import Library; library = Library();"
-        "library.profile_digest('lilliput'); library.check_endpoint(url='https://1.1.1.1/', allow_private=False);"
+        "library.rules_digest(suite='openagi', profile='lilliput');"
+        "library.check_endpoint(url='https://1.1.1.1/', allow_private=False);"
         "library.not_run_reasons(suite='openagi', profile='lilliput', split='public');"
         "library.summarise(suite='openagi', results=[]);"
         "print('torch' in sys.modules)"

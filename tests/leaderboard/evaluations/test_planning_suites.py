@@ -8,16 +8,17 @@ import sys
 import pytest
 
 from evaluator.engine.store import MemoryStore
+from evaluator.episodes import Setting
 from evaluator.planners.bundled import bundled_names
 from evaluator.records import Reason
-from evaluator.suites import suite_of
+from evaluator.suites import episode_of, suite_of
 from evaluator.suites.toolbench.judging import judge_digest
 from gpu_jobs.client import ApiClient
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot
-from leaderboard.evaluations.library import Library, NotReadyError, without_goal
+from leaderboard.evaluations.library import Library, NotReadyError
 from leaderboard.evaluations.models import EvaluationState, TaskResult
 from leaderboard.evaluations.reconcile import sweep
 from tests.leaderboard.factories import make_submission
@@ -39,7 +40,8 @@ def test_profile_and_samples_do_not_matter_and_shards_are_larger(settings):
 def test_tasks_without_a_goal_are_not_run_and_say_why():
     suite = suite_of("toolmini")
     lost = dataclasses.replace(suite.tasks[3], gold=None, goal=None, uncovered="no gold decomposition is known")
-    reasons = without_goal(dataclasses.replace(suite, tasks=(*suite.tasks[:3], lost)))
+    asked = dataclasses.replace(suite, tasks=(*suite.tasks[:3], lost))
+    reasons = episode_of("toolmini").not_run(suite=asked, setting=Setting())
     assert list(reasons) == [lost.key]
     reason, text = reasons[lost.key]
     assert reason is Reason.NO_GOAL
