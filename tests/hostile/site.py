@@ -23,6 +23,7 @@ import psutil
 
 from gpu_jobs.launchers.guard import own_memory
 from tests.end_to_end.arena import ROOT, Arena, data_folder, sign_up, started
+from tests.hostile.canaries import Canaries, canaries
 
 PASS_PHRASE = "a long pass phrase"
 SUITE = "toolmini"
@@ -57,6 +58,8 @@ class Bait:
     content: str
     header: str
     """The secret header of the endpoints."""
+    canaries: Canaries | None = None
+    """In every place from which a model server might read."""
 
     @property
     def path(self) -> Path:
@@ -301,13 +304,14 @@ def _kind(process: psutil.Process) -> str:
 @contextmanager
 def running_site() -> Iterator[Site]:
     """A site with workers and a file that hostile planners try to read."""
-    with data_folder() as data, tempfile.TemporaryDirectory(prefix="planarena-bait-") as name:
+    with data_folder() as data, tempfile.TemporaryDirectory(prefix="planarena-bait-") as name, canaries() as kept:
         folder = Path(name)
         folder.chmod(0o755)
-        bait = Bait(folder=folder, content=f"bait{secrets.token_hex(16)}", header=f"Hush{secrets.token_hex(16)}")
+        content, header = f"bait{secrets.token_hex(16)}", f"Hush{secrets.token_hex(16)}"
+        bait = Bait(folder=folder, content=content, header=header, canaries=kept)
         bait.path.write_text(f"{bait.content}\n")
         bait.path.chmod(0o644)
-        with started(data, planners=["no-op"], **SETTINGS) as arena:
+        with started(data, planners=["no-op"], **(SETTINGS | kept.environment)) as arena:
             arena.wait_for(lambda: "The site is at" in arena.output, what="the site")
             site = Site(arena, bait=bait)
             arena.wait_for(lambda: len(arena.worker_pids()) == WORKERS, what="the start of all workers")

@@ -36,7 +36,8 @@ def secrets(site: Site) -> list[str]:
     """All that nothing may tell: the site's keys, the endpoints' header, and what lies around for the taking."""
     own = [path.read_text().strip() for path in (site.arena.data / "secrets").iterdir() if path.is_file()]
     assert own
-    return [*own, site.bait.content, site.bait.header]
+    canaries = [] if site.bait.canaries is None else list(site.bait.canaries.texts.values())
+    return [*own, site.bait.content, site.bait.header, *canaries]
 
 
 def holding(paths: Iterable[Path], *, secrets: list[str]) -> list[str]:

@@ -7,10 +7,23 @@ TAKEN_OVER = "taken over: "
 """How the names of these cases begin."""
 
 
+CODES: dict[str, str] = {}
+"""Of all these cases, by what they try."""
+READERS = ("read files", "read the environment of every process", "read through symbolic links",
+           "read the memory of its parent", "call the site", "run another program", "become root")  # fmt: skip
+"""Those that try to read what is ours."""
+
+
+def filled(code: str, *, target: Target) -> str:
+    """The code with what it is to read."""
+    return code.replace("BAIT", target.path).replace("SECRETS", target.secrets).replace("PORT", target.port)
+
+
 def _add(name: str, code: str) -> None:
+    CODES[name] = code
+
     def build(files: Files, target: Target) -> Files:
-        own = code.replace("BAIT", target.path).replace("SECRETS", target.secrets).replace("PORT", target.port)
-        return {**files, "README.md": f"{MARK}\n{own}\n".encode()}
+        return {**files, "README.md": f"{MARK}\n{filled(code, target=target)}\n".encode()}
 
     CASES.append(Case(name=f"{TAKEN_OVER}{name}", tries=name, build=build))
 
