@@ -46,6 +46,7 @@ SETTINGS = {
 ENDED = frozenset({"completed", "failed", "cancelled", "on_hold"})
 _SUBMISSIONS_PER_USER = 60
 """Submissions of one hostile user; more would be refused for a minute."""
+_HONEST_PAUSE_SECONDS, _PAGES_EVERY_SECONDS = 4.0, 2.0
 _HONEST_USERS = 4
 """Who submit in turn: users who had much lately wait for those who had less, whatever the others submit."""
 
@@ -259,11 +260,11 @@ class Site:
                 self.measured.honest_seconds.append(self.honest_evaluation(user))
             except (httpx.HTTPError, AssertionError, KeyError, ValueError) as error:
                 self.measured.problems.append(f"honest evaluation: {error!r}")
-            self._stop.wait(2)
+            self._stop.wait(_HONEST_PAUSE_SECONDS)
 
     def _look_at_pages(self) -> None:
         with httpx.Client(base_url=self.arena.url, timeout=60, trust_env=False) as client:
-            while not self._stop.wait(1):
+            while not self._stop.wait(_PAGES_EVERY_SECONDS):
                 began = time.monotonic()
                 try:
                     for path in ("/", "/api/v1/evaluations/"):

@@ -9,6 +9,7 @@ import pytest
 from tests.hostile.checkpoints import Case, Target
 from tests.hostile.checkpoints.layers import CONTROL, EVERYWHERE, NOTHING, PRODUCT, STRONGEST, UNSEEN
 from tests.hostile.site import Fate
+from tests.hostile.taken_over.switches import without_part
 
 _YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 
@@ -55,3 +56,11 @@ def test_the_same_code_takes_the_secrets_of_every_place_without_a_sandbox(
     memory_is_closed = os.geteuid() != 0 and _YAMA.exists() and _YAMA.read_text().strip() != "0"
     expected = set(target.canaries.texts) - ({"memory"} if memory_is_closed else set())
     assert {kind for kind in expected if repr(kind) not in said} == set(), said
+
+
+def test_a_part_of_bubblewrap_is_switched_off_by_leaving_out_its_option():
+    whole = ["bwrap", "--cap-drop", "ALL", "--unshare-all", "--proc", "/proc", "--remount-ro", "/"]
+    without = without_part(whole, part="dropped capabilities")
+    assert "--cap-drop" not in without
+    assert "--unshare-net" in without
+    assert "--unshare-net" not in without_part(whole, part="own network")

@@ -11,8 +11,8 @@ from pathlib import Path
 from gpu_jobs.model_server.confinement import Layer
 from tests.hostile.checkpoints.base import Case, Files, Target
 from tests.hostile.checkpoints.taken_over import CODES, READERS, filled
-from tests.hostile.taken_over.missing_layers import EVERYTHING
 from tests.hostile.taken_over.sitecustomize import MARK
+from tests.hostile.taken_over.switches import EVERYTHING
 
 EVERYWHERE = "read everything"
 NOTHING = "took nothing"

@@ -1,8 +1,8 @@
 """Read by the site's workers at their start, since the folder is on their path: model servers may be taken over.
 
 A checkpoint whose README begins with `MARK` stands for one that found a way to run code: the server runs that README
-in its sandbox, where it would have loaded the model. The rest of its first line may switch off one part of that sandbox
-(`missing_layers`). For all other checkpoints nothing is different.
+in its sandbox, where it would have loaded the model. The rest of its first line says how that server is started
+(`switches`). For all other checkpoints nothing is different.
 """
 
 import os
@@ -74,11 +74,11 @@ exec(compile(code, "README.md", "exec"))
 '''
 
 if "gpu_jobs" in sys.orig_argv:
-    import missing_layers
+    import switches
 
     from gpu_jobs.model_server.sandbox import Sandbox
 
-    missing_layers.install()
+    switches.install()
     if folder := os.environ.get("PLANARENA_CANARY_FOLDER"):
         kept_in_memory = Path(folder, "memory").read_text()
         kept_open = os.open(Path(folder, "descriptor"), os.O_RDONLY)

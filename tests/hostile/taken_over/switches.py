@@ -1,4 +1,5 @@
-"""Starts model servers without one part of their sandbox, where the README of a checkpoint asks for it.
+"""Starts model servers as the first line of a checkpoint's README asks for: `; without PART` of its sandbox, `; by` our
+own namespaces instead of bubblewrap's, and `; within SECONDS` for a model that does nothing until it is killed.
 
 For tests only: imported by `sitecustomize`, so only in processes that a test started with this folder on their path.
 """
@@ -11,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gpu_jobs.model_server import process, sandbox
+from gpu_jobs.model_server import opening, process, sandbox
+from gpu_jobs.model_server.client import DEADLINES
 from gpu_jobs.model_server.confinement import Layer
 
 EVERYTHING = "everything"
@@ -28,12 +30,12 @@ _PARTS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 }
 """Options of bubblewrap to leave out, and to add instead, by what a server lacks then."""
 _ELSEWHERE = ("empty environment", "closed descriptors")
-_SWITCH = re.compile(r"; (without|by) ([a-z ]+)")
+_SWITCH = re.compile(r"; (without|by|within) ([a-z0-9 ]+)")
 _off = ""
 
 
 def switches(readme: Path) -> dict[str, str]:
-    """What the first line asks for: `without` a part, and `by` namespaces of our own instead of bubblewrap's."""
+    """What the first line asks for, by its first word."""
     try:
         with readme.open() as file:
             return dict(_SWITCH.findall(file.readline(200)))
@@ -44,7 +46,7 @@ def switches(readme: Path) -> dict[str, str]:
 def install() -> None:
     """From now on this process starts servers as their checkpoints ask for."""
     start, environment, bubblewrap = sandbox.Sandbox.start, sandbox._environment, sandbox._bubblewrap
-    usual = process._start
+    usual, open_model = process._start, opening.open_model
 
     def start_without(self: sandbox.Sandbox, *, folder: Path | None, device: str, memory_bytes: int) -> Any:
         global _off
@@ -71,6 +73,13 @@ def install() -> None:
             env=dict(variables), cwd=folder, start_new_session=True, close_fds=False,
         )  # fmt: skip
 
+    def open_hastily(folder: Path, **named: Any) -> Any:
+        seconds = switches(folder / "README.md").get("within")
+        if seconds is not None:
+            named["deadlines"] = replace(DEADLINES, load=float(seconds), answer=float(seconds), call=0.01)
+        return open_model(folder, **named)
+
+    opening.open_model = open_hastily
     sandbox.Sandbox.start = start_without  # type: ignore[method-assign]
     sandbox._environment = environment_too
     sandbox._bubblewrap = bubblewrap_without
