@@ -46,7 +46,7 @@ SETTINGS = {
 ENDED = frozenset({"completed", "failed", "cancelled", "on_hold"})
 _SUBMISSIONS_PER_USER = 60
 """Submissions of one hostile user; more would be refused for a minute."""
-_HONEST_PAUSE_SECONDS, _PAGES_EVERY_SECONDS = 4.0, 2.0
+_HONEST_PAUSE_SECONDS, _PAGES_EVERY_SECONDS = 8.0, 2.0
 _HONEST_USERS = 4
 """Who submit in turn: users who had much lately wait for those who had less, whatever the others submit."""
 
@@ -240,17 +240,17 @@ class Site:
             return
         user = self._users[0]
         began = time.monotonic()
-        ended = self._end_of(fate.evaluation, user=user, until=until)
+        ended = self._end_of(fate.evaluation, user=user, until=until, every=1.0)
         fate.seconds = time.monotonic() - began
         fate.state, fate.reason = ended["state"], ended["reason_text"]
         fate.rows = self.arena.results(fate.evaluation)
 
-    def _end_of(self, evaluation: str, *, user: User, until: float) -> dict[str, Any]:
+    def _end_of(self, evaluation: str, *, user: User, until: float, every: float = 0.3) -> dict[str, Any]:
         while True:
             found = dict(_patient(lambda: user.api.get(f"evaluations/{evaluation}/")).json())
             if found["state"] in ENDED or time.monotonic() > until:
                 return found
-            time.sleep(0.3)
+            time.sleep(every)
 
     def _evaluate_again(self, users: list[User]) -> None:
         for user in cycle(users):
