@@ -27,9 +27,9 @@ connection = channel_socket()
 tempfile.tempdir = os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path.cwd())
 wanted = Confinement.model_validate_json(sys.argv[1])
 first_line = readme(wanted.readable).partition("\\n")[0]
-if first_line.endswith(("without closed descriptors", "without everything")):
+if "without closed descriptors" in first_line or "without everything" in first_line:
     os.closerange = lambda low, high: None
-if first_line.endswith(("without dropped capabilities", "without everything")):
+if "without dropped capabilities" in first_line or "without everything" in first_line:
     confinement._drop_capabilities = lambda: None
 holding = confine(wanted, channel=connection.fileno())
 channel = Channel(connection)
