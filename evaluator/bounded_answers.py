@@ -6,6 +6,7 @@ four gigabytes within a single chunk, before anything could be counted.
 
 import time
 from collections.abc import Callable, Mapping
+from typing import IO
 
 import httpx
 
@@ -74,6 +75,30 @@ def read_answer(
         if clock() > until:
             raise AnswerLateError
     return bytes(body)
+
+
+def save_answer(
+    response: httpx.Response,
+    *,
+    file: IO[bytes],
+    most_bytes: int,
+    until: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
+    """As `read_answer`, into a file, for answers that are too large to be held in memory.
+
+    Raises:
+        As `read_answer`; the `beginning` of an answer that is too large is empty, and the file has a part of it.
+    """
+    refuse_compressed(response)
+    received = 0
+    for chunk in response.iter_raw():
+        received += len(chunk)
+        if received > most_bytes:
+            raise AnswerTooLargeError(beginning=b"", most_bytes=most_bytes)
+        file.write(chunk)
+        if clock() > until:
+            raise AnswerLateError
 
 
 async def read_answer_async(response: httpx.Response, *, most_bytes: int) -> bytes:
