@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from evaluator.canonical_json import JsonValue, digest
 from evaluator.experts.weights import weights_digest
-from evaluator.planners.language_models.admission import CONFIG, settings_of
+from evaluator.planners.language_models.admission import CONFIG, ModelRefusedError, end_tokens, settings_of
+from evaluator.planners.language_models.config_fields import ConfigError, checked_fields
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.protocol import FailureKind
 from evaluator.planners.language_models.vllm import ModelFacts, VllmModel
@@ -181,13 +182,10 @@ def facts_of(folder: Path, *, name: str, source: Mapping[str, JsonValue], api: V
         VllmError: the server does not answer.
     """
     config, tokenizer = _settings(folder / CONFIG), _settings(folder / _TOKENIZER_CONFIG)
-    named = config.get("eos_token_id")
-    several = [token for token in (named if isinstance(named, list) else [named]) if type(token) is int and token >= 0]
     eos = tokenizer.get("eos_token")
     text = eos.get("content") if isinstance(eos, Mapping) else eos
     own = api.tokens(text) if isinstance(text, str) and text else ()
-    first = [own[0]] if len(own) == 1 and (own[0] in several or not several) else []
-    ends = tuple(dict.fromkeys([*first, *several]))
+    ends = end_tokens(_named_ends(config), own=own[0] if len(own) == 1 else None)
     if not ends:
         raise ModelUnusableError("Neither the model nor its tokenizer says which token ends a text.")
     template = _template(folder, tokenizer=tokenizer)
@@ -204,6 +202,18 @@ def facts_of(folder: Path, *, name: str, source: Mapping[str, JsonValue], api: V
             "batching": "vllm",
         },
     )  # fmt: skip
+
+
+def _named_ends(config: Mapping[str, Any]) -> object:
+    """`eos_token_id`, within the range that the local model server accepts.
+
+    Raises:
+        ModelRefusedError: it is none.
+    """
+    try:
+        return checked_fields({"eos_token_id": config.get("eos_token_id")}, architecture="").get("eos_token_id")
+    except ConfigError as error:
+        raise ModelRefusedError(f"{CONFIG} {error}.") from None
 
 
 def _template(folder: Path, *, tokenizer: Mapping[str, Any]) -> JsonValue:

@@ -138,8 +138,9 @@ def check_names(*, model_id: str, revision: str) -> None:
 
 
 def language_model_files(names: Sequence[str]) -> tuple[str, ...]:
-    """Which files of a repository a language model needs; never pickled weights, never programs."""
-    needed = [name for name in needed_files(names=names, folders=()) if not name.endswith(".bin")]
+    """Which files of a repository a language model needs; never pickled weights, programs or ways of decoding."""
+    unused = (".bin", "generation_config.json")
+    needed = [name for name in needed_files(names=names, folders=()) if not name.endswith(unused)]
     return tuple(sorted({*needed, *(name for name in names if _TEMPLATES.fullmatch(name))}))
 
 
