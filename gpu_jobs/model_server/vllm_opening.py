@@ -14,7 +14,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from evaluator.canonical_json import JsonValue, digest
-from evaluator.experts.weights import weights_digest
 from evaluator.planners.language_models.admission import CONFIG, ModelRefusedError, end_tokens, settings_of
 from evaluator.planners.language_models.config_fields import ConfigError, checked_fields
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
@@ -25,6 +24,7 @@ from gpu_jobs.model_server.address import Address
 from gpu_jobs.model_server.channel import ChannelError
 from gpu_jobs.model_server.client import DEADLINES, Deadlines
 from gpu_jobs.model_server.delivery import Delivered, DeliveryError, deliver, soon
+from gpu_jobs.model_server.digests import model_digest
 from gpu_jobs.model_server.remote import DELIVERY_SECONDS, RemoteServer, greeted, plain_files
 
 logger = logging.getLogger(__name__)
@@ -196,7 +196,7 @@ def facts_of(folder: Path, *, name: str, source: Mapping[str, JsonValue], api: V
         templated=template is not None,
         identity={
             "kind": "vllm", "name": name, **source,
-            "weights_digest": weights_digest(folder),
+            "weights_digest": model_digest(folder),
             "architecture": architecture if isinstance(architecture, str) else None,
             "template_digest": None if template is None else digest(template),
             "batching": "vllm",
