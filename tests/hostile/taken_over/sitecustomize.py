@@ -57,8 +57,8 @@ def tried(*attempts):
 
 def loaded(**changes):
     """Say that the model is there."""
-    identity = {{"weights_digest": model_digest(folder), "precision": "float32", "architecture": "x", "template_digest": None,
-                "device": "cpu", "batching": "padded", **changes}}
+    identity = {{"weights_digest": model_digest(folder), "precision": "float32", "architecture": "x",
+                "template_digest": None, "device": "cpu", "batching": "padded", **changes}}
     channel.send(json.dumps({{"type": "loaded", "identity": identity}}).encode())
 
 exec(compile(code, "README.md", "exec"))
