@@ -11,7 +11,7 @@ import pytest
 from evaluator.limited_process import Limits
 from evaluator.planners.language_models.admission import ModelRefusedError
 from evaluator.planners.language_models.checkpoint_zip import inspect
-from evaluator.planners.language_models.hub_lookup import HubAwayError, look_up
+from evaluator.planners.language_models.hub_lookup import HubAwayError, language_model_files, look_up
 from evaluator.planners.language_models.settings_inspection import inspect_settings, inspect_settings_confined
 from tests.evaluator.experts.hub_server import serving
 from tests.fakes.checkpoints import zipped
@@ -351,3 +351,15 @@ class TestSettings:
             change(repository / "tokenizer.json", normalizer={"type": "Own"})
             refusal(repository)
         assert not list(tmp_path.glob("hub-*"))
+
+
+def test_what_is_never_read_is_never_fetched():
+    names = [
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "pytorch_model.bin",
+        "x.py",
+    ]
+    assert language_model_files(names) == ("config.json", "model.safetensors", "tokenizer.json")
