@@ -3,7 +3,8 @@
 import logging
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +12,7 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from evaluator.canonical_json import JsonValue
+from evaluator.experts.weights import WeightsError
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.protocol import (
     Ability,
@@ -30,6 +32,7 @@ from gpu_jobs.model_server.channel import (
     ServerLostError,
 )
 from gpu_jobs.model_server.checking import Followings, NonsenseError, checked_answers
+from gpu_jobs.model_server.digests import model_digest_soon
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +94,7 @@ class RemoteModel:
         source: Mapping[str, JsonValue],
         threads: int | None = None,
         deadlines: Deadlines = DEADLINES,
+        digest: Callable[[Path], "Future[str]"] = model_digest_soon,
     ) -> None:
         """Load a model in a server that has said hello.
 
@@ -103,9 +107,10 @@ class RemoteModel:
             source: where the folder comes from, for `identity`.
             threads: of torch on the CPU; None: as many as torch takes by itself.
             deadlines: how long the server may take.
+            digest: of the weights in the folder, as this worker reads them; tests give a fake.
 
         Raises:
-            ModelUnusableError: the folder holds no model that can be loaded.
+            ModelUnusableError: the folder holds no model that can be loaded, or the server has loaded another one.
             ModelError: this machine cannot load it now.
         """
         self.name = name
@@ -117,6 +122,7 @@ class RemoteModel:
         self._identity = self._load(
             wire.Load(folder=inside, name=name, device=device, threads=threads, source=self._source),
             folder=folder,
+            digest=digest(folder),
         )
 
     @property
@@ -156,7 +162,8 @@ class RemoteModel:
             return estimate
 
     def identity(self) -> Mapping[str, JsonValue]:
-        """See `LanguageModel.identity`. Only what depends on the model's files is the server's word."""
+        """See `LanguageModel.identity`. The digest of the weights is the worker's own; what else depends on the model's
+        files is the server's word."""
         facts = self._identity
         return {
             "kind": "local",
@@ -170,12 +177,14 @@ class RemoteModel:
             "batching": facts.batching,
         }
 
-    def _load(self, request: wire.Load, *, folder: Path) -> wire.Identity:
+    def _load(self, request: wire.Load, *, folder: Path, digest: "Future[str]") -> wire.Identity:
         deadline = time.monotonic() + self._deadlines.load
         try:
             self._send(request, deadline=deadline)
             reply = self._receive(most=wire.MOST_SMALL_BYTES, deadline=deadline)
             if isinstance(reply, wire.Loaded):
+                if reply.identity.weights_digest != self._known_digest(digest):
+                    raise NonsenseError("it reports other weights than those that it was given")
                 return reply.identity
             if not isinstance(reply, wire.Failed):
                 raise _unexpected(reply)
@@ -185,6 +194,16 @@ class RemoteModel:
             raise kind(f"{failure.message.rstrip('.')}, while it was loaded.") from None
         self.close()
         raise (ModelUnusableError if reply.unusable else ModelError)(reply.message.replace(request.folder, str(folder)))
+
+    def _known_digest(self, digest: "Future[str]") -> str:
+        try:
+            return digest.result()
+        except WeightsError as error:
+            self.close()
+            raise ModelUnusableError(f"The model cannot be loaded: {error}.") from None
+        except OSError as error:
+            self.close()
+            raise ModelError(f"The model's files cannot be read: {error}.") from None
 
     def _answered(self, calls: Sequence[Call]) -> list[Answer | Failure]:
         if self._broken is not None:

@@ -7,12 +7,14 @@ import socket
 import struct
 import threading
 import time
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from evaluator.experts.weights import WeightsError
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.protocol import (
     Beam,
@@ -82,10 +84,21 @@ class FakeServer:
             self.theirs.close()
 
 
-def opened(server: FakeServer, *, deadlines: Deadlines = SOON) -> RemoteModel:
+def known(digest):
+    """What the worker reads itself: a digest, or an error."""
+
+    def digest_soon(folder):
+        found = Future()
+        found.set_exception(digest) if isinstance(digest, Exception) else found.set_result(digest)
+        return found
+
+    return digest_soon
+
+
+def opened(server: FakeServer, *, deadlines: Deadlines = SOON, digest="a" * 64) -> RemoteModel:
     return RemoteModel(
         server, folder=Path("/data/m"), inside="/model", name="hf:own/planner", device="cpu",
-        source={"model_id": "own/planner"}, deadlines=deadlines,
+        source={"model_id": "own/planner"}, deadlines=deadlines, digest=known(digest),
     )  # fmt: skip
 
 
@@ -258,6 +271,23 @@ def test_a_model_that_does_not_load_says_why_and_its_server_is_ended(reply, kind
     server = FakeServer(reply)
     with pytest.raises(ModelError, match=complaint) as caught:
         opened(server)
+    assert type(caught.value) is kind
+    gc.collect()
+    assert server.closed
+
+
+@pytest.mark.parametrize(
+    ("digest", "kind", "complaint"),
+    [
+        ("b" * 64, ModelUnusableError, "it reports other weights than those that it was given, while it was loaded"),
+        (WeightsError("there are no weights"), ModelUnusableError, "cannot be loaded: there are no weights"),
+        (OSError("the disk fails"), ModelError, "files cannot be read: the disk fails"),
+    ],
+)
+def test_a_server_that_reports_other_weights_than_the_worker_reads_is_ended(digest, kind, complaint):
+    server = FakeServer(LOADED)
+    with pytest.raises(ModelError, match=complaint) as caught:
+        opened(server, digest=digest)
     assert type(caught.value) is kind
     gc.collect()
     assert server.closed
