@@ -109,6 +109,8 @@ class RemoteModel:
             ModelError: this machine cannot load it now.
         """
         self.name = name
+        self.round_trips = 0
+        """Messages that the server has sent so far."""
         self._server = server
         self._deadlines = deadlines
         self._source = dict(source)
@@ -216,6 +218,7 @@ class RemoteModel:
         self, *, most: int, deadline: float
     ) -> wire.Hello | wire.Loaded | wire.Failed | wire.Follow | wire.Answers | wire.TokenCount:
         data = self._server.channel.receive(most=most, deadline=deadline)
+        self.round_trips += 1
         try:
             reply = wire.RESPONSE.validate_json(data)
         except ValidationError as error:
