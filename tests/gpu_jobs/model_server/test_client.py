@@ -233,7 +233,7 @@ def test_a_node_of_a_constraint_comes_with_its_children():
     server = FakeServer(LOADED, follow, answers(beams((-1.0, "AB"), text="A, B")))
     (answer,) = opened(server).answer([NAMED])
     assert answer.text == "A, B"
-    root = server.received[1]["calls"][0]["constraint"]["root"]
+    root = server.received[1]["constraints"][0]["root"]
     assert root["own"] == {"names": ["A", "B"], "may_end": False}
     assert [child["names"] for child in root["children"]] == [["B"], ["A"]]
     node = {"own": {"names": ["B"], "may_end": True}, "children": [{"names": [], "may_end": True}], "problem": None}
