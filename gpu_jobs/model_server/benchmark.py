@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Protocol, runtime_checkable
 
 import psutil
 
@@ -79,6 +80,13 @@ class Spent:
     seconds: float
     processor_seconds: float
     """Of this process and its descendants; the kernel counts those of descendants in steps of 10 ms."""
+
+
+@runtime_checkable
+class CountsRoundTrips(Protocol):
+    """A model that is asked over a connection."""
+
+    round_trips: int
 
 
 Work = Callable[[LanguageModel], object]
@@ -145,7 +153,7 @@ def _processor_seconds() -> float:
 
 
 def _round_trips(model: LanguageModel) -> int:
-    return model.round_trips if isinstance(model, RemoteModel) else 0
+    return model.round_trips if isinstance(model, CountsRoundTrips) else 0
 
 
 def requests_of_openagi(count: int) -> list[PlannerRequest]:
@@ -166,7 +174,7 @@ def opened(folder: Path, *, transport: str) -> Iterator[RemoteModel]:
         finally:
             model.close()
         return
-    with TemporaryDirectory() as target, _serving(Path(target) / "model") as address:
+    with TemporaryDirectory() as target, serving(Path(target) / "model") as address:
         model = RemoteOpener(address, patience_seconds=120)(folder, name="model", device="cpu", source={})
         try:
             yield model
@@ -175,7 +183,8 @@ def opened(folder: Path, *, transport: str) -> Iterator[RemoteModel]:
 
 
 @contextmanager
-def _serving(folder: Path) -> Iterator[Address]:
+def serving(folder: Path) -> Iterator[Address]:
+    """The program of a model server's container, as a process of this machine; the model's files go into a folder."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
