@@ -17,8 +17,8 @@ def automaton(steps, accepting, *, names=NAMES, longest=10):
 
 
 def chain(**changes):
-    """A, then B, then the end; C leads nowhere."""
-    return automaton(((1, None, 3, None), (None, 2, None, None), (None,) * 4, (None,) * 4),
+    """A, then B, then the end; C leads nowhere, and a second A nowhere new."""
+    return automaton(((1, None, 3, None), (1, 2, None, None), (None,) * 4, (None,) * 4),
                      (False, False, True, False), **changes)  # fmt: skip
 
 
