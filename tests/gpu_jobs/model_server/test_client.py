@@ -9,12 +9,14 @@ import threading
 import time
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from evaluator.experts.weights import WeightsError
+from evaluator.planners.language_models.automaton import NameAutomaton
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.protocol import (
     Beam,
@@ -40,6 +42,12 @@ SAID = (Message("user", "x"),)
 FREE = GenerateCall(messages=SAID, max_tokens=8)
 SCORED = ScoreCall(messages=SAID, continuations=("a", "b"))
 NAMED = GenerateCall(messages=SAID, max_tokens=8, constraint=AnyOrder(names=("A", "B"), most=2), beams=2)
+AUTOMATON = NameAutomaton(
+    names=("A", "B"), steps=((1, None), (None, 2), (None, None)), accepting=(False, True, True), longest=2,
+    separator=", ",
+)  # fmt: skip
+"""A, or A and B."""
+SENT_WHOLE = GenerateCall(messages=SAID, max_tokens=8, constraint=AUTOMATON, beams=2)
 SOON = Deadlines(load=0.5, answer=0.25, call=0.25)
 
 
@@ -188,6 +196,12 @@ def drip(channel: socket.socket) -> None:
         (NAMED, {"type": "follow", "constraint": 1, "written": []}),
         (NAMED, {"type": "follow", "constraint": -1, "written": []}),
         (NAMED, {"type": "follow", "constraint": 0, "written": ["A"] * 10_001}),
+        (SENT_WHOLE, answers(beams((-1.0, "B"), text="B"))),
+        (SENT_WHOLE, answers(beams((-1.0, "ABA"), text="A, B, A"))),
+        (SENT_WHOLE, answers(beams((-1.0, ""), text=""))),
+        (SENT_WHOLE, answers(beams((-1.0, "C"), text="C"))),
+        (SENT_WHOLE, {"type": "follow", "constraint": 0, "written": []}),
+        (SENT_WHOLE, {"type": "follow", "constraint": 0, "written": ["A"]}),
         (FREE, partial(refill, data=struct.pack(">I", 2**32 - 1))),
         (FREE, partial(refill, data=struct.pack(">I", 10**8) + b" " * 1000)),
     ],
@@ -246,11 +260,25 @@ def test_a_node_of_a_constraint_comes_with_its_children():
     server = FakeServer(LOADED, follow, answers(beams((-1.0, "AB"), text="A, B")))
     (answer,) = opened(server).answer([NAMED])
     assert answer.text == "A, B"
-    root = server.received[1]["calls"][0]["constraint"]["root"]
+    root = server.received[1]["constraints"][0]["root"]
     assert root["own"] == {"names": ["A", "B"], "may_end": False}
     assert [child["names"] for child in root["children"]] == [["B"], ["A"]]
     node = {"own": {"names": ["B"], "may_end": True}, "children": [{"names": [], "may_end": True}], "problem": None}
     assert server.received[2] == {"type": "following", "node": node}
+
+
+def test_equal_automata_are_sent_whole_and_once():
+    other, equal = replace(AUTOMATON, longest=1), replace(AUTOMATON)
+    calls = [replace(SENT_WHOLE, constraint=one) for one in (AUTOMATON, other, equal)] + [NAMED]
+    server = FakeServer(LOADED, answers(*[beams((-1.0, "A"))] * 4))
+    assert all(isinstance(answer, Completion) for answer in opened(server).answer(calls))
+    asked = server.received[1]
+    assert [call["constraint"] for call in asked["calls"]] == [0, 1, 0, 2]
+    assert [one["type"] for one in asked["constraints"]] == ["automaton", "automaton", "tree"]
+    assert asked["constraints"][0] == {
+        "type": "automaton", "names": ["A", "B"], "steps": [[1, None], [None, 2], [None, None]],
+        "accepting": [False, True, True], "longest": 2, "separator": ", ",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
