@@ -1,5 +1,7 @@
 """Whose turn it is when a worker asks: by weight and what users and teams had, then the operator's priority, then age.
 
+New and slow planners may have to wait for others before that (`time_slices.py`).
+
 Among the evaluations of one user their own priority comes before age. It only says which of them stands in the user's
 place, so that it moves nobody else.
 """
@@ -31,6 +33,7 @@ from django.db.models.functions import Cast, Coalesce, Greatest, Now, RowNumber
 
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
+from leaderboard.evaluations.worker_pools import Order, order_of
 
 _ALL = 2**31 - 1
 """More shards than an evaluation can have."""
@@ -48,6 +51,8 @@ class Wanted:
     evaluation_id: UUID | None = None
     scope: Q | None = None
     """A condition on evaluations."""
+    pool: Sequence[str] = ()
+    """Suites that the worker shares among all users (`Attempt.pool`)."""
 
     def due(self) -> QuerySet[Evaluation]:
         """Those of them with a shard that may be leased now, in no order."""
@@ -79,8 +84,11 @@ def next_of_each_user(wanted: Wanted, *, most: int) -> list[UUID]:
     another user's, so that nobody is served twice for that.
     """
     user = "submission__submitted_by"
-    next_ones = wanted.due().order_by(user, *_OF_ONE_USER).distinct(user)
-    return _by_turn(Evaluation.objects.filter(pk__in=next_ones.values("pk")), order=_OF_ALL_USERS, most=most)
+    tiers = order_of(wanted.pool)
+    due, tier = _with_tier(wanted.due(), tiers=tiers)
+    next_ones = due.order_by(user, *tier, *_OF_ONE_USER).distinct(user)
+    found = Evaluation.objects.filter(pk__in=next_ones.values("pk"))
+    return _by_turn(found, tiers=tiers, order=_OF_ALL_USERS, most=most)
 
 
 def next_evaluations(wanted: Wanted, *, most: int) -> list[UUID]:
@@ -93,12 +101,25 @@ def next_evaluations(wanted: Wanted, *, most: int) -> list[UUID]:
     own_order = [F("submission__priority").desc(), F("created").asc(), F("pk").asc()]
     place = Window(RowNumber(), partition_by=of_user, order_by=own_order)
     # A user's first is behind no other's second: else who marks one as high would pass those who marked none.
-    return _by_turn(wanted.due().annotate(place=place), order=("-priority", "place", "created", "pk"), most=most)
+    order = "-priority", "place", "created", "pk"
+    return _by_turn(wanted.due().annotate(place=place), tiers=order_of(wanted.pool), order=order, most=most)
 
 
-def _by_turn(evaluations: QuerySet[Evaluation], *, order: Sequence[str], most: int) -> list[UUID]:
-    ordered = with_share(evaluations, had=leases_had()).order_by("share", "own_share", *order)
+def _by_turn(
+    evaluations: QuerySet[Evaluation], *, tiers: Order | None, order: Sequence[str], most: int
+) -> list[UUID]:
+    evaluations, tier = _with_tier(evaluations, tiers=tiers)
+    ordered = with_share(evaluations, had=leases_had()).order_by(*tier, "share", "own_share", *order)
     return list(ordered.values_list("pk", flat=True)[:most])
+
+
+def _with_tier(
+    evaluations: QuerySet[Evaluation], *, tiers: Order | None
+) -> tuple[QuerySet[Evaluation], tuple[str, ...]]:
+    """The evaluations, and by what they are ordered before anything else."""
+    if tiers is None or tiers.is_flat:
+        return evaluations, ()
+    return tiers.annotated(evaluations), ("tier",)
 
 
 def due_shards(evaluation: Evaluation) -> QuerySet[Shard]:

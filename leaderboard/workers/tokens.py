@@ -5,6 +5,7 @@ token it is and what the token is bound to.
 """
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -21,6 +22,7 @@ from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.evaluations.leases import hash_token, lose
 from leaderboard.evaluations.models import OWN_WORKER, AttemptState
+from leaderboard.evaluations.worker_pools import EVERY_SUITE
 from leaderboard.field_errors import FieldErrors
 from leaderboard.locks import lock_owner
 from leaderboard.workers.models import AttemptToken, WorkerToken
@@ -85,6 +87,17 @@ class Holder:
         if self.evaluation_id is not None:
             scope &= Q(pk=self.evaluation_id)
         return scope if self.suites is None else scope & Q(suite__slug__in=self.suites)
+
+    def pool(self, *, suites: Sequence[str] | None, evaluation_id: UUID | None) -> list[str]:
+        """The suites of which this worker serves all users, where it asks for these suites or this evaluation
+        (`Attempt.pool`)."""
+        bound = self.evaluation_id or evaluation_id or (self.token is not None and self.token.evaluation)
+        if bound or self.owner_id is not None:
+            return []
+        if self.token is not None and self.token.suite:
+            return [self.token.suite]
+        chosen = [set(some) for some in (self.suites, suites) if some is not None]
+        return sorted(set.intersection(*chosen)) if chosen else [EVERY_SUITE]
 
     def name(self, worker: str) -> str:
         """How the worker is called here."""
