@@ -264,9 +264,7 @@ class Worker:
         self._runner.phase.begin()
         interrupt = _interrupt_main_thread if self._handles_signals else None
         with (
-            Heartbeats(
-                client=self._client, lease=lease, phase=self._runner.phase, interrupt=interrupt
-            ) as heartbeats,
+            Heartbeats(client=self._client, lease=lease, phase=self._runner.phase, interrupt=interrupt) as heartbeats,
             Delivery(
                 client=self._client, lease=lease, store=self._runner.store, known=self._known, redact=log.redact
             ) as delivery,

@@ -123,7 +123,7 @@ def lease(
         token: what the worker proposes as the attempt's token. A worker whose answer was lost asks again with the same
             one, and gets the lease that it holds already.
         reports_phases: whether the worker says with its heartbeats which phase it is in.
-        pool: suites of which it leases all users' evaluations (`Attempt.pool`); empty: it serves one evaluation or user.
+        pool: suites of which it serves all users (`Attempt.pool`); empty: it serves one evaluation or user.
     """
     wanted = Wanted(suites=suites, evaluation_id=evaluation_id, scope=scope, pool=pool)
     look = _Look(worker=worker, wanted=wanted, reports_phases=reports_phases)
@@ -324,13 +324,11 @@ def set_aside(attempt_id: UUID) -> bool:
         end_attempt(
             attempt_id=attempt.pk,
             target=AttemptState.FAILED,
-            reason=f"{GivenUp.RELEASED}: its planner kept the worker for {held} seconds while other users' tasks waited",
+            reason=f"{GivenUp.RELEASED}: its planner kept the worker for {held} seconds, and other users' tasks waited",
         )
         given_back_for_ever = attempt.number > _RELEASES_FORGIVEN
         _free_shard(attempt.shard, wait=_SET_ASIDE_WAIT, counts=given_back_for_ever)
-        Evaluation.objects.filter(pk=evaluation_id).update(
-            times_set_aside=F("times_set_aside") + 1, set_aside_at=Now()
-        )
+        Evaluation.objects.filter(pk=evaluation_id).update(times_set_aside=F("times_set_aside") + 1, set_aside_at=Now())
         explain(
             evaluation_id=evaluation_id,
             source=EvaluationState.RUNNING,

@@ -85,7 +85,7 @@ class Place(NamedTuple):
 
 
 def place_of(evaluation: Evaluation) -> Place | None:
-    """The place of an evaluation that waits; None if none of its shards waits or some are worked on. Five queries."""
+    """The place of an evaluation that waits; None if none of its shards waits or some are worked on. Seven queries."""
     if evaluation.state not in _WAITING:
         return None
     shards = _shards(evaluation)

@@ -57,7 +57,7 @@ def lease_tiers(*, others: Sequence[Standing], lately_set_aside: bool) -> Mappin
         others: the standings of what the other workers hold.
         lately_set_aside: whether any attempt was set aside within the last minutes. Only where this worker is alone.
     """
-    # The last worker is for proven planners. A single worker tries others too, but not one hanging planner after another.
+    # The last worker is for proven planners. A single worker tries others too, but not one that hangs after another.
     proven_only = all(one is not Standing.PROVEN for one in others) if others else lately_set_aside
     has_slow = Standing.SLOW in others
     return {
@@ -101,9 +101,7 @@ def patience(*, times_set_aside: int, slice_seconds: float) -> float:
     return float(slice_seconds * 2 ** min(times_set_aside, _MOST_DOUBLINGS))
 
 
-def _gives_way(
-    holding: Holding, *, to: Waiting, held: Mapping[int, int], is_kept: bool, slice_seconds: float
-) -> bool:
+def _gives_way(holding: Holding, *, to: Waiting, held: Mapping[int, int], is_kept: bool, slice_seconds: float) -> bool:
     if not holding.is_sliced or holding.user == to.user or holding.held_seconds < slice_seconds:
         return False
     if to.standing is Standing.SLOW:

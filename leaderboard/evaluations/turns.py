@@ -105,9 +105,7 @@ def next_evaluations(wanted: Wanted, *, most: int) -> list[UUID]:
     return _by_turn(wanted.due().annotate(place=place), tiers=order_of(wanted.pool), order=order, most=most)
 
 
-def _by_turn(
-    evaluations: QuerySet[Evaluation], *, tiers: Order | None, order: Sequence[str], most: int
-) -> list[UUID]:
+def _by_turn(evaluations: QuerySet[Evaluation], *, tiers: Order | None, order: Sequence[str], most: int) -> list[UUID]:
     evaluations, tier = _with_tier(evaluations, tiers=tiers)
     ordered = with_share(evaluations, had=leases_had()).order_by(*tier, "share", "own_share", *order)
     return list(ordered.values_list("pk", flat=True)[:most])

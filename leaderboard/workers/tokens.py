@@ -122,23 +122,20 @@ def create_worker_token(*, owner: User | None, name: str) -> NewWorkerToken:
     return NewWorkerToken(id=row.pk, name=name, token=text)
 
 
-def mint_launch_token(*, name: str, valid: timedelta, evaluation_id: UUID | None = None, suite: str = "") -> str:
+def mint_launch_token(*, name: str, valid: timedelta, evaluation_id: UUID | None = None) -> str:
     """Make the enrolment token of one launch, and return its text, which is kept nowhere.
 
     Args:
         name: what is launched, such as the Job's name.
         valid: how long it opens sessions.
-        evaluation_id: the only evaluation that it covers; None: see `suite`.
-        suite: slug of the only suite that it covers.
+        evaluation_id: the only evaluation that it covers; None: all that the operator's workers run.
     """
-    assert evaluation_id is not None or suite, "a launch covers an evaluation or a suite"
     text = f"{PREFIX}{secrets.token_urlsafe(32)}"
     WorkerToken.objects.create(
         owner=None,
         name=name[:80],
         token_hash=hash_token(text),
         evaluation=evaluation_id,
-        suite=suite,
         expires_at=timezone.now() + valid,
     )
     return text
