@@ -44,6 +44,7 @@ from leaderboard.evaluations.shards import remaining_tasks
 from leaderboard.evaluations.states import advance, end_attempt, end_attempts_of, explain, move_shard
 from leaderboard.evaluations.stopping import enqueue_replacement, enqueue_stop
 from leaderboard.evaluations.turns import Wanted, due_shards, next_evaluations, next_of_each_user
+from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
 
 _LONGEST_WAIT = timedelta(seconds=60)
@@ -393,7 +394,7 @@ def complete_locked(attempt: Attempt) -> None:
 def _note_proven(attempt: Attempt) -> None:
     """Note that the planner of an attempt that is complete answers within its time, if it does."""
     planner = attempt.shard.evaluation.submission.planner
-    if planner.proven or attempt.is_by_own_worker:
+    if planner.proven or attempt.is_by_own_worker or not kind_of(planner).has_canary:
         return
     answered = attempt.results.filter(outcome__in=[Outcome.SCORED, Outcome.PLANNER_FAULT])
     if answered.exclude(reason__in=canary.BROKEN).exists():
@@ -495,7 +496,7 @@ def _lose(attempt: Attempt, *, detail: str, loss: Loss) -> None:
         _free_shard(shard, wait=timedelta(), counts=True)
         if counts:
             losses.settle(evaluation, why=detail)
-    if loss in {Loss.SILENT, Loss.STALLED}:
+    if loss in ATTRIBUTABLE:
         enqueue_replacement(worker=attempt.worker, evaluation_id=evaluation.pk)
     enqueue_reconcile(evaluation.pk)
 

@@ -22,7 +22,7 @@ class Standing(IntEnum):
     """What is known of how long an evaluation's planner holds a worker. Lower values go first."""
 
     PROVEN = 0
-    """It comes with the site, or has answered tasks before."""
+    """It comes with the site, or it or another planner of its user has answered tasks before."""
     NEW = 1
     """Nothing is known yet."""
     SLOW = 2

@@ -84,8 +84,9 @@ def next_of_each_user(wanted: Wanted, *, most: int) -> list[UUID]:
     another user's, so that nobody is served twice for that.
     """
     user = "submission__submitted_by"
-    tiers = order_of(wanted.pool)
-    due, tier = _with_tier(wanted.due(), tiers=tiers)
+    tiers = _order(wanted)
+    due = wanted.due() if tiers is None else tiers.annotated(wanted.due())
+    tier = () if tiers is None else ("tier",)
     next_ones = due.order_by(user, *tier, *_OF_ONE_USER).distinct(user)
     found = Evaluation.objects.filter(pk__in=next_ones.values("pk"))
     return _by_turn(found, tiers=tiers, order=_OF_ALL_USERS, most=most)
@@ -102,22 +103,22 @@ def next_evaluations(wanted: Wanted, *, most: int) -> list[UUID]:
     place = Window(RowNumber(), partition_by=of_user, order_by=own_order)
     # A user's first is behind no other's second: else who marks one as high would pass those who marked none.
     order = "-priority", "place", "created", "pk"
-    return _by_turn(wanted.due().annotate(place=place), tiers=order_of(wanted.pool), order=order, most=most)
+    return _by_turn(wanted.due().annotate(place=place), tiers=_order(wanted), order=order, most=most)
+
+
+def _order(wanted: Wanted) -> Order | None:
+    """What comes before fair share; None if nothing does."""
+    order = order_of(wanted.pool)
+    return None if order is None or order.is_flat else order
 
 
 def _by_turn(evaluations: QuerySet[Evaluation], *, tiers: Order | None, order: Sequence[str], most: int) -> list[UUID]:
-    evaluations, tier = _with_tier(evaluations, tiers=tiers)
-    ordered = with_share(evaluations, had=leases_had()).order_by(*tier, "share", "own_share", *order)
+    order = "share", "own_share", *order
+    if tiers is not None:
+        evaluations = tiers.annotated(evaluations)
+        order = "tier", *(field for name in order for field in (("recency", name) if name == "created" else (name,)))
+    ordered = with_share(evaluations, had=leases_had()).order_by(*order)
     return list(ordered.values_list("pk", flat=True)[:most])
-
-
-def _with_tier(
-    evaluations: QuerySet[Evaluation], *, tiers: Order | None
-) -> tuple[QuerySet[Evaluation], tuple[str, ...]]:
-    """The evaluations, and by what they are ordered before anything else."""
-    if tiers is None or tiers.is_flat:
-        return evaluations, ()
-    return tiers.annotated(evaluations), ("tier",)
 
 
 def due_shards(evaluation: Evaluation) -> QuerySet[Shard]:

@@ -5,8 +5,20 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.conf import settings
-from django.db.models import Case, Exists, F, IntegerField, OuterRef, Q, QuerySet, Value, When
-from django.db.models.functions import Coalesce, Now
+from django.db.models import (
+    Case,
+    Exists,
+    ExpressionWrapper,
+    F,
+    FloatField,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
+from django.db.models.functions import Coalesce, Extract, Now
 
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
@@ -19,6 +31,7 @@ from leaderboard.evaluations.time_slices import (
     set_aside,
 )
 from leaderboard.planners.kinds import KINDS
+from leaderboard.planners.models import Planner
 
 EVERY_SUITE = "*"
 """In a pool: its workers lease evaluations of all suites."""
@@ -30,6 +43,7 @@ _UNSERVED = timedelta(seconds=3)
 """What waits for so long has not been taken by an idle worker, which asks every two seconds at least."""
 _PRESENT = timedelta(seconds=15)
 """A worker whose last attempt ended so recently is about to ask for the next one."""
+_OLDEST = -1e18
 _RECENT = timedelta(minutes=10)
 _FOREIGN = tuple(name for name, kind in KINDS.items() if kind.has_canary)
 
@@ -41,11 +55,14 @@ class Order:
     tiers: Mapping[Standing, int]
     suspects: tuple[int, ...]
     """Users of whom a planner was set aside lately."""
+    newest_first: bool
+    """Whether, of users who have had equally much, the newest of the new planners is first: where some hang, those
+    that were entered next may hang too, and whoever comes later is not to wait for one after the other."""
 
     @property
     def is_flat(self) -> bool:
-        """Whether fair share alone decides."""
-        return len(set(self.tiers.values())) == 1
+        """Whether fair share, priority and age alone decide."""
+        return len(set(self.tiers.values())) == 1 and not self.newest_first
 
     def tier(self) -> Case:
         """The tier of an evaluation."""
@@ -53,8 +70,13 @@ class Order:
         return Case(*tiers, output_field=IntegerField())
 
     def annotated(self, evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
-        """The evaluations with their `tier`."""
-        return evaluations.annotate(_standing=_standing(suspects=self.suspects)).annotate(tier=self.tier())
+        """The evaluations with their `tier`, and with `recency`, by which equals are ordered."""
+        recency = Value(_OLDEST)
+        if self.newest_first:
+            since = ExpressionWrapper(-Extract("created", "epoch"), output_field=FloatField())
+            recency = Case(When(_standing=Standing.NEW.value, then=since), default=recency, output_field=FloatField())
+        standing = _standing(suspects=self.suspects)
+        return evaluations.annotate(_standing=standing).annotate(tier=self.tier(), recency=recency)
 
 
 def order_of(pool: Sequence[str]) -> Order | None:
@@ -73,7 +95,8 @@ def order_of(pool: Sequence[str]) -> Order | None:
     suspects = tuple(sorted({user for user, _ in rows}))
     others = _live(pool).annotate(standing=_standing("shard__evaluation__", suspects=suspects))
     held = [Standing(value) for value in others.values_list("standing", flat=True)]
-    return Order(lease_tiers(others=held, lately_set_aside=any(lately for _, lately in rows)), suspects)
+    lately = any(lately for _, lately in rows)
+    return Order(lease_tiers(others=held, lately_set_aside=lately), suspects, newest_first=lately)
 
 
 def must_give_way(attempt: Attempt) -> bool:
@@ -101,11 +124,13 @@ def _suspects() -> tuple[int, ...]:
 
 def _standing(prefix: str = "", *, suspects: Sequence[int]) -> Case:
     planner = f"{prefix}submission__planner__"
+    of_user = Planner.objects.filter(owner=OuterRef(f"{prefix}submission__submitted_by"), proven=True)
     return Case(
         When(~Q(**{f"{planner}kind__in": _FOREIGN}), then=Value(Standing.PROVEN.value)),
         When(Q(**{f"{prefix}times_set_aside__gt": 0}), then=Value(Standing.SLOW.value)),
         When(Q(**{f"{planner}proven": True}), then=Value(Standing.PROVEN.value)),
         When(Q(**{f"{prefix}submission__submitted_by__in": suspects}), then=Value(Standing.SLOW.value)),
+        When(Exists(of_user), then=Value(Standing.PROVEN.value)),
         default=Value(Standing.NEW.value),
         output_field=IntegerField(),
     )

@@ -13,6 +13,7 @@ from leaderboard.catalog.models import Suite
 from leaderboard.evaluations import leases
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.evaluations.results import deliver
+from leaderboard.evaluations.turns import Wanted, next_evaluations, next_of_each_user
 from leaderboard.planners.models import Planner
 from tests.leaderboard.factories import make_evaluation, make_record, make_submission, make_suite, make_user
 
@@ -177,12 +178,43 @@ def test_further_new_planners_of_a_user_whose_planner_was_set_aside_come_last(su
     assert leased().evaluation == honest
 
 
+def test_after_a_planner_was_set_aside_who_comes_last_does_not_wait_for_all_who_came_before(suite):
+    """They may hang too."""
+    foreign(suite=suite)
+    lease = leased()
+    waiting = [foreign(suite=suite) for _ in range(3)]
+    assert next_evaluations(Wanted(pool=POOL), most=3) == [one.pk for one in waiting]
+    hold(lease, seconds=20)
+    assert beat(lease) == AttemptState.FAILED
+    newest_first = [one.pk for one in reversed(waiting)]
+    assert next_evaluations(Wanted(pool=POOL), most=3) == newest_first
+    assert next_of_each_user(Wanted(pool=POOL), most=3) == newest_first
+
+
 def test_a_planner_is_proven_once_it_has_answered_a_task(suite):
     evaluation = foreign(suite=suite)
     lease = leased()
     assert not evaluation.submission.planner.proven
     complete(lease)
     assert Planner.objects.get().proven
+
+
+def test_a_bundled_planner_says_nothing_about_other_planners_of_its_user(suite):
+    bundled(suite=suite)
+    complete(leased())
+    assert not Planner.objects.get().proven
+
+
+def test_a_new_planner_of_a_user_with_a_proven_one_does_not_wait_for_those_of_newcomers(suite):
+    user = make_user()
+    foreign(suite=suite, user=user)
+    complete(leased())
+    Evaluation.objects.update(state=EvaluationState.AGGREGATING)
+    foreign(suite=suite)
+    leased("w1")
+    foreign(suite=suite)
+    known = foreign(suite=suite, user=user)
+    assert leased("w2").evaluation == known
 
 
 def test_a_planner_that_did_not_answer_in_time_is_not_proven(suite):
