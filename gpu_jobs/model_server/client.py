@@ -164,6 +164,10 @@ class RemoteModel:
         except (ChannelError, NonsenseError) as error:
             self._give_up(error, allowed=allowed)
             return estimate
+        except BaseException:
+            # Whoever is interrupted leaves an answer behind that would be taken for the next one's.
+            self.close()
+            raise
 
     def identity(self) -> Mapping[str, JsonValue]:
         """See `LanguageModel.identity`. The digest of the weights is the worker's own; what else depends on the model's
@@ -196,6 +200,9 @@ class RemoteModel:
             failure = self._give_up(error, allowed=self._deadlines.load)
             kind = ModelError if failure.kind is FailureKind.UNAVAILABLE else ModelUnusableError
             raise kind(f"{failure.message.rstrip('.')}, while it was loaded.") from None
+        except BaseException:
+            self.close()
+            raise
         self.close()
         raise (ModelUnusableError if reply.unusable else ModelError)(reply.message.replace(request.folder, str(folder)))
 
@@ -217,6 +224,9 @@ class RemoteModel:
             return self._exchange(calls, deadline=time.monotonic() + allowed)
         except (ChannelError, NonsenseError) as error:
             return [self._give_up(error, allowed=allowed)] * len(calls)
+        except BaseException:
+            self.close()
+            raise
 
     def _exchange(self, calls: Sequence[Call], *, deadline: float) -> list[Answer | Failure]:
         book = _Constraints(calls)

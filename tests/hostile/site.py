@@ -303,8 +303,10 @@ def _kind(process: psutil.Process) -> str:
 
 
 @contextmanager
-def running_site() -> Iterator[Site]:
-    """A site with workers and a file that hostile planners try to read."""
+def running_site(**changes: str) -> Iterator[Site]:
+    """A site with workers and a file that hostile planners try to read. `changes`: of `SETTINGS`."""
+    settings = SETTINGS | changes
+    workers = int(settings["PLANARENA_LOCAL_WORKERS"])
     with data_folder() as data, tempfile.TemporaryDirectory(prefix="planarena-bait-") as name, canaries() as kept:
         folder = Path(name)
         folder.chmod(0o755)
@@ -312,9 +314,9 @@ def running_site() -> Iterator[Site]:
         bait = Bait(folder=folder, content=content, header=header, canaries=kept)
         bait.path.write_text(f"{bait.content}\n")
         bait.path.chmod(0o644)
-        with started(data, planners=["no-op"], **(SETTINGS | kept.environment)) as arena:
+        with started(data, planners=["no-op"], **(settings | kept.environment)) as arena:
             arena.wait_for(lambda: "The site is at" in arena.output, what="the site")
             site = Site(arena, bait=bait)
-            arena.wait_for(lambda: len(arena.worker_pids()) == WORKERS, what="the start of all workers")
+            arena.wait_for(lambda: len(arena.worker_pids()) == workers, what="the start of all workers")
             site.workers_at_first = arena.worker_pids()
             yield site

@@ -3,6 +3,8 @@
 import gc
 import json
 import math
+import os
+import signal
 import socket
 import struct
 import threading
@@ -343,3 +345,22 @@ def test_a_closed_model_answers_nothing_and_harms_nobody():
     model.close()
     assert server.closed == 1
     assert isinstance(model.answer([FREE])[0], Failure)
+
+
+class Interrupted(BaseException):
+    """As a signal handler raises it."""
+
+
+def test_a_model_whose_caller_is_interrupted_is_ended_since_the_late_answer_would_be_taken_for_the_next_one():
+    def interrupt(number, frame):
+        raise Interrupted
+
+    kept = signal.signal(signal.SIGUSR2, interrupt)
+    try:
+        server = FakeServer(LOADED, lambda _: os.kill(os.getpid(), signal.SIGUSR2))
+        model = opened(server, deadlines=Deadlines(load=5, answer=5, call=5))
+        with pytest.raises(Interrupted):
+            model.answer([FREE])
+        assert (server.closed, model.is_broken) == (1, True)
+    finally:
+        signal.signal(signal.SIGUSR2, kept)
