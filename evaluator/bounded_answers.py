@@ -6,12 +6,20 @@ four gigabytes within a single chunk, before anything could be counted.
 
 import time
 from collections.abc import Callable, Mapping
+from typing import IO
 
+import h11
 import httpx
 
 UNCOMPRESSED: Mapping[str, str] = {"Accept-Encoding": "identity"}
 """Header of each request whose answer is read here."""
 _LONGEST_SHOWN = 60
+_MOST_HEADER_BYTES = 100 * 1024
+"""What httpcore lets h11 buffer before an answer's headers are complete."""
+_TOO_LARGE = 431
+"""How h11 marks the error of a full buffer."""
+_ENDED = ("peer closed connection", "peer unexpectedly closed connection")
+"""Beginnings of h11's errors for an answer that was cut off, which may be the network's fault."""
 
 
 class CompressedAnswerError(Exception):
@@ -49,6 +57,20 @@ def refuse_compressed(response: httpx.Response) -> None:
         raise CompressedAnswerError(encoding if len(encoding) <= _LONGEST_SHOWN else f"{len(encoding)} characters")
 
 
+def http_violation(error: httpx.TransportError) -> str | None:
+    """What makes an answer no HTTP, as part of a sentence; None: the connection failed or ended too early.
+
+    Nothing of the answer is in the text.
+    """
+    # httpcore drops the chain of causes and keeps the error as its own argument.
+    cause = error.__cause__.args[0] if error.__cause__ is not None and error.__cause__.args else None
+    if not isinstance(cause, h11.RemoteProtocolError) or str(cause).startswith(_ENDED):
+        return None
+    if cause.error_status_hint == _TOO_LARGE:
+        return f"no valid HTTP: its headers have more than {_MOST_HEADER_BYTES // 1024} KiB"
+    return f"no valid HTTP: {str(cause).partition(':')[0][:_LONGEST_SHOWN].rstrip('.')}"
+
+
 def read_answer(
     response: httpx.Response, *, most_bytes: int, until: float, clock: Callable[[], float] = time.monotonic
 ) -> bytes:
@@ -74,6 +96,30 @@ def read_answer(
         if clock() > until:
             raise AnswerLateError
     return bytes(body)
+
+
+def save_answer(
+    response: httpx.Response,
+    *,
+    file: IO[bytes],
+    most_bytes: int,
+    until: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
+    """As `read_answer`, into a file, for answers that are too large to be held in memory.
+
+    Raises:
+        As `read_answer`; the `beginning` of an answer that is too large is empty, and the file has a part of it.
+    """
+    refuse_compressed(response)
+    received = 0
+    for chunk in response.iter_raw():
+        received += len(chunk)
+        if received > most_bytes:
+            raise AnswerTooLargeError(beginning=b"", most_bytes=most_bytes)
+        file.write(chunk)
+        if clock() > until:
+            raise AnswerLateError
 
 
 async def read_answer_async(response: httpx.Response, *, most_bytes: int) -> bytes:

@@ -5,7 +5,7 @@ import os
 import queue
 import signal
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -28,6 +28,7 @@ _DIGESTS_PER_CALL = 1000
 _MOST_KNOWN = 20_000
 _LET_GO_SECONDS = 15.0
 """For so long a worker may go on with an attempt that is over, where its launcher asked it to stop."""
+_INTERRUPT_EVERY_SECONDS = 2.0
 
 
 class Known:
@@ -253,7 +254,15 @@ def _fault_instead_of(record: ResultRecord, *, why: str) -> ResultRecord:
 class Heartbeats:
     """Says regularly that the worker lives and which phase it is in, and learns when the attempt is over."""
 
-    def __init__(self, *, client: ApiClient, lease: Lease, phase: CurrentPhase) -> None:
+    def __init__(
+        self, *, client: ApiClient, lease: Lease, phase: CurrentPhase, interrupt: Callable[[], None] | None = None
+    ) -> None:
+        """Args:
+        client: the API.
+        lease: of the attempt.
+        phase: the current one.
+        interrupt: called again and again from when the attempt is over until the worker has left it.
+        """
         self.over: AttemptOverError | None = None
         """Set when the server says that the attempt is over."""
         self._client = client
@@ -262,6 +271,7 @@ class Heartbeats:
         self._stopping = threading.Event()
         self._wake = threading.Event()
         self._must_let_go = False
+        self._interrupt = interrupt
         self._thread = threading.Thread(target=self._run, name="heartbeats", daemon=True)
 
     def __enter__(self) -> Self:
@@ -304,7 +314,9 @@ class Heartbeats:
                 # The next one may arrive; if none does, the server takes the lease back.
                 logger.warning("heartbeat failed: %s", error)
         while not self._must_let_go:
-            self._wake.wait()
+            if self._interrupt is not None:
+                self._interrupt()
+            self._wake.wait(None if self._interrupt is None else _INTERRUPT_EVERY_SECONDS)
             self._wake.clear()
             if self._stopping.is_set():
                 return

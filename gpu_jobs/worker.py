@@ -3,8 +3,9 @@
 import logging
 import secrets
 import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from types import FrameType
 
@@ -22,6 +23,7 @@ from gpu_jobs.client import (
 from gpu_jobs.delivery import Delivery, Heartbeats, Known
 from gpu_jobs.exits import Exit
 from gpu_jobs.logs import AttemptLog
+from gpu_jobs.phases import Phase
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import Lease, Wish
 from gpu_jobs.runner import ShardRunner
@@ -32,6 +34,8 @@ _LAST_WORDS_SECONDS = 10.0
 _REFUSALS_ALLOWED = 3
 """A worker that fits nothing it is given is probably older than the site: a fresh one may do better."""
 _LONGEST_POLL_SECONDS = 2.0
+_INTERRUPTIBLE = frozenset({Phase.FETCHING, Phase.LOADING, Phase.PLANNING})
+"""Phases in which the worker waits for the planner."""
 _STOPPED = "the worker was told to stop"
 
 
@@ -41,6 +45,10 @@ class Terminated(BaseException):
 
 class _TerminatedAtTheEnd(Terminated):
     """The same, where the attempt's end has been sent: there is nothing to give back."""
+
+
+class _Interrupted(BaseException):
+    """The attempt is over while the planner keeps the worker waiting. No error: `except Exception` lets it pass."""
 
 
 _ENDS_THE_PROCESS = (Terminated, KeyboardInterrupt, SystemExit, GeneratorExit)
@@ -57,6 +65,12 @@ def stop_on_sigterm() -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+
+
+def _interrupt_main_thread() -> None:
+    ident = threading.main_thread().ident
+    assert ident is not None, "it runs"
+    signal.pthread_kill(ident, signal.SIGUSR2)
 
 
 class Worker:
@@ -103,14 +117,28 @@ class Worker:
         """Leases refused in a row."""
         self._heartbeats: Heartbeats | None = None
         """Those of the present attempt."""
+        self._may_interrupt = False
+        """Whether the tasks of the present attempt run."""
+        self._handles_signals = False
 
     def look_on_signal(self) -> None:
         """Let SIGUSR1 ask the site whether the present attempt is over, and end this process if it is.
 
         So a launcher stops what works for an evaluation that was cancelled, and nothing else: whichever attempt this
         worker has by the time that the signal comes, it alone knows.
+
+        And let SIGUSR2, which the heartbeats send, interrupt a planner that keeps this worker waiting for an attempt
+        that is over.
         """
         signal.signal(signal.SIGUSR1, self._look)
+        signal.signal(signal.SIGUSR2, self._leave_attempt)
+        self._handles_signals = True
+
+    def _leave_attempt(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signal's signature
+        # Experts that are interrupted might be left half loaded, and what they do ends by itself.
+        if self._may_interrupt and self._runner.phase.now in _INTERRUPTIBLE:
+            self._may_interrupt = False
+            raise _Interrupted
 
     def _look(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signal's signature
         if self._heartbeats is None:
@@ -217,6 +245,8 @@ class Worker:
                 return following
             except AttemptOverError as error:
                 logger.warning("attempt %s: %s", lease.attempt, error)
+            except _Interrupted:
+                logger.warning("attempt %s: is over, and its planner was interrupted", lease.attempt)
             except UnreachableError as error:
                 logger.error("attempt %s is left to time out: %s", lease.attempt, error)
             except LeaseRefusedError as error:
@@ -232,15 +262,16 @@ class Worker:
 
     def _run(self, *, lease: Lease, log: AttemptLog) -> Lease | None:
         self._runner.phase.begin()
+        interrupt = _interrupt_main_thread if self._handles_signals else None
         with (
-            Heartbeats(client=self._client, lease=lease, phase=self._runner.phase) as heartbeats,
+            Heartbeats(client=self._client, lease=lease, phase=self._runner.phase, interrupt=interrupt) as heartbeats,
             Delivery(
                 client=self._client, lease=lease, store=self._runner.store, known=self._known, redact=log.redact
             ) as delivery,
         ):
             self._heartbeats = heartbeats
             try:
-                for record in self._runner.run(lease):
+                for record in self._interruptible(self._runner.run(lease)):
                     delivery.add(log.redact.in_record(record))
                     logger.info("task %s: %s", record.task, _told(record))
                     heartbeats.check()
@@ -249,6 +280,8 @@ class Worker:
                 raise
             except Terminated:
                 self._say_goodbye(lease=lease, delivery=delivery, log=log)
+                raise
+            except _Interrupted:
                 raise
             except BaseException as error:
                 if isinstance(error, _ENDS_THE_PROCESS):
@@ -259,6 +292,18 @@ class Worker:
                 raise
             finally:
                 self._heartbeats = None
+
+    def _interruptible(self, records: Iterator[ResultRecord]) -> Iterator[ResultRecord]:
+        """The records; while each is waited for, SIGUSR2 may end that."""
+        while True:
+            self._may_interrupt = True
+            try:
+                record = next(records, None)
+            finally:
+                self._may_interrupt = False
+            if record is None:
+                return
+            yield record
 
     def _finish(self, *, lease: Lease, delivery: Delivery, log: AttemptLog) -> Lease | None:
         """End the attempt, and return the next lease if the site gives it with the same call."""

@@ -11,9 +11,23 @@ from django.conf import settings
 from leaderboard.config import embedded
 from leaderboard.config.environment import parse_database_url
 
+_TESTS = Path(__file__).parent
+_REAL_PROCESSES = frozenset({"browser", "crash", "end_to_end", "hostile", "load", "scale"})
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--deep", action="store_true", help="run what takes many minutes too, such as all hostile models")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give every file a group of its own, which one process runs, and all tests with real sites and workers a common
+    one: they share what they start, and each keeps more than one core busy."""
+    for item in items:
+        folder = item.path.relative_to(_TESTS).parts[0]
+        name = "real processes" if folder in _REAL_PROCESSES else str(item.path.relative_to(_TESTS))
+        item.add_marker(pytest.mark.xdist_group(name))
+    # The longest group first, so that nothing else waits for it in the end.
+    items.sort(key=lambda item: item.path.relative_to(_TESTS).parts[0] not in _REAL_PROCESSES)
 
 
 @pytest.fixture(scope="session")

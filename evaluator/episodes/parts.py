@@ -96,7 +96,8 @@ def ask_all(
     if isinstance(planner, BatchPlanner):
         yield from _ask_together(planner=planner, suite=suite, tasks=tasks, context=context)
         return
-    with ThreadPoolExecutor(max_workers=PLANNER_CONCURRENCY, thread_name_prefix="planner") as pool:
+    pool = ThreadPoolExecutor(max_workers=PLANNER_CONCURRENCY, thread_name_prefix="planner")
+    try:
         futures = {pool.submit(_ask, planner, suite, task, context(task)): task for task in tasks}
         for future in as_completed(futures):
             task = futures[future]
@@ -105,6 +106,9 @@ def ask_all(
             except Exception as error:  # noqa: BLE001 - a planner is foreign code; one bad task stops no other
                 record, reply = _defective(suite=suite, task=task, error=error), None
             yield task, record, reply
+    finally:
+        # Whoever is interrupted does not wait for a planner that does not answer; else all have.
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _ask_together(

@@ -1,7 +1,7 @@
 """Folders of weights: which files count, their digest, and the check before they are loaded. No torch here."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from evaluator import canonical_json
@@ -29,8 +29,12 @@ def has_weights(folder: Path) -> bool:
     return (folder / "model_index.json").is_file() and any(folder.glob("*/*.safetensors"))
 
 
-def weights_files(folder: Path) -> dict[str, str]:
+def weights_files(folder: Path, *, digest_of: Callable[[Path], str] = file_digest) -> dict[str, str]:
     """SHA-256 of each file that changes a model's output, by its path in the folder, with `/` between folders.
+
+    Args:
+        folder: of the model.
+        digest_of: the SHA-256 of one file, which a caller may know already.
 
     Raises:
         WeightsError: the folder does not exist or has no weights.
@@ -43,7 +47,7 @@ def weights_files(folder: Path) -> dict[str, str]:
     }
     if not has_weights(folder):
         raise WeightsError(f"there are no weights (model.safetensors, or model_index.json and its parts) in {folder}")
-    return {name: file_digest(path) for name, path in counted.items()}
+    return {name: digest_of(path) for name, path in counted.items()}
 
 
 def digest_of_files(files: Mapping[str, str]) -> str:
@@ -51,13 +55,17 @@ def digest_of_files(files: Mapping[str, str]) -> str:
     return canonical_json.digest(dict(files))
 
 
-def weights_digest(folder: Path) -> str:
+def weights_digest(folder: Path, *, digest_of: Callable[[Path], str] = file_digest) -> str:
     """SHA-256 over the names and contents of the files that change a model's output, in hexadecimal.
+
+    Args:
+        folder: of the model.
+        digest_of: as for `weights_files`.
 
     Raises:
         WeightsError: the folder does not exist or has no weights.
     """
-    return digest_of_files(weights_files(folder))
+    return digest_of_files(weights_files(folder, digest_of=digest_of))
 
 
 def unfetched_digest(*, profile: str, source: str) -> str:

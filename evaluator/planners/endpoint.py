@@ -9,7 +9,13 @@ from typing import cast
 import httpx
 from pydantic import ValidationError
 
-from evaluator.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
+from evaluator.bounded_answers import (
+    AnswerLateError,
+    AnswerTooLargeError,
+    CompressedAnswerError,
+    http_violation,
+    read_answer,
+)
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.egress import EgressRefusedError, call_deadline, egress_client
 from evaluator.planners.keeping import unkeepable
@@ -123,6 +129,8 @@ class EndpointPlanner:
         except (httpx.ReadTimeout, httpx.WriteTimeout, AnswerLateError):
             raise fault(Reason.PLANNER_TIMEOUT, self._too_slow()) from None
         except httpx.TransportError as error:
+            if (violation := http_violation(error)) is not None:
+                raise fault(Reason.INVALID_RESPONSE, f"The endpoint's answer is {violation}.") from error
             raise _Retry(str(error) or type(error).__name__) from error
 
     def _body(self, *, response: httpx.Response, fault: "_Fault", until: float) -> bytes:

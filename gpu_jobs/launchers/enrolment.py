@@ -6,10 +6,6 @@ from typing import Protocol
 class Enrolments(Protocol):
     """Where launchers get tokens from. The site's implementations are in `leaderboard/workers/launches.py`."""
 
-    def covers(self, evaluation_id: str) -> str:
-        """What a worker covers that is launched for this evaluation. Equal texts mean that one worker serves both."""
-        ...
-
     def mint(self, *, evaluation_id: str, name: str) -> str:
         """A token for workers that are launched for this evaluation.
 

@@ -1,4 +1,4 @@
-"""Workers as processes of this machine: a pool of fixed size for what one enrolment covers, which is a suite.
+"""Workers as processes of this machine: one pool of fixed size for all evaluations.
 
 Files with process id and start time, not the memory of a process, say what runs: whoever looks finds the same workers,
 also after a restart.
@@ -29,6 +29,7 @@ _CRASH_WINDOW_SECONDS = 60
 _CRASHES_ALLOWED = 5
 _KEEP_DEAD_SECONDS = 600
 _IDLE_SECONDS = 600
+_ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class _Known:
     api_url: str
     """The site that it works for."""
     covers: str
-    """What its enrolment covers; empty for workers of older releases, which have another kind of token."""
+    """`_ALL`; workers of older releases serve one suite, or have a token that leases nothing any more."""
     log: Path
 
     def running(self) -> bool:
@@ -93,7 +94,7 @@ class LocalLauncher:
         folder: where the files about workers and their logs are.
         api_url: where the API is.
         store: folder of the store that workers use.
-        workers: how many run at once for what one enrolment covers.
+        workers: how many run at once.
         environment: what their environment is taken from; secrets, and what workers do not need, are left out.
         enrolments: where each worker's token comes from.
         secrets: what they read from a pipe besides the token.
@@ -113,20 +114,18 @@ class LocalLauncher:
         self._limits = limits
 
     def ensure(self, *, evaluation_id: str) -> str:
-        """See that the pool that covers the evaluation is full, and return the handle of its oldest worker."""
-        covers = self._enrolments.covers(evaluation_id)
+        """See that the pool is full, and return the handle of its oldest worker."""
         with self._locked():
             known = self._known()
             running = [worker for worker in known if worker.running()]
-            for worker in [worker for worker in running if worker.api_url != self._api_url or not worker.covers]:
+            for worker in [worker for worker in running if worker.api_url != self._api_url or worker.covers != _ALL]:
                 # Left over from a site at another address or of an older release: it would wait there for ever.
                 _terminate(worker.pid)
                 running.remove(worker)
-            running = [worker for worker in running if worker.covers == covers]
             if not running:
-                self._refuse_crash_loop([worker for worker in known if worker.covers == covers])
+                self._refuse_crash_loop(known)
             while len(running) < self._workers:
-                running.append(self._start(evaluation_id=evaluation_id, covers=covers))
+                running.append(self._start(evaluation_id=evaluation_id))
             self._forget_old(known)
             return running[0].handle
 
@@ -164,7 +163,7 @@ class LocalLauncher:
         for worker in self._known():
             self.stop(handle=worker.handle)
 
-    def _start(self, *, evaluation_id: str, covers: str) -> _Known:
+    def _start(self, *, evaluation_id: str) -> _Known:
         handle = f"{PREFIX}{token_hex(4)}"
         token = self._enrolments.mint(evaluation_id=evaluation_id, name=handle)
         log = self._folder / f"{handle}.log"
@@ -189,7 +188,7 @@ class LocalLauncher:
             raise LaunchError(f"{arguments[0]} could not be started: {error}.") from error
         worker = _Known(
             handle=handle, pid=process.pid, created=created, started_at=time.time(),
-            api_url=self._api_url, covers=covers, log=log,
+            api_url=self._api_url, covers=_ALL, log=log,
         )  # fmt: skip
         self._write(worker)
         return worker

@@ -1,18 +1,29 @@
 """What asking a model through its server costs, against the same model in this process.
 
-    python -m gpu_jobs.model_server.benchmark [--model FOLDER] [--requests N] [--rounds N]
+    python -m gpu_jobs.model_server.benchmark [--model FOLDER] [--requests N] [--rounds N] [--transport tcp]
 
 Both models answer the same requests of OpenAGI in turn, so that a machine that slows down slows both. One thread each,
-since the number of threads is what differs most between processes.
+since the number of threads is what differs most between processes. Processor time and round trips are reported too,
+because other programs on the machine affect them little. `--transport tcp` starts the program of a model server's
+container (`serving`) and talks to it over TCP on 127.0.0.1, as a worker on Kubernetes does.
 """
 
 import argparse
 import json
+import os
+import socket
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Protocol, runtime_checkable
+
+import psutil
 
 from evaluator.experts.profile import load_profile
 from evaluator.planners.driving import StrategyPlanner
@@ -21,8 +32,11 @@ from evaluator.planners.language_models.shipped import NAME, shipped_folder
 from evaluator.planners.protocol import PlannerReply, PlannerRequest, request_for
 from evaluator.planners.strategies.registry import strategy_of
 from evaluator.suites import suite_of
+from gpu_jobs.model_server.address import Address
+from gpu_jobs.model_server.client import RemoteModel
 from gpu_jobs.model_server.detection import detected
 from gpu_jobs.model_server.opening import open_model
+from gpu_jobs.model_server.remote import RemoteOpener
 
 STRATEGIES = ("openagi/constrained", "openagi/nonlinear", "openagi/zero-shot")
 _FREE_TOKENS = 64
@@ -39,12 +53,40 @@ class Comparison:
     server_seconds: tuple[float, ...]
     same: bool
     """Whether both gave the same answers."""
+    in_process_processor_seconds: float = 0.0
+    """Of all rounds together."""
+    server_processor_seconds: float = 0.0
+    """Of worker and server, all rounds together."""
+    round_trips: float = 0.0
+    """Between worker and server, per round."""
 
     @property
     def ratio(self) -> float:
         """Median over the rounds of server by in-process time."""
         pairs = zip(self.server_seconds, self.in_process_seconds, strict=True)
         return median(server / local for server, local in pairs)
+
+    @property
+    def processor_ratio(self) -> float:
+        """Server by in-process processor time; nan if the clock did not advance."""
+        spent = self.in_process_processor_seconds
+        return self.server_processor_seconds / spent if spent else float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one run of some work took."""
+
+    seconds: float
+    processor_seconds: float
+    """Of this process and its descendants; the kernel counts those of descendants in steps of 10 ms."""
+
+
+@runtime_checkable
+class CountsRoundTrips(Protocol):
+    """A model that is asked over a connection."""
+
+    round_trips: int
 
 
 Work = Callable[[LanguageModel], object]
@@ -58,9 +100,19 @@ def compare(
     found = []
     for name, do in work:
         same = do(local) == do(remote)
-        pairs = [(_seconds(do, local), _seconds(do, remote)) for _ in range(rounds)]
+        trips = _round_trips(remote)
+        pairs = [(_spent(do, local), _spent(do, remote)) for _ in range(rounds)]
         in_process, server = zip(*pairs, strict=True)
-        found.append(Comparison(work=name, in_process_seconds=in_process, server_seconds=server, same=same))
+        comparison = Comparison(
+            work=name,
+            in_process_seconds=tuple(one.seconds for one in in_process),
+            server_seconds=tuple(one.seconds for one in server),
+            same=same,
+            in_process_processor_seconds=sum(one.processor_seconds for one in in_process),
+            server_processor_seconds=sum(one.processor_seconds for one in server),
+            round_trips=(_round_trips(remote) - trips) / rounds,
+        )
+        found.append(comparison)
     return found
 
 
@@ -89,10 +141,19 @@ def _planning(strategy: str, requests: Sequence[PlannerRequest]) -> Work:
     return plan
 
 
-def _seconds(do: Work, model: LanguageModel) -> float:
-    started = time.perf_counter()
+def _spent(do: Work, model: LanguageModel) -> Spent:
+    started, processor = time.perf_counter(), _processor_seconds()
     do(model)
-    return time.perf_counter() - started
+    return Spent(time.perf_counter() - started, _processor_seconds() - processor)
+
+
+def _processor_seconds() -> float:
+    descendants = (child.cpu_times() for child in psutil.Process().children(recursive=True))
+    return time.process_time() + sum(times.user + times.system for times in descendants)
+
+
+def _round_trips(model: LanguageModel) -> int:
+    return model.round_trips if isinstance(model, CountsRoundTrips) else 0
 
 
 def requests_of_openagi(count: int) -> list[PlannerRequest]:
@@ -103,34 +164,67 @@ def requests_of_openagi(count: int) -> list[PlannerRequest]:
     return [request_for(suite=suite, task=task, context=suite.context(task=task, offered=offered)) for task in tasks]
 
 
+@contextmanager
+def opened(folder: Path, *, transport: str) -> Iterator[RemoteModel]:
+    """A model in a server: of this worker's (`socketpair`), or as in a container of its own (`tcp`)."""
+    if transport == "socketpair":
+        model = open_model(folder, name="model", device="cpu", source={}, sandbox=detected().sandbox)
+        try:
+            yield model
+        finally:
+            model.close()
+        return
+    with TemporaryDirectory() as target, serving(Path(target) / "model") as address:
+        model = RemoteOpener(address, patience_seconds=120)(folder, name="model", device="cpu", source={})
+        try:
+            yield model
+        finally:
+            model.close()
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Address]:
+    """The program of a model server's container, as a process of this machine; the model's files go into a folder."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "gpu_jobs.model_server.serving", "--listen", f"127.0.0.1:{port}"]
+    command += ["--folder", str(folder), "--device", "cpu", "--most", "16GB"]
+    process = subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"})  # noqa: S603 - a program of ours
+    try:
+        yield Address(host="127.0.0.1", port=port)
+    finally:
+        process.terminate()
+        process.wait()
+
+
 def main() -> int:
     """Measure and print, as a table and as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, default=shipped_folder(NAME), help="a folder as save_pretrained makes it")
     parser.add_argument("--requests", type=int, default=37, help="requests of OpenAGI, evenly spaced")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--transport", choices=("socketpair", "tcp"), default="socketpair", help="default: %(default)s")
     arguments = parser.parse_args()
     import torch
 
     from evaluator.planners.language_models.local import LocalModel
 
     torch.set_num_threads(1)
-    found = detected()
     local = LocalModel.from_folder(arguments.model, name="model")
-    remote = open_model(arguments.model, name="model", device="cpu", source={}, sandbox=found.sandbox)
-    try:
-        comparisons = compare(
-            work=work_of(requests_of_openagi(arguments.requests)), local=local, remote=remote, rounds=arguments.rounds
-        )
-    finally:
-        remote.close()
+    requests = requests_of_openagi(arguments.requests)
+    with opened(arguments.model, transport=arguments.transport) as remote:
+        comparisons = compare(work=work_of(requests), local=local, remote=remote, rounds=arguments.rounds)
     for one in comparisons:
         print(
             f"{one.work:26} in-process {median(one.in_process_seconds):7.3f} s   server "
             f"{median(one.server_seconds):7.3f} s   {100 * (one.ratio - 1):+5.1f} %   "
+            f"processor time {100 * (one.processor_ratio - 1):+5.1f} %   "
+            f"round trips per request {one.round_trips / len(requests):5.2f}   "
             f"{'same answers' if one.same else 'OTHER ANSWERS'}"
         )
-    print(json.dumps([asdict(one) | {"ratio": one.ratio} for one in comparisons]))
+    ratios = ({"ratio": one.ratio, "processor_ratio": one.processor_ratio} for one in comparisons)
+    print(json.dumps([asdict(one) | more for one, more in zip(comparisons, ratios, strict=True)]))
     return 0
 
 

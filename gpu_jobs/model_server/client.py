@@ -3,7 +3,8 @@
 import logging
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -11,11 +12,14 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from evaluator.canonical_json import JsonValue
+from evaluator.experts.weights import WeightsError
+from evaluator.planners.language_models.automaton import NameAutomaton
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.protocol import (
     Ability,
     Answer,
     Call,
+    Constraint,
     Failure,
     FailureKind,
     GenerateCall,
@@ -30,6 +34,7 @@ from gpu_jobs.model_server.channel import (
     ServerLostError,
 )
 from gpu_jobs.model_server.checking import Followings, NonsenseError, checked_answers
+from gpu_jobs.model_server.digests import model_digest_soon
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +96,7 @@ class RemoteModel:
         source: Mapping[str, JsonValue],
         threads: int | None = None,
         deadlines: Deadlines = DEADLINES,
+        digest: Callable[[Path], "Future[str]"] = model_digest_soon,
     ) -> None:
         """Load a model in a server that has said hello.
 
@@ -103,12 +109,15 @@ class RemoteModel:
             source: where the folder comes from, for `identity`.
             threads: of torch on the CPU; None: as many as torch takes by itself.
             deadlines: how long the server may take.
+            digest: of the weights in the folder, as this worker reads them; tests give a fake.
 
         Raises:
-            ModelUnusableError: the folder holds no model that can be loaded.
+            ModelUnusableError: the folder holds no model that can be loaded, or the server has loaded another one.
             ModelError: this machine cannot load it now.
         """
         self.name = name
+        self.round_trips = 0
+        """Messages that the server has sent so far."""
         self._server = server
         self._deadlines = deadlines
         self._source = dict(source)
@@ -117,6 +126,7 @@ class RemoteModel:
         self._identity = self._load(
             wire.Load(folder=inside, name=name, device=device, threads=threads, source=self._source),
             folder=folder,
+            digest=digest(folder),
         )
 
     @property
@@ -154,9 +164,14 @@ class RemoteModel:
         except (ChannelError, NonsenseError) as error:
             self._give_up(error, allowed=allowed)
             return estimate
+        except BaseException:
+            # Whoever is interrupted leaves an answer behind that would be taken for the next one's.
+            self.close()
+            raise
 
     def identity(self) -> Mapping[str, JsonValue]:
-        """See `LanguageModel.identity`. Only what depends on the model's files is the server's word."""
+        """See `LanguageModel.identity`. The digest of the weights is the worker's own; what else depends on the model's
+        files is the server's word."""
         facts = self._identity
         return {
             "kind": "local",
@@ -170,12 +185,14 @@ class RemoteModel:
             "batching": facts.batching,
         }
 
-    def _load(self, request: wire.Load, *, folder: Path) -> wire.Identity:
+    def _load(self, request: wire.Load, *, folder: Path, digest: "Future[str]") -> wire.Identity:
         deadline = time.monotonic() + self._deadlines.load
         try:
             self._send(request, deadline=deadline)
             reply = self._receive(most=wire.MOST_SMALL_BYTES, deadline=deadline)
             if isinstance(reply, wire.Loaded):
+                if reply.identity.weights_digest != self._known_digest(digest):
+                    raise NonsenseError("it reports other weights than those that it was given")
                 return reply.identity
             if not isinstance(reply, wire.Failed):
                 raise _unexpected(reply)
@@ -183,8 +200,21 @@ class RemoteModel:
             failure = self._give_up(error, allowed=self._deadlines.load)
             kind = ModelError if failure.kind is FailureKind.UNAVAILABLE else ModelUnusableError
             raise kind(f"{failure.message.rstrip('.')}, while it was loaded.") from None
+        except BaseException:
+            self.close()
+            raise
         self.close()
         raise (ModelUnusableError if reply.unusable else ModelError)(reply.message.replace(request.folder, str(folder)))
+
+    def _known_digest(self, digest: "Future[str]") -> str:
+        try:
+            return digest.result()
+        except WeightsError as error:
+            self.close()
+            raise ModelUnusableError(f"The model cannot be loaded: {error}.") from None
+        except OSError as error:
+            self.close()
+            raise ModelError(f"The model's files cannot be read: {error}.") from None
 
     def _answered(self, calls: Sequence[Call]) -> list[Answer | Failure]:
         if self._broken is not None:
@@ -194,11 +224,15 @@ class RemoteModel:
             return self._exchange(calls, deadline=time.monotonic() + allowed)
         except (ChannelError, NonsenseError) as error:
             return [self._give_up(error, allowed=allowed)] * len(calls)
+        except BaseException:
+            self.close()
+            raise
 
     def _exchange(self, calls: Sequence[Call], *, deadline: float) -> list[Answer | Failure]:
         book = _Constraints(calls)
         most = wire.most_answer_bytes(calls)
-        self._send(wire.Ask(calls=tuple(map(book.wire_call, calls))), deadline=deadline)
+        ask = wire.Ask(calls=tuple(map(book.wire_call, calls)), constraints=book.wire_constraints())
+        self._send(ask, deadline=deadline)
         while True:
             reply = self._receive(most=most, deadline=deadline)
             if isinstance(reply, wire.Follow):
@@ -216,6 +250,7 @@ class RemoteModel:
         self, *, most: int, deadline: float
     ) -> wire.Hello | wire.Loaded | wire.Failed | wire.Follow | wire.Answers | wire.TokenCount:
         data = self._server.channel.receive(most=most, deadline=deadline)
+        self.round_trips += 1
         try:
             reply = wire.RESPONSE.validate_json(data)
         except ValidationError as error:
@@ -244,51 +279,69 @@ class RemoteModel:
 
 
 class _Constraints:
-    """The constraints of a batch by number; equal ones are asked once."""
+    """The constraints of a batch by number; equal ones are sent once."""
 
     def __init__(self, calls: Sequence[Call]) -> None:
-        self._numbers: dict[int, int] = {}
+        self._numbers: dict[NameAutomaton | int, int] = {}
+        self._constraints: list[Constraint] = []
         self._followings: list[Followings] = []
-        self._begun: set[int] = set()
         for call in calls:
             if isinstance(call, GenerateCall) and call.constraint is not None:
-                key = id(call.constraint)
-                if key not in self._numbers:
-                    self._numbers[key] = len(self._followings)
+                number = self._numbers.setdefault(_key(call.constraint), len(self._constraints))
+                if number == len(self._constraints):
+                    self._constraints.append(call.constraint)
                     self._followings.append(Followings(call.constraint))
-                self._followings[self._numbers[key]].expect(call)
+                self._followings[number].expect(call)
 
     def of(self, call: Call) -> Followings | None:
         """Those of a call's constraint."""
-        if not isinstance(call, GenerateCall) or call.constraint is None:
-            return None
-        return self._followings[self._numbers[id(call.constraint)]]
+        number = self._number(call)
+        return None if number is None else self._followings[number]
 
     def followings(self, number: int) -> Followings:
         """Those with a number that the server names.
 
         Raises:
-            NonsenseError: there is none.
+            NonsenseError: there is none, or the server was sent all of it.
         """
         if not 0 <= number < len(self._followings):
             raise NonsenseError("it asks about a constraint that there is not")
+        if isinstance(self._constraints[number], NameAutomaton):
+            raise NonsenseError("it asks about a constraint that it was sent whole")
         return self._followings[number]
+
+    def wire_constraints(self) -> tuple[wire.WireConstraint, ...]:
+        """All constraints as the server reads them."""
+        return tuple(map(_wire_constraint, self._constraints, self._followings))
 
     def wire_call(self, call: Call) -> wire.WireGenerate | wire.WireScore:
         """A call as the server reads it."""
         messages = tuple(wire.WireMessage(role=one.role, content=one.content) for one in call.messages)
         if not isinstance(call, GenerateCall):
             return wire.WireScore(messages=messages, continuations=call.continuations)
-        constraint = None
-        if call.constraint is not None:
-            number = self._numbers[id(call.constraint)]
-            root = None if number in self._begun else self._followings[number].node(())
-            self._begun.add(number)
-            constraint = wire.WireConstraint(number=number, separator=call.constraint.separator, root=root)
         return wire.WireGenerate(
             messages=messages, max_tokens=call.max_tokens, temperature=call.temperature, top_p=call.top_p,
-            seed=call.seed, stop=call.stop, constraint=constraint, beams=call.beams,
+            seed=call.seed, stop=call.stop, constraint=self._number(call), beams=call.beams,
         )  # fmt: skip
+
+    def _number(self, call: Call) -> int | None:
+        if not isinstance(call, GenerateCall) or call.constraint is None:
+            return None
+        return self._numbers[_key(call.constraint)]
+
+
+def _key(constraint: Constraint) -> NameAutomaton | int:
+    """What makes two constraints one: equal data, else the same object."""
+    return constraint if isinstance(constraint, NameAutomaton) else id(constraint)
+
+
+def _wire_constraint(constraint: Constraint, followings: Followings) -> wire.WireTree | wire.WireAutomaton:
+    if not isinstance(constraint, NameAutomaton):
+        return wire.WireTree(separator=constraint.separator, root=followings.node(()))
+    return wire.WireAutomaton(
+        names=constraint.names, steps=constraint.steps, accepting=constraint.accepting, longest=constraint.longest,
+        separator=constraint.separator,
+    )  # fmt: skip
 
 
 def _unsendable(call: Call) -> Failure | None:

@@ -19,6 +19,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import Channel, ChannelError, ChannelTimeoutError
+from gpu_jobs.model_server.digests import file_digest
 
 PIECE_BYTES = 4 * 1024 * 1024
 """Largest frame with a file's bytes."""
@@ -81,7 +82,7 @@ def deliver(files: Mapping[str, Path], *, channel: Channel, deadline: float) -> 
         OSError: a file cannot be read.
     """
     announced = tuple(
-        WireFile(name=name, size=path.stat().st_size, sha256=_digest(path)) for name, path in files.items()
+        WireFile(name=name, size=path.stat().st_size, sha256=file_digest(path)) for name, path in files.items()
     )
     channel.send(wire.encoded(Deliver(files=announced)), deadline=deadline)
     for file in announced:
@@ -161,11 +162,6 @@ def is_plain(name: str) -> bool:
 
 def _leads_through(one: str, other: str) -> bool:
     return one.startswith(f"{other}/")
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _send(path: Path, *, size: int, channel: Channel, deadline: float) -> None:

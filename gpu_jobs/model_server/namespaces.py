@@ -84,6 +84,8 @@ def _become(plan: Plan) -> int:
 
 
 def _as_parent_of(child: Callable[[], int]) -> int:
+    # Before the child replaces the file system, which both share.
+    null = os.open(os.devnull, os.O_RDWR)
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -94,7 +96,6 @@ def _as_parent_of(child: Callable[[], int]) -> int:
         finally:
             os._exit(code)
     # The channel is the program's alone: its end must be seen when that one ends.
-    null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     while True:
         ended, status = os.wait()

@@ -1,4 +1,4 @@
-"""The messages between worker and model server, version 1. Each is one JSON object in one frame.
+"""The messages between worker and model server, version 2. Each is one JSON object in one frame.
 
 The worker speaks first in every exchange but the first one: `Hello` comes by itself.
 
@@ -9,9 +9,10 @@ The worker speaks first in every exchange but the first one: `Hello` comes by it
 
 Where the server runs in another container, `delivery` comes before this, and `Ended` may come at any time.
 
-A constraint stays in the worker, since it is a strategy's object. The server asks for a node of its tree (`Follow`) and
-gets all its children at once, which is what the trie of a `Grammar` needs to go on: one round trip for each sequence of
-names that is continued, and none where it was asked before in the same batch.
+`Ask` lists the constraints of its calls, equal ones once. A `NameAutomaton` is data, and is sent whole. Any other
+constraint is a strategy's object and stays in the worker: the server asks for a node of its tree (`Follow`) and gets
+all its children at once, which is what the trie of a `Grammar` needs to go on. That takes one round trip for each
+sequence of names that is continued, and none where it was asked before in the same batch.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.language_models.protocol import Call, FailureKind, GenerateCall
 
-VERSION = 1
+VERSION = 2
 MOST_REQUEST_BYTES = 256 * 1024 * 1024
 """Of a frame from the worker: the prompts of all calls of a shard."""
 MOST_SMALL_BYTES = 64 * 1024
@@ -116,13 +117,27 @@ class Node(_Message):
     """Why the constraint has no answer; then the others are empty."""
 
 
-class WireConstraint(_Message):
-    """A `Constraint` by its number in the batch: calls with the same one share what was asked of it."""
+class WireTree(_Message):
+    """A `Constraint` that stays in the worker."""
 
-    number: int
+    type: Literal["tree"] = "tree"
     separator: str
-    root: Node | None
-    """Before any name, which every call asks first; None in all calls with the same constraint but the first."""
+    root: Node
+    """Before any name, which every call asks first."""
+
+
+class WireAutomaton(_Message):
+    """A `NameAutomaton`."""
+
+    type: Literal["automaton"] = "automaton"
+    names: tuple[str, ...]
+    steps: tuple[tuple[int | None, ...], ...]
+    accepting: tuple[bool, ...]
+    longest: int
+    separator: str
+
+
+WireConstraint = Annotated[WireTree | WireAutomaton, Field(discriminator="type")]
 
 
 class WireGenerate(_Message):
@@ -135,7 +150,8 @@ class WireGenerate(_Message):
     top_p: float
     seed: int
     stop: tuple[str, ...]
-    constraint: WireConstraint | None
+    constraint: int | None
+    """Position in `Ask.constraints`."""
     beams: int
 
 
@@ -155,6 +171,7 @@ class Ask(_Message):
 
     type: Literal["ask"] = "ask"
     calls: tuple[WireCall, ...]
+    constraints: tuple[WireConstraint, ...]
 
 
 class Follow(_Message):
@@ -162,6 +179,7 @@ class Follow(_Message):
 
     type: Literal["follow"] = "follow"
     constraint: int
+    """Position of a `WireTree` in `Ask.constraints`."""
     written: Annotated[tuple[str, ...], Field(max_length=10_000)]
 
 

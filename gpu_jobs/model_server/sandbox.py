@@ -204,6 +204,9 @@ def _environment(needed: Code) -> dict[str, str]:
         **kept,
         "HOME": "/tmp",  # noqa: S108 - its own, empty and read-only
         "LANG": "C.UTF-8",
+        # It may run no other program. Some libraries look for a compiler while they are imported. Where they find one,
+        # their import fails, since they cannot write the file to compile.
+        "PATH": "",
         "PYTHONPATH": os.pathsep.join(map(str, needed.search)),
         "HF_HUB_OFFLINE": "1",
     }

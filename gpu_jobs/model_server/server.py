@@ -10,10 +10,12 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from evaluator.planners.language_models.automaton import NameAutomaton, shared_automaton
 from evaluator.planners.language_models.protocol import (
     Answer,
     Call,
     Completion,
+    Constraint,
     Failure,
     FailureKind,
     GenerateCall,
@@ -88,8 +90,10 @@ def _reply(
 ) -> wire.Answers | wire.TokenCount | wire.Failed:
     try:
         if isinstance(request, wire.Ask):
-            constraints: dict[int, AskedConstraint] = {}
-            calls = [_call(one, channel=channel, constraints=constraints) for one in request.calls]
+            constraints = [
+                _constraint(one, number=number, channel=channel) for number, one in enumerate(request.constraints)
+            ]
+            calls = [_call(one, constraints=constraints) for one in request.calls]
             return wire.Answers(answers=tuple(_answer(answer) for answer in model.answer(calls)))
         if isinstance(request, wire.CountTokens):
             return wire.TokenCount(tokens=model.count_tokens(request.text))
@@ -108,16 +112,13 @@ def _failed(error: BaseException, *, doing: str) -> wire.Failed:
 class AskedConstraint:
     """A `Constraint` of the worker's, asked over the channel."""
 
-    def __init__(self, *, number: int, separator: str, channel: Channel) -> None:
-        self.separator = separator
+    def __init__(self, tree: wire.WireTree, *, number: int, channel: Channel) -> None:
+        self.separator = tree.separator
         self._number = number
         self._channel = channel
         self._known: dict[tuple[str, ...], Followers] = {}
         self._problem: str | None = None
-
-    def start_at(self, root: wire.Node) -> None:
-        """Take over what the worker has said already."""
-        self._add((), node=root)
+        self._add((), node=tree.root)
 
     def following(self, written: tuple[str, ...]) -> Followers:
         """See `Constraint.following`. Asks for all names that may stand in the last one's place together."""
@@ -145,20 +146,22 @@ def _followers(allowed: wire.Allowed) -> Followers:
     return Followers(names=allowed.names, may_end=allowed.may_end)
 
 
-def _call(
-    call: wire.WireGenerate | wire.WireScore, *, channel: Channel, constraints: dict[int, AskedConstraint]
-) -> Call:
+def _constraint(one: wire.WireTree | wire.WireAutomaton, *, number: int, channel: Channel) -> Constraint:
+    if isinstance(one, wire.WireTree):
+        return AskedConstraint(one, number=number, channel=channel)
+    # Batches often have the same constraints as those before them.
+    return shared_automaton(
+        NameAutomaton(
+            names=one.names, steps=one.steps, accepting=one.accepting, longest=one.longest, separator=one.separator
+        )
+    )
+
+
+def _call(call: wire.WireGenerate | wire.WireScore, *, constraints: Sequence[Constraint]) -> Call:
     messages = tuple(Message(role=one.role, content=one.content) for one in call.messages)
     if isinstance(call, wire.WireScore):
         return ScoreCall(messages=messages, continuations=call.continuations)
-    constraint: AskedConstraint | None = None
-    if call.constraint is not None:
-        number = call.constraint.number
-        if number not in constraints:
-            constraints[number] = AskedConstraint(number=number, separator=call.constraint.separator, channel=channel)
-        constraint = constraints[number]
-        if call.constraint.root is not None:
-            constraint.start_at(call.constraint.root)
+    constraint = None if call.constraint is None else constraints[call.constraint]
     return GenerateCall(
         messages=messages, max_tokens=call.max_tokens, temperature=call.temperature, top_p=call.top_p,
         seed=call.seed, stop=call.stop, constraint=constraint, beams=call.beams,

@@ -14,8 +14,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from evaluator.canonical_json import JsonValue, digest
-from evaluator.experts.weights import weights_digest
-from evaluator.planners.language_models.admission import CONFIG, settings_of
+from evaluator.planners.language_models.admission import CONFIG, ModelRefusedError, end_tokens, settings_of
+from evaluator.planners.language_models.config_fields import ConfigError, checked_fields
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.protocol import FailureKind
 from evaluator.planners.language_models.vllm import ModelFacts, VllmModel
@@ -24,6 +24,7 @@ from gpu_jobs.model_server.address import Address
 from gpu_jobs.model_server.channel import ChannelError
 from gpu_jobs.model_server.client import DEADLINES, Deadlines
 from gpu_jobs.model_server.delivery import Delivered, DeliveryError, deliver, soon
+from gpu_jobs.model_server.digests import model_digest
 from gpu_jobs.model_server.remote import DELIVERY_SECONDS, RemoteServer, greeted, plain_files
 
 logger = logging.getLogger(__name__)
@@ -181,13 +182,10 @@ def facts_of(folder: Path, *, name: str, source: Mapping[str, JsonValue], api: V
         VllmError: the server does not answer.
     """
     config, tokenizer = _settings(folder / CONFIG), _settings(folder / _TOKENIZER_CONFIG)
-    named = config.get("eos_token_id")
-    several = [token for token in (named if isinstance(named, list) else [named]) if type(token) is int and token >= 0]
     eos = tokenizer.get("eos_token")
     text = eos.get("content") if isinstance(eos, Mapping) else eos
     own = api.tokens(text) if isinstance(text, str) and text else ()
-    first = [own[0]] if len(own) == 1 and (own[0] in several or not several) else []
-    ends = tuple(dict.fromkeys([*first, *several]))
+    ends = end_tokens(_named_ends(config), own=own[0] if len(own) == 1 else None)
     if not ends:
         raise ModelUnusableError("Neither the model nor its tokenizer says which token ends a text.")
     template = _template(folder, tokenizer=tokenizer)
@@ -198,12 +196,24 @@ def facts_of(folder: Path, *, name: str, source: Mapping[str, JsonValue], api: V
         templated=template is not None,
         identity={
             "kind": "vllm", "name": name, **source,
-            "weights_digest": weights_digest(folder),
+            "weights_digest": model_digest(folder),
             "architecture": architecture if isinstance(architecture, str) else None,
             "template_digest": None if template is None else digest(template),
             "batching": "vllm",
         },
     )  # fmt: skip
+
+
+def _named_ends(config: Mapping[str, Any]) -> object:
+    """`eos_token_id`, within the range that the local model server accepts.
+
+    Raises:
+        ModelRefusedError: it is none.
+    """
+    try:
+        return checked_fields({"eos_token_id": config.get("eos_token_id")}, architecture="").get("eos_token_id")
+    except ConfigError as error:
+        raise ModelRefusedError(f"{CONFIG} {error}.") from None
 
 
 def _template(folder: Path, *, tokenizer: Mapping[str, Any]) -> JsonValue:

@@ -92,6 +92,7 @@ from leaderboard.workers.tokens import EnrolmentRefusedError, Holder, note_lease
 _RECORDS = TypeAdapter(list[ResultRecord])
 _MOST_DIGESTS = 5000
 _NOT_CLEAN = "It holds a secret that its worker or this site knows; workers take these out before they send."
+_SLICED_HEARTBEAT_SECONDS = 5
 _LATEST = 32_503_680_000
 """Seconds since 1970 until the year 3000."""
 _PROPOSED = r"\A[A-Za-z0-9_-]{43,200}\Z"
@@ -212,6 +213,7 @@ def _lease(*, holder: Holder, body: dict[str, Any]) -> dict[str, Any] | None:
         scope=holder.scope,
         token=body.get("token", ""),
         reports_phases=body.get("phases", False),
+        pool=holder.pool(suites=body.get("suites"), evaluation_id=body.get("evaluation")),
     )
     if lease is None or not note_lease(attempt_id=lease.attempt.pk, holder=holder):
         return None
@@ -238,7 +240,7 @@ def _lease_json(lease: leases.Lease, *, holder: Holder) -> dict[str, Any]:
         "attempt": str(lease.attempt.pk),
         "token": lease.token,
         "expires_in": settings.LEASE_SECONDS,
-        "heartbeat_seconds": max(1, min(settings.HEARTBEAT_SECONDS, settings.LEASE_SECONDS // 4)),
+        "heartbeat_seconds": _heartbeat_seconds(evaluation),
         "evaluation": str(evaluation.pk),
         "suite": evaluation.suite.slug,
         "suite_digest": evaluation.suite.digest,
@@ -251,6 +253,14 @@ def _lease_json(lease: leases.Lease, *, holder: Holder) -> dict[str, Any]:
         "tasks": lease.tasks,
         "finish": True,
     }
+
+
+def _heartbeat_seconds(evaluation: Evaluation) -> int:
+    """How often the worker says that it lives. Foreign planners give way at heartbeats (`time_slices`)."""
+    seconds = min(settings.HEARTBEAT_SECONDS, settings.LEASE_SECONDS // 4)
+    if kind_of(evaluation.submission.planner).has_canary:
+        seconds = min(seconds, _SLICED_HEARTBEAT_SECONDS)
+    return max(1, seconds)
 
 
 def _planner_json(planner: Planner, *, tasks: Sequence[str], holder: Holder) -> dict[str, Any]:

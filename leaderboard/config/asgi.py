@@ -2,23 +2,25 @@
 
 import os
 
-from django.core.asgi import get_asgi_application
+import django
 
 # Requests run beside each other: small matrix products that each wait for threads of their own take several times as
 # long on a busy machine. NumPy reads this when it is first imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.config.settings")
 
-_site = get_asgi_application()
+django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402 - after Django is set up
 
 from leaderboard.config.bodies import BoundedBodies  # noqa: E402
 from leaderboard.config.body_limits import LIMITS  # noqa: E402
 from leaderboard.config.collecting import collect_seldom  # noqa: E402
+from leaderboard.config.spooling import SpoolingHandler  # noqa: E402
 from leaderboard.config.worker_calls import PREFIX, Receive, Scope, Send, WorkerCalls  # noqa: E402
 from leaderboard.uploads.receiving import TicketedUploads  # noqa: E402
 
+_site = SpoolingHandler()
 _worker_calls = WorkerCalls(threads=settings.WORKER_CALLS_AT_ONCE)
 collect_seldom()
 

@@ -6,7 +6,8 @@ need room, as uploads with a ticket do.
 """
 
 import hmac
-from collections import OrderedDict
+import threading
+from collections import Counter, OrderedDict
 from functools import partial
 from http import HTTPStatus
 from importlib import import_module
@@ -36,6 +37,9 @@ SMALL_BODY = 64 * 1024
 """Of forms and calls from anybody, such as those that sign in."""
 LARGE_BODY = _MIB
 """From here on a body of a user takes room among the uploads."""
+MOST_OF_ATTEMPT = 4
+"""Large bodies of one attempt that a web process reads at once: researchers' own workers send them too."""
+RETRY_ATTEMPT_SECONDS = 5
 _API = "/api/"
 _ATTEMPTS = f"{WORKERS}attempts/"
 _SESSION = f"{WORKERS}session/"
@@ -69,7 +73,7 @@ def admit(scope: Scope, size: int) -> Admission | Refusal:
     try:
         request = ASGIRequest(scope, BytesIO())
         if scope["path"].startswith(WORKERS):
-            return _refused_worker(request, path=scope["path"]) or Admission()
+            return _refused_worker(request, path=scope["path"]) or _of_worker(scope["path"], size=size)
         user = _user(request, path=scope["path"])
         if user is None:
             return _unknown(most=SMALL_BODY)
@@ -78,6 +82,37 @@ def admit(scope: Scope, size: int) -> Admission | Refusal:
         return _unknown(most=small_bytes(scope))
     finally:
         connection.close()
+
+
+def _of_worker(path: str, *, size: int) -> Admission | Refusal:
+    """Artefacts of one attempt come one after the other; a few at once are retries of calls that were cut off."""
+    if size <= LARGE_BODY or not path.startswith(_ATTEMPTS):
+        return Admission()
+    attempt = path.removeprefix(_ATTEMPTS).partition("/")[0]
+    if not _bodies_of_attempts.take(attempt):
+        detail = f"This attempt already sends {MOST_OF_ATTEMPT} large bodies: wait for one of them."
+        return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "too_many_bodies", detail, RETRY_ATTEMPT_SECONDS)
+    return Admission(release=partial(_bodies_of_attempts.give_back, attempt))
+
+
+class _AtOnce:
+    """Counts what is under way in this process, by key."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._counts: Counter[str] = Counter()
+
+    def take(self, key: str) -> bool:
+        with self._lock:
+            if self._counts[key] >= self._most:
+                return False
+            self._counts[key] += 1
+            return True
+
+    def give_back(self, key: str) -> None:
+        with self._lock:
+            self._counts[key] -= 1
+            self._counts += Counter()  # drops what has come to zero
 
 
 def _with_room(scope: Scope, *, owner_id: int, size: int) -> Admission | Refusal:
@@ -143,6 +178,7 @@ class _KnownAttempts:
 
 
 _attempts = _KnownAttempts()
+_bodies_of_attempts = _AtOnce(MOST_OF_ATTEMPT)
 
 
 def _refused_worker(request: ASGIRequest, *, path: str) -> Refusal | None:

@@ -13,8 +13,10 @@ from typing import IO, Any, NamedTuple
 
 from django.core import signals
 from django.core.exceptions import RequestAborted
-from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.core.handlers.asgi import get_script_prefix
 from django.urls import set_script_prefix
+
+from leaderboard.config.spooling import SpoolingHandler
 
 PREFIX = "/api/v1/worker/"
 
@@ -29,7 +31,7 @@ class _Answer(NamedTuple):
     body: bytes
 
 
-class WorkerCalls(ASGIHandler):
+class WorkerCalls(SpoolingHandler):
     """Answers requests whose views are synchronous and whose answers fit into memory."""
 
     def __init__(self, *, threads: int) -> None:

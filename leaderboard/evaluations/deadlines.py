@@ -64,7 +64,8 @@ def enter_phase(*, attempt: Attempt, phase: Phase) -> None:
     if seconds is None or attempt.phase not in phase.before():
         return
     unchanged = Attempt.objects.filter(pk=attempt.pk, state=AttemptState.LIVE, phase=attempt.phase)
-    unchanged.update(phase=phase, stalls_at=Now() + timedelta(seconds=seconds))
+    if unchanged.update(phase=phase, stalls_at=Now() + timedelta(seconds=seconds)):
+        attempt.phase = phase
 
 
 def stalled_in_words(*, phase: str, allowed: Mapping[str, int]) -> str:

@@ -32,7 +32,7 @@ def launcher() -> Launcher:
 def local_launcher() -> LocalLauncher:
     """Workers as processes on this machine. Their store is their own and never served: what the public may read comes
     to the server through the protocol alone, which knows hidden data."""
-    from leaderboard.workers.launches import SuiteEnrolments
+    from leaderboard.workers.launches import PoolEnrolments
 
     return LocalLauncher(
         folder=settings.DATA_DIR / "workers",
@@ -40,7 +40,7 @@ def local_launcher() -> LocalLauncher:
         store=settings.DATA_DIR / "workers" / "store",
         workers=settings.LOCAL_WORKERS,
         environment=os.environ,
-        enrolments=SuiteEnrolments(),
+        enrolments=PoolEnrolments(),
         secrets=proxies_in(os.environ),
         home=settings.BASE_DIR,
         limits=Limits(memory_bytes=_worker_memory(), seconds=settings.LOCAL_WORKER_SECONDS),

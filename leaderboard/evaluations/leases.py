@@ -16,15 +16,16 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import IntegrityError, transaction
-from django.db.models import Count, Func, OuterRef, Q, Subquery, UUIDField, Value
+from django.db.models import Count, F, Func, OuterRef, Q, Subquery, UUIDField, Value
 from django.db.models.functions import Now
 
 from evaluator.planners.keeping import keepable_text
+from evaluator.records import Outcome
 from gpu_jobs.phases import Phase
 from gpu_jobs.redaction import Redactor
 from leaderboard.clock import database_now
 from leaderboard.config.known_secrets import known_secrets
-from leaderboard.evaluations import canary, deadlines, losses, unreachable
+from leaderboard.evaluations import canary, deadlines, losses, unreachable, worker_pools
 from leaderboard.evaluations.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import (
     ATTRIBUTABLE,
@@ -43,12 +44,16 @@ from leaderboard.evaluations.shards import remaining_tasks
 from leaderboard.evaluations.states import advance, end_attempt, end_attempts_of, explain, move_shard
 from leaderboard.evaluations.stopping import enqueue_replacement, enqueue_stop
 from leaderboard.evaluations.turns import Wanted, due_shards, next_evaluations, next_of_each_user
+from leaderboard.planners.kinds import kind_of
+from leaderboard.planners.models import Planner
 
 _LONGEST_WAIT = timedelta(seconds=60)
 _REFUSED_WAIT = timedelta(seconds=30)
 _RELEASES_FORGIVEN = 200
 """Attempts at a shard after which one that is given back counts. No cluster takes away so many workers; a worker of
 somebody's own that leases and gives back would make rows and logs without end."""
+_SET_ASIDE_WAIT = timedelta(seconds=5)
+"""What waits is leased before the shard that made way for it."""
 _LOOKS = 5
 """How often a worker looks for another shard when others were faster."""
 _PASSED_OVER = 32
@@ -105,6 +110,7 @@ def lease(
     scope: Q | None = None,
     token: str = "",
     reports_phases: bool = False,
+    pool: Sequence[str] = (),
 ) -> Lease | None:
     """Lease the shard that is due next among those in `scope`, or None if there is none.
 
@@ -118,8 +124,9 @@ def lease(
         token: what the worker proposes as the attempt's token. A worker whose answer was lost asks again with the same
             one, and gets the lease that it holds already.
         reports_phases: whether the worker says with its heartbeats which phase it is in.
+        pool: suites of which it serves all users (`Attempt.pool`); empty: it serves one evaluation or user.
     """
-    wanted = Wanted(suites=suites, evaluation_id=evaluation_id, scope=scope)
+    wanted = Wanted(suites=suites, evaluation_id=evaluation_id, scope=scope, pool=pool)
     look = _Look(worker=worker, wanted=wanted, reports_phases=reports_phases)
     try:
         if (found := look.lease(token=token)) or not token:
@@ -179,7 +186,12 @@ class _Look:
         tasks = remaining_tasks(shard)
         allowed = deadlines.allowances(evaluation=evaluation, tasks=len(tasks), reports_phases=self.reports_phases)
         attempt, token = _attempt(
-            shard=shard, submission=evaluation.submission, worker=self.worker, token=token, allowances=allowed
+            shard=shard,
+            submission=evaluation.submission,
+            worker=self.worker,
+            token=token,
+            allowances=allowed,
+            pool=self.wanted.pool,
         )
         if evaluation.state == EvaluationState.LAUNCHING:
             advance(
@@ -236,7 +248,13 @@ def _next_shard(evaluation: Evaluation) -> Shard | None:
 
 
 def _attempt(
-    *, shard: Shard, submission: Submission, worker: str, token: str = "", allowances: Mapping[str, int] | None = None
+    *,
+    shard: Shard,
+    submission: Submission,
+    worker: str,
+    token: str = "",
+    allowances: Mapping[str, int] | None = None,
+    pool: Sequence[str] = (),
 ) -> tuple[Attempt, str]:
     """Lease a shard that came from `_next_shard`. Without a token from the worker a new one is made.
 
@@ -255,6 +273,7 @@ def _attempt(
         team_id=submission.team_id,
         number=(shard.attempts_so_far or 0) + 1,
         worker=worker,
+        pool=list(pool),
         token_hash=hash_token(token),
         leased_at=now,
         expires_at=now + timedelta(seconds=settings.LEASE_SECONDS),
@@ -272,16 +291,53 @@ def heartbeat(attempt_id: UUID, *, phase: Phase | None = None) -> None:
         phase: what its worker says that it does.
 
     Raises:
-        AttemptEndedError: it is not live, or its time without progress has passed; then it is `lost` now.
+        AttemptEndedError: it is not live, or its time without progress has passed, then it is `lost` now; or its time
+            slice is over and other work waits, then its shard waits for its next turn.
     """
-    if phase is not None and (attempt := Attempt.objects.filter(pk=attempt_id).first()) is not None:
+    attempt = None if phase is None else Attempt.objects.annotate(now=Now()).filter(pk=attempt_id).first()
+    if phase is not None and attempt is not None:
         deadlines.enter_phase(attempt=attempt, phase=phase)
     expires = Now() + timedelta(seconds=settings.LEASE_SECONDS)
     in_time = Attempt.objects.filter(pk=attempt_id, state=AttemptState.LIVE).exclude(stalls_at__lte=Now())
     if in_time.update(expires_at=expires):
-        return
-    lose_overdue(attempt_id)
+        if attempt is None or not worker_pools.must_give_way(attempt):
+            return
+        set_aside(attempt_id)
+    else:
+        lose_overdue(attempt_id)
     raise AttemptEndedError(AttemptState(Attempt.objects.values_list("state", flat=True).get(pk=attempt_id)))
+
+
+def set_aside(attempt_id: UUID) -> bool:
+    """End an attempt whose worker is to go on with other users' work.
+
+    Before: nothing; the attempt may have ended meanwhile.
+    After: it is `failed`, which does not count as a try. Its shard can be leased again with the tasks that have no
+    result, and its evaluation counts as slow (True); or it had ended and nothing changed (False).
+    """
+    with transaction.atomic():
+        try:
+            attempt = locked_attempt(attempt_id)
+        except AttemptEndedError:
+            return False
+        evaluation_id = attempt.shard.evaluation_id
+        held = round((database_now() - attempt.leased_at).total_seconds())
+        end_attempt(
+            attempt_id=attempt.pk,
+            target=AttemptState.FAILED,
+            reason=f"{GivenUp.RELEASED}: its planner kept the worker for {held} seconds, and other users' tasks waited",
+        )
+        given_back_for_ever = attempt.number > _RELEASES_FORGIVEN
+        _free_shard(attempt.shard, wait=_SET_ASIDE_WAIT, counts=given_back_for_ever)
+        Evaluation.objects.filter(pk=evaluation_id).update(times_set_aside=F("times_set_aside") + 1, set_aside_at=Now())
+        explain(
+            evaluation_id=evaluation_id,
+            source=EvaluationState.RUNNING,
+            reason=EvaluationReason.SET_ASIDE,
+            facts={"seconds": held},
+        )
+        enqueue_reconcile(evaluation_id)
+    return True
 
 
 def locked_attempt(attempt_id: UUID) -> Attempt:
@@ -323,6 +379,7 @@ def complete_locked(attempt: Attempt) -> None:
     if missing := remaining_tasks(attempt.shard):
         raise IncompleteError(missing)
     end_attempt(attempt_id=attempt.pk, target=AttemptState.COMPLETED)
+    _note_proven(attempt)
     if canary.ran_into_infra_fault(attempt.shard):
         rest = canary.rest_after_fault(attempt.shard)
         canary.forget_faults(attempt.shard)
@@ -332,6 +389,16 @@ def complete_locked(attempt: Attempt) -> None:
         if not canary.settle(attempt.shard.evaluation):
             unreachable.settle(attempt.shard.evaluation)
     enqueue_reconcile(attempt.shard.evaluation_id)
+
+
+def _note_proven(attempt: Attempt) -> None:
+    """Note that the planner of an attempt that is complete answers within its time, if it does."""
+    planner = attempt.shard.evaluation.submission.planner
+    if planner.proven or attempt.is_by_own_worker or not kind_of(planner).has_canary:
+        return
+    answered = attempt.results.filter(outcome__in=[Outcome.SCORED, Outcome.PLANNER_FAULT])
+    if answered.exclude(reason__in=canary.BROKEN).exists():
+        Planner.objects.filter(pk=planner.pk).update(proven=True)
 
 
 def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
@@ -429,7 +496,7 @@ def _lose(attempt: Attempt, *, detail: str, loss: Loss) -> None:
         _free_shard(shard, wait=timedelta(), counts=True)
         if counts:
             losses.settle(evaluation, why=detail)
-    if loss in {Loss.SILENT, Loss.STALLED}:
+    if loss in ATTRIBUTABLE:
         enqueue_replacement(worker=attempt.worker, evaluation_id=evaluation.pk)
     enqueue_reconcile(evaluation.pk)
 

@@ -9,6 +9,7 @@ public).
 import uuid
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from evaluator.records import Outcome
@@ -143,6 +144,10 @@ class Evaluation(models.Model):
     canaries_from = models.PositiveIntegerField(default=0, db_default=0)
     """Number of the first canary shard: higher than 0 once a resumed evaluation has a canary of its own."""
 
+    times_set_aside = models.PositiveIntegerField(default=0, db_default=0)
+    """How often an attempt gave its worker to others' work at the end of its time slice (`time_slices.py`)."""
+    set_aside_at = models.DateTimeField(null=True)
+    """When that was last."""
     tasks_total = models.PositiveIntegerField(default=0)
     tasks_not_run = models.PositiveIntegerField(default=0)
     """Tasks without expert, data or goal under these conditions: coverage is (total - not_run) of total."""
@@ -190,6 +195,9 @@ class Evaluation(models.Model):
         indexes = [
             models.Index(fields=["state", "state_deadline"]),
             models.Index(fields=["-created", "-id"], name="evaluations_by_time"),
+            models.Index(
+                fields=["set_aside_at"], condition=models.Q(set_aside_at__isnull=False), name="evaluations_set_aside"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -271,6 +279,9 @@ class Attempt(models.Model):
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=20, choices=AttemptState, default=AttemptState.LIVE)
     worker = models.CharField(max_length=120)
+    pool = ArrayField(models.CharField(max_length=100), default=list, db_default=[])
+    """Suites whose evaluations its worker may lease, `*` for all; empty: it serves one evaluation or one user only, so
+    that others gain nothing if it is free."""
     token_hash = models.CharField(max_length=64)
     leased_at = models.DateTimeField()
     expires_at = models.DateTimeField()

@@ -85,7 +85,7 @@ class Place(NamedTuple):
 
 
 def place_of(evaluation: Evaluation) -> Place | None:
-    """The place of an evaluation that waits; None if none of its shards waits or some are worked on. Five queries."""
+    """The place of an evaluation that waits; None if none of its shards waits or some are worked on. Seven queries."""
     if evaluation.state not in _WAITING:
         return None
     shards = _shards(evaluation)
@@ -201,7 +201,8 @@ def _shards(evaluation: Evaluation) -> Shards:
 
 def _before(evaluation: Evaluation) -> Before:
     """What is due before it among what the same workers may take; all of that, if it is not due itself."""
-    order = next_evaluations(Wanted(scope=_same_workers(evaluation)), most=_LONGEST)
+    pool = () if hasattr(evaluation, "own_worker_run") else (evaluation.suite.slug,)
+    order = next_evaluations(Wanted(scope=_same_workers(evaluation), pool=pool), most=_LONGEST)
     sooner = order[: order.index(evaluation.pk)] if evaluation.pk in order else order
     submitter = evaluation.submission.submitted_by_id
     waiting = Shard.objects.filter(evaluation__in=sooner, state=ShardState.PENDING)

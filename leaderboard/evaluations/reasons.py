@@ -31,6 +31,11 @@ class EvaluationReason(models.TextChoices):
     )
     WORKER_LOST = "worker_lost", "A worker was lost ({detail}); its unfinished tasks go to another one."
     WORKER_FAILED = "worker_failed", "A worker gave up its tasks ({detail}); they are tried again."
+    SET_ASIDE = (
+        "set_aside",
+        "Its worker went to other users' tasks, after the planner had kept it for {seconds} seconds. Its remaining "
+        "tasks run when a worker is free for planners that take long.",
+    )
     AGGREGATING = "aggregating", "All tasks have ended; the scores are being computed."
     AGGREGATE_RETRY = "aggregate_retry", "The scores could not be computed ({detail}); this is tried again."
     INFRA_FAULTS = (

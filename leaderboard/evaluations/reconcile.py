@@ -21,7 +21,7 @@ from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
 
-from gpu_jobs.launchers import Launcher
+from gpu_jobs.launchers import Launcher, PoolsWorkers
 from leaderboard.coordination.services import exclusive
 from leaderboard.evaluations import steps, transitions
 from leaderboard.evaluations.launching import launcher
@@ -247,12 +247,17 @@ def reconcile(evaluation_id: UUID) -> bool:
 
 
 def refill(evaluation_id: UUID, *, launching: Launcher) -> None:
-    """Ask the launcher for a worker in the place of one that was stopped, if the evaluation wants any.
+    """Ask the launcher for a worker in the place of one that is gone, if the evaluation wants any; where workers are
+    a pool, also if others do.
 
     A pool that has other workers counts as running, so that `decide` would not ask for it.
     """
-    evaluation = _evaluations().filter(pk=evaluation_id).first()
-    if evaluation is not None and evaluation.state in transitions.LEASABLE:
+    wanting = _evaluations().filter(state__in=transitions.LEASABLE)
+    evaluation = wanting.filter(pk=evaluation_id).first()
+    if evaluation is None and isinstance(launching, PoolsWorkers):
+        # The planner that ended its worker may have failed its own evaluation by that.
+        evaluation = wanting.filter(own_worker_run__isnull=True).order_by("created").first()
+    if evaluation is not None:
         steps.ensure_worker(evaluation=evaluation, launching=launching)
 
 

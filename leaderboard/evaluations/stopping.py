@@ -40,7 +40,7 @@ def stop_workers(*, evaluation_id: UUID, launching: Launcher) -> list[str]:
 
 
 def enqueue_replacement(*, worker: str, evaluation_id: UUID) -> None:
-    """Ask after the commit for a worker that hangs to be stopped, and for another one in its place."""
+    """Ask after the commit for another worker in the place of one that is lost, which is stopped if it hangs."""
     transaction.on_commit(lambda: _send_replacement(worker=worker, evaluation_id=evaluation_id))
 
 

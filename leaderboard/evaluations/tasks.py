@@ -61,11 +61,13 @@ def stop_workers(evaluation_id: str) -> None:
 
 @task
 def replace_worker(worker: str, evaluation_id: str) -> None:
-    """Stop a worker that hangs, and see that the evaluation which it worked for has another one.
+    """Stop a worker that hangs, and see that there is another one in the place of one that hangs or has ended.
 
-    Before: nothing; the worker may have ended or moved on, and the message may come twice or late.
-    After: if it still ran without a lease, it was told to stop; the launcher has been asked for a worker again.
+    Before: nothing; the worker may have moved on, and the message may come twice or late.
+    After: if it still ran without a lease, it was told to stop; unless it has moved on, the launcher has been asked for
+    a worker again.
     """
     launching = launcher()
-    if stopping.stop_hung_worker(worker=worker, launching=launching):
+    ended = launching.alive(handle=worker).alive is False
+    if ended or stopping.stop_hung_worker(worker=worker, launching=launching):
         reconcile.refill(UUID(evaluation_id), launching=launching)

@@ -1,5 +1,7 @@
 """Whose turn it is when a worker asks: by weight and what users and teams had, then the operator's priority, then age.
 
+New and slow planners may have to wait for others before that (`time_slices.py`).
+
 Among the evaluations of one user their own priority comes before age. It only says which of them stands in the user's
 place, so that it moves nobody else.
 """
@@ -31,6 +33,7 @@ from django.db.models.functions import Cast, Coalesce, Greatest, Now, RowNumber
 
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
+from leaderboard.evaluations.worker_pools import Order, order_of
 
 _ALL = 2**31 - 1
 """More shards than an evaluation can have."""
@@ -48,6 +51,8 @@ class Wanted:
     evaluation_id: UUID | None = None
     scope: Q | None = None
     """A condition on evaluations."""
+    pool: Sequence[str] = ()
+    """Suites that the worker shares among all users (`Attempt.pool`)."""
 
     def due(self) -> QuerySet[Evaluation]:
         """Those of them with a shard that may be leased now, in no order."""
@@ -79,8 +84,12 @@ def next_of_each_user(wanted: Wanted, *, most: int) -> list[UUID]:
     another user's, so that nobody is served twice for that.
     """
     user = "submission__submitted_by"
-    next_ones = wanted.due().order_by(user, *_OF_ONE_USER).distinct(user)
-    return _by_turn(Evaluation.objects.filter(pk__in=next_ones.values("pk")), order=_OF_ALL_USERS, most=most)
+    tiers = _order(wanted)
+    due = wanted.due() if tiers is None else tiers.annotated(wanted.due())
+    tier = () if tiers is None else ("tier",)
+    next_ones = due.order_by(user, *tier, *_OF_ONE_USER).distinct(user)
+    found = Evaluation.objects.filter(pk__in=next_ones.values("pk"))
+    return _by_turn(found, tiers=tiers, order=_OF_ALL_USERS, most=most)
 
 
 def next_evaluations(wanted: Wanted, *, most: int) -> list[UUID]:
@@ -93,11 +102,22 @@ def next_evaluations(wanted: Wanted, *, most: int) -> list[UUID]:
     own_order = [F("submission__priority").desc(), F("created").asc(), F("pk").asc()]
     place = Window(RowNumber(), partition_by=of_user, order_by=own_order)
     # A user's first is behind no other's second: else who marks one as high would pass those who marked none.
-    return _by_turn(wanted.due().annotate(place=place), order=("-priority", "place", "created", "pk"), most=most)
+    order = "-priority", "place", "created", "pk"
+    return _by_turn(wanted.due().annotate(place=place), tiers=_order(wanted), order=order, most=most)
 
 
-def _by_turn(evaluations: QuerySet[Evaluation], *, order: Sequence[str], most: int) -> list[UUID]:
-    ordered = with_share(evaluations, had=leases_had()).order_by("share", "own_share", *order)
+def _order(wanted: Wanted) -> Order | None:
+    """What comes before fair share; None if nothing does."""
+    order = order_of(wanted.pool)
+    return None if order is None or order.is_flat else order
+
+
+def _by_turn(evaluations: QuerySet[Evaluation], *, tiers: Order | None, order: Sequence[str], most: int) -> list[UUID]:
+    order = "share", "own_share", *order
+    if tiers is not None:
+        evaluations = tiers.annotated(evaluations)
+        order = "tier", *(field for name in order for field in (("recency", name) if name == "created" else (name,)))
+    ordered = with_share(evaluations, had=leases_had()).order_by(*order)
     return list(ordered.values_list("pk", flat=True)[:most])
 
 

@@ -5,10 +5,6 @@ at once for each process of the site, a few more wait for them, and others are r
 its own request and holds no connection of the database meanwhile.
 """
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from django.conf import settings
 from django.db import connection
 
@@ -21,6 +17,7 @@ from leaderboard.field_errors import FieldErrors
 from leaderboard.planners import secret_headers
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.places import NoPlaceError, Places
 from leaderboard.planners.services import check_owned, check_planner
 
 LONGEST_SECONDS = 15.0
@@ -31,8 +28,7 @@ WAITING = 8
 """Calls that wait for one of these."""
 WAIT_SECONDS = 10.0
 
-_queue = threading.BoundedSemaphore(AT_ONCE + WAITING)
-_processes = threading.BoundedSemaphore(AT_ONCE)
+_places = Places(at_once=AT_ONCE, waiting=WAITING, wait_seconds=WAIT_SECONDS)
 _NEEDED = frozenset({"endpoint_url", "timeout_seconds", "header_name", "header_value", "remove_header"})
 """The fields that the call depends on; the others may be wrong as yet."""
 
@@ -70,28 +66,11 @@ def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
     if not connection.in_atomic_block:
         # Back into the pool: the call may take longer than all that this page asks of the database.
         connection.close()
-    with _place():
-        return library().try_endpoint(suite=slug, profile=settings.PROFILE, settings=called)
-
-
-@contextmanager
-def _place() -> Iterator[None]:
-    """One of the processes, perhaps after waiting.
-
-    Raises:
-        BusyError: too many wait already, or none became free.
-    """
-    if not _queue.acquire(blocking=False):
-        raise BusyError
     try:
-        if not _processes.acquire(timeout=WAIT_SECONDS):
-            raise BusyError
-        try:
-            yield
-        finally:
-            _processes.release()
-    finally:
-        _queue.release()
+        with _places.taken():
+            return library().try_endpoint(suite=slug, profile=settings.PROFILE, settings=called)
+    except NoPlaceError:
+        raise BusyError from None
 
 
 def _suite(slug: str) -> str:

@@ -85,6 +85,8 @@ class Planner(models.Model):
     """The same for answers."""
     licence = models.CharField(max_length=100, blank=True)
     """As its card says."""
+    proven = models.BooleanField(default=False, db_default=False)
+    """Whether it has answered the tasks of a shard on a worker of the operator's, whatever the answers were worth."""
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -3,23 +3,18 @@
 from datetime import timedelta
 from uuid import UUID
 
-from leaderboard.evaluations.models import Evaluation
 from leaderboard.workers.tokens import extend_launch_tokens, mint_launch_token, withdraw_launch_token
 
 LOCAL_VALID = timedelta(hours=24)
 """A local worker ends by then, and the launcher starts another one if work is left."""
 
 
-class SuiteEnrolments:
-    """For local processes: they load a suite's experts once, so that one launch covers the evaluations of its suite."""
+class PoolEnrolments:
+    """For local processes: they are one pool for all evaluations on the operator's workers, whatever their suites."""
 
-    def covers(self, evaluation_id: str) -> str:
-        """See `Enrolments.covers`: the suite's slug."""
-        return str(Evaluation.objects.values_list("suite__slug", flat=True).get(pk=evaluation_id))
-
-    def mint(self, *, evaluation_id: str, name: str) -> str:
+    def mint(self, *, evaluation_id: str, name: str) -> str:  # noqa: ARG002 - as the others
         """See `Enrolments.mint`."""
-        return mint_launch_token(name=name, valid=LOCAL_VALID, suite=self.covers(evaluation_id))
+        return mint_launch_token(name=name, valid=LOCAL_VALID)
 
     def extend(self, *, evaluation_id: str) -> None:
         """Does nothing: a local process starts at once."""
@@ -37,10 +32,6 @@ class EvaluationEnrolments:
         valid: how long a token opens sessions; longer than a Job may run.
         """
         self._valid = valid
-
-    def covers(self, evaluation_id: str) -> str:
-        """See `Enrolments.covers`: the evaluation alone."""
-        return evaluation_id
 
     def mint(self, *, evaluation_id: str, name: str) -> str:
         """See `Enrolments.mint`."""

@@ -5,6 +5,7 @@ token it is and what the token is bound to.
 """
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -21,6 +22,7 @@ from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.evaluations.leases import hash_token, lose
 from leaderboard.evaluations.models import OWN_WORKER, AttemptState
+from leaderboard.evaluations.worker_pools import EVERY_SUITE
 from leaderboard.field_errors import FieldErrors
 from leaderboard.locks import lock_owner
 from leaderboard.workers.models import AttemptToken, WorkerToken
@@ -86,6 +88,17 @@ class Holder:
             scope &= Q(pk=self.evaluation_id)
         return scope if self.suites is None else scope & Q(suite__slug__in=self.suites)
 
+    def pool(self, *, suites: Sequence[str] | None, evaluation_id: UUID | None) -> list[str]:
+        """The suites of which this worker serves all users, where it asks for these suites or this evaluation
+        (`Attempt.pool`)."""
+        bound = self.evaluation_id or evaluation_id or (self.token is not None and self.token.evaluation)
+        if bound or self.owner_id is not None:
+            return []
+        if self.token is not None and self.token.suite:
+            return [self.token.suite]
+        chosen = [set(some) for some in (self.suites, suites) if some is not None]
+        return sorted(set.intersection(*chosen)) if chosen else [EVERY_SUITE]
+
     def name(self, worker: str) -> str:
         """How the worker is called here."""
         return worker if self.owner_id is None else f"{OWN_WORKER}{worker}"[:120]
@@ -109,23 +122,20 @@ def create_worker_token(*, owner: User | None, name: str) -> NewWorkerToken:
     return NewWorkerToken(id=row.pk, name=name, token=text)
 
 
-def mint_launch_token(*, name: str, valid: timedelta, evaluation_id: UUID | None = None, suite: str = "") -> str:
+def mint_launch_token(*, name: str, valid: timedelta, evaluation_id: UUID | None = None) -> str:
     """Make the enrolment token of one launch, and return its text, which is kept nowhere.
 
     Args:
         name: what is launched, such as the Job's name.
         valid: how long it opens sessions.
-        evaluation_id: the only evaluation that it covers; None: see `suite`.
-        suite: slug of the only suite that it covers.
+        evaluation_id: the only evaluation that it covers; None: all that the operator's workers run.
     """
-    assert evaluation_id is not None or suite, "a launch covers an evaluation or a suite"
     text = f"{PREFIX}{secrets.token_urlsafe(32)}"
     WorkerToken.objects.create(
         owner=None,
         name=name[:80],
         token_hash=hash_token(text),
         evaluation=evaluation_id,
-        suite=suite,
         expires_at=timezone.now() + valid,
     )
     return text

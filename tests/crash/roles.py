@@ -186,7 +186,7 @@ def launcher() -> Any:
     from django.conf import settings
 
     from gpu_jobs.launchers import local
-    from leaderboard.workers.launches import SuiteEnrolments
+    from leaderboard.workers.launches import PoolEnrolments
 
     local.subprocess = _Subprocess()  # type: ignore[assignment]
     return local.LocalLauncher(
@@ -195,7 +195,7 @@ def launcher() -> Any:
         store=settings.DATA_DIR / "workers" / "store",
         workers=1,
         environment={},
-        enrolments=SuiteEnrolments(),
+        enrolments=PoolEnrolments(),
         home=Path(settings.DATA_DIR),
         command=("worker",),
     )

@@ -1,10 +1,13 @@
 """A planner that answers many requests together is asked so; what fails costs its own task."""
 
-from evaluator.episodes.parts import ask_all
+import threading
+import time
+
+from evaluator.episodes.parts import PLANNER_CONCURRENCY, ask_all
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.protocol import Completion, Failure, FailureKind, Usage
 from evaluator.planners.language_models.scripted import ScriptedModel
-from evaluator.planners.protocol import PlannerReply
+from evaluator.planners.protocol import PlannerError, PlannerReply
 from evaluator.records import Outcome, PlannerCall, Reason
 from evaluator.suites import suite_of
 from tests.fakes.strategies import FakeStrategy, asks_once
@@ -97,3 +100,27 @@ def test_what_a_strategy_cannot_read_is_unparsable_and_no_other_parser_tries_its
     assert (record.outcome, record.reason, reply) == (Outcome.PLANNER_FAULT, Reason.UNPARSABLE_PLAN, None)
     assert record.reason_text == "The plan cannot be read: line 1, column 1: no program."
     assert (record.plan_received, record.planner_notes) == ("Image Denoising", {"raw": "x"})
+
+
+def test_who_stops_asking_does_not_wait_for_a_planner_that_hangs():
+    class Hangs:
+        name = "hangs"
+
+        def __init__(self) -> None:
+            self.asked: list[str] = []
+            self.ended = threading.Event()
+
+        def plan(self, request):
+            self.asked.append(request.task.id)
+            if len(self.asked) > 1:
+                self.ended.wait(60)
+            raise PlannerError(reason=Reason.INVALID_RESPONSE, message="x", received=None, call=NO_TIME)
+
+    planner = Hangs()
+    asking = ask_all(planner=planner, suite=SUITE, tasks=SUITE.tasks, context=context)
+    next(asking)
+    began = time.monotonic()
+    asking.close()
+    assert time.monotonic() - began < 5
+    planner.ended.set()
+    assert len(planner.asked) <= 1 + PLANNER_CONCURRENCY

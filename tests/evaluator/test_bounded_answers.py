@@ -62,6 +62,11 @@ def ask_judge(url, *, seconds=PATIENCE):
     return JudgeError, str(caught.value)
 
 
+def raw(data):
+    """A server that sends these bytes and closes the connection."""
+    return lambda connection: connection.sendall(data)
+
+
 ASKING = [ask_endpoint, ask_chat, ask_hub]
 
 
@@ -103,6 +108,49 @@ def test_an_answer_without_end_is_left_when_it_is_too_large(ask, answer):
     with hostile_server(answer) as server, peak_memory() as peak:
         ask(server.url)
     assert peak[0] < MOST_PEAK_BYTES * (3 if ask is ask_hub else 1), "descriptions of the hub may have 16 MiB"
+
+
+NO_HTTP = {
+    "headers without end": (ENDLESS_HEADERS, "its headers have more than 100 KiB"),
+    "a long header": (raw(b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 2_000_000 + b"\r\n\r\n{}"), "more than 100 KiB"),
+    "many headers": (raw(b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 100_000 + b"\r\n{}"), "more than 100 KiB"),
+    "a header of NUL": (raw(b"HTTP/1.1 200 OK\r\nX\x00Y: secret\r\n\r\n{}"), "illegal header line"),
+    "a status of words": (raw(b"HTTP/1.1 OK 200\r\n\r\n{}"), "illegal status line"),
+    "two lengths": (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 5\r\n\r\n{}"), "conflicting"),
+    "chunks of nonsense": (
+        raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n"), "illegal chunk header"
+    ),
+}  # fmt: skip
+CUT = {
+    "before an answer": raw(b""),
+    "in the status line": raw(b"HTTP/1.1 20"),
+    "in the headers": raw(b"HTTP/1.1 200 OK\r\nX: 1\r\n"),
+    "in the body": raw(b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"plan":'),
+    "between chunks": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"),
+}
+
+
+@pytest.mark.parametrize("answer", NO_HTTP)
+@pytest.mark.parametrize(
+    ("ask", "kind"), [(ask_endpoint, Reason.INVALID_RESPONSE), (ask_chat, FailureKind.WRONG_ANSWER)]
+)
+def test_an_answer_that_is_no_http_is_the_planner_s_fault(ask, kind, answer):
+    sent, says = NO_HTTP[answer]
+    with hostile_server(sent) as server:
+        found, message = ask(server.url)
+    assert (found, says in message) == (kind, True), message
+    assert "secret" not in message
+    assert len(message) < 150
+
+
+@pytest.mark.parametrize("where", CUT)
+@pytest.mark.parametrize(
+    ("ask", "kind"), [(ask_endpoint, Reason.ENDPOINT_UNAVAILABLE), (ask_chat, FailureKind.UNAVAILABLE)]
+)
+def test_a_connection_that_ends_too_early_may_be_the_network_s(ask, kind, where):
+    with hostile_server(CUT[where]) as server:
+        found, message = ask(server.url)
+    assert found is kind, message
 
 
 @pytest.mark.parametrize("does", SLOW_ANSWERS)

@@ -253,6 +253,8 @@ def test_a_model_may_be_asked_by_a_strategy_that_works_without_one(repository, t
 
 TAKEN_OVER = """
 import json, os, signal, sys, time
+from pathlib import Path
+from gpu_jobs.model_server.digests import model_digest
 from gpu_jobs.model_server.channel import Channel
 from gpu_jobs.model_server.confinement import Confinement, confine
 from gpu_jobs.model_server.server import channel_socket
@@ -262,9 +264,9 @@ channel = Channel(connection)
 def say(message):
     channel.send(json.dumps(message).encode())
 say({"type": "hello", "version": 1, "confined_by": holding})
-channel.receive(most=1 << 20)
-identity = {"weights_digest": "a" * 64, "precision": "float32", "architecture": "X", "template_digest": None,
-            "device": "cpu", "batching": "padded"}
+folder = json.loads(channel.receive(most=1 << 20))["folder"]
+identity = {"weights_digest": model_digest(Path(folder)), "precision": "float32", "architecture": "X",
+            "template_digest": None, "device": "cpu", "batching": "padded"}
 loaded = {"type": "loaded", "identity": identity}
 """
 
@@ -291,11 +293,16 @@ class FirstTakenOver:
         ("say(loaded); channel.receive(most=1 << 30); os.abort()", "model_unusable", "it was ended by SIGABRT"),
         ("say(loaded); time.sleep(600)", "planner_timeout", "did not answer within 1 seconds"),
         ("say(loaded); os.kill(os.getpid(), signal.SIGSTOP)", "planner_timeout", "did not answer within 1 seconds"),
+        (
+            "identity['weights_digest'] = 'a' * 64; say(loaded); time.sleep(9)",
+            "model_unusable",
+            "reports other weights",
+        ),
         ("say(loaded); say({'type': 'answers', 'answers': 7}); time.sleep(9)", "model_unusable", "protocol"),
         ("say(loaded); os.write(connection.fileno(), b'\\xff' * 4096); time.sleep(9)", "model_unusable", "protocol"),
         ("kept = bytearray(8 << 30); kept[::4096] = kept[1::4096]", "model_unusable", "MB of memory, more than"),
     ],
-    ids=["ends", "aborts", "hangs", "stops", "nonsense", "huge frame", "grows"],
+    ids=["ends", "aborts", "hangs", "stops", "other weights", "nonsense", "huge frame", "grows"],
 )
 def test_a_server_that_fails_is_the_planner_s_fault_and_the_worker_goes_on(
     tmp_path, spacious, monkeypatch, code, reason, complaint

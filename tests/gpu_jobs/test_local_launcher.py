@@ -105,12 +105,20 @@ def test_a_launch_gets_a_token_of_its_own_that_no_other_worker_has(make):
     assert {evaluation for evaluation, _ in enrolments.minted.values()} == {"e1"}
 
 
-def test_what_one_launch_does_not_cover_gets_a_worker_of_its_own(make):
-    launcher = make(enrolments=FakeEnrolments(covers={"e1": "openagi", "e2": "tool100", "e3": "openagi"}))
-    first, second = launcher.ensure(evaluation_id="e1"), launcher.ensure(evaluation_id="e2")
-    assert first != second
-    assert launcher.ensure(evaluation_id="e3") == first
-    assert launcher.alive(handle=first).alive is True
+def test_one_pool_serves_all_evaluations(make):
+    launcher = make(workers=2)
+    first = launcher.ensure(evaluation_id="e1")
+    assert [launcher.ensure(evaluation_id=other) for other in ("e2", "e3")] == [first, first]
+    assert len([worker for worker in launcher._known() if worker.running()]) == 2
+
+
+def test_a_worker_of_an_older_release_that_serves_one_suite_only_is_replaced(make):
+    launcher = make()
+    handle = launcher.ensure(evaluation_id="e1")
+    path = launcher._folder / f"{handle}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "covers": "openagi"}))
+    assert launcher.ensure(evaluation_id="e2") != handle
+    assert launcher.alive(handle=handle).alive is False
 
 
 def test_the_token_of_a_worker_that_could_not_be_started_is_withdrawn(make):

@@ -10,6 +10,7 @@ import pytest
 from gpu_jobs.client import ApiClient
 from gpu_jobs.delivery import Delivery
 from gpu_jobs.exits import Exit
+from gpu_jobs.phases import Phase
 from gpu_jobs.protocol import Lease
 from gpu_jobs.worker import Terminated, Worker
 from tests.fakes.api import LEASE, FakeApi
@@ -302,9 +303,10 @@ RARE_HEARTBEATS = {**LEASE, "heartbeat_seconds": 60}
 
 @pytest.fixture
 def own_signals():
-    kept = signal.getsignal(signal.SIGUSR1)
+    kept = {number: signal.getsignal(number) for number in (signal.SIGUSR1, signal.SIGUSR2)}
     yield
-    signal.signal(signal.SIGUSR1, kept)
+    for number, handler in kept.items():
+        signal.signal(number, handler)
 
 
 class AsksOnTheWay(FakeRunner):
@@ -343,6 +345,49 @@ def test_a_worker_that_has_moved_on_to_another_attempt_goes_on_when_it_is_asked(
     assert worker.run() == 0
     assert set(api.results) == {"0", "1", "2"}
     os.kill(os.getpid(), signal.SIGUSR1)  # without an attempt it changes nothing
+
+
+class Hangs(FakeRunner):
+    """The first attempt comes to a phase and hangs there until the site has ended it, and for `seconds` after that."""
+
+    def __init__(self, api, *, phase, seconds):
+        super().__init__()
+        self.api, self.hangs_in, self.seconds = api, phase, seconds
+        self.swallowed = 0
+
+    def _record(self, *, lease, task):
+        if lease.attempt == "a1":
+            self.phase.enter(self.hangs_in)
+            self.api.over = "failed"
+            try:
+                time.sleep(self.seconds)
+            except Exception:
+                self.swallowed += 1
+            finally:
+                self.api.over = ""
+        return super()._record(lease=lease, task=task)
+
+
+@pytest.mark.parametrize("phase", [Phase.FETCHING, Phase.LOADING, Phase.PLANNING])
+def test_a_worker_leaves_a_planner_that_hangs_as_soon_as_the_site_has_ended_the_attempt(own_signals, phase):
+    api = FakeApi(LEASE, {**LEASE, "attempt": "a2"})
+    worker = make_worker(api, runner := Hangs(api, phase=phase, seconds=60))
+    worker.look_on_signal()
+    began = time.monotonic()
+    assert worker.run() == 0
+    assert time.monotonic() - began < 10
+    assert runner.swallowed == 0
+    assert [how for how, _ in api.ended] == ["complete"], "the second attempt ran to its end"
+    assert runner.ran == ["0", "0", "1", "2"]
+
+
+def test_executing_plans_is_not_interrupted(own_signals):
+    """Experts might be left half loaded; and it ends by itself."""
+    api = FakeApi(LEASE, {**LEASE, "attempt": "a2"})
+    worker = make_worker(api, runner := Hangs(api, phase=Phase.EXECUTING, seconds=0.5))
+    worker.look_on_signal()
+    assert worker.run() == 0
+    assert runner.ran == ["0", "0", "1", "2"]
 
 
 def test_refused_results_are_a_failure_of_the_attempt():

@@ -12,14 +12,17 @@ import pytest
 from evaluator.planners.language_models.admission import ModelRefusedError
 from evaluator.planners.language_models.checkpoint_zip import inspect
 from tests.fakes.checkpoints import zipped
-from tests.hostile.checkpoints import CASES, REPRESENTATIVE, TAKEN_OVER, Target, honest
+from tests.hostile.checkpoints import CASES, REPRESENTATIVE, TAKEN_OVER, Target, honest, layers
 from tests.hostile.checkpoints import Case as Checkpoint
 from tests.hostile.endpoints import ENDPOINTS, HEADER, TIMEOUT_SECONDS, Endpoint, Serving, serving
 from tests.hostile.site import Fate, Site, User, running_site
 
 _LONGEST_SECONDS = 900.0
+_AT_ONCE = 4
+"""Submissions under way, and evaluations asked about."""
 _BY_FORM = 3
 """Every third case goes through the form, the others through the API."""
+_CHECKPOINTS = [*CASES, *layers.STRONGEST, layers.CONTROL, *layers.PRODUCT]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,16 +48,19 @@ def endpoints() -> Iterator[Serving]:
 @pytest.fixture(scope="package")
 def target(site: Site) -> Target:
     """What the checkpoints try to read."""
-    secrets_folder = str(site.arena.data / "secrets")
-    port = str(site.arena.port)
-    return Target(path=str(site.bait.path), bait=site.bait.content, secrets=secrets_folder, port=port)
+    secrets_folder = site.arena.data / "secrets"
+    own = {f"the site's {path.name}": path.read_text().strip() for path in secrets_folder.iterdir() if path.is_file()}
+    return Target(
+        path=str(site.bait.path), bait=site.bait.content, secrets=str(secrets_folder), port=str(site.arena.port),
+        canaries=site.bait.canaries, wanted=own | {"bait": site.bait.content, "secret header": site.bait.header},
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="package")
 def fates(request: pytest.FixtureRequest, site: Site, target: Target, endpoints: Serving) -> Mapping[str, Fate]:
     """What came of each hostile checkpoint and endpoint, by its name. Only those that a chosen test looks at run."""
     names = {value.name for item in request.session.items for value in _parameters(item)}
-    checkpoints = [case for case in CASES if not names or case.name in names]
+    checkpoints = [case for case in _CHECKPOINTS if not names or case.name in names]
     servers = [one for one in ENDPOINTS if not names or one.name in names]
     deep = bool(request.config.getoption("--deep"))
     with ThreadPoolExecutor(2) as both:
@@ -62,8 +68,8 @@ def fates(request: pytest.FixtureRequest, site: Site, target: Target, endpoints:
         second = both.submit(_enter_endpoints, site, servers, endpoints)
         found = first.result() | second.result()
     until = time.monotonic() + _LONGEST_SECONDS
-    for fate in found.values():
-        site.finish(fate, until=until)
+    with ThreadPoolExecutor(_AT_ONCE) as some:
+        list(some.map(lambda fate: site.finish(fate, until=until), found.values()))
     return found
 
 
@@ -73,16 +79,20 @@ def _parameters(item: pytest.Item) -> list[Checkpoint | Endpoint]:
 
 
 def _enter_checkpoints(site: Site, cases: list[Checkpoint], target: Target, *, deep: bool) -> dict[str, Fate]:
-    return {case.name: _checkpoint(site, case, target=target, deep=deep) for case in cases}
+    # What takes longest begins first.
+    chosen = sorted(cases, key=lambda case: not (case.name in REPRESENTATIVE or case.name.startswith(TAKEN_OVER)))
+    with ThreadPoolExecutor(_AT_ONCE) as some:
+        found = some.map(lambda case: _checkpoint(site, case, target=target, deep=deep), chosen)
+        return {case.name: fate for case, fate in zip(chosen, found, strict=True)}
 
 
 def _checkpoint(site: Site, case: Checkpoint, *, target: Target, deep: bool) -> Fate:
     archive = zipped(case.build(honest(), target))
-    always = deep or case.name in REPRESENTATIVE or case.name.startswith(TAKEN_OVER)
+    always = deep or case.name in REPRESENTATIVE or case.name.startswith(TAKEN_OVER) or case not in CASES
     if not always and _is_admitted(archive):
         return Fate(admitted=True)
     user, name = site.mallory(), f"hostile-{secrets.token_hex(4)}"
-    if CASES.index(case) % _BY_FORM:
+    if _CHECKPOINTS.index(case) % _BY_FORM:
         return user.enter_checkpoint(archive, name=name)
     upload = {"checkpoint_file": ("model.zip", archive, "application/zip")}
     return user.enter_by_form(upload, kind="checkpoint", name=name, strategy="hugginggpt")

@@ -110,13 +110,12 @@ _add(
     "a compressed answer that says it is none",
     _says(gzip.compress(_json({"plan": _PLAN})), Content_Encoding="identity"),
 )
-_add("headers without end", lambda call: ENDLESS_HEADERS(call.connection), away=True)
+_add("headers without end", lambda call: ENDLESS_HEADERS(call.connection))
 _add("a body without end", lambda call: ENDLESS_BODY(call.connection))
-_add("a header of 32 MB", _raw(b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 32_000_000 + b"\r\n\r\n"), away=True)
+_add("a header of 32 MB", _raw(b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 32_000_000 + b"\r\n\r\n"))
 _add(
     "a hundred thousand headers",
     _raw(b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: 1\r\n" % at for at in range(100_000))),
-    away=True,
 )
 _add("a length of 10^18", _raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000000\r\n\r\n{}"), away=True)
 _add("a chunk of 2^64", _raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n{}"), away=True)
@@ -188,13 +187,13 @@ def a_reset_between_chunks(call: Call) -> None:
 _add("noise", _raw(bytes(range(256)) * 50), away=True)
 _add("the protocol of another service", _raw(b"220 mail.example ESMTP\r\n"), away=True)
 _add("HTTP/0.9", _raw(_json({"plan": _PLAN})), away=True)
-_add("two lengths", _raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 5\r\n\r\n{}xxx"), away=True)
-_add("a negative length", _raw(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n{}"), away=True)
+_add("two lengths", _raw(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 5\r\n\r\n{}xxx"))
+_add("a negative length", _raw(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n{}"))
 _add("a length and chunks", _raw(
     b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n"
 ), away=True)  # fmt: skip
-_add("chunks of nonsense", _raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n-5\r\n"), away=True)
-_add("a status of words", _raw(b"HTTP/1.1 OK 200\r\n\r\n{}"), away=True)
+_add("chunks of nonsense", _raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n-5\r\n"))
+_add("a status of words", _raw(b"HTTP/1.1 OK 200\r\n\r\n{}"))
 _add("a switch to another protocol", _raw(
     b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n" + b"\x00\x00\x00\x04" * 20
 ), away=True)  # fmt: skip
@@ -203,7 +202,7 @@ _add("a second answer that nobody asked for", _raw(
 ))  # fmt: skip
 _add("header lines with a line break", _raw(
     b"HTTP/1.1 200 OK\r\nX: a\n b\r\n\tc\r\nX\x00Y: z\r\nContent-Length: 2\r\n\r\n{}"
-), away=True)  # fmt: skip
+))  # fmt: skip
 
 # --- Ways to addresses of ours ----------------------------------------------------------------------------------------
 

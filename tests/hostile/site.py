@@ -23,6 +23,7 @@ import psutil
 
 from gpu_jobs.launchers.guard import own_memory
 from tests.end_to_end.arena import ROOT, Arena, data_folder, sign_up, started
+from tests.hostile.canaries import Canaries, canaries
 
 PASS_PHRASE = "a long pass phrase"
 SUITE = "toolmini"
@@ -45,6 +46,7 @@ SETTINGS = {
 ENDED = frozenset({"completed", "failed", "cancelled", "on_hold"})
 _SUBMISSIONS_PER_USER = 60
 """Submissions of one hostile user; more would be refused for a minute."""
+_HONEST_PAUSE_SECONDS, _PAGES_EVERY_SECONDS = 8.0, 2.0
 _HONEST_USERS = 4
 """Who submit in turn: users who had much lately wait for those who had less, whatever the others submit."""
 
@@ -57,6 +59,8 @@ class Bait:
     content: str
     header: str
     """The secret header of the endpoints."""
+    canaries: Canaries | None = None
+    """In every place from which a model server might read."""
 
     @property
     def path(self) -> Path:
@@ -236,17 +240,17 @@ class Site:
             return
         user = self._users[0]
         began = time.monotonic()
-        ended = self._end_of(fate.evaluation, user=user, until=until)
+        ended = self._end_of(fate.evaluation, user=user, until=until, every=1.0)
         fate.seconds = time.monotonic() - began
         fate.state, fate.reason = ended["state"], ended["reason_text"]
         fate.rows = self.arena.results(fate.evaluation)
 
-    def _end_of(self, evaluation: str, *, user: User, until: float) -> dict[str, Any]:
+    def _end_of(self, evaluation: str, *, user: User, until: float, every: float = 0.3) -> dict[str, Any]:
         while True:
             found = dict(_patient(lambda: user.api.get(f"evaluations/{evaluation}/")).json())
             if found["state"] in ENDED or time.monotonic() > until:
                 return found
-            time.sleep(0.3)
+            time.sleep(every)
 
     def _evaluate_again(self, users: list[User]) -> None:
         for user in cycle(users):
@@ -256,11 +260,11 @@ class Site:
                 self.measured.honest_seconds.append(self.honest_evaluation(user))
             except (httpx.HTTPError, AssertionError, KeyError, ValueError) as error:
                 self.measured.problems.append(f"honest evaluation: {error!r}")
-            self._stop.wait(2)
+            self._stop.wait(_HONEST_PAUSE_SECONDS)
 
     def _look_at_pages(self) -> None:
         with httpx.Client(base_url=self.arena.url, timeout=60, trust_env=False) as client:
-            while not self._stop.wait(1):
+            while not self._stop.wait(_PAGES_EVERY_SECONDS):
                 began = time.monotonic()
                 try:
                     for path in ("/", "/api/v1/evaluations/"):
@@ -299,17 +303,20 @@ def _kind(process: psutil.Process) -> str:
 
 
 @contextmanager
-def running_site() -> Iterator[Site]:
-    """A site with workers and a file that hostile planners try to read."""
-    with data_folder() as data, tempfile.TemporaryDirectory(prefix="planarena-bait-") as name:
+def running_site(**changes: str) -> Iterator[Site]:
+    """A site with workers and a file that hostile planners try to read. `changes`: of `SETTINGS`."""
+    settings = SETTINGS | changes
+    workers = int(settings["PLANARENA_LOCAL_WORKERS"])
+    with data_folder() as data, tempfile.TemporaryDirectory(prefix="planarena-bait-") as name, canaries() as kept:
         folder = Path(name)
         folder.chmod(0o755)
-        bait = Bait(folder=folder, content=f"bait{secrets.token_hex(16)}", header=f"Hush{secrets.token_hex(16)}")
+        content, header = f"bait{secrets.token_hex(16)}", f"Hush{secrets.token_hex(16)}"
+        bait = Bait(folder=folder, content=content, header=header, canaries=kept)
         bait.path.write_text(f"{bait.content}\n")
         bait.path.chmod(0o644)
-        with started(data, planners=["no-op"], **SETTINGS) as arena:
+        with started(data, planners=["no-op"], **(settings | kept.environment)) as arena:
             arena.wait_for(lambda: "The site is at" in arena.output, what="the site")
             site = Site(arena, bait=bait)
-            arena.wait_for(lambda: len(arena.worker_pids()) == WORKERS, what="the start of all workers")
+            arena.wait_for(lambda: len(arena.worker_pids()) == workers, what="the start of all workers")
             site.workers_at_first = arena.worker_pids()
             yield site

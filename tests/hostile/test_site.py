@@ -36,7 +36,8 @@ def secrets(site: Site) -> list[str]:
     """All that nothing may tell: the site's keys, the endpoints' header, and what lies around for the taking."""
     own = [path.read_text().strip() for path in (site.arena.data / "secrets").iterdir() if path.is_file()]
     assert own
-    return [*own, site.bait.content, site.bait.header]
+    canaries = [] if site.bait.canaries is None else list(site.bait.canaries.texts.values())
+    return [*own, site.bait.content, site.bait.header, *canaries]
 
 
 def holding(paths: Iterable[Path], *, secrets: list[str]) -> list[str]:
@@ -104,8 +105,7 @@ def test_memory_is_bounded(site: Site, fates: Mapping[str, Fate]):
 
 def test_no_worker_is_lost_and_no_model_server_is_left(site: Site, fates: Mapping[str, Fate]):
     assert fates
-    # So many for each suite that has work.
-    assert len(site.arena.worker_pids()) % WORKERS == 0
+    assert len(site.arena.worker_pids()) == WORKERS
     assert all("worker" not in path.read_text() for path in (site.arena.data / "workers").glob("*.reason"))
     assert set(site.workers_at_first) <= set(site.arena.worker_pids()), "a worker ended"
     servers = [one for one in site.processes() if "model_server" in " ".join(one.cmdline())]

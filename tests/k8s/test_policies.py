@@ -6,6 +6,7 @@ from ipaddress import ip_address, ip_network
 import pytest
 
 from evaluator.egress_policy import DEFAULT_PORTS, egress_policy, parse_ports
+from evaluator.planners.public_addresses import is_public
 from gpu_jobs.launchers.kubernetes import build_job
 from gpu_jobs.launchers.kubernetes.model_servers import PORT, build_model_servers
 from tests.evaluator.planners.test_public_addresses import PUBLIC, SPECIAL
@@ -281,20 +282,40 @@ SQUID = next(
     if item["kind"] == "ConfigMap" and item["metadata"]["name"] == "planarena-egress-proxy"
 )
 NETWORKS = [ip_network(word) for line in re.findall(r"^acl special dst (.*)$", SQUID, re.M) for word in line.split()]
+(ISATAP,) = map(re.compile, re.findall(r"^acl isatap dstdom_regex -n (.*)$", SQUID, re.M))
 
 
 def squid_refuses(address):
     found = ip_address(address.partition("%")[0])
     # As Squid keeps them.
     found = getattr(found, "ipv4_mapped", None) or found
-    return any(found in network for network in NETWORKS if network.version == found.version)
+    host = f"[{found}]" if found.version == 6 else str(found)
+    in_network = any(found in network for network in NETWORKS if network.version == found.version)
+    return in_network or ISATAP.search(host) is not None
 
 
 def test_the_proxy_s_rules_refuse_the_addresses_that_the_client_refuses():
-    own = [found for found in SPECIAL if "5efe" not in found and found != "::ffff:8.8.8.8"]
+    own = [found for found in SPECIAL if found != "::ffff:8.8.8.8"]
     assert [address for address in own if not squid_refuses(address)] == []
-    # A rule on addresses cannot know an interface identifier of ISATAP: these the client refuses.
     assert [address for address in PUBLIC if squid_refuses(address)] == []
+
+
+@pytest.mark.parametrize("prefix", ["2a01::", "2a01:1:2:3:", "2400:cb00:2048:1:"])
+@pytest.mark.parametrize("bits", ["0", "100", "200", "300"])
+@pytest.mark.parametrize("embedded", ["10.0.0.1", "169.254.169.254", "127.0.0.1", "8.8.8.8"])
+def test_the_proxy_refuses_isatap_as_the_client_does(prefix, bits, embedded):
+    address = str(ip_address(f"{prefix}{bits}:5efe:{embedded}"))
+    assert not is_public(address)
+    assert squid_refuses(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["2a01:0:5efe::1", "2a01:1:2:3:400:5efe:808:808", "2a01:1:2:0:5efe:1:2:3", "2a01::5efe:1:2:3", "2a01::5efe"],
+)
+def test_the_proxy_refuses_no_public_address_that_only_resembles_isatap(address):
+    assert is_public(address)
+    assert not squid_refuses(address)
 
 
 def test_the_proxy_s_rules_do_not_cover_the_form_in_which_it_keeps_ipv4_addresses():
@@ -304,7 +325,7 @@ def test_the_proxy_s_rules_do_not_cover_the_form_in_which_it_keeps_ipv4_addresse
 
 def test_the_proxy_opens_tunnels_only_and_to_the_ports_that_the_client_calls():
     rules = re.findall(r"^http_access (.*)$", SQUID, re.M)
-    assert rules == ["deny !CONNECT", "deny !allowed_ports", "deny special", "allow all"]
+    assert rules == ["deny !CONNECT", "deny !allowed_ports", "deny isatap", "deny special", "allow all"]
     (ports,) = re.findall(r"^acl allowed_ports port (.*)$", SQUID, re.M)
     assert parse_ports(ports.replace(" ", ",")) == parse_ports(DEFAULT_PORTS)
 

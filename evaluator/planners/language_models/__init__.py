@@ -9,6 +9,7 @@ Nothing is imported here: some modules need torch, and a name alone must not loa
 - `hub_lookup`: a hub's model before it is fetched; `checkpoint_zip`: an uploaded one before it is unpacked
 - `local`: checkpoints on this machine; `fetching`: from a hub; `network`: a model with its tokenizer and prompts
 - `batching`: which calls are answered together; `generation`, `sampling`, `scoring`: how; `continuous`: on a GPU
+- `automaton`: a constraint as data
 - `spelling`: the trie of the names that a constraint allows; `constrained`: decoding by it, and its probabilities
 - `chat`: OpenAI-compatible endpoints; `congestion`: how many calls at once; `trial_server`: an endpoint for trials
 - `scripted`: answers from a function or a file

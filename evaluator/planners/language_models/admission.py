@@ -7,12 +7,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 from evaluator.planners.language_models.architectures import CAUSAL, SEQUENCE_TO_SEQUENCE
-from evaluator.planners.language_models.config_fields import MOST_VOCABULARY, ConfigError, checked_fields
+from evaluator.planners.language_models.config_fields import ConfigError, checked_fields
 
-CONFIG, INDEX, GENERATION = "config.json", "model.safetensors.index.json", "generation_config.json"
+CONFIG, INDEX = "config.json", "model.safetensors.index.json"
 MOST_SETTINGS_BYTES = 4 * 1024 * 1024
 """Of one file of settings that is read here; vocabularies may be larger, and are not read."""
 _CODE_KEYS = ("auto_map", "custom_pipelines")
@@ -20,7 +20,6 @@ _IMPLEMENTATION = re.compile(r"_?(attn|experts)_implementation(_internal)?")
 """Of attention or experts: a name of the library's own, or a repository whose code it would fetch and run."""
 _OWN_IMPLEMENTATION = re.compile(r"[a-z0-9_]+")
 _QUANTIZATION_KEY = "quantization_config"
-_MOST_ENDS = 16
 _WEIGHTS_KEY = "transformers_weights"
 _WEIGHTS_FILE = re.compile(r"[A-Za-z0-9_][\w.-]*\.safetensors", re.ASCII)
 
@@ -69,23 +68,16 @@ def read_config(data: bytes) -> Config:
     return Config(architecture=architecture, fields=fields)
 
 
-def read_token_ids(data: bytes) -> dict[str, int | list[int]]:
-    """Which tokens end a completion and which one begins it, as `generation_config.json` says; nothing else of it is
-    used, and what is no token id is ignored."""
-    content = settings_of(data, name=GENERATION)
-    ends, start = content.get("eos_token_id"), content.get("decoder_start_token_id")
-    several: list[object] = ends if isinstance(ends, list) and ends else [ends]
-    known = [token for token in several if _is_token_id(token)]
-    found: dict[str, int | list[int]] = {}
-    if len(several) <= _MOST_ENDS and len(known) == len(several):
-        found["eos_token_id"] = known
-    if _is_token_id(start):
-        found["decoder_start_token_id"] = start
-    return found
+def end_tokens(named: object, *, own: int | None) -> tuple[int, ...]:
+    """Token ids that end a text; empty if nothing names one. `generation_config.json` has no say.
 
-
-def _is_token_id(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_VOCABULARY
+    Args:
+        named: `eos_token_id` of `config.json`: one id, several, or None. Negative ids mean none.
+        own: the id of the tokenizer's `eos_token`. It comes first: constrained texts end with it.
+    """
+    several = named if isinstance(named, list | tuple) else [named]
+    known = [token for token in several if type(token) is int and token >= 0]
+    return tuple(dict.fromkeys([*([own] if own is not None else []), *known]))
 
 
 def _refuse_elsewhere(key: str, value: object) -> None:

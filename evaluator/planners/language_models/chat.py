@@ -21,7 +21,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from evaluator.bounded_answers import UNCOMPRESSED, AnswerTooLargeError, CompressedAnswerError, read_answer_async
+from evaluator.bounded_answers import (
+    UNCOMPRESSED,
+    AnswerTooLargeError,
+    CompressedAnswerError,
+    http_violation,
+    read_answer_async,
+)
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.egress import EgressRefusedError, async_egress_client
 from evaluator.planners.language_models.congestion import ConcurrencyLimit, Gate
@@ -284,6 +290,10 @@ class ChatModel:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return _Again(f"no connection: {error or type(error).__name__}", too_much=True)
         except httpx.TransportError as error:
+            if (violation := http_violation(error)) is not None:
+                return Failure(
+                    kind=FailureKind.WRONG_ANSWER, message=f"The chat endpoint gave an answer that is {violation}."
+                )
             return _Again(credentials.without(f"the connection broke: {error or type(error).__name__}"), too_much=False)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             why = credentials.without(f"{type(error).__name__}: {error}")

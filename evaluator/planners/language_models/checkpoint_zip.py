@@ -16,14 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from evaluator.planners.language_models.admission import (
-    CONFIG,
-    INDEX,
-    MOST_SETTINGS_BYTES,
-    ModelRefusedError,
-    read_config,
-    shards_named,
-)
+from evaluator.planners.language_models.admission import CONFIG, INDEX, ModelRefusedError, shards_named
 from evaluator.planners.language_models.safetensors_headers import (
     LENGTH_BYTES,
     Header,
@@ -31,17 +24,7 @@ from evaluator.planners.language_models.safetensors_headers import (
     header_length,
     read_header,
 )
-from evaluator.planners.language_models.tokenizer_admission import (
-    SPECIAL_TOKENS_MAP,
-    TEMPLATE_TEXT,
-    TOKENIZER,
-    TOKENIZER_CONFIG,
-    check_tokenizer_file,
-    checked_template,
-    read_special_tokens_map,
-    read_tokenizer_config,
-)
-from evaluator.planners.language_models.tokenizer_content import read_tokenizer
+from evaluator.planners.language_models.settings_files import Read, check_settings, check_size
 
 MOST_FILES = 200
 _MOST_LISTING_BYTES = 1024 * 1024
@@ -100,8 +83,9 @@ def inspect(path: Path, *, most_unpacked_bytes: int) -> CheckpointFacts:
         if not headers:
             raise ModelRefusedError("The zip has no weights: put model.safetensors, or its parts with their index, in.")
         _check_index(archive, members=members, headers=headers)
-        config = read_config(_settings(archive, member=_needed(members, CONFIG), name=CONFIG))
-        _check_tokenizer(archive, members=members)
+        if CONFIG not in members:
+            raise ModelRefusedError(f"The zip has no {CONFIG}.")
+        config = check_settings(_reader(archive, members=members))
         for member in members.values():
             _read_to_the_end(archive, member=member)
         return CheckpointFacts(
@@ -281,44 +265,22 @@ def _check_index(
         if set(headers) != {"model.safetensors"}:
             raise ModelRefusedError(f"The zip has parts of weights, but no {INDEX} that says which tensor is where.")
         return
-    named = shards_named(_settings(archive, member=members[INDEX], name=INDEX), name=INDEX)
+    named = shards_named(_reader(archive, members=members)(INDEX) or b"", name=INDEX)
     if missing := sorted(named - set(headers)):
         raise ModelRefusedError(f"{INDEX} names {missing[0][:80]!r}, which is not in the zip.")
     if unused := sorted(set(headers) - named):
         raise ModelRefusedError(f"{unused[0]} is in the zip, but {INDEX} does not name it.")
 
 
-def _check_tokenizer(archive: zipfile.ZipFile, *, members: Mapping[str, zipfile.ZipInfo]) -> None:
-    found = members.get(TOKENIZER)
-    check_tokenizer_file(has=found is not None, size=None if found is None else found.file_size)
-    if found is not None:
-        with archive.open(found) as file:
-            read_tokenizer(_exactly(file, found.file_size))
-    if TEMPLATE_TEXT in members:
-        checked_template(_text(_settings(archive, member=members[TEMPLATE_TEXT], name=TEMPLATE_TEXT)))
-    for name, read in ((TOKENIZER_CONFIG, read_tokenizer_config), (SPECIAL_TOKENS_MAP, read_special_tokens_map)):
-        if name in members:
-            read(_settings(archive, member=members[name], name=name))
+def _reader(archive: zipfile.ZipFile, *, members: Mapping[str, zipfile.ZipInfo]) -> Read:
+    def read(name: str) -> bytes | None:
+        if name not in members:
+            return None
+        check_size(name=name, size=members[name].file_size)
+        with archive.open(members[name]) as file:
+            return _exactly(file, members[name].file_size)
 
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise ModelRefusedError(f"{TEMPLATE_TEXT} is no UTF-8 text.") from None
-
-
-def _needed(members: Mapping[str, zipfile.ZipInfo], name: str) -> zipfile.ZipInfo:
-    if name not in members:
-        raise ModelRefusedError(f"The zip has no {name}.")
-    return members[name]
-
-
-def _settings(archive: zipfile.ZipFile, *, member: zipfile.ZipInfo, name: str) -> bytes:
-    if member.file_size > MOST_SETTINGS_BYTES:
-        raise ModelRefusedError(f"{name} has {member.file_size} bytes; at most {MOST_SETTINGS_BYTES} are possible.")
-    with archive.open(member) as file:
-        return _exactly(file, member.file_size)
+    return read
 
 
 def _read_to_the_end(archive: zipfile.ZipFile, *, member: zipfile.ZipInfo) -> None:

@@ -1,39 +1,36 @@
-"""Looking a language model up at a hub before anything of it is fetched: its commit, its size, and whether it will do.
+"""Looks a language model up at a hub before its weights are fetched: its commit, its size, whether it is accepted.
 
 Nothing that the hub answers is trusted: every answer is bounded in bytes and seconds, and checked for its shape. The
+files of settings, `tokenizer.json` included, pass the same checks as those of an uploaded checkpoint. The
 access token of `HF_TOKEN` is not sent: what is evaluated here, anybody must be able to get.
 """
 
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 
-from evaluator.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
+from evaluator.bounded_answers import (
+    AnswerLateError,
+    AnswerTooLargeError,
+    CompressedAnswerError,
+    read_answer,
+    save_answer,
+)
 from evaluator.experts.hub import needed_files
-from evaluator.planners.egress import call_deadline, operator_client
-from evaluator.planners.language_models.admission import (
-    CONFIG,
-    INDEX,
-    MOST_SETTINGS_BYTES,
-    ModelRefusedError,
-    read_config,
-    shards_named,
-)
-from evaluator.planners.language_models.tokenizer_admission import (
-    SPECIAL_TOKENS_MAP,
-    TOKENIZER,
-    TOKENIZER_CONFIG,
-    check_tokenizer_file,
-    read_special_tokens_map,
-    read_tokenizer_config,
-)
+from evaluator.planners.egress import EgressRefusedError, call_deadline, egress_client, operator_client
+from evaluator.planners.language_models.admission import CONFIG, ModelRefusedError
+from evaluator.planners.language_models.settings_files import SETTINGS_FILES, check_size, most_bytes
+from evaluator.planners.language_models.settings_inspection import inspect_settings_confined
+from evaluator.planners.language_models.tokenizer_admission import TOKENIZER, check_tokenizer_file
 
 _REPO = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9_][\w.-]{0,95}", re.ASCII)
 _REVISION = re.compile(r"[\w.][\w./+-]{0,119}", re.ASCII)
@@ -44,12 +41,6 @@ _MOST_REDIRECTS = 3
 _LONGEST_LICENCE = 100
 _LONGEST_SILENCE_SECONDS = 5.0
 DEADLINE_SECONDS = 20.0
-_CHECKED: Mapping[str, Callable[[bytes], object]] = {
-    TOKENIZER_CONFIG: read_tokenizer_config,
-    SPECIAL_TOKENS_MAP: read_special_tokens_map,
-    INDEX: partial(shards_named, name=INDEX),
-}
-"""Files of settings that are read before a model is accepted, if it has them."""
 _TEMPLATES = re.compile(r"chat_template\.(jinja|json)")
 
 
@@ -78,7 +69,9 @@ def look_up(
     revision: str,
     hub: str,
     deadline_seconds: float = DEADLINE_SECONDS,
+    allow_private: bool = False,
     transport: httpx.BaseTransport | None = None,
+    inspect: Callable[[Path], str] = inspect_settings_confined,
     clock: Callable[[], float] = time.monotonic,
 ) -> HubModel:
     """The model at the commit that a revision names now.
@@ -87,8 +80,10 @@ def look_up(
         model_id: `ORG/NAME`.
         revision: a branch, a tag or a commit.
         hub: its address, such as `https://huggingface.co`.
-        deadline_seconds: for all calls together.
+        deadline_seconds: for all calls together; the check of the files has its own limits.
+        allow_private: follow redirects of files to any host, as a demo does; else to public addresses only.
         transport: how requests are sent; tests give a fake.
+        inspect: checks the files of settings in a folder and gives the architecture.
         clock: the time in seconds.
 
     Raises:
@@ -97,12 +92,16 @@ def look_up(
     """
     check_names(model_id=model_id, revision=revision)
     source = f"{model_id}@{revision}"
-    silence = min(_LONGEST_SILENCE_SECONDS, deadline_seconds)
+    silence = httpx.Timeout(min(_LONGEST_SILENCE_SECONDS, deadline_seconds))
     with (
+        TemporaryDirectory(prefix="hub-") as folder,
         call_deadline(time.monotonic() + deadline_seconds),
-        operator_client(url=hub, timeout=httpx.Timeout(silence), transport=transport) as client,
+        operator_client(url=hub, timeout=silence, transport=transport) as client,
+        egress_client(allow_private=allow_private, timeout=silence) as elsewhere,
     ):
-        asking = _Asking(client=client, hub=hub.rstrip("/"), until=clock() + deadline_seconds, clock=clock)
+        asking = _Asking(
+            client=client, elsewhere=elsewhere, hub=hub.rstrip("/"), until=clock() + deadline_seconds, clock=clock
+        )
         description = _description(asking=asking, model_id=model_id, revision=revision)
         commit = _commit(description, hub=asking.hub)
         sizes = _sizes(description, hub=asking.hub)
@@ -110,14 +109,16 @@ def look_up(
         check_tokenizer_file(has=TOKENIZER in sizes, size=sizes.get(TOKENIZER))
         if CONFIG not in sizes:
             raise ModelRefusedError(f"{source} has no {CONFIG}.")
-        config = read_config(asking.file(model_id=model_id, commit=commit, name=CONFIG))
-        for name, check in _CHECKED.items():
-            if name in sizes:
-                check(asking.file(model_id=model_id, commit=commit, name=name))
+        found = [name for name in SETTINGS_FILES if name in sizes]
+        for name in found:
+            check_size(name=name, size=sizes[name] or 0)
+        for name in found:
+            asking.save(model_id=model_id, commit=commit, name=name, folder=Path(folder))
+        architecture = inspect(Path(folder))
     return HubModel(
         model_id=model_id,
         commit=commit,
-        architecture=config.architecture,
+        architecture=architecture,
         weights_bytes=weights,
         parameters=_parameters(description),
         licence=_licence(description),
@@ -137,50 +138,79 @@ def check_names(*, model_id: str, revision: str) -> None:
 
 
 def language_model_files(names: Sequence[str]) -> tuple[str, ...]:
-    """Which files of a repository a language model needs; never pickled weights, never programs."""
-    needed = [name for name in needed_files(names=names, folders=()) if not name.endswith(".bin")]
+    """Which files of a repository a language model needs; never pickled weights, programs or ways of decoding."""
+    unused = (".bin", "generation_config.json")
+    needed = [name for name in needed_files(names=names, folders=()) if not name.endswith(unused)]
     return tuple(sorted({*needed, *(name for name in names if _TEMPLATES.fullmatch(name))}))
 
 
 class _Asking:
     """Calls of one look-up, which share their time."""
 
-    def __init__(self, *, client: httpx.Client, hub: str, until: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        *,
+        client: httpx.Client,
+        elsewhere: httpx.Client,
+        hub: str,
+        until: float,
+        clock: Callable[[], float],
+    ) -> None:
         self.hub = hub
-        self._client, self._until, self._clock = client, until, clock
-
-    def file(self, *, model_id: str, commit: str, name: str) -> bytes:
-        answer, body = self.get(f"/{model_id}/resolve/{commit}/{name}", most=MOST_SETTINGS_BYTES)
-        if answer.status_code != httpx.codes.OK:
-            raise self.away(f"answered HTTP {answer.status_code} for {name} of {model_id}")
-        return body
+        self._client, self._elsewhere, self._until, self._clock = client, elsewhere, until, clock
 
     def get(self, path: str, *, most: int) -> tuple[httpx.Response, bytes]:
-        """The answer and its body; redirects are followed within the hub, where small files may lie elsewhere."""
-        url = httpx.URL(self.hub + path)
+        """The answer and its body; redirects are followed within the hub."""
+        with self._answer(path, leave=False) as answer, self._errors_as_away(name=path, most=most):
+            return answer, read_answer(answer, most_bytes=most, until=self._until, clock=self._clock)
+
+    def save(self, *, model_id: str, commit: str, name: str, folder: Path) -> None:
+        """Write a file of the model into a folder. Hubs keep large files elsewhere, so other hosts are followed to."""
+        most = most_bytes(name)
+        with (
+            self._answer(f"/{model_id}/resolve/{commit}/{name}", leave=True) as answer,
+            (folder / name).open("xb") as file,
+            self._errors_as_away(name=name, most=most),
+        ):
+            if answer.status_code != httpx.codes.OK:
+                raise self.away(f"answered HTTP {answer.status_code} for {name} of {model_id}")
+            save_answer(answer, file=file, most_bytes=most, until=self._until, clock=self._clock)
+
+    @contextmanager
+    def _answer(self, path: str, *, leave: bool) -> Iterator[httpx.Response]:
+        """The answer at the end of the redirects, whose body has not been read."""
+        url, client = httpx.URL(self.hub + path), self._client
         home = (url.scheme, url.host, url.port)
-        try:
-            for _ in range(_MOST_REDIRECTS + 1):
-                answer, body = self._get(url, most=most)
+        for _ in range(_MOST_REDIRECTS + 1):
+            with self._errors_as_away(name=path, most=0):
+                answer = client.send(client.build_request("GET", url), stream=True)
+            try:
                 if not answer.is_redirect:
-                    return answer, body
-                url = url.join(answer.headers.get("Location", ""))
-                if (url.scheme, url.host, url.port) != home:
-                    raise self.away("redirects to another host")
+                    yield answer
+                    return
+                with self._errors_as_away(name=path, most=0):
+                    url = url.join(answer.headers.get("Location", ""))
+            finally:
+                answer.close()
+            client = self._client if (url.scheme, url.host, url.port) == home else self._elsewhere
+            if client is self._elsewhere and not leave:
+                raise self.away("redirects to another host")
+        raise self.away("redirects without end")
+
+    @contextmanager
+    def _errors_as_away(self, *, name: str, most: int) -> Iterator[None]:
+        try:
+            yield
         except (httpx.TimeoutException, AnswerLateError):
             raise self.away("is too slow: it did not answer in time") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self.away(f"did not answer ({error or type(error).__name__})") from None
-        raise self.away("redirects without end")
-
-    def _get(self, url: httpx.URL, *, most: int) -> tuple[httpx.Response, bytes]:
-        with self._client.stream("GET", url) as answer:
-            try:
-                return answer, read_answer(answer, most_bytes=most, until=self._until, clock=self._clock)
-            except CompressedAnswerError:
-                raise self.away("compresses its answers although it was asked not to") from None
-            except AnswerTooLargeError:
-                raise self.away(f"sent more than {most} bytes for {url.path}") from None
+        except EgressRefusedError as error:
+            raise self.away(f"redirects to an address that may not be called: {str(error).rstrip('.')}") from None
+        except CompressedAnswerError:
+            raise self.away("compresses its answers although it was asked not to") from None
+        except AnswerTooLargeError:
+            raise self.away(f"sent more than {most} bytes for {name}") from None
 
     def away(self, what: str) -> HubAwayError:
         return HubAwayError(f"The model hub {self.hub} {what}; nothing was saved, please try again in a few minutes.")

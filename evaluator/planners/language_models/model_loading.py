@@ -1,7 +1,7 @@
 """A language model from its folder: only settings that `admission` lets pass, and no more memory than its weights need.
 
-`transformers` never reads `config.json` or `generation_config.json` itself: it gets a configuration that is built from
-checked settings, and says nothing about decoding but which tokens begin and end a completion.
+`transformers` never reads `config.json` itself: it gets a configuration that is built from checked settings, and says
+nothing about decoding but which tokens begin and end a completion. `generation_config.json` is never opened.
 """
 
 import os
@@ -21,11 +21,9 @@ from transformers.models.auto.modeling_auto import (
 from evaluator.experts.pretrained import dtype_of, load_pretrained
 from evaluator.planners.language_models.admission import (
     CONFIG,
-    GENERATION,
     MOST_SETTINGS_BYTES,
     ModelRefusedError,
     read_config,
-    read_token_ids,
 )
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.safetensors_headers import Header, HeaderError, file_header
@@ -63,8 +61,6 @@ def read_settings(folder: Path) -> ModelSettings:
     config = CONFIG_MAPPING[checked.architecture](**checked.fields)
     ids = {name: checked.fields[name] for name in ("eos_token_id", "decoder_start_token_id")
            if checked.fields.get(name) is not None}  # fmt: skip
-    if (folder / GENERATION).is_file():
-        ids |= read_token_ids(_bounded(folder / GENERATION))
     return ModelSettings(config=config, token_ids=ids)
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from transformers import GenerationConfig
 
 from evaluator.canonical_json import digest
+from evaluator.planners.language_models.admission import end_tokens
 from evaluator.planners.language_models.chat_templates import TemplateRefusedError, render_template
 from evaluator.planners.language_models.protocol import Constraint, Message
 from evaluator.planners.language_models.spelling import Grammar, Speller, Tokens
@@ -59,9 +60,9 @@ class Network:
         self.is_seq2seq = bool(module.config.is_encoder_decoder)
         self.speller = Speller(self._encoded)
         came_with = module.generation_config
-        self.ends = _ends(came_with, tokenizer=tokenizer)
-        """Tokens that end a completion; the first one ends constrained ones."""
         self._known = int(module.get_input_embeddings().weight.shape[0])
+        self.ends = _ends(came_with, tokenizer=tokenizer, known=self._known)
+        """Tokens that end a completion; the first one ends constrained ones."""
         pad = tokenizer.pad_token_id
         self.pad = int(pad if pad is not None and pad < self._known else self.ends[0])
         self._before, self._after = _specials(tokenizer)
@@ -191,12 +192,10 @@ def _refusal(error: Exception) -> PromptError:
     return PromptError(f"The model's chat template refuses the conversation: {said.rstrip('.')}.")
 
 
-def _ends(came_with: Any, *, tokenizer: Any) -> Tokens:
-    named = came_with.eos_token_id
-    several = [] if named is None else [named] if isinstance(named, int) else list(named)
-    own = tokenizer.eos_token_id
-    first = [own] if own is not None and (own in several or not several) else []
-    ends = tuple(dict.fromkeys(int(token) for token in [*first, *several]))
+def _ends(came_with: Any, *, tokenizer: Any, known: int) -> Tokens:
+    """What ends a completion. A token of the tokenizer that the model cannot give is left out if there are others."""
+    named, own = came_with.eos_token_id, tokenizer.eos_token_id
+    ends = end_tokens(named, own=None if own is None or own >= known else int(own)) or end_tokens(None, own=own)
     if not ends:
         raise PromptError("Neither the model nor its tokenizer says which token ends a text.")
     return ends

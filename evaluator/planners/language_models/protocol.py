@@ -42,8 +42,10 @@ class Following:
 class Constraint(Protocol):
     """Which names a constrained completion may consist of; asked again after every name."""
 
-    separator: str
-    """Stands between two names; no name contains it."""
+    @property
+    def separator(self) -> str:
+        """Stands between two names; no name contains it."""
+        ...
 
     def following(self, written: tuple[str, ...]) -> Following:
         """What may follow these names. Without names and without `may_end` there is no completion."""

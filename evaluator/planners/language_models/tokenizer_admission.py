@@ -15,7 +15,7 @@ from evaluator.planners.language_models.chat_templates import TemplateRefusedErr
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 SPECIAL_TOKENS_MAP = "special_tokens_map.json"
-TEMPLATE_TEXT = "chat_template.jinja"
+TEMPLATE_TEXT, TEMPLATE_JSON = "chat_template.jinja", "chat_template.json"
 MOST_TOKENIZER_BYTES = 64 * 1024 * 1024
 """Of `tokenizer.json`. The largest that are published (vocabularies of 260,000 tokens) have about 35 MB."""
 _MOST_TEXT = 1000

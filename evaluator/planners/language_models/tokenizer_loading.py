@@ -8,22 +8,8 @@ from typing import Any
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
-from evaluator.planners.language_models.admission import MOST_SETTINGS_BYTES, ModelRefusedError, settings_of
-from evaluator.planners.language_models.tokenizer_admission import (
-    MOST_TOKENIZER_BYTES,
-    SPECIAL_TOKENS_MAP,
-    TEMPLATE_TEXT,
-    TOKENIZER,
-    TOKENIZER_CONFIG,
-    TokenizerSettings,
-    check_tokenizer_file,
-    checked_template,
-    read_special_tokens_map,
-    read_tokenizer_config,
-)
-from evaluator.planners.language_models.tokenizer_content import read_tokenizer
+from evaluator.planners.language_models.settings_files import folder_reader, read_tokenizer_files
 
-_TEMPLATE_JSON = "chat_template.json"
 _LONGEST_PANIC = 200
 _MOST_NORMALIZED_BYTES = 8 * 1024 * 1024
 """Of one text; the native library needs some hundred bytes of memory for each."""
@@ -91,13 +77,10 @@ def load_tokenizer(folder: Path) -> StrangersTokenizer:
         TokenizerPanicError: its content makes the native code give up.
         Exception: whatever else the tokenizers library finds wrong with the content of `tokenizer.json`.
     """
-    path = folder / TOKENIZER
-    check_tokenizer_file(has=path.is_file(), size=None)
-    checked = read_tokenizer(_bounded(path, most=MOST_TOKENIZER_BYTES))
-    settings = _settings(folder)
+    files = read_tokenizer_files(folder_reader(folder))
     with panics_as_errors():
-        tokenizer = StrangersTokenizer(tokenizer_object=Tokenizer.from_str(checked.text), **settings)
-    tokenizer.growth = checked.growth
+        tokenizer = StrangersTokenizer(tokenizer_object=Tokenizer.from_str(files.content.text), **files.settings)
+    tokenizer.growth = files.content.growth
     return tokenizer
 
 
@@ -122,33 +105,3 @@ def panics_as_errors() -> Iterator[None]:
             raise
         said = " ".join(str(error).split())[:_LONGEST_PANIC]
         raise TokenizerPanicError(f"the tokenizer's native code gave up: {said}") from None
-
-
-def _settings(folder: Path) -> TokenizerSettings:
-    """What the constructor is given besides `tokenizer.json`; the configuration before the older map of tokens."""
-    settings: TokenizerSettings = {}
-    if (folder / SPECIAL_TOKENS_MAP).is_file():
-        settings |= read_special_tokens_map(_bounded(folder / SPECIAL_TOKENS_MAP))
-    if (folder / TOKENIZER_CONFIG).is_file():
-        settings |= read_tokenizer_config(_bounded(folder / TOKENIZER_CONFIG))
-    template = _template_file(folder)
-    if template:
-        settings["chat_template"] = template
-    return settings
-
-
-def _template_file(folder: Path) -> str | None:
-    if (folder / TEMPLATE_TEXT).is_file():
-        return checked_template(_bounded(folder / TEMPLATE_TEXT).decode())
-    if (folder / _TEMPLATE_JSON).is_file():
-        value = settings_of(_bounded(folder / _TEMPLATE_JSON), name=_TEMPLATE_JSON).get("chat_template")
-        return checked_template(value) if isinstance(value, str) else None
-    return None
-
-
-def _bounded(path: Path, *, most: int = MOST_SETTINGS_BYTES) -> bytes:
-    with path.open("rb") as file:
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise ModelRefusedError(f"{path.name} has more than {most} bytes.")
-    return data

@@ -13,8 +13,11 @@ from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.local_models import check_strategy, check_understanding, too_large
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.places import NoPlaceError, Places
 
 DEFAULT_REVISION = "main"
+_places = Places(at_once=2, waiting=4, wait_seconds=20.0)
+"""Look-ups of one process of the site: each needs up to 90 MB of disk and 1 GiB of memory."""
 
 
 class HubUnreachableError(NotReadyError):
@@ -67,7 +70,14 @@ class HubKind(Kind):
 
         revision = data.revision or DEFAULT_REVISION
         try:
-            found = look_up(model_id=data.model_id, revision=revision, hub=settings.HUB_URL)
+            with _places.taken():
+                found = look_up(
+                    model_id=data.model_id, revision=revision, hub=settings.HUB_URL, allow_private=settings.DEMO
+                )
+        except NoPlaceError:
+            raise HubUnreachableError(
+                "Too many models are being looked up; nothing was saved, please try again in a minute."
+            ) from None
         except ModelRefusedError as error:
             raise FieldErrors({"model_id": [str(error)]}) from None
         except HubAwayError as error:

@@ -15,16 +15,18 @@ from gpu_jobs.model_server.sandbox import Sandbox
 from gpu_jobs.model_server.serving import serve_one
 
 CHILD = """
-import os, struct, sys, time
+import json, os, struct, sys, time
+from pathlib import Path
+from gpu_jobs.model_server.digests import model_digest
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import Channel
 from gpu_jobs.model_server.server import channel_socket
 connection = channel_socket()
 channel = Channel(connection)
 channel.send(wire.encoded(wire.Hello(confined_by=("limits",))))
-channel.receive(most=1 << 24)
-identity = wire.Identity(weights_digest="a" * 64, precision="float32", architecture="A", template_digest=None,
-                         device="cpu", batching="padded")
+folder = json.loads(channel.receive(most=1 << 24))["folder"]
+identity = wire.Identity(weights_digest=model_digest(Path(folder)), precision="float32", architecture="A",
+                         template_digest=None, device="cpu", batching="padded")
 channel.send(wire.encoded(wire.Loaded(identity=identity)))
 channel.receive(most=1 << 24)
 """

@@ -3,16 +3,22 @@
 import gc
 import json
 import math
+import os
+import signal
 import socket
 import struct
 import threading
 import time
+from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from evaluator.experts.weights import WeightsError
+from evaluator.planners.language_models.automaton import NameAutomaton
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.protocol import (
     Beam,
@@ -38,6 +44,12 @@ SAID = (Message("user", "x"),)
 FREE = GenerateCall(messages=SAID, max_tokens=8)
 SCORED = ScoreCall(messages=SAID, continuations=("a", "b"))
 NAMED = GenerateCall(messages=SAID, max_tokens=8, constraint=AnyOrder(names=("A", "B"), most=2), beams=2)
+AUTOMATON = NameAutomaton(
+    names=("A", "B"), steps=((1, None), (None, 2), (None, None)), accepting=(False, True, True), longest=2,
+    separator=", ",
+)  # fmt: skip
+"""A, or A and B."""
+SENT_WHOLE = GenerateCall(messages=SAID, max_tokens=8, constraint=AUTOMATON, beams=2)
 SOON = Deadlines(load=0.5, answer=0.25, call=0.25)
 
 
@@ -82,10 +94,21 @@ class FakeServer:
             self.theirs.close()
 
 
-def opened(server: FakeServer, *, deadlines: Deadlines = SOON) -> RemoteModel:
+def known(digest):
+    """What the worker reads itself: a digest, or an error."""
+
+    def digest_soon(folder):
+        found = Future()
+        found.set_exception(digest) if isinstance(digest, Exception) else found.set_result(digest)
+        return found
+
+    return digest_soon
+
+
+def opened(server: FakeServer, *, deadlines: Deadlines = SOON, digest="a" * 64) -> RemoteModel:
     return RemoteModel(
         server, folder=Path("/data/m"), inside="/model", name="hf:own/planner", device="cpu",
-        source={"model_id": "own/planner"}, deadlines=deadlines,
+        source={"model_id": "own/planner"}, deadlines=deadlines, digest=known(digest),
     )  # fmt: skip
 
 
@@ -175,6 +198,12 @@ def drip(channel: socket.socket) -> None:
         (NAMED, {"type": "follow", "constraint": 1, "written": []}),
         (NAMED, {"type": "follow", "constraint": -1, "written": []}),
         (NAMED, {"type": "follow", "constraint": 0, "written": ["A"] * 10_001}),
+        (SENT_WHOLE, answers(beams((-1.0, "B"), text="B"))),
+        (SENT_WHOLE, answers(beams((-1.0, "ABA"), text="A, B, A"))),
+        (SENT_WHOLE, answers(beams((-1.0, ""), text=""))),
+        (SENT_WHOLE, answers(beams((-1.0, "C"), text="C"))),
+        (SENT_WHOLE, {"type": "follow", "constraint": 0, "written": []}),
+        (SENT_WHOLE, {"type": "follow", "constraint": 0, "written": ["A"]}),
         (FREE, partial(refill, data=struct.pack(">I", 2**32 - 1))),
         (FREE, partial(refill, data=struct.pack(">I", 10**8) + b" " * 1000)),
     ],
@@ -233,11 +262,25 @@ def test_a_node_of_a_constraint_comes_with_its_children():
     server = FakeServer(LOADED, follow, answers(beams((-1.0, "AB"), text="A, B")))
     (answer,) = opened(server).answer([NAMED])
     assert answer.text == "A, B"
-    root = server.received[1]["calls"][0]["constraint"]["root"]
+    root = server.received[1]["constraints"][0]["root"]
     assert root["own"] == {"names": ["A", "B"], "may_end": False}
     assert [child["names"] for child in root["children"]] == [["B"], ["A"]]
     node = {"own": {"names": ["B"], "may_end": True}, "children": [{"names": [], "may_end": True}], "problem": None}
     assert server.received[2] == {"type": "following", "node": node}
+
+
+def test_equal_automata_are_sent_whole_and_once():
+    other, equal = replace(AUTOMATON, longest=1), replace(AUTOMATON)
+    calls = [replace(SENT_WHOLE, constraint=one) for one in (AUTOMATON, other, equal)] + [NAMED]
+    server = FakeServer(LOADED, answers(*[beams((-1.0, "A"))] * 4))
+    assert all(isinstance(answer, Completion) for answer in opened(server).answer(calls))
+    asked = server.received[1]
+    assert [call["constraint"] for call in asked["calls"]] == [0, 1, 0, 2]
+    assert [one["type"] for one in asked["constraints"]] == ["automaton", "automaton", "tree"]
+    assert asked["constraints"][0] == {
+        "type": "automaton", "names": ["A", "B"], "steps": [[1, None], [None, 2], [None, None]],
+        "accepting": [False, True, True], "longest": 2, "separator": ", ",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -258,6 +301,23 @@ def test_a_model_that_does_not_load_says_why_and_its_server_is_ended(reply, kind
     server = FakeServer(reply)
     with pytest.raises(ModelError, match=complaint) as caught:
         opened(server)
+    assert type(caught.value) is kind
+    gc.collect()
+    assert server.closed
+
+
+@pytest.mark.parametrize(
+    ("digest", "kind", "complaint"),
+    [
+        ("b" * 64, ModelUnusableError, "it reports other weights than those that it was given, while it was loaded"),
+        (WeightsError("there are no weights"), ModelUnusableError, "cannot be loaded: there are no weights"),
+        (OSError("the disk fails"), ModelError, "files cannot be read: the disk fails"),
+    ],
+)
+def test_a_server_that_reports_other_weights_than_the_worker_reads_is_ended(digest, kind, complaint):
+    server = FakeServer(LOADED)
+    with pytest.raises(ModelError, match=complaint) as caught:
+        opened(server, digest=digest)
     assert type(caught.value) is kind
     gc.collect()
     assert server.closed
@@ -285,3 +345,22 @@ def test_a_closed_model_answers_nothing_and_harms_nobody():
     model.close()
     assert server.closed == 1
     assert isinstance(model.answer([FREE])[0], Failure)
+
+
+class Interrupted(BaseException):
+    """As a signal handler raises it."""
+
+
+def test_a_model_whose_caller_is_interrupted_is_ended_since_the_late_answer_would_be_taken_for_the_next_one():
+    def interrupt(number, frame):
+        raise Interrupted
+
+    kept = signal.signal(signal.SIGUSR2, interrupt)
+    try:
+        server = FakeServer(LOADED, lambda _: os.kill(os.getpid(), signal.SIGUSR2))
+        model = opened(server, deadlines=Deadlines(load=5, answer=5, call=5))
+        with pytest.raises(Interrupted):
+            model.answer([FREE])
+        assert (server.closed, model.is_broken) == (1, True)
+    finally:
+        signal.signal(signal.SIGUSR2, kept)

@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 import torch
 
+from evaluator.planners.language_models.automaton import NameAutomaton
 from evaluator.planners.language_models.local import LocalModel
 from evaluator.planners.language_models.protocol import Failure, FailureKind, GenerateCall, Message, ScoreCall
 from gpu_jobs.model_server.detection import detected
@@ -37,6 +38,10 @@ def said(text: str) -> tuple[Message, ...]:
 
 
 generate = partial(GenerateCall, max_tokens=24)
+ANY_TWO = NameAutomaton(
+    names=NAMES, steps=((1,) * len(NAMES), (2,) * len(NAMES), (None,) * len(NAMES)), accepting=(False, True, True),
+    longest=2, separator=", ",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -48,6 +53,7 @@ generate = partial(GenerateCall, max_tokens=24)
         [ScoreCall(messages=said(name), continuations=NAMES) for name in NAMES[:2]],
         [generate(messages=said(name), constraint=AnyOrder(most=3), max_tokens=60) for name in NAMES[:3]],
         [generate(messages=said(name), constraint=AnyOrder(most=2), beams=5, max_tokens=60) for name in NAMES[:3]],
+        [generate(messages=said(name), constraint=ANY_TWO, beams=5, max_tokens=60) for name in NAMES[:3]],
         [generate(messages=said("Text"), constraint=AnyOrder(least=2, most=3), beams=3, max_tokens=4)],
         [
             generate(messages=said("Text"), constraint=AnyOrder(most=2), max_tokens=60),
@@ -55,7 +61,7 @@ generate = partial(GenerateCall, max_tokens=24)
             generate(messages=said("Image")),
         ],
     ],
-    ids=["free", "drawn", "stopped", "scored", "constrained", "beams", "truncated", "mixed"],
+    ids=["free", "drawn", "stopped", "scored", "constrained", "beams", "automaton", "truncated", "mixed"],
 )
 def test_answers_are_those_of_the_model_in_this_process(models, calls):
     here, there = models
@@ -91,6 +97,19 @@ def test_calls_with_one_constraint_ask_it_once(models):
     calls = [generate(messages=said(name), constraint=constraint, max_tokens=60) for name in NAMES]
     there.answer(calls)
     assert len(constraint.asked) == len(set(constraint.asked))
+
+
+def test_an_automaton_costs_one_round_trip_and_allows_what_the_same_constraint_allows_in_many(models):
+    _, there = models
+
+    def asked(constraint):
+        before = there.round_trips
+        answers = there.answer([generate(messages=said("Text"), constraint=constraint, beams=5, max_tokens=60)])
+        return answers, there.round_trips - before
+
+    (whole, one_trip), (node_by_node, several) = asked(ANY_TWO), asked(AnyOrder(most=2))
+    assert whole == node_by_node
+    assert one_trip == 1 < several
 
 
 def test_a_constraint_that_fails_costs_its_own_call_only(models):

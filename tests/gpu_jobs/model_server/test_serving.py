@@ -54,6 +54,7 @@ def small_folder(tmp_path):
     folder = tmp_path / "small"
     (folder / "nested").mkdir(parents=True)
     (folder / "config.json").write_bytes(b"{}")
+    (folder / "model_index.json").write_bytes(b"{}")
     (folder / "nested" / "weights-1.safetensors").write_bytes(b"x" * 5_000_000)
     (folder / "empty.txt").write_bytes(b"")
     return folder

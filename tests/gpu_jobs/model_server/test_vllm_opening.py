@@ -1,5 +1,6 @@
 """A model in vLLM in another container: a receiver first, then vLLM at the same address."""
 
+import json
 import socket
 import threading
 from contextlib import contextmanager, suppress
@@ -8,6 +9,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from evaluator.planners.language_models.admission import ModelRefusedError
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.planners.language_models.local import LocalModel
 from evaluator.planners.language_models.protocol import GenerateCall, Message, ScoreCall
@@ -15,7 +17,7 @@ from gpu_jobs.model_server.address import Address
 from gpu_jobs.model_server.client import Deadlines
 from gpu_jobs.model_server.opening import strangers_models
 from gpu_jobs.model_server.serving import serve_one
-from gpu_jobs.model_server.vllm_opening import VllmOpener
+from gpu_jobs.model_server.vllm_opening import VllmOpener, facts_of
 from tests.fakes.tiny_models import NAMES, AnyOrder, byte_level_bpe, gpt2, livelier, saved
 from tests.fakes.vllm_server import FakeVllm
 from tests.gpu_jobs.model_server.serving import free_port
@@ -134,3 +136,27 @@ def test_the_setting_chooses_the_engine(monkeypatch):
     monkeypatch.setenv("PLANARENA_MODEL_ENGINE", "tgi")
     with pytest.raises(ModelError, match="must be planarena, or vllm"):
         strangers_models()
+
+
+class Spells:
+    """A server that knows the token of the tokenizer's end."""
+
+    def tokens(self, text):
+        return {"<|eot_id|>": (128_009,)}[text]
+
+
+def ends_of(folder, **config):
+    (folder / "model.safetensors").write_bytes(b"")
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "tokenizer_config.json").write_text('{"eos_token": "<|eot_id|>"}')
+    (folder / "generation_config.json").write_text('{"eos_token_id": [7, 8]}')
+    return facts_of(folder, name="m", source={}, api=Spells()).ends
+
+
+def test_a_text_ends_with_the_tokens_of_the_tokenizer_and_of_the_configuration(tmp_path):
+    assert ends_of(tmp_path) == (128_009,)
+    assert ends_of(tmp_path, eos_token_id=128_001) == (128_009, 128_001)
+    assert ends_of(tmp_path, eos_token_id=[128_001, 128_008, 128_009]) == (128_009, 128_001, 128_008)
+    for odd in (list(range(17)), [10**9], "</s>"):
+        with pytest.raises(ModelRefusedError, match="says eos_token_id"):
+            ends_of(tmp_path, eos_token_id=odd)

@@ -1,6 +1,6 @@
 """The hostile checkpoints: each a small function that changes the files of an honest one."""
 
-from tests.hostile.checkpoints import code, models, reading, taken_over, tokenizers
+from tests.hostile.checkpoints import code, layers, models, reading, taken_over, tokenizers
 from tests.hostile.checkpoints.base import CASES, Case, Files, Target, honest
 from tests.hostile.checkpoints.taken_over import TAKEN_OVER
 
@@ -21,6 +21,7 @@ __all__ = [
     "Target",
     "code",
     "honest",
+    "layers",
     "models",
     "reading",
     "taken_over",

@@ -3,7 +3,7 @@
 import json
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +14,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from evaluator.suites import suite_of
 from tests.fakes.tiny_models import BEGIN, END, PAD, byte_level_bpe, saved
+from tests.hostile.canaries import Canaries
 
 Files = dict[str, bytes]
 CONTEXT, LONG_CONTEXT = 512, 30_000
@@ -32,6 +33,9 @@ class Target:
     """Of the folder with the site's keys."""
     port: str
     """Of the site."""
+    canaries: Canaries | None = None
+    wanted: Mapping[str, str] = field(default_factory=dict)
+    """Further secrets to look for, by what they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

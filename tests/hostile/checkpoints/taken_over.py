@@ -7,10 +7,30 @@ TAKEN_OVER = "taken over: "
 """How the names of these cases begin."""
 
 
-def _add(name: str, code: str) -> None:
+_SECONDS = 4
+CODES: dict[str, str] = {}
+"""Of all these cases, by what they try."""
+READERS = ("read files", "read the environment of every process", "read through symbolic links",
+           "read the memory of its parent", "call the site", "run another program", "become root")  # fmt: skip
+"""Those that try to read what is ours."""
+
+
+def filled(code: str, *, target: Target) -> str:
+    """The code with what it is to read."""
+    return code.replace("BAIT", target.path).replace("SECRETS", target.secrets).replace("PORT", target.port)
+
+
+def _add(name: str, code: str, *, hangs: bool = False) -> None:
+    """Args:
+    name: what it tries.
+    code: that the server runs.
+    hangs: whether it does nothing more until it is killed, so that its deadline is a short one.
+    """
+    CODES[name] = code
+    mark = f"{MARK}; within {_SECONDS}" if hangs else MARK
+
     def build(files: Files, target: Target) -> Files:
-        own = code.replace("BAIT", target.path).replace("SECRETS", target.secrets).replace("PORT", target.port)
-        return {**files, "README.md": f"{MARK}\n{own}\n".encode()}
+        return {**files, "README.md": f"{mark}\n{filled(code, target=target)}\n".encode()}
 
     CASES.append(Case(name=f"{TAKEN_OVER}{name}", tries=name, build=build))
 
@@ -74,6 +94,7 @@ while True:
     except BaseException:
         time.sleep(0.01)
 """,
+    hangs=True,
 )
 _add(
     "start threads without end",
@@ -139,9 +160,9 @@ tried(lambda: os.setresuid(0, 0, 0), lambda: call(272, 0x10000000), lambda: call
 )
 _add("end at once", "os._exit(0)")
 _add("end by a signal", "os.kill(os.getpid(), signal.SIGSEGV); ctypes.string_at(0)")
-_add("stop itself", "os.kill(os.getpid(), signal.SIGSTOP); time.sleep(600)")
-_add("hang", "time.sleep(600)")
-_add("use all processor time", "while True: pass")
+_add("stop itself", "os.kill(os.getpid(), signal.SIGSTOP); time.sleep(600)", hangs=True)
+_add("hang", "time.sleep(600)", hangs=True)
+_add("use all processor time", "while True: pass", hangs=True)
 _add(
     "ignore every signal",
     """
@@ -153,8 +174,9 @@ for number in range(1, 65):
 while True:
     time.sleep(1)
 """,
+    hangs=True,
 )
-_add("announce a frame of 4 GB", "connection.sendall(struct.pack('>I', 2**32 - 1)); time.sleep(600)")
+_add("announce a frame of 4 GB", "connection.sendall(struct.pack('>I', 2**32 - 1)); time.sleep(600)", hangs=True)
 _add(
     "send its answer byte by byte",
     """
@@ -162,6 +184,7 @@ while True:
     connection.sendall(b"\\0")
     time.sleep(0.2)
 """,
+    hangs=True,
 )
 _add("send frames without end", "while True: channel.send(b'{}')")
 _add("send nested JSON", "channel.send(b'[' * 60000); time.sleep(600)")
@@ -173,6 +196,7 @@ _add(
 loaded(architecture="<script>alert(1)</script>", device="BAIT")
 time.sleep(600)
 """,
+    hangs=True,
 )
 _add("write markup into a row", 'tell("<script>alert(1)</script><img src=x onerror=alert(1)>\\u202e\\x00\\ud800")')
 _add(
@@ -181,8 +205,9 @@ _add(
 while True:
     os.write(2, b"<script>alert(1)</script> " * 1000 + b"\\n")
 """,
+    hangs=True,
 )
-_add("answer nothing after it has loaded", "loaded(); time.sleep(600)")
+_add("answer nothing after it has loaded", "loaded(); time.sleep(600)", hangs=True)
 _add(
     "answer without end",
     """
@@ -213,6 +238,7 @@ channel.send(json.dumps({"type": "answers", "answers": [{"type": "scores", "log_
     "usage": {"prompt_tokens": 0, "completion_tokens": 0}}] * 120}).encode())
 time.sleep(600)
 """,
+    hangs=True,
 )
 _add(
     "answer with markup and halves of pairs",

@@ -3,6 +3,7 @@
 import hashlib
 import socket
 import time
+from contextlib import suppress
 from datetime import timedelta
 
 import httpx
@@ -15,7 +16,7 @@ from knox.models import AuthToken
 from evaluator.values import Artefact, MediaType
 from gpu_jobs import bundles
 from leaderboard.accounts.services import create_token
-from leaderboard.config.body_limits import SMALL_BODY
+from leaderboard.config.body_limits import LARGE_BODY, MOST_OF_ATTEMPT, SMALL_BODY
 from leaderboard.evaluations.models import EvaluationState
 from tests.fakes.checkpoints import tiny_files, zipped
 from tests.leaderboard.api.helpers import session_of
@@ -192,6 +193,38 @@ class TestWorkers:
             timeout=30,
         )
         assert answer.status_code == 204
+
+    def test_an_attempt_sends_a_few_large_bodies_at_once_and_goes_on_when_one_has_ended(self, url, leased):
+        path = f"/api/v1/worker/attempts/{leased['attempt']}/objects/{'0' * 64}/"
+        headers = {"Authorization": f"Bearer {leased['token']}", "Content-Length": str(LARGE_BODY + 1)}
+        address = httpx.URL(url)
+
+        def begun():
+            connection = socket.create_connection((address.host, address.port), timeout=PATIENCE)
+            connection.sendall(head(path, method="PUT", headers=headers) + b"x" * 1000)
+            return connection
+
+        def answer(connection):
+            connection.settimeout(0.2)
+            with suppress(TimeoutError):
+                return connection.recv(65536)
+
+        connections = [begun() for _ in range(MOST_OF_ATTEMPT)]
+        try:
+            assert [answer(connection) for connection in connections] == [None] * MOST_OF_ATTEMPT
+            with begun() as further:
+                refused = further.recv(65536)
+            assert refused.startswith(b"HTTP/1.1 429")
+            assert b"retry-after: 5" in refused.lower()
+            connections.pop().close()
+            until, found = time.monotonic() + PATIENCE, b"HTTP/1.1 429"
+            while found is not None and found.startswith(b"HTTP/1.1 429") and time.monotonic() < until:
+                connections.append(begun())
+                found = answer(connections[-1])
+            assert found is None
+        finally:
+            for connection in connections:
+                connection.close()
 
     @pytest.mark.parametrize("token", ["x", "the operator's", "\u00fc"])
     def test_another_token_does_not_send_a_large_one(self, url, leased, token):

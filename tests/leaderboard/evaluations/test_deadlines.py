@@ -151,6 +151,26 @@ def test_a_hung_worker_is_stopped_and_replaced(lease, launcher, monkeypatch, dja
     assert launcher.ensured == [str(lease.evaluation.pk)], "the pool is filled again"
 
 
+def test_a_worker_that_ended_is_replaced_although_the_pool_has_others(
+    lease, launcher, monkeypatch, django_capture_on_commit_callbacks
+):
+    asked: list[list[str]] = []
+    monkeypatch.setattr(tasks.replace_worker, "apply_async", lambda args, retry: asked.append(args))
+    launcher.dead["w"] = "it used more memory than it may"
+    with django_capture_on_commit_callbacks(execute=True):
+        assert leases.lose(attempt_id=lease.attempt.pk, detail="it ended", loss=Loss.ENDED)
+    tasks.replace_worker(*asked[0])
+    assert launcher.ensured == [str(lease.evaluation.pk)]
+
+
+def test_a_pool_is_filled_again_for_others_where_the_evaluation_that_cost_the_worker_has_failed(lease, launcher):
+    launcher.dead["w"] = "it used more memory than it may"
+    Evaluation.objects.update(state=EvaluationState.FAILED)
+    other = make_evaluation(state=EvaluationState.LAUNCHING)
+    tasks.replace_worker("w", str(lease.evaluation.pk))
+    assert launcher.ensured == [str(other.pk)]
+
+
 def test_a_worker_that_has_moved_on_is_not_stopped(lease, launcher):
     launcher.living.add("w")
     Attempt.objects.update(stalls_at=timezone.now())

@@ -22,7 +22,7 @@ from gpu_jobs.launchers import LocalLauncher
 from gpu_jobs.worker import Worker
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.reconcile import sweep
-from leaderboard.workers.launches import SuiteEnrolments
+from leaderboard.workers.launches import PoolEnrolments
 from tests.fakes.runner import FakeRunner, score_of
 from tests.leaderboard.factories import make_evaluation, make_suite
 from tests.leaderboard.serving import server
@@ -42,7 +42,7 @@ def make_launcher(*, folder: Path, url: str, pace: float) -> LocalLauncher:
     environment = {**os.environ, "PLANARENA_FAKE_PACE": str(pace)}
     return LocalLauncher(
         folder=folder / "workers", api_url=url, store=folder / "store", workers=1, environment=environment,
-        enrolments=SuiteEnrolments(),
+        enrolments=PoolEnrolments(),
         home=django_settings.BASE_DIR if hasattr(django_settings, "BASE_DIR") else Path.cwd(), command=_COMMAND,
     )  # fmt: skip
 

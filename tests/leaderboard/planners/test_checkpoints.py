@@ -132,7 +132,7 @@ class TestSubmitting:
         assert "You uploaded no checkpoint with this digest" in answer.json()["errors"]["planner.checkpoint_digest"][0]
         assert not Planner.objects.exists()
 
-    @pytest.mark.parametrize("digest", ["", "x", "../../etc/passwd", DIGEST.upper(), DIGEST + "0"])
+    @pytest.mark.parametrize("digest", ["", "x", "../../etc/passwd", DIGEST.upper(), DIGEST + "0"], ids=range(5))
     def test_what_is_no_digest_is_refused(self, ada, suite, digest):
         answer = submit(ada, suite, checkpoint_digest=digest)
         assert list(answer.json()["errors"]) == ["planner.checkpoint_digest"]

@@ -16,6 +16,7 @@ from leaderboard.api.throttling import Throttle
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners import endpoint_tests
 from leaderboard.planners.models import Planner
+from leaderboard.planners.places import Places
 from tests.evaluator.planners.test_endpoint import endpoint
 from tests.fakes.hostile_server import gzip_bomb, hostile_server
 from tests.leaderboard.api.helpers import client_of
@@ -123,11 +124,11 @@ def test_a_name_that_resolves_to_this_machine_is_not_called_outside_the_demo(api
     assert seen == []
 
 
-@pytest.mark.parametrize("full", ["_queue", "_processes"])
-def test_no_more_than_a_few_run_and_wait_at_once(api, monkeypatch, full):
-    monkeypatch.setattr(endpoint_tests, full, threading.BoundedSemaphore(1))
-    monkeypatch.setattr(endpoint_tests, "WAIT_SECONDS", 0.05)
-    with getattr(endpoint_tests, full):
+@pytest.mark.parametrize("waiting", [0, 1])
+def test_no_more_than_a_few_run_and_wait_at_once(api, monkeypatch, waiting):
+    places = Places(at_once=1, waiting=waiting, wait_seconds=0.05)
+    monkeypatch.setattr(endpoint_tests, "_places", places)
+    with places.taken():
         answer = api.post("endpoint-tests/", {"endpoint_url": "http://127.0.0.1:1/"})
     assert (answer.status_code, answer.json()["code"]) == (503, "busy")
     assert answer.headers["Retry-After"] == "5"

@@ -1,12 +1,17 @@
 """Submitting a model of a hub: what the site asks, pins and refuses. The hub speaks real HTTP on 127.0.0.1."""
 
 import json
+from functools import partial
 
 import pytest
 
+from evaluator.planners.language_models import hub_lookup
+from evaluator.planners.language_models.settings_inspection import inspect_settings, inspect_settings_confined
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.rerunning import rerun
+from leaderboard.planners.kinds import hub as kinds_hub
 from leaderboard.planners.models import Planner
+from leaderboard.planners.places import Places
 from tests.evaluator.experts.hub_server import serving
 from tests.fakes.checkpoints import tiny_files
 from tests.leaderboard.api.helpers import client_of, worker_client
@@ -39,7 +44,14 @@ def said():
 
 
 @pytest.fixture
-def hub(repository, commits, said, settings, launcher):
+def inspect():
+    """How the files of settings are checked; a process of its own takes half a second."""
+    return inspect_settings
+
+
+@pytest.fixture
+def hub(repository, commits, said, settings, launcher, monkeypatch, inspect):
+    monkeypatch.setattr(hub_lookup, "look_up", partial(hub_lookup.look_up, inspect=inspect))
     with serving(repository.parents[1], commits=commits, said=said, revisions=["main"]) as address:
         settings.HUB_URL = address
         yield address
@@ -156,13 +168,24 @@ class TestRefusals:
         (repository / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoModel": "own.Own"}}))
         assert "needs code of its own" in self.refused(user, suite)
 
+    @pytest.mark.parametrize("inspect", [inspect_settings_confined], ids=["in a process of its own"])
+    def test_a_regex_of_its_own_in_the_tokenizer(self, hub, user, suite, repository):
+        content = json.loads((repository / "tokenizer.json").read_text())
+        split = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+        (repository / "tokenizer.json").write_text(json.dumps({**content, "pre_tokenizer": split}))
+        assert "tokenizer.json: pattern of pre_tokenizer (Split)" in self.refused(user, suite)
+
+    def test_a_chat_template_that_cannot_be_rendered(self, hub, user, suite, repository):
+        (repository / "chat_template.jinja").write_text("{% include '/etc/passwd' %}")
+        assert "The chat template " in self.refused(user, suite)
+
     def test_an_unknown_architecture(self, hub, user, suite, repository):
         (repository / "config.json").write_text('{"model_type": "own"}')
         assert "no causal or sequence-to-sequence" in self.refused(user, suite)
 
     def test_too_large_for_the_gpu_says_both_numbers(self, hub, user, suite, said, settings):
         settings.GPU_MEMORY_GB = 16
-        files = {"model.safetensors": 14 * 1024**3, "config.json": 9, "tokenizer.json": 9}
+        files = {"model.safetensors": 14 * 1024**3, "config.json": 900, "tokenizer.json": 900}
         said["siblings"] = [{"rfilename": name, "size": size} for name, size in files.items()]
         sentence = self.refused(user, suite)
         assert "weights have 14.0 GB" in sentence
@@ -177,6 +200,16 @@ def test_a_hub_that_is_away_is_503_with_a_sentence_and_nothing_is_saved(hub, use
     assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
     assert "The model hub http://127.0.0.1:9 did not answer" in answer.json()["detail"]
     assert not Planner.objects.exists()
+
+
+def test_look_ups_beyond_a_few_at_once_are_503(hub, user, suite, monkeypatch):
+    places = Places(at_once=1, waiting=0, wait_seconds=0.05)
+    monkeypatch.setattr(kinds_hub, "_places", places)
+    with places.taken():
+        answer = submit(user, suite)
+    assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
+    assert "Too many models are being looked up" in answer.json()["detail"]
+    assert submit(user, suite).status_code == 201
 
 
 class TestPage:

@@ -16,7 +16,7 @@ from gpu_jobs import bundles
 from leaderboard.evaluations import leases, seasons
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
 from leaderboard.evaluations.objects import server_store
-from leaderboard.workers.launches import EvaluationEnrolments, SuiteEnrolments
+from leaderboard.workers.launches import EvaluationEnrolments, PoolEnrolments
 from leaderboard.workers.models import LogChunk, WorkerSession, WorkerToken
 from leaderboard.workers.sessions import VALID, open_session
 from leaderboard.workers.tokens import create_worker_token, extend_launch_tokens
@@ -145,14 +145,19 @@ class TestLaunches:
         refused = ApiClient(token).post("worker/session/", {"evaluation": str(other.pk)})
         assert code_of(refused) == (403, "not_covered")
 
-    def test_a_worker_launched_for_a_suite_leases_that_suite_only(self):
+    def test_a_worker_of_the_local_pool_leases_every_suite(self):
         mine, other = launching(suite=make_suite(slug="one")), launching(suite=make_suite(slug="two"))
-        enrolments = SuiteEnrolments()
-        token = enrolments.mint(evaluation_id=str(mine.pk), name="local-1")
+        worker = worker_with(PoolEnrolments().mint(evaluation_id=str(mine.pk), name="local-1"))
+        assert {leased(worker), leased(worker)} == {str(mine.pk), str(other.pk)}
+
+    def test_a_token_that_is_bound_to_a_suite_leases_that_suite_only(self):
+        mine = launching(suite=make_suite(slug="one"))
+        launching(suite=make_suite(slug="two"))
+        token = PoolEnrolments().mint(evaluation_id=str(mine.pk), name="local-1")
+        WorkerToken.objects.update(suite="one")
         assert leased(worker_with(token)) == str(mine.pk)
         assert leased(worker_with(token)) is None
         assert code_of(ApiClient(token).post("worker/session/", {"suites": ["two"]})) == (403, "not_covered")
-        assert [enrolments.covers(str(one.pk)) for one in (mine, other)] == ["one", "two"]
 
     def test_a_launch_s_token_is_kept_as_a_digest_and_ends_with_its_expiry_as_do_its_sessions(self):
         token = EvaluationEnrolments(valid=HOUR / 2).mint(evaluation_id=str(launching().pk), name="job")

@@ -7,12 +7,12 @@ A sequence works on a *frontier*, the values that there are to be used (`evaluat
 types matter. So what may be written is exactly what the parsers of comma sequences and trees can wire.
 """
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
+from evaluator.planners.language_models.automaton import NameAutomaton, Row, shared_automaton
 from evaluator.planners.language_models.protocol import Following
 from evaluator.plans.frontier import Value, wire
 from evaluator.plans.model import PlanContext
@@ -84,9 +84,9 @@ def _aged(values: Sequence[Value]) -> Frontier:
     return tuple(Slot(value.type, times.index(value.produced_at) if value.produced_at >= 0 else -1) for value in values)
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class NameConstraint:
-    """A `Constraint` on one sequence of names.
+    """A constraint on one sequence of names; `automaton` is what a language model gets of it.
 
     Every name that it allows can be continued to an end that it allows: there are no dead ends. If nothing at all may
     be written, `is_possible` is false and a language model must not be asked.
@@ -116,18 +116,35 @@ class NameConstraint:
         Raises:
             ValueError: the names written break this constraint themselves.
         """
-        state = self.state_after(written)
-        left = self.longest - len(written) - 1
-        least = 1 if written else self.least
-        unused = frozenset(self.wiring.names) - self.used - set(written)
-        names = tuple(
-            name
-            for name in self.wiring.names
-            if name in unused
-            and (after := self.wiring.after(state, name, least)) is not None
-            and self._ends_within(state=after, unused=unused - {name}, left=left)
-        )
-        return Following(names=names, may_end=self._is_end(state))
+        return self.automaton.following(written)
+
+    @cached_property
+    def automaton(self) -> NameAutomaton:
+        """The same constraint as data.
+
+        A shortest path in it needs no name twice: between two calls of a tool that leave as many values there would be
+        a circle of states, and of two calls that leave fewer values the first could be followed by what follows the
+        second. It is small, since no tool of the suite makes more values than it takes: 3 to 7 states.
+        """
+        names = tuple(name for name in self.wiring.names if name not in self.used)
+        # The first name has conditions of its own, so the start is a state that nothing leads back to.
+        numbers: dict[State, int] = {}
+        reached = [self.start]
+        steps: list[Row] = []
+        for number, state in enumerate(reached):
+            row: list[int | None] = []
+            for name in names:
+                after = self.wiring.after(state, name, 1 if number else self.least)
+                if after is not None and after not in numbers:
+                    numbers[after] = len(reached)
+                    reached.append(after)
+                row.append(None if after is None else numbers[after])
+            steps.append(tuple(row))
+        automaton = NameAutomaton(
+            names=names, steps=tuple(steps), accepting=tuple(map(self._is_end, reached)), longest=self.longest,
+            separator=self.separator,
+        )  # fmt: skip
+        return shared_automaton(automaton)
 
     def state_after(self, written: Sequence[str]) -> State:
         """What the names written come to.
@@ -143,28 +160,6 @@ class NameConstraint:
                 raise ValueError(f"{name!r} cannot follow {', '.join(written[:position]) or 'nothing'}")
             state = after
         return state
-
-    def _ends_within(self, *, state: State, unused: frozenset[str], left: int) -> bool:
-        """Whether an end can be reached with at most `left` further names.
-
-        Breadth first over states. A shortest way calls no tool twice: between two calls of a tool that leave as many
-        values there would be a circle of states, and of two calls that leave fewer values the first could be followed
-        by what follows the second. So a state is looked at once, with the first way to it.
-        """
-        seen = {state}
-        waiting = deque([(state, frozenset[str]())])
-        while waiting:
-            here, way = waiting.popleft()
-            if len(way) > left:
-                return False
-            if self._is_end(here):
-                return True
-            for name in unused - way:
-                after = self.wiring.after(here, name, 1)
-                if after is not None and after not in seen:
-                    seen.add(after)
-                    waiting.append((after, way | {name}))
-        return False
 
     def _is_end(self, state: State) -> bool:
         found = state.type()

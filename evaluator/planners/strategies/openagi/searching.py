@@ -29,7 +29,9 @@ class Search:
 
     def call(self) -> GenerateCall:
         """What the language model is asked."""
-        return GenerateCall(messages=self.messages, max_tokens=MAX_TOKENS, constraint=self.constraint, beams=self.beams)
+        return GenerateCall(
+            messages=self.messages, max_tokens=MAX_TOKENS, constraint=self.constraint.automaton, beams=self.beams
+        )
 
     def found(self, answer: Answer) -> "Found":
         """What it answered.

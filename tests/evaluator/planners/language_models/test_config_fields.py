@@ -6,8 +6,9 @@ import time
 import tracemalloc
 
 import pytest
+import torch
 
-from evaluator.planners.language_models.admission import ModelRefusedError, read_config, read_token_ids
+from evaluator.planners.language_models.admission import ModelRefusedError, end_tokens, read_config
 from evaluator.planners.language_models.config_fields import FIELDS
 from evaluator.planners.language_models.local import LocalModel, ModelUnusableError
 from evaluator.planners.language_models.model_loading import cache_bytes, read_settings
@@ -95,16 +96,72 @@ def test_overrides_labels_and_settings_of_generation_never_reach_the_configurati
     assert not [name for name in hostile if name in read_config(config(**hostile)).fields]
 
 
-def test_of_generation_settings_only_the_tokens_that_begin_and_end_a_text_are_read():
-    assert read_token_ids(b'{"eos_token_id": [1, 106], "num_beams": 1000000000, "max_length": 7}') == {
-        "eos_token_id": [1, 106]
-    }
-    assert read_token_ids(b'{"eos_token_id": 1, "decoder_start_token_id": 0}') == {
-        "eos_token_id": [1],
-        "decoder_start_token_id": 0,
-    }
-    for odd in ([2] * 17, [-1], ["1"], True, 10**12, {}, [[1]], None):
-        assert read_token_ids(json.dumps({"eos_token_id": odd, "decoder_start_token_id": odd}).encode()) == {}
+@pytest.mark.parametrize(
+    ("named", "own", "ends"),
+    [
+        (None, 5, (5,)), (5, 5, (5,)), (5, None, (5,)), (None, None, ()), (-1, 5, (5,)), ([1, -1, 106], None, (1, 106)),
+        # As Llama 3 Instruct: the tokenizer's token ends a turn, and constrained texts.
+        ([128_001, 128_008, 128_009], 128_009, (128_009, 128_001, 128_008)), (128_001, 128_009, (128_009, 128_001)),
+        ([True, "7", [8], {}], 9, (9,)),
+    ],
+)  # fmt: skip
+def test_a_text_ends_with_the_tokens_of_the_tokenizer_and_of_the_configuration(named, own, ends):
+    assert end_tokens(named, own=own) == ends
+
+
+def test_more_ends_of_a_text_than_any_model_has_or_outside_the_vocabulary_are_refused():
+    assert read_config(config(eos_token_id=list(range(16)))).fields["eos_token_id"] == list(range(16))
+    for ends in (list(range(17)), [2**20 + 1], 2**20 + 1, ["1"], [[1]]):
+        with pytest.raises(ModelRefusedError, match="says eos_token_id"):
+            read_config(config(eos_token_id=ends))
+
+
+def with_ends(folder, **ends):
+    found = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**found, **ends}))
+    return folder
+
+
+def test_each_end_that_the_configuration_lists_ends_a_text(tmp_path):
+    """As Llama 3: several ids in `config.json`, where other tools read them from `generation_config.json`."""
+    tokenizer = byte_level_bpe()
+    model = gpt2(tokenizer)
+    folder = saved(tmp_path / "m", model=model, tokenizer=tokenizer)
+    [plain] = LocalModel.from_folder(folder).answer([generate("text", max_tokens=6)])
+    assert plain.usage.completion_tokens == 6
+    first = LocalModel.from_folder(folder).network
+    prompt = torch.tensor([first.prompt(generate("text").messages).ids])
+    with torch.no_grad():
+        likeliest = int(first.module(prompt).logits[0, -1].argmax())
+    own = first.tokenizer.eos_token_id
+    listed = [own, likeliest] if likeliest != own else [own]
+    ended = LocalModel.from_folder(with_ends(folder, eos_token_id=listed))
+    assert set(ended.network.ends) == {own, likeliest}
+    assert ended.network.ends[0] == own
+    [short] = ended.answer([generate("text", max_tokens=6)])
+    assert (short.text, short.usage.completion_tokens, short.truncated) == ("", 1, False)
+
+
+def test_generation_settings_are_not_opened(tmp_path):
+    tokenizer = byte_level_bpe()
+    folder = saved(tmp_path / "m", model=gpt2(tokenizer), tokenizer=tokenizer)
+    plain = LocalModel.from_folder(folder)
+    for content in (b"\xff", b'{"eos_token_id": [9, 10], "decoder_start_token_id": 11}', b"[" * 100_000):
+        (folder / "generation_config.json").write_bytes(content)
+        loaded = LocalModel.from_folder(folder)
+        assert loaded.network.ends == plain.network.ends
+        assert loaded.answer([generate("text", max_tokens=6)]) == plain.answer([generate("text", max_tokens=6)])
+
+
+def test_an_end_of_the_tokenizer_that_the_model_cannot_give_is_left_out(tmp_path):
+    tokenizer = byte_level_bpe()
+    tokenizer.add_special_tokens({"eos_token": "<beyond>"})
+    model = gpt2(tokenizer)
+    model.resize_token_embeddings(len(tokenizer) - 1)
+    folder = saved(tmp_path / "m", model=model, tokenizer=tokenizer)
+    assert LocalModel.from_folder(with_ends(folder, eos_token_id=[3, 4])).network.ends == (3, 4)
+    with pytest.raises(ModelUnusableError, match="and the model knows 330"):
+        LocalModel.from_folder(with_ends(folder, eos_token_id=None))
 
 
 HOSTILE_GENERATION = {

@@ -1,14 +1,20 @@
 """Looking a model up at a hub, served over real HTTP, which also misbehaves."""
 
 import json
+import tempfile
 import threading
 import time
+from functools import partial
 
 import pytest
 
+from evaluator.limited_process import Limits
 from evaluator.planners.language_models.admission import ModelRefusedError
-from evaluator.planners.language_models.hub_lookup import HubAwayError, look_up
+from evaluator.planners.language_models.checkpoint_zip import inspect
+from evaluator.planners.language_models.hub_lookup import HubAwayError, language_model_files, look_up
+from evaluator.planners.language_models.settings_inspection import inspect_settings, inspect_settings_confined
 from tests.evaluator.experts.hub_server import serving
+from tests.fakes.checkpoints import zipped
 from tests.fakes.tiny_models import gpt2, saved, unigram
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -32,10 +38,19 @@ def repository(tiny, tmp_path):
     return folder
 
 
-def asked(repository, *, revision="main", model_id="own/planner", deadline=10.0, said=None, answers=None):
+def asked(
+    repository, *, revision="main", model_id="own/planner", deadline=10.0, said=None, answers=None, **more
+):  # fmt: skip
     known = {"commits": {"own/planner": COMMIT}, "revisions": ("main", "v1", "release/2")}
     with serving(repository.parents[1], **known, said=said, answers=answers) as hub:
-        return look_up(model_id=model_id, revision=revision, hub=hub, deadline_seconds=deadline)
+        # In this process: starting one for each of these tests takes half a minute.
+        return look_up(
+            model_id=model_id,
+            revision=revision,
+            hub=hub,
+            deadline_seconds=deadline,
+            **{"inspect": inspect_settings, **more},
+        )
 
 
 def refusal(repository, **changes):
@@ -257,3 +272,94 @@ def test_small_files_may_lie_elsewhere_on_the_hub(repository):
 
     moved = {"/own/planner/resolve/": there, "/elsewhere/": here}
     assert asked(repository, answers=moved).architecture == "gpt2"
+
+
+TEMPLATE = "{% include '/etc/passwd' %}"
+REFUSED_SETTINGS = {
+    "a pattern that backtracks": (
+        "tokenizer.json",
+        {"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}},
+    ),
+    "an unknown component": ("tokenizer.json", {"normalizer": {"type": "Own"}}),
+    "a tokenizer without a model": ("tokenizer.json", {"model": None}),
+    "no JSON": ("tokenizer.json", b"["),
+    "a template in a file": ("chat_template.jinja", TEMPLATE.encode()),
+    "a template that is no text": ("chat_template.jinja", b"\xff"),
+    "a template in JSON": ("chat_template.json", json.dumps({"chat_template": TEMPLATE}).encode()),
+    "a template in the settings": ("tokenizer_config.json", {"chat_template": TEMPLATE}),
+    "a file that the tokenizer would read": ("tokenizer_config.json", {"vocab_file": "/etc/passwd"}),
+    "a token that is no text": ("special_tokens_map.json", b'{"eos_token": 7}'),
+    "weights elsewhere": ("model.safetensors.index.json", b'{"weight_map": {"a": "../model.safetensors"}}'),
+}
+
+
+class TestSettings:
+    @pytest.mark.parametrize("what", REFUSED_SETTINGS)
+    def test_a_hub_model_is_refused_with_the_sentence_for_an_upload(self, repository, tmp_path, what):
+        name, content = REFUSED_SETTINGS[what]
+        if isinstance(content, bytes):
+            (repository / name).write_bytes(content)
+        else:
+            change(repository / name, **content)
+        (tmp_path / "own.zip").write_bytes(zipped({path.name: path.read_bytes() for path in repository.iterdir()}))
+        with pytest.raises(ModelRefusedError) as upload:
+            inspect(tmp_path / "own.zip", most_unpacked_bytes=10**9)
+        assert refusal(repository) == str(upload.value)
+
+    def test_the_files_are_read_in_a_process_with_limits(self, repository):
+        assert asked(repository, inspect=inspect_settings_confined).architecture == "gpt2"
+        change(repository / "tokenizer.json", normalizer={"type": "Own"})
+        assert "tokenizer.json: normalizer" in refusal(repository, inspect=inspect_settings_confined)
+
+    def test_a_file_that_takes_too_much_memory_to_read_is_refused(self, repository):
+        (repository / "tokenizer.json").write_bytes(b"[" + b"[]," * 2_000_000 + b"[]]")
+        limits = Limits(memory_bytes=160 * 1024**2, cpu_seconds=20, wall_seconds=60)
+        sentence = refusal(repository, inspect=partial(inspect_settings_confined, limits=limits))
+        assert sentence == "Reading the model's settings and tokenizer takes more than 160 MiB of memory."
+
+    @pytest.mark.parametrize(
+        ("name", "most"), [("config.json", 4 * 1024**2), ("chat_template.jinja", 4 * 1024**2),
+                           ("tokenizer.json", 64 * 1024**2)],
+    )  # fmt: skip
+    def test_a_file_that_is_described_as_too_large_is_not_fetched(self, repository, name, most):
+        sizes = {path.name: path.stat().st_size for path in repository.iterdir()} | {name: most + 1}
+        files = [{"rfilename": name, "size": size} for name, size in sizes.items()]
+        fetched = []
+        sentence = refusal(repository, said={"siblings": files}, answers={"/own/": fetched.append})
+        assert sentence == f"{name} has {most + 1} bytes; at most {most} are possible."
+        assert fetched == []
+
+    def test_a_file_that_is_larger_than_described_is_read_up_to_the_limit(self, repository):
+        place = f"/own/planner/resolve/{COMMIT}/tokenizer.json"
+        assert "sent more than 67108864 bytes for tokenizer.json" in away(repository, answers={place: endless})
+
+    def test_large_files_may_lie_at_another_host(self, repository):
+        place = f"/own/planner/resolve/{COMMIT}/tokenizer.json"
+        known = {"commits": {"own/planner": COMMIT}}
+        with serving(repository.parents[1], **known) as elsewhere:
+            moved = garbage(b"", 302, [("Location", elsewhere + place)])
+            assert asked(repository, answers={place: moved}, allow_private=True).architecture == "gpt2"
+            sentence = away(repository, answers={place: moved})
+        assert "redirects to an address that may not be called: 127.0.0.1 is a loopback" in sentence
+
+    @pytest.mark.parametrize("accepted", [True, False])
+    def test_nothing_fetched_is_left(self, repository, tmp_path, monkeypatch, accepted):
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        if accepted:
+            asked(repository)
+        else:
+            change(repository / "tokenizer.json", normalizer={"type": "Own"})
+            refusal(repository)
+        assert not list(tmp_path.glob("hub-*"))
+
+
+def test_what_is_never_read_is_never_fetched():
+    names = [
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "pytorch_model.bin",
+        "x.py",
+    ]
+    assert language_model_files(names) == ("config.json", "model.safetensors", "tokenizer.json")

@@ -1,14 +1,17 @@
 """What a constraint allows is exactly what can be wired to a plan of the right type, and there are no dead ends."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evaluator.planners.language_models.automaton import NameAutomaton
 from evaluator.planners.language_models.protocol import Following
-from evaluator.planners.strategies.openagi.constrained import sequence_constraint
+from evaluator.planners.strategies.openagi.constrained import Constrained, sequence_constraint
 from evaluator.planners.strategies.openagi.constraint import MAX_NAMES, NameConstraint, State, Wiring, resources
+from evaluator.planners.strategies.openagi.nonlinear import Nonlinear
 from evaluator.planners.strategies.openagi.plan_building import comma_text
 from evaluator.planners.strategies.prompting import context_of
 from evaluator.plans import PlanContext, check_plan, parse_comma
@@ -103,8 +106,7 @@ def test_a_name_from_which_the_end_cannot_be_reached_is_not_allowed():
 
 def test_the_last_name_of_the_longest_sequence_leads_to_the_end():
     task = task_like(text="Given noisy image, how to return the caption in German")
-    constraint = constraint_for(task)
-    constraint.longest = 2
+    constraint = replace(constraint_for(task), longest=2)
     assert "Machine Translation" not in constraint.following(("Image Denoising",)).names
     assert "Image Captioning" in constraint.following(("Image Denoising",)).names
     assert constraint.following(("Image Denoising", "Image Captioning")) == Following(names=(), may_end=True)
@@ -129,6 +131,20 @@ def test_where_no_sequence_leads_to_an_answer_nothing_may_be_written():
 def test_names_that_break_the_constraint_are_refused_by_name():
     with pytest.raises(ValueError, match="'Fill Mask' cannot follow Image Denoising"):
         after(task_like(text="Given noisy image, how to return the regular"), "Image Denoising", "Fill Mask")
+
+
+def test_requests_with_inputs_and_answers_of_the_same_types_share_one_automaton():
+    linear = [task for task in LINEAR if list(context(task).resources.values()) == [IMAGE]]
+    one, other = (task for task in linear[:2])
+    assert constraint_for(one).automaton is constraint_for(other).automaton
+
+
+@pytest.mark.parametrize("strategy", [Constrained(), Nonlinear()], ids=lambda strategy: strategy.name)
+def test_all_that_is_asked_is_data_that_a_model_server_can_be_sent(strategy):
+    task = task_like(text="Given noisy image and English query, how to answer the question in English")
+    calls = next(strategy.converse(request(task.key)))
+    assert [type(call.constraint) for call in calls] == [NameAutomaton] * len(calls)
+    assert calls
 
 
 SIGNATURES = st.tuples(

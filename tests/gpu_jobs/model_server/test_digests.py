@@ -1,0 +1,55 @@
+"""Digests that the worker computes of a model's files."""
+
+import os
+
+import pytest
+
+from evaluator.experts import weights
+from evaluator.experts.weights import WeightsError, weights_digest
+from gpu_jobs.model_server.digests import file_digest, model_digest, model_digest_soon
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "card.md").write_text("Not counted.")
+    return tmp_path
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """The files that were read, by name."""
+    names, digest = [], weights.file_digest
+    monkeypatch.setattr(weights, "file_digest", lambda path: names.append(path.name) or digest(path))
+    return names
+
+
+def test_the_digest_is_the_one_that_a_model_server_reports(folder):
+    assert model_digest(folder) == model_digest_soon(folder).result(timeout=10) == weights_digest(folder)
+
+
+def test_a_file_is_read_once(folder, read):
+    file_digest(folder / "model.safetensors")
+    assert model_digest(folder) == model_digest(folder)
+    assert sorted(read) == ["config.json", "model.safetensors"]
+
+
+@pytest.mark.parametrize("change", ["bytes", "times", "another file"])
+def test_a_file_that_changes_is_read_again(folder, read, change):
+    path = folder / "model.safetensors"
+    before, found = model_digest(folder), path.stat()
+    if change == "another file":
+        (folder / "other").write_bytes(b"WEIGHTS")
+        (folder / "other").replace(path)
+    else:
+        path.write_bytes(b"WEIGHTS" if change == "times" else b"more weights")
+    # Whoever changes a file can set its time of change, but not the one that its system keeps.
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+    assert model_digest(folder) != before
+    assert read.count("model.safetensors") == 2
+
+
+def test_a_folder_without_weights_has_no_digest(tmp_path):
+    with pytest.raises(WeightsError, match="there are no weights"):
+        model_digest_soon(tmp_path).result(timeout=10)
