@@ -7,6 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 from django.conf import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from leaderboard.config import embedded
 from leaderboard.config.environment import parse_database_url
@@ -19,14 +21,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--deep", action="store_true", help="run what takes many minutes too, such as all hostile models")
 
 
+class _ByFile(LoadScopeScheduling):
+    """A process runs whole files; and one of them all tests with real sites and workers, which share what they start
+    and keep more than one core busy."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        return "real processes" if Path(path).parts[1] in _REAL_PROCESSES else path
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """How tests are spread over processes (`-n 2`)."""
+    return _ByFile(config, log)
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give every file a group of its own, which one process runs, and all tests with real sites and workers a common
-    one: they share what they start, and each keeps more than one core busy."""
-    for item in items:
-        folder = item.path.relative_to(_TESTS).parts[0]
-        name = "real processes" if folder in _REAL_PROCESSES else str(item.path.relative_to(_TESTS))
-        item.add_marker(pytest.mark.xdist_group(name))
-    # The longest group first, so that nothing else waits for it in the end.
+    """The longest group first, so that nothing else waits for it in the end."""
     items.sort(key=lambda item: item.path.relative_to(_TESTS).parts[0] not in _REAL_PROCESSES)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
+PROCESSES = min(4, os.cpu_count() or 1)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -38,9 +39,9 @@ def main(arguments: Sequence[str]) -> int:
         )
         return 1
     find_or_install_bubblewrap()
-    pytest = ("pytest", [sys.executable, "-m", "pytest", *arguments])
+    pytest = [sys.executable, "-m", "pytest"]
     if arguments:
-        return run_all([pytest])
+        return run_all([("pytest", [*pytest, *arguments])])
     return run_all(
         [
             ("lint", ["ruff", "check", "."]),
@@ -49,7 +50,8 @@ def main(arguments: Sequence[str]) -> int:
             ("import contracts", ["lint-imports"]),
             ("migrations", [sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"]),
             ("front-end types", ["npm", "--prefix", "frontend", "run", "--silent", "check"]),
-            pytest,
+            # The longest groups come first as they are collected (`conftest.py`).
+            ("pytest", [*pytest, "-n", str(PROCESSES), "--no-loadscope-reorder"]),
         ]
     )
 
