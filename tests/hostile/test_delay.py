@@ -20,6 +20,8 @@ from tests.hostile.site import ENDED, Fate, Site, User, running_site
 
 MOST_DELAY_SECONDS = 30.0
 WORKERS = 2
+SUITE = "toolmini"
+"""Of 120 tasks in shards of 40, so that planners have time to hang."""
 HOSTILE_USERS = 3
 HANGS_FROM = {"/hangs": 0, "/hangs-later": 3}
 """How many requests each address answers before it hangs."""
@@ -100,7 +102,7 @@ def seconds_until_completed(user: User, fate: Fate, *, most: float = 300) -> flo
 
 def honest_evaluations(site: Site, *, url: str) -> dict[str, float]:
     """Seconds that those of two users take who submit at the same time: a proven planner, and one that is new."""
-    ada, bea = User(site.arena, "ada"), User(site.arena, "bea")
+    ada, bea = User(site.arena, "ada", suite=SUITE), User(site.arena, "bea", suite=SUITE)
     with ThreadPoolExecutor(2) as both:
         gold = {"name": f"gold-{secrets.token_hex(4)}", "kind": "bundled", "bundled_name": "gold"}
         proven = both.submit(lambda: seconds_until_completed(ada, ada.enter(gold)))
@@ -127,7 +129,7 @@ def test_planners_that_hang_delay_no_other_user_by_more_than_30_seconds(site: Si
     with endpoints() as url:
         honest_evaluations(site, url=url)  # what workers load once
         alone = honest_evaluations(site, url=url)
-        hostile = [User(site.arena, "mallory") for _ in range(HOSTILE_USERS)]
+        hostile = [User(site.arena, "mallory", suite=SUITE) for _ in range(HOSTILE_USERS)]
         entered = [enter_hanging_model(hostile[0]), enter_hanging_model(hostile[0])]
         for user in hostile:
             entered += [enter_endpoint(user, url=url, path=path) for path in ("/hangs", "/hangs-later", "/drips")]

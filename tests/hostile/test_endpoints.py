@@ -14,7 +14,7 @@ def test_a_hostile_answer_costs_its_own_task_and_nothing_else(endpoint: Endpoint
     assert fate.evaluation, fate.refused
     hostile = [row for row in fate.rows if row["task"] in HOSTILE_TASKS]
     others = [row for row in fate.rows if row["task"] not in HOSTILE_TASKS]
-    assert len(others) == 118, f"{fate.state}: {fate.reason}"
+    assert len(others) == 10, f"{fate.state}: {fate.reason}"
     assert not [row["reason_text"] for row in others if row["outcome"] != "scored"]
     if endpoint.away:
         assert fate.state in {"on_hold", "completed"}, fate.reason

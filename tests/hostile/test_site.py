@@ -76,7 +76,7 @@ def test_no_markup_is_in_a_page(site: Site, fates: Mapping[str, Fate]):
     user = User(site.arena, "reader")
     for fate in marked:
         if fate.evaluation:
-            for path in (f"/evaluations/{fate.evaluation}/", f"/evaluations/{fate.evaluation}/tasks/QA/0/"):
+            for path in (f"/evaluations/{fate.evaluation}/", f"/evaluations/{fate.evaluation}/tasks/1/"):
                 assert MARKUP not in user.web.get(path).text
     user.close()
 

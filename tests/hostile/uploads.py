@@ -226,17 +226,17 @@ def _a_filename_that_climbs() -> bytes:
 
 @upload(field=PLANS, filename="plans.json")
 def _plans_nested_deeply() -> bytes:
-    return b'{"QA/0": ' + b"[" * 500_000
+    return b'{"1": ' + b"[" * 500_000
 
 
 @upload(field=PLANS, filename="plans.json")
 def _plans_with_a_huge_integer() -> bytes:
-    return b'{"QA/0": {"steps": [], "answers": [], "x": 1' + b"0" * 2_000_000 + b"}}"
+    return b'{"1": {"steps": [], "answers": [], "x": 1' + b"0" * 2_000_000 + b"}}"
 
 
 @upload(field=PLANS, filename="plans.json")
 def _plans_with_numbers_that_are_none() -> bytes:
-    return b'{"QA/0": {"steps": [NaN, 1e999]}}'
+    return b'{"1": {"steps": [NaN, 1e999]}}'
 
 
 @upload(field=PLANS, filename="plans.json")
@@ -246,7 +246,7 @@ def _plans_for_a_million_tasks() -> bytes:
 
 @upload(field=PLANS, filename="plans.json")
 def _plans_of_nine_megabytes() -> bytes:
-    return b'{"QA/0": "' + b"x" * 9_000_000 + b'"}'
+    return b'{"1": "' + b"x" * 9_000_000 + b'"}'
 
 
 @upload(field=PLANS, filename="plans.json")
@@ -261,4 +261,4 @@ def _plans_with_markup_for_tasks() -> bytes:
 
 @upload(field=PLANS, filename="plans.jsonl")
 def _plans_in_a_million_lines() -> bytes:
-    return b'{"task": "QA/0", "plan": ""}\n' * 270_000
+    return b'{"task": "1", "plan": ""}\n' * 270_000
