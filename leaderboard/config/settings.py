@@ -9,8 +9,9 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from evaluator.egress_policy import EgressPolicyError, egress_policy
+from leaderboard.config.environment import BASE_DIR as BASE_DIR
 from leaderboard.config.environment import (
-    BASE_DIR,
+    RESOURCES,
     Environment,
     is_contact,
     kept_secret,
@@ -146,7 +147,7 @@ ASGI_APPLICATION = "leaderboard.config.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "frontend" / "templates"],
+        "DIRS": [RESOURCES / "frontend" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -311,7 +312,7 @@ SPECTACULAR_SETTINGS = {
 
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATICFILES_DIRS = [folder for folder in [BASE_DIR / "frontend" / "dist"] if folder.is_dir()]
+STATICFILES_DIRS = [folder for folder in [RESOURCES / "frontend" / "dist"] if folder.is_dir()]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
