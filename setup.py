@@ -35,7 +35,9 @@ class BuildWithResources(build_py):
         built = Path(self.build_lib)
         for name in SITE_FILES:
             shutil.copytree(
-                ROOT / name, built / "leaderboard" / "shipped" / name, ignore=shutil.ignore_patterns(".*", "__pycache__")
+                ROOT / name,
+                built / "leaderboard" / "shipped" / name,
+                ignore=shutil.ignore_patterns(".*", "__pycache__"),
             )
         library = built / "evaluator" / "shipped"
         library.mkdir(parents=True)
