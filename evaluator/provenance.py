@@ -7,8 +7,11 @@ import subprocess
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from evaluator.canonical_json import JsonValue
+if TYPE_CHECKING:
+    # `planarena --version` needs no package.
+    from evaluator.canonical_json import JsonValue
 
 _PACKAGES = ("torch", "transformers", "bert-score", "torchmetrics", "numpy", "pillow")
 _ROOT = Path(__file__).resolve().parent.parent
@@ -45,7 +48,7 @@ def version_line(version: str) -> str:
     return f"planarena {version}" + (f" (commit {commit[:12]}{changed})" if commit else "")
 
 
-def provenance(*, device: str) -> dict[str, JsonValue]:
+def provenance(*, device: str) -> "dict[str, JsonValue]":
     """Code commit, package versions, interpreter and device."""
     commit, dirty = code_version()
     return {

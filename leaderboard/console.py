@@ -52,7 +52,7 @@ A worker of a site (planarena[worker])
 
 A site (planarena[site])
   manage ...                    Django's management commands
-  demo [--once]                 the whole arena on this machine; needs planarena[worker] too
+  demo [--once]                 the whole arena; needs planarena[worker] too
 
   --version                     version and commit
 """
