@@ -19,6 +19,7 @@ from leaderboard.config.environment import (
     upload_folder,
 )
 from leaderboard.config.secret_keys import keys_for_role
+from leaderboard.config.vite import with_vite
 
 env = Environment(os.environ)
 
@@ -28,6 +29,8 @@ DEMO = env.flag("PLANARENA_DEMO")
 """A demo on one machine: private endpoint addresses are allowed, nobody has to confirm an e-mail address, and secrets
 are made on first use and kept in the data folder. It never turns on Django's debug pages."""
 DEBUG = env.flag("PLANARENA_DEBUG")
+VITE = env.text("PLANARENA_VITE").rstrip("/") if DEBUG else ""
+"""Origin of Vite's development server, which serves the front end's sources (`config/vite.py`); empty: its build."""
 
 # --- Secrets and addresses --------------------------------------------------------------------------------------------
 
@@ -85,6 +88,9 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
         "frame-ancestors": [NONE],
     }
 }
+
+if VITE:
+    CONTENT_SECURITY_POLICY["DIRECTIVES"] = with_vite(CONTENT_SECURITY_POLICY["DIRECTIVES"], origin=VITE)
 
 # --- Applications -----------------------------------------------------------------------------------------------------
 
@@ -316,7 +322,9 @@ STATICFILES_DIRS = [folder for folder in [RESOURCES / "frontend" / "dist"] if fo
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
-        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        "BACKEND": "leaderboard.config.vite.ViteStaticStorage"
+        if VITE
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
         else "whitenoise.storage.CompressedManifestStaticFilesStorage"
     },

@@ -91,7 +91,7 @@ def worker(environment):
     )
     assert done.returncode == 0, done.stderr
     done = environment.planarena("worker", "--url", "http://127.0.0.1:9")
-    assert (done.returncode, "PLANARENA_WORKER_TOKEN is not set" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "PLANARENA_WORKER_TOKEN is not set" in done.stderr) == (12, True), done.stderr
 
 
 def site(environment):
