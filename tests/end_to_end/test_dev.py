@@ -83,7 +83,7 @@ def test_sigterm_ends_all_of_it(development):
     assert all(part in names for part in ("uvicorn", "celery", "beat", "vite")), names
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=60) == 0, log.read_text()
-    gone, alive = psutil.wait_procs(everything, timeout=20)
+    _, alive = psutil.wait_procs(everything, timeout=20)
     assert alive == []
     with pytest.raises(httpx.ConnectError):
         httpx.get(url, trust_env=False)
