@@ -21,7 +21,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def wheel(tmp_path_factory) -> Path:
     """The wheel, built from this checkout as `./planarena wheel` does, without the network."""
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    command += ["--no-cache-dir", "--no-index"]
     subprocess.run([*command, "--wheel-dir", str(folder), str(ROOT)], check=True, timeout=240)
     (built,) = folder.glob("*.whl")
     return built
