@@ -12,7 +12,7 @@ from importlib import metadata
 from typing import NoReturn
 
 from evaluator import __version__
-from evaluator.provenance import version_line
+from evaluator.provenance import SHIPPED, version_line
 
 OWN_PACKAGES = ("evaluator", "gpu_jobs", "leaderboard")
 CLIENT, PLANS, WORKER, SITE, TRAIN = "client", "plans", "worker", "site", "train"
@@ -95,6 +95,9 @@ def run(arguments: Sequence[str], environment: MutableMapping[str, str] = os.env
 def _dispatch(*, command: str, arguments: Sequence[str], environment: MutableMapping[str, str]) -> int:
     """Hand over to the part that has the command. Each loads only what it needs."""
     extra = EXTRA_OF[command]
+    if SHIPPED.is_dir():
+        # For the processes that this one starts: `python -m` would look for modules in the working directory first.
+        environment.setdefault("PYTHONSAFEPATH", "1")
     if extra == CLIENT:
         from evaluator.client.__main__ import app
 

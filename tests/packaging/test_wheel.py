@@ -164,6 +164,18 @@ print(settings.DATA_DIR)
     assert done.stdout.split() == [str(tmp_path.resolve() / ".data")]
 
 
+def test_modules_of_the_working_directory_are_not_taken_for_the_installed_ones(unpacked, tmp_path):
+    (tmp_path / "gpu_jobs").mkdir()
+    (tmp_path / "gpu_jobs" / "__main__.py").write_text("print('not ours')")
+    packages = [path for path in sys.path if path.endswith("site-packages")]
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", "from leaderboard.console import main; main()", "worker", "--help"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join([str(unpacked), *packages])},
+    )  # fmt: skip
+    assert (done.returncode, "--memory-budget" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
 def test_a_wheel_without_the_front_end_is_refused(tmp_path):
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path)

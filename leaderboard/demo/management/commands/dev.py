@@ -95,9 +95,10 @@ def vite_command(*, port: int) -> list[str]:
         DemoError: it or Node is not installed.
     """
     node, program = shutil.which("node"), _FRONTEND / "node_modules" / "vite" / "bin" / "vite.js"
-    if node is None or not program.is_file():
-        missing = "Node 20 or newer" if node is None else "what the front end is built with"
-        raise DemoError(f"{missing} is not installed: run npm ci in {_FRONTEND}.")
+    if node is None:
+        raise DemoError("Node is not on the PATH: start with ./planarena dev, which installs it where it is missing.")
+    if not program.is_file():
+        raise DemoError(f"Vite is not installed: run npm ci in {_FRONTEND}.")
     return [node, str(program), str(_FRONTEND), "--port", str(port), "--strictPort", "--clearScreen", "false"]
 
 
