@@ -166,6 +166,7 @@ print(settings.DATA_DIR)
 
 def test_modules_of_the_working_directory_are_not_taken_for_the_installed_ones(unpacked, tmp_path):
     (tmp_path / "gpu_jobs").mkdir()
+    (tmp_path / "gpu_jobs" / "__init__.py").touch()
     (tmp_path / "gpu_jobs" / "__main__.py").write_text("print('not ours')")
     packages = [path for path in sys.path if path.endswith("site-packages")]
     done = subprocess.run(
