@@ -20,7 +20,7 @@ from evaluator.planners.language_models.choosing import FORMS
 from evaluator.planners.strategies.registry import abilities_in_words, strategies
 from evaluator.planners.training.cli import app as training_app
 from evaluator.profiles_cli import app as profiles_app
-from evaluator.provenance import code_version
+from evaluator.provenance import version_line
 from evaluator.quiet import VERBOSE, only_downloads, quieten
 from evaluator.sbom_cli import print_sbom
 from evaluator.scoring_cli import score_plans
@@ -72,9 +72,7 @@ _unwrap_help(app)
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        commit, dirty = code_version()
-        changed = ", with changes" if dirty else ""
-        sys.stdout.write(f"planarena {__version__}" + (f" (commit {commit[:12]}{changed})" if commit else "") + "\n")
+        sys.stdout.write(version_line(__version__) + "\n")
         raise typer.Exit
 
 

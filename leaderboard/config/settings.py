@@ -9,8 +9,9 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from evaluator.egress_policy import EgressPolicyError, egress_policy
+from leaderboard.config.environment import BASE_DIR as BASE_DIR
 from leaderboard.config.environment import (
-    BASE_DIR,
+    RESOURCES,
     Environment,
     is_contact,
     kept_secret,
@@ -18,6 +19,7 @@ from leaderboard.config.environment import (
     upload_folder,
 )
 from leaderboard.config.secret_keys import keys_for_role
+from leaderboard.config.vite import with_vite
 
 env = Environment(os.environ)
 
@@ -27,6 +29,8 @@ DEMO = env.flag("PLANARENA_DEMO")
 """A demo on one machine: private endpoint addresses are allowed, nobody has to confirm an e-mail address, and secrets
 are made on first use and kept in the data folder. It never turns on Django's debug pages."""
 DEBUG = env.flag("PLANARENA_DEBUG")
+VITE = env.text("PLANARENA_VITE").rstrip("/") if DEBUG else ""
+"""Origin of Vite's development server, which serves the front end's sources (`config/vite.py`); empty: its build."""
 
 # --- Secrets and addresses --------------------------------------------------------------------------------------------
 
@@ -84,6 +88,9 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
         "frame-ancestors": [NONE],
     }
 }
+
+if VITE:
+    CONTENT_SECURITY_POLICY["DIRECTIVES"] = with_vite(CONTENT_SECURITY_POLICY["DIRECTIVES"], origin=VITE)
 
 # --- Applications -----------------------------------------------------------------------------------------------------
 
@@ -146,7 +153,7 @@ ASGI_APPLICATION = "leaderboard.config.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "frontend" / "templates"],
+        "DIRS": [RESOURCES / "frontend" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -310,11 +317,13 @@ SPECTACULAR_SETTINGS = {
 
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATICFILES_DIRS = [folder for folder in [BASE_DIR / "frontend" / "dist"] if folder.is_dir()]
+STATICFILES_DIRS = [folder for folder in [RESOURCES / "frontend" / "dist"] if folder.is_dir()]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
-        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        "BACKEND": "leaderboard.config.vite.ViteStaticStorage"
+        if VITE
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
         else "whitenoise.storage.CompressedManifestStaticFilesStorage"
     },

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,6 +100,26 @@ class Supervisor:
                 command=child.command, log=child.log, descriptors=child.descriptors, environment=child.environment
             )
             self._note_children()
+
+    def ended(self) -> list[Child]:
+        """The processes that have ended and were not started again.
+
+        Raises:
+            KeyboardInterrupt: a signal asked the demo to stop.
+        """
+        self._raise_if_interrupted()
+        return [child for child in self._children if child.process.poll() is not None]
+
+    def restart(self, names: Collection[str]) -> None:
+        """End these processes, children of children included, and start them again; each has all its restarts left."""
+        chosen = [child for child in self._children if child.name in names]
+        _end([process for child in chosen for process in _family(child.process.pid)])
+        for child in chosen:
+            child.restarts = 0
+            child.process = self._spawn(
+                command=child.command, log=child.log, descriptors=child.descriptors, environment=child.environment
+            )
+        self._note_children()
 
     def stop(self) -> None:
         """Stop everything that was started, children of children included."""

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from django.urls import reverse
 from markdown_it.token import Token
 
-from leaderboard.config.environment import BASE_DIR
+from leaderboard.config.environment import RESOURCES
 from leaderboard.handbook.markdown import MARKDOWN
 
-DOCS = BASE_DIR / "docs"
-EXAMPLES = BASE_DIR / "examples"
+DOCS = RESOURCES / "docs"
+EXAMPLES = RESOURCES / "examples"
 
 
 class Chapter(NamedTuple):

@@ -54,17 +54,34 @@ def test_constraints_pin_what_is_installed_somewhere_and_nothing_else():
     assert set(CONSTRAINTS) == used, AGAIN
 
 
-def test_what_the_project_depends_on_is_locked():
+def needed(*extras):
+    """What the project's dependencies and these extras name, with the extras that they include."""
+    texts = [*PROJECT["dependencies"], *(text for extra in extras for text in PROJECT["optional-dependencies"][extra])]
+    inner = [extra for text in texts for extra in Requirement(text).extras if Requirement(text).name == "planarena"]
+    found = names(texts) - {"planarena"}
+    return found | needed(*inner) if inner else found
+
+
+@pytest.mark.parametrize("lock", [lock for lock in refresh.LOCKS if lock.extras], ids=lambda lock: lock.name)
+def test_what_the_project_depends_on_is_locked(lock):
+    torch = set() if lock.name == "site.txt" else {"torch"}
+    assert needed(*lock.extras) - set(pinned(lock.name)) == torch, AGAIN
+
+
+def test_files_for_one_purpose_lock_what_is_named_there():
     extras = PROJECT["optional-dependencies"]
-    run, test = names(PROJECT["dependencies"]), names([*extras["test"], *extras["paper"], *extras["train"]])
-    assert run - set(pinned("run.txt")) == {"torch"}, AGAIN
-    assert test - set(pinned("test.txt")) == set(), AGAIN
     assert names(extras["node"]) <= set(pinned("node.txt"))
     assert names(extras["lock"]) <= set(pinned("lock.txt"))
     assert set(pinned("run.txt")) <= set(pinned("test.txt"))
+    assert set(pinned("site.txt")) | set(pinned("worker.txt")) == set(pinned("run.txt"))
 
 
-@pytest.mark.parametrize("name", ["run.txt", "test.txt"])
+def test_the_site_installs_no_torch_and_the_worker_no_django():
+    assert not {"torch", "transformers", "diffusers", "torchmetrics", "bert-score"} & set(pinned("site.txt"))
+    assert not {"django", "celery", "psycopg", "kubernetes"} & set(pinned("worker.txt"))
+
+
+@pytest.mark.parametrize("name", ["run.txt", "site.txt", "worker.txt", "test.txt"])
 def test_what_locked_packages_need_here_is_locked_too(name):
     """Files are installed without resolving: whatever one of them forgets is missing."""
     found = pinned(name)

@@ -100,3 +100,15 @@ class TestRemembering:
     def test_the_variable_says_where_it_is(self):
         assert state_file({"PLANARENA_STATE": "/x/y"}) == Path("/x/y")
         assert state_file({"XDG_STATE_HOME": "/s"}) == Path("/s/planarena/submissions.json")
+
+
+def test_all_commands_but_verify_need_four_small_packages_only():
+    """What `pip install httpx pydantic rich typer` brings is enough for a pipeline (docs/ci.md)."""
+    program = (
+        "import sys, evaluator.client.__main__;"
+        "print(*{name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    loaded = {name for name in done.stdout.split() if not name.startswith(("_", "evaluator"))}
+    assert {"httpx", "pydantic", "typer"} <= loaded, done.stderr
+    assert not {"numpy", "cryptography", "PIL", "jinja2", "torch", "platformdirs", "psutil"} & loaded

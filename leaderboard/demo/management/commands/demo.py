@@ -1,12 +1,10 @@
 """`./planarena demo`: from nothing to a published board, and a site that stays up."""
 
-import io
 import os
 import sys
 import time
-from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -21,7 +19,7 @@ from leaderboard.demo.places import FIRST_PORT, listening_socket, only_demo_of
 from leaderboard.demo.processes import DemoError, Supervisor, interruptible, wait_for_site
 from leaderboard.demo.progress import follow, print_board
 from leaderboard.demo.seed import submit_bundled
-from leaderboard.evaluations.launching import local_launcher
+from leaderboard.demo.starting import port_number, prepare_database, site_processes
 
 POLL_SECONDS = 0.5
 
@@ -40,7 +38,9 @@ class Command(BaseCommand):
             help="evaluate only this bundled planner; may be given several times (default: all)",
         )
         parser.add_argument(
-            "--port", type=_port, help=f"port of the site on 127.0.0.1 (default: {FIRST_PORT}, or the next free one)"
+            "--port",
+            type=port_number,
+            help=f"port of the site on 127.0.0.1 (default: {FIRST_PORT}, or the next free one)",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -79,10 +79,8 @@ class Command(BaseCommand):
             if port is None and number != FIRST_PORT:
                 console.print(f"127.0.0.1:{FIRST_PORT} is in use, so the site will be at {url}")
             console.print("Preparing the database and the site ...")
-            call_command("migrate", verbosity=0)
+            prepare_database()
             call_command("collectstatic", verbosity=0, interactive=False)
-            call_command("register_suites", verbosity=0, stdout=io.StringIO())
-            call_command("signing_key", "show", stdout=io.StringIO())
             environment = os.environ | {"PLANARENA_DEMO": "1", "PLANARENA_API_URL": url, "PYTHONUNBUFFERED": "1"}
             supervisor = Supervisor(
                 logs=settings.DATA_DIR / "logs",
@@ -91,7 +89,7 @@ class Command(BaseCommand):
                 raise_if_interrupted=raise_if_interrupted,
             )
             queue = queue_environment(environment)
-            with _processes(supervisor, descriptor=listener.fileno(), queue=queue):
+            with site_processes(supervisor, descriptor=listener.fileno(), queue=queue):
                 wait_for_site(url=url, supervisor=supervisor)
                 console.print(f"The site is at [link={url}]{url}[/link]")
                 self._evaluate(console=console, url=url, once=once, names=names, supervisor=supervisor)
@@ -118,40 +116,3 @@ class Command(BaseCommand):
             raise DemoError(problem)
         else:
             console.print(f"{problem}\nThe site stays at {url} until Ctrl-C.", style="yellow", markup=False)
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 65_535:
-        raise ArgumentTypeError(f"{text!r} is not a port: it must be a number from 1 to 65535")
-    return int(text)
-
-
-@contextmanager
-def _processes(supervisor: Supervisor, *, descriptor: int, queue: Mapping[str, str]) -> Iterator[None]:
-    """Site, Celery worker and beat; the launcher starts the evaluation worker when there is something to do.
-
-    Args:
-        supervisor: starts them.
-        descriptor: of the socket that the site listens on.
-        queue: environment of Celery worker and beat.
-    """
-    python = [sys.executable, "-m"]
-    celery = [*python, "celery", "-A", "leaderboard.config.celery:app"]
-    site = [*python, "uvicorn", "leaderboard.config.asgi:application", "--fd", str(descriptor)]
-    try:
-        # Connections of an event stream would keep the server from stopping; two seconds are enough for the others.
-        supervisor.start(
-            name="site",
-            command=[*site, "--timeout-graceful-shutdown", "2", "--no-access-log"],
-            descriptors=[descriptor],
-        )
-        supervisor.start(
-            name="celery",
-            command=[*celery, "worker", "--concurrency", "2", "--without-gossip", "--without-mingle"],
-            environment=queue,
-        )
-        supervisor.start(name="beat", command=[*celery, "beat"], environment=queue)
-        yield
-    finally:
-        supervisor.stop()
-        local_launcher().stop_all()

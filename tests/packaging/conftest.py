@@ -1,0 +1,37 @@
+"""One wheel for all tests of this folder."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Environments of their own take minutes and the package index: only `--deep` makes them."""
+    if collection_path.name == "test_clean_installs.py" and not config.getoption("--deep"):
+        return True
+    return None
+
+
+@pytest.fixture(scope="package")
+def wheel(tmp_path_factory) -> Path:
+    """The wheel, built from this checkout as `./planarena wheel` does, without the network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    command += ["--no-cache-dir", "--no-index"]
+    subprocess.run([*command, "--wheel-dir", str(folder), str(ROOT)], check=True, timeout=240)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="package")
+def unpacked(wheel, tmp_path_factory) -> Path:
+    """A folder that holds what pip would put into `site-packages`."""
+    folder = tmp_path_factory.mktemp("site-packages")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
