@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-from django.conf import settings
-
 from evaluator.planners.bundled import DESCRIPTIONS
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.library import library
+from leaderboard.evaluations.conditions import conditions_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.services import SubmissionData, resume, submit
 from leaderboard.planners.models import PlannerKind
@@ -30,15 +28,14 @@ def submit_bundled(names: Sequence[str]) -> Sequence[Evaluation]:
 
 
 def _evaluation(*, name: str, owner: User) -> Evaluation:
+    suite = Suite.objects.get(slug=SUITE, current=True)
     present = (
         Evaluation.objects.filter(
             verifies=None,
             submission__planner__owner=owner,
             submission__planner__name=name,
-            suite=Suite.objects.get(slug=SUITE, current=True),
-            profile_digest=library().profile_digest(settings.PROFILE),
-            split=settings.SPLIT,
-            samples=settings.SAMPLES,
+            suite=suite,
+            **conditions_of(suite)._asdict(),
         )
         .exclude(state__in=[EvaluationState.FAILED, EvaluationState.CANCELLED])
         .order_by("-created")

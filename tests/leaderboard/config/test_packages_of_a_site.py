@@ -37,7 +37,7 @@ from leaderboard.planners.kinds import hub
 from evaluator.planners.language_models import checkpoint_inspection, hub_lookup
 
 made = library()
-assert made.profile_digest("lilliput") and made.judge_digest()
+assert made.rules_digest(suite="openagi", profile="lilliput") and made.rules_digest(suite="toolmini", profile="none")
 assert made.not_run_reasons(suite="openagi", profile="lilliput", split="public") is not None
 assert not made.unreadable_plans(suite="toolmini", plans={{}})
 print("site")
