@@ -10,10 +10,10 @@ from rich.console import Console
 
 from evaluator import __version__
 from evaluator.bench_cli import app as bench_app
+from evaluator.cli_of_world import app as lilliput_app
 from evaluator.client.cli import COMMANDS as SITE_COMMANDS
 from evaluator.evaluate_cli import evaluate
 from evaluator.judging_cli import judge_plans, score_decompositions
-from evaluator.lilliput.cli import app as lilliput_app
 from evaluator.listing import Listing
 from evaluator.planners.bundled import DESCRIPTIONS, bundled_names
 from evaluator.planners.language_models.choosing import FORMS

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.canonical_json import JsonValue
-from evaluator.lilliput.training.export import export_transformers
 from evaluator.planners.language_models.local import LocalModel
 from evaluator.planners.language_models.shipped import shipped_folder
+from evaluator.training.experts.export import export_transformers
 
 ROWS = 256
 """Conversations that are answered together; prompts and plans of this size take little memory."""

@@ -8,13 +8,13 @@ import torch
 
 from evaluator.canonical_json import JsonValue
 from evaluator.experts.weights import weights_digest
-from evaluator.lilliput.training.loop import Progress, Schedule, fit
 from evaluator.planners.training.checkpoints import load_planner, write_planner
 from evaluator.planners.training.lessons import gold_lessons
 from evaluator.planners.training.lora import LoraSettings, adapt
 from evaluator.planners.training.runs import begin
 from evaluator.planners.training.supervised import LessonsObjective
 from evaluator.suites.base import Suite
+from evaluator.training.experts.loop import Progress, Schedule, fit
 
 WEIGHT_DECAY = 0.01
 FINE_TUNING_STEPS = 60

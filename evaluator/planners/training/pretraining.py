@@ -7,8 +7,6 @@ from pathlib import Path
 import torch
 
 from evaluator.canonical_json import JsonValue
-from evaluator.lilliput.training.export import export_transformers
-from evaluator.lilliput.training.loop import Progress, Schedule, fit
 from evaluator.planners.language_models.network import Network
 from evaluator.planners.training.checkpoints import write_record
 from evaluator.planners.training.finetuning import checkpoint_of
@@ -16,6 +14,8 @@ from evaluator.planners.training.model import fast_tokenizer, new_model, write_t
 from evaluator.planners.training.runs import begin
 from evaluator.planners.training.supervised import PretrainingObjective
 from evaluator.planners.training.tokens import planner_tokenizer
+from evaluator.training.experts.export import export_transformers
+from evaluator.training.experts.loop import Progress, Schedule, fit
 
 STEPS = 3000
 LEARNING_RATE = 2e-3

@@ -12,7 +12,6 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from evaluator.lilliput.training.loop import reached_step, restore_state, save_state
 from evaluator.planners.language_models.local import LocalModel
 from evaluator.planners.language_models.network import Network
 from evaluator.planners.protocol import PlannerRequest
@@ -21,6 +20,7 @@ from evaluator.planners.training.episodes import Episode, draw_episodes
 from evaluator.planners.training.reinforce import MovingAverage, plan_log_probabilities, surrogate
 from evaluator.planners.training.rewards import PENALTY, Rewards
 from evaluator.planners.training.runs import SettingsError
+from evaluator.training.experts.loop import reached_step, restore_state, save_state
 
 _CLIP_NORM = 1.0
 _DRAWS = 1_000_000

@@ -9,10 +9,10 @@ from typing import Any
 
 from safetensors import safe_open
 
-from evaluator.lilliput.training.export import update_lock
 from evaluator.planners.language_models.shipped import FOLDER, NAME, VARIANTS
 from evaluator.planners.training.study import FINE_TUNED, RLTF, UNTUNED, read_scores
 from evaluator.planners.training.table import METRICS, SeedResults, make_row
+from evaluator.training.experts.export import update_lock
 
 MEASURED = dict(zip(VARIANTS, (UNTUNED, FINE_TUNED, RLTF), strict=True))
 """The row of the table that tells a variant's quality."""

@@ -3,13 +3,13 @@ import json
 import pytest
 from safetensors.torch import load_file
 
-from evaluator.lilliput.training.export import export_transformers
 from evaluator.planners.language_models.local import LocalModel
 from evaluator.planners.training.feedback_run import FeedbackRun, train_with_feedback
 from evaluator.planners.training.model import write_tokenizer
 from evaluator.planners.training.rltf import Schedule
 from evaluator.planners.training.runs import SettingsError
 from evaluator.planners.training.tokens import planner_tokenizer
+from evaluator.training.experts.export import export_transformers
 from tests.evaluator.planners.training.models import tiny_module
 from tests.evaluator.test_evaluation import GRAY_ONLY, LOW_ONLY, evaluator
 

@@ -4,7 +4,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from evaluator.lilliput.training.export import export_transformers
 from evaluator.planners.language_models.local import LocalModel
 from evaluator.planners.language_models.protocol import GenerateCall
 from evaluator.planners.training.finetuning import FineTuning, fine_tune
@@ -12,6 +11,7 @@ from evaluator.planners.training.lessons import gold_lessons
 from evaluator.planners.training.model import write_tokenizer
 from evaluator.planners.training.runs import SettingsError
 from evaluator.planners.training.tokens import planner_tokenizer
+from evaluator.training.experts.export import export_transformers
 from tests.evaluator.planners.training.models import SUITE, tiny_module
 
 TASKS = ("4", "117")

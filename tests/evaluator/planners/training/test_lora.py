@@ -5,11 +5,11 @@ import torch
 from safetensors.torch import load_file
 from transformers import BertConfig, BertModel
 
-from evaluator.lilliput.training.export import export_transformers
 from evaluator.planners.training.finetuning import FineTuning, fine_tune
 from evaluator.planners.training.lora import LoraError, LoraSettings, adapt
 from evaluator.planners.training.model import write_tokenizer
 from evaluator.planners.training.tokens import planner_tokenizer
+from evaluator.training.experts.export import export_transformers
 from tests.evaluator.planners.training.models import SUITE, tiny_module
 
 

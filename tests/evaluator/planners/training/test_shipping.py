@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from evaluator.lilliput.training.export import export_transformers
 from evaluator.planners.language_models.shipped import NAME, VARIANTS
 from evaluator.planners.training.model import write_tokenizer
 from evaluator.planners.training.shipping import MEASURED, ship
 from evaluator.planners.training.tokens import planner_tokenizer
+from evaluator.training.experts.export import export_transformers
 from tests.evaluator.planners.training.models import tiny_module
 
 RECORDS = {

@@ -5,12 +5,12 @@ import json
 
 import pytest
 
-from evaluator.lilliput.training.export import export_transformers
 from evaluator.planners.training.model import write_tokenizer
 from evaluator.planners.training.rltf import Schedule
 from evaluator.planners.training.study import VARIANTS, Study, read_scores, seeds_of, study_seed
 from evaluator.planners.training.table import make_row
 from evaluator.planners.training.tokens import planner_tokenizer
+from evaluator.training.experts.export import export_transformers
 from tests.evaluator.planners.training.models import tiny_module
 from tests.evaluator.test_evaluation import SUITE, evaluator
 
