@@ -10,6 +10,7 @@ from rich.console import Console
 
 from evaluator import __version__
 from evaluator.bench_cli import app as bench_app
+from evaluator.cli_of_training import app as training_app
 from evaluator.cli_of_world import app as lilliput_app
 from evaluator.client.cli import COMMANDS as SITE_COMMANDS
 from evaluator.evaluate_cli import evaluate
@@ -18,7 +19,6 @@ from evaluator.listing import Listing
 from evaluator.planners.bundled import DESCRIPTIONS, bundled_names
 from evaluator.planners.language_models.choosing import FORMS
 from evaluator.planners.strategies.registry import abilities_in_words, strategies
-from evaluator.planners.training.cli import app as training_app
 from evaluator.profiles_cli import app as profiles_app
 from evaluator.provenance import version_line
 from evaluator.quiet import VERBOSE, only_downloads, quieten

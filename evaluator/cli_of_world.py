@@ -24,9 +24,9 @@ def train(
     stop_after: Annotated[int | None, typer.Option(help="Leave after this step, to go on with --resume.")] = None,
 ) -> None:
     """Train models of the miniature world and write their weights."""
-    from evaluator.training.experts.loop import Progress
     from evaluator.training.experts.recipes import RECIPES
     from evaluator.training.experts.run import Order, train
+    from evaluator.training.loop import Progress
 
     unknown = sorted(set(models or ()) - set(RECIPES))
     if unknown:
@@ -84,8 +84,8 @@ def quality(
 ) -> None:
     """Measure the models on held-out scenes: each alone, and what every restoration step is worth."""
     from evaluator.experts.profile import load_profile
-    from evaluator.training.experts.cards import write_card
-    from evaluator.training.experts.quality import measure_quality
+    from evaluator.training.experts.quality.cards import write_card
+    from evaluator.training.experts.quality.measure import measure_quality
 
     loaded = load_profile(profile)
     measured = measure_quality(profile=loaded, count=count)

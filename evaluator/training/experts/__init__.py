@@ -1,9 +1,9 @@
 """Training of the miniature world's models.
 
-- `bank`: rendered scenes; `states`: how restoration experts meet them
-- `restoration`, `recognition`, `language`: what each kind of model is trained for
-- `loop`: the resumable loop; `recipes`: each model's sizes and schedule; `run`: from an order to weights
-- `export`, `cards`, `quality`: weights, cards, held-out figures
+- `data`: rendered scenes, corpora, tokenizers, and degraded pictures as restoration experts meet them
+- `restoration`, `recognition`, `language`, ...: the objective of each kind of model
+- `recipes`: sizes and schedule of each model; `run`: trains one model and writes its weights
+- `quality`: figures on held-out data, and the model cards that report them
 
 Nothing is imported here: all of it needs torch.
 """

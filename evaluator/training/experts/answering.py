@@ -10,10 +10,10 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import DistilBertForQuestionAnswering
 
-from evaluator.training.experts.corpus import stream
+from evaluator.training.experts.data.corpus import stream
+from evaluator.training.experts.data.tokenizers import BEGIN_ID, END_ID, PAD_ID, encode
 from evaluator.training.experts.recipe import EXAMPLES
 from evaluator.training.experts.texts import Ids, padded
-from evaluator.training.experts.tokenizers import BEGIN_ID, END_ID, PAD_ID, encode
 from evaluator.world.grammar import Document, DocumentQuestion, draw_document, draw_document_question
 
 _HELP = 1.0

@@ -19,16 +19,16 @@ from transformers import (
     ViTModel,
 )
 
-from evaluator.training.experts.bank import Bank
-from evaluator.training.experts.export import write_config, write_weights
+from evaluator.training.experts.data.bank import Bank
+from evaluator.training.experts.data.rows import Rows
 from evaluator.training.experts.recognition import normalised
-from evaluator.training.experts.rows import Rows
 from evaluator.training.experts.scene_encoder import (
     PatchHeads,
     batch_of_patch_labels,
     trained_encoder,
     vision_config,
 )
+from evaluator.training.export import write_config, write_weights
 from evaluator.world.grammar import main_caption
 from evaluator.world.scenes import draw_scene
 from evaluator.world.seeds import Split

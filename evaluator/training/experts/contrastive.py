@@ -16,11 +16,11 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from torch import Tensor, nn
 from transformers import CLIPConfig, CLIPImageProcessorPil, CLIPModel, CLIPTextConfig, CLIPTokenizer, CLIPVisionConfig
 
-from evaluator.training.experts.bank import Bank
-from evaluator.training.experts.export import export_transformers
+from evaluator.training.experts.data.bank import Bank
+from evaluator.training.experts.data.rows import Rows
 from evaluator.training.experts.recognition import normalised
-from evaluator.training.experts.rows import Rows
 from evaluator.training.experts.scene_encoder import PatchHeads, batch_of_patch_labels, trained_encoder, vision_config
+from evaluator.training.export import export_transformers
 from evaluator.world.grammar import caption
 from evaluator.world.scenes import SIZE, draw_scene
 from evaluator.world.seeds import Split

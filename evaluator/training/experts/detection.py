@@ -12,11 +12,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import BeitConfig, RTDetrConfig, RTDetrForObjectDetection
 
-from evaluator.training.experts.bank import Bank
-from evaluator.training.experts.export import export_transformers
+from evaluator.training.experts.data.bank import Bank
+from evaluator.training.experts.data.rows import Rows
 from evaluator.training.experts.restoration import as_tensor
-from evaluator.training.experts.rows import Rows
 from evaluator.training.experts.scene_encoder import PATCH, trained_encoder, vision_config
+from evaluator.training.export import export_transformers
 from evaluator.world.rendering import object_mask, outline_box
 from evaluator.world.scenes import SIZE, draw_scene
 from evaluator.world.seeds import Split

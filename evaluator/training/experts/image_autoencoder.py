@@ -10,9 +10,9 @@ from diffusers import AutoencoderKL
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from evaluator.training.experts.bank import Bank
-from evaluator.training.experts.export import write_config, write_weights
+from evaluator.training.experts.data.bank import Bank
 from evaluator.training.experts.recognition import normalised
+from evaluator.training.export import write_config, write_weights
 from evaluator.world.rendering import object_mask
 from evaluator.world.scenes import SIZE, draw_scene
 

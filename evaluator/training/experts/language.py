@@ -13,9 +13,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
-from evaluator.training.experts.corpus import draw_anything, draw_english, stream
-from evaluator.training.experts.export import write_config, write_weights
+from evaluator.training.experts.data.corpus import draw_anything, draw_english, stream
 from evaluator.training.experts.recipe import EXAMPLES
+from evaluator.training.export import write_config, write_weights
 
 MAX_TOKENS = 128
 _MASKED = 0.2

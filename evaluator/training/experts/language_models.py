@@ -22,8 +22,7 @@ from transformers import (
 )
 
 from evaluator.training.experts.answering import AnswerModel
-from evaluator.training.experts.export import write_config, write_weights
-from evaluator.training.experts.tokenizers import (
+from evaluator.training.experts.data.tokenizers import (
     BEGIN_ID,
     END_ID,
     PAD_ID,
@@ -31,6 +30,7 @@ from evaluator.training.experts.tokenizers import (
     english_tokenizer,
     write_tokenizer,
 )
+from evaluator.training.export import write_config, write_weights
 
 LENGTH = 96
 """Longest text in tokens; the longest of the grammar has about 75 with a query before it."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from torch import nn
 
-from evaluator.training.experts.bank import Bank
-from evaluator.training.experts.loop import Objective, Schedule
+from evaluator.training.experts.data.bank import Bank
+from evaluator.training.loop import Objective, Schedule
 
 EXAMPLES = 24_000
 TRANSLATIONS = 2 * EXAMPLES

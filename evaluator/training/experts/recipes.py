@@ -14,9 +14,7 @@ from evaluator.experts.protocol import ExpertSpec
 from evaluator.experts.restoration import ColorizerExpert, RestormerExpert, Swin2SRExpert
 from evaluator.experts.restormer import Restormer, RestormerConfig
 from evaluator.training.experts import language
-from evaluator.training.experts.bank import Bank
-from evaluator.training.experts.export import export_transformers, write_config, write_weights
-from evaluator.training.experts.loop import Objective, Schedule
+from evaluator.training.experts.data.bank import Bank
 from evaluator.training.experts.recipe import Recipe
 from evaluator.training.experts.recognition import ClassificationObjective, SimilarityModel, SimilarityObjective
 from evaluator.training.experts.restoration import ColourObjective, PixelObjective, RestorationData
@@ -24,6 +22,8 @@ from evaluator.training.experts.scene_encoder import NAME as SCENE_ENCODER
 from evaluator.training.experts.scene_encoder import trained_encoder, vision_config
 from evaluator.training.experts.text_recipes import TEXT_RECIPES
 from evaluator.training.experts.vision_recipes import VISION_RECIPES
+from evaluator.training.export import export_transformers, write_config, write_weights
+from evaluator.training.loop import Objective, Schedule
 from evaluator.world.degradations import SHRINKING, Degradation
 from evaluator.world.scenes import SIZE
 from evaluator.world.vocabulary import CLASS_LABELS

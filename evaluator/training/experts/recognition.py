@@ -9,9 +9,9 @@ from PIL import Image as PillowImage
 from torch import Tensor, nn
 from transformers import ViTModel
 
-from evaluator.training.experts.bank import Bank
+from evaluator.training.experts.data.bank import Bank
+from evaluator.training.experts.data.states import Pixels
 from evaluator.training.experts.restoration import as_tensor
-from evaluator.training.experts.states import Pixels
 from evaluator.world.degradations import BLUR_SIGMA, NOISE_SIGMA, low_resolution, to_pixels
 from evaluator.world.scenes import SIZE
 from evaluator.world.vocabulary import Background, Colour, Shape

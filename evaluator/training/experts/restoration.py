@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from evaluator.experts.colorizer import rgb_to_lab
-from evaluator.training.experts.bank import Bank
-from evaluator.training.experts.states import RESTORING_ORDER, Pixels, Restorer, restored_before, target_of
+from evaluator.training.experts.data.bank import Bank
+from evaluator.training.experts.data.states import RESTORING_ORDER, Pixels, Restorer, restored_before, target_of
 from evaluator.world.degradations import Degradation
 
 RESTORATION_NOTE = (

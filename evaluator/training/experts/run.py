@@ -8,11 +8,11 @@ from pathlib import Path
 
 import torch
 
-from evaluator.training.experts.bank import load_bank
-from evaluator.training.experts.export import update_lock
-from evaluator.training.experts.history import Run, begin_run
-from evaluator.training.experts.loop import Progress, fit, reached_step
+from evaluator.training.experts.data.bank import load_bank
 from evaluator.training.experts.recipes import RECIPES
+from evaluator.training.export import update_lock
+from evaluator.training.history import Run, begin_run
+from evaluator.training.loop import Progress, fit, reached_step
 from evaluator.world.seeds import PICTURES_VERSION, WORLD_VERSION, Split
 
 TRAINING_SCENES = 60_000

@@ -17,9 +17,9 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import ViTConfig, ViTModel
 
-from evaluator.training.experts.bank import Bank
+from evaluator.training.experts.data.bank import Bank
+from evaluator.training.experts.data.rows import Rows
 from evaluator.training.experts.recognition import normalised
-from evaluator.training.experts.rows import Rows
 from evaluator.world.rendering import outline_box
 from evaluator.world.scenes import SIZE, draw_scene
 from evaluator.world.seeds import Split

@@ -8,9 +8,9 @@ from torch import nn
 from evaluator.training.experts import language_models as models
 from evaluator.training.experts import texts
 from evaluator.training.experts.answering import answer_objective
-from evaluator.training.experts.loop import Objective, Schedule
+from evaluator.training.experts.data.tokenizers import bilingual_tokenizer, english_tokenizer
 from evaluator.training.experts.recipe import EXAMPLES, TRANSLATIONS, Recipe
-from evaluator.training.experts.tokenizers import bilingual_tokenizer, english_tokenizer
+from evaluator.training.loop import Objective, Schedule
 
 
 def _recipe(

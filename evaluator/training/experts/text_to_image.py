@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from transformers import CLIPTextModel
 
 from evaluator.training.experts import contrastive, image_autoencoder
-from evaluator.training.experts.bank import Bank
+from evaluator.training.experts.data.bank import Bank
+from evaluator.training.experts.data.rows import Rows
 from evaluator.training.experts.recognition import normalised
-from evaluator.training.experts.rows import Rows
 
 NAME = "text-to-image"
 _WIDTHS = (48, 88)

@@ -9,9 +9,9 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from evaluator.training.experts.corpus import draw_english, draw_maskable, draw_pair, stream
+from evaluator.training.experts.data.corpus import draw_english, draw_maskable, draw_pair, stream
+from evaluator.training.experts.data.tokenizers import BEGIN_ID, END_ID, MASK_ID, PAD_ID, encode
 from evaluator.training.experts.recipe import EXAMPLES, TRANSLATIONS
-from evaluator.training.experts.tokenizers import BEGIN_ID, END_ID, MASK_ID, PAD_ID, encode
 from evaluator.world.grammar import draw_document, draw_review
 
 _IGNORED = -100

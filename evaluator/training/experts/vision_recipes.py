@@ -13,9 +13,9 @@ from evaluator.training.experts import (
     text_to_image,
     visual_questions,
 )
-from evaluator.training.experts.export import export_transformers
-from evaluator.training.experts.loop import Schedule
 from evaluator.training.experts.recipe import Recipe
+from evaluator.training.export import export_transformers
+from evaluator.training.loop import Schedule
 
 
 def _export_scene_encoder(model: nn.Module, folder: Path) -> None:

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from transformers import BertTokenizer, ViltConfig, ViltForQuestionAnswering, ViltImageProcessorPil
 
 from evaluator.experts.visual_questions import embedded
-from evaluator.training.experts.bank import Bank
-from evaluator.training.experts.export import export_transformers
+from evaluator.training.experts.data.bank import Bank
 from evaluator.training.experts.language import word_pieces
 from evaluator.training.experts.recognition import normalised
 from evaluator.training.experts.scene_encoder import PatchHeads, batch_of_patch_labels, trained_encoder, vision_config
+from evaluator.training.export import export_transformers
 from evaluator.world.grammar import Question, draw_question
 from evaluator.world.grammar.captions import DIRECTIONS
 from evaluator.world.grammar.labels import BACKGROUNDS, NUMBERS
