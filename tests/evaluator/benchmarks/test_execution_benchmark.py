@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from evaluator.bench_cli import settle
 from evaluator.benchmarks.execution import ExecutionReport
+from evaluator.cli.bench import settle
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -123,7 +123,7 @@ def test_the_hidden_split_needs_its_secret():
 
 def test_samples_and_profile_load_no_torch():
     code = (
-        "import sys, evaluator.world, evaluator.experts, evaluator.world.openagi_samples, evaluator.cli_of_world;"
+        "import sys, evaluator.world, evaluator.experts, evaluator.world.openagi_samples, evaluator.cli.lilliput;"
         "from evaluator.experts.profile import load_profile; load_profile('lilliput');"
         "sys.exit('torch' in sys.modules)"
     )

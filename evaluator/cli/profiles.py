@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.listing import Listing
-from evaluator.suites_cli import log, out, usage_error
+from evaluator.cli.listing import Listing
+from evaluator.cli.usage import log, out, usage_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,7 +1,7 @@
 from PIL import Image
 from typer.testing import CliRunner
 
-from evaluator.cli_of_world import app
+from evaluator.cli.lilliput import app
 from evaluator.world.scenes import draw_scene
 from evaluator.world.seeds import Split
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
-from evaluator.listing import Listing
-from evaluator.suites_cli import chosen_suite, log, out
+from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.cli.listing import Listing
+from evaluator.cli.usage import chosen_suite, log, out
 
 if TYPE_CHECKING:
     from evaluator.validity import ValidityReport

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from evaluator.listing import Listing
+from evaluator.cli.listing import Listing
 
 SENTENCE = "A planner that does what it says in a sentence that is longer than most terminals are wide, by some words."
 WIDTHS = (40, 60, 80, 120)

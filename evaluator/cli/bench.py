@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluator.execution_settings import ExecutionSettings, prepare, selected_tasks
-from evaluator.listing import Listing
+from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.cli.listing import Listing
+from evaluator.cli.usage import VerboseOption, chosen_suite, log, out, usage_error
 from evaluator.suites.toolbench.suite import is_tool_suite
-from evaluator.suites_cli import VerboseOption, chosen_suite, log, out, usage_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,7 @@ def execution(
     only: Annotated[str, typer.Option(help="Phases: cold, second, again, released.")] = ",".join(_PHASES),
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
     json_out: Annotated[Path | None, typer.Option("--out", help="Write the report as JSON here.")] = None,
-    verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main`
+    verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
 ) -> None:
     """Measure the execution of the gold plans.
 

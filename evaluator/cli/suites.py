@@ -7,23 +7,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from evaluator.listing import Listing
-from evaluator.suites import Suite, suite_names, suite_of
+from evaluator.cli.listing import Listing
+from evaluator.cli.usage import chosen_suite, out, usage_error
+from evaluator.suites import suite_names, suite_of
 from evaluator.suites.toolbench import source
 
-EXIT_BAD_USAGE = 2
-
-VerboseOption = Annotated[
-    bool, typer.Option("--verbose", help="Show what the libraries log and warn of, as PLANARENA_VERBOSE=1 does.")
-]
-"""Read by `evaluator.cli.main`, before any library is imported."""
-
 app = typer.Typer(help="The benchmarks there are.", no_args_is_help=True)
-
-out = Console()
-log = Console(stderr=True)
 
 
 @app.command("list")
@@ -93,22 +83,3 @@ def fetch_released(target: Path) -> Mapping[str, str]:
             raise source.FetchError(f"{error}; --from DIR takes the files from a folder") from None
 
     return source.fetch(download=released, target=target)
-
-
-def chosen_suite(slug: str) -> Suite:
-    """The suite with this slug.
-
-    Raises:
-        typer.Exit: there is none; the sentence that says so is printed.
-    """
-    try:
-        return suite_of(slug)
-    except LookupError as error:
-        raise usage_error(error) from None
-
-
-def usage_error(problem: Exception | str) -> typer.Exit:
-    """Print what was wrong, and give the exit to raise."""
-    message = problem.args[0] if isinstance(problem, LookupError) else str(problem)
-    log.print(f"planarena: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
-    return typer.Exit(EXIT_BAD_USAGE)

@@ -3,7 +3,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from evaluator.cli import app
+from evaluator.cli.main import app
 from evaluator.planners.language_models.shipped import FOLDER, shipped_folder
 from evaluator.training.planners.checkpoints import model_folder
 from evaluator.training.planners.splits import draw_split

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.listing import Listing
+from evaluator.cli.listing import Listing
+from evaluator.cli.usage import chosen_suite, log, out, usage_error
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.plan_scores import PlanFileError, Report, ScoredLine, read_lines, report_to_json, score_lines, task_at
 from evaluator.suites import Suite
 from evaluator.suites.toolbench.suite import is_tool_suite
 from evaluator.suites.toolbench.terms import describe, interpret
-from evaluator.suites_cli import chosen_suite, log, out, usage_error
 
 
 def score_plans(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evaluator.cli.usage import usage_error
 from evaluator.episodes.base import Setting, SettingError
 from evaluator.suites import Suite, episode_of
-from evaluator.suites_cli import usage_error
 
 if TYPE_CHECKING:
     from evaluator.engine.progress import Listener

@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
+from evaluator.cli.progress_view import ProgressView
 from evaluator.engine.progress import Progress
-from evaluator.progress_view import ProgressView
 
 BUSY = Progress(
     steps=900, steps_total=1000, jobs=100, jobs_total=185, calls=8000, calls_left=2000.0, seconds=60.0, rate=0.3,

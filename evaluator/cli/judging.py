@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from evaluator.cli.usage import chosen_suite, log, out, usage_error
 from evaluator.metrics.decomposition import Verdict, deacc, judge_decomposition
 from evaluator.metrics.judge import (
     Case,
@@ -23,7 +24,6 @@ from evaluator.metrics.judge import (
 from evaluator.plan_scores import PlanFileError, PlanLine, read_lines, task_at
 from evaluator.suites import Suite
 from evaluator.suites.toolbench.suite import ToolTask, is_tool_suite
-from evaluator.suites_cli import chosen_suite, log, out, usage_error
 
 EXIT_INFRASTRUCTURE = 4
 

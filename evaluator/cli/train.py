@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from evaluator.execution_settings import ExecutionSettings, prepare
-from evaluator.suites_cli import chosen_suite, usage_error
+from evaluator.cli.execution_settings import ExecutionSettings, prepare
+from evaluator.cli.usage import chosen_suite, usage_error
 
 if TYPE_CHECKING:
     from evaluator.suites import Suite

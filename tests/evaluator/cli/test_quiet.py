@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.quiet import only_downloads
+from evaluator.cli.quiet import only_downloads
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """
-from evaluator.quiet import quieten
+from evaluator.cli.quiet import quieten
 quieten()
 import logging, warnings
 from tqdm import tqdm

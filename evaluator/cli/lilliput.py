@@ -10,7 +10,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 app = typer.Typer(help="The miniature world: look at its scenes, train its models.", no_args_is_help=True)
 
-WEIGHTS = Path(__file__).parent / "world" / "weights"
+WEIGHTS = Path(__file__).parents[1] / "world" / "weights"
 
 
 @app.command()

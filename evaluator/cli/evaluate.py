@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evaluator.cli.execution_settings import ExecutionSettings, selected_tasks, setting_of
+from evaluator.cli.listing import Listing
+from evaluator.cli.progress_view import ProgressView
+from evaluator.cli.usage import VerboseOption, chosen_suite, log, out, usage_error
 from evaluator.episodes.base import Evaluator, SettingError
-from evaluator.execution_settings import ExecutionSettings, selected_tasks, setting_of
-from evaluator.listing import Listing
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
-from evaluator.progress_view import ProgressView
 from evaluator.suites import Suite, episode_of
-from evaluator.suites_cli import VerboseOption, chosen_suite, log, out, usage_error
 
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
@@ -49,7 +49,7 @@ def evaluate(
     json_out: Annotated[
         Path | None, typer.Option("--json", help="Write summary, provenance and all records here.")
     ] = None,
-    verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main`
+    verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
 ) -> None:
     """Evaluate a planner without any server.
 

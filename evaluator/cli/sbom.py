@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from evaluator import __version__
+from evaluator.cli.usage import usage_error
 from evaluator.provenance import SHIPPED, code_version
-from evaluator.suites_cli import usage_error
 
 _NAME = "package-lock.json"
-NPM_LOCK = SHIPPED / _NAME if SHIPPED.is_dir() else Path(__file__).resolve().parent.parent / "frontend" / _NAME
+NPM_LOCK = SHIPPED / _NAME if SHIPPED.is_dir() else Path(__file__).resolve().parents[2] / "frontend" / _NAME
 
 
 def print_sbom(
