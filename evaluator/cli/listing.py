@@ -1,21 +1,22 @@
-"""Lists for the terminal and for other programs.
+"""Tables of the command line.
 
-On a terminal a list is a table where that fits, else one block of lines for each row. Into a file or a pipe it is
-plain text in aligned columns, two blanks or more apart, of any width: nothing is folded, cut or coloured.
+With a known width (a terminal, or COLUMNS in the environment) the columns are wrapped to fit; a table that would have
+columns too narrow to read becomes one block of lines for each row. Without one, as in a pipe, each row is one line of
+any length, so that `grep` finds whole rows. Programs should read `--json` instead.
 """
 
+import os
+import re
 import textwrap
+from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-_BORDERS = 3
-"""Columns of the terminal that a table's cell needs beside its text."""
-_LEAST_WRAPPED = 40
-"""Columns that a sentence needs in a table's cell to be readable."""
-_LEAST_FOLDED = 20
-"""The same for a long name."""
+_GAP = "  "
+_LEAST_PROSE = 36
+"""Columns that a sentence needs to be readable."""
+_NUMBER = re.compile(r"[+-]?\d[\d.,]*[%x]?|-|")
 
 
 class Listing:
@@ -27,7 +28,7 @@ class Listing:
         self._prose = prose
         self._title = title
         self._rows: list[tuple[str, ...]] = []
-        self._sections: set[int] = set()
+        self._headings: dict[int, str] = {}
 
     def add_row(self, *cells: str) -> None:
         """Add a row with a cell for each column."""
@@ -35,66 +36,83 @@ class Listing:
             raise ValueError(f"a row of {len(cells)} cells in a list of {len(self._columns)} columns")
         self._rows.append(tuple(" ".join(cell.split()) for cell in cells))
 
-    def add_section(self) -> None:
-        """Draw a line below the last row, where there are lines."""
-        self._sections.add(len(self._rows))
+    def add_section(self, heading: str) -> None:
+        """Put a heading above the rows that follow."""
+        self._headings[len(self._rows)] = heading
 
     def show(self, console: Console) -> None:
         """Print the list in the form that suits the console."""
-        if not console.is_terminal:
-            lines = self._plain()
-        elif self._fits(console.width):
-            console.print(self._table())
-            return
+        if not console.is_terminal and not os.environ.get("COLUMNS"):
+            lines = self._table([max(map(len, cells)) for cells in self._cells()])
+        elif (widths := self._widths(console.width)) is not None:
+            lines = self._table(widths)
         else:
             lines = self._blocks(console.width)
         console.print(Text("\n").join(lines), soft_wrap=True)
 
-    def _widths(self) -> list[int]:
-        cells = [self._columns, *self._rows]
-        return [max(len(row[number]) for row in cells) for number in range(len(self._columns))]
+    def _shown(self) -> list[int]:
+        """Numbers of the columns that hold anything."""
+        return [number for number in range(len(self._columns)) if not number or any(row[number] for row in self._rows)]
 
-    def _plain(self) -> list[Text]:
-        widths = self._widths()
-        lines = [self._title] if self._title else []
-        for row in (self._columns, *self._rows):
-            lines.append("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-        return list(map(Text, lines))
+    def _cells(self) -> list[list[str]]:
+        """Heading and cells of each column that is shown."""
+        return [[self._columns[number], *(row[number] for row in self._rows)] for number in self._shown()]
 
-    def _fits(self, width: int) -> bool:
-        """Whether all columns fit, the widest of them wrapped if enough is left for it."""
-        widths = self._widths()
-        widest = max(widths)
-        left = width - sum(widths) + widest - _BORDERS * len(widths) - 1
-        return left >= min(widest, _LEAST_WRAPPED if widest > _LEAST_WRAPPED else _LEAST_FOLDED)
+    def _widths(self, width: int) -> list[int] | None:
+        """A width for each column that is shown; None if they do not fit into `width` characters.
 
-    def _table(self) -> Table:
-        widths = self._widths()
-        table = Table(title=self._title or None)
-        for column, width in zip(self._columns, widths, strict=True):
-            table.add_column(Text(column), no_wrap=width < max(widths), overflow="fold")
-        for number, row in enumerate(self._rows):
-            if number in self._sections:
-                table.add_section()
-            table.add_row(*map(Text, row))
-        return table
+        The widest column gives way first. No column becomes narrower than its longest word.
+        """
+        names = [self._columns[number] for number in self._shown()]
+        widths, least = [], []
+        for name, cells in zip(names, self._cells(), strict=True):
+            widths.append(max(map(len, cells)))
+            longest_word = max((len(word) for cell in cells for word in cell.split()), default=0)
+            least.append(max(longest_word, min(_LEAST_PROSE, widths[-1])) if name == self._prose else longest_word)
+        excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width
+        while excess > 0:
+            room = [current - minimum for current, minimum in zip(widths, least, strict=True)]
+            flexible = [number for number, left in enumerate(room) if left > 0]
+            if not flexible:
+                return None
+            widths[max(flexible, key=lambda number: widths[number])] -= 1
+            excess -= 1
+        return widths
+
+    def _table(self, widths: Sequence[int]) -> list[Text]:
+        columns = self._cells()
+        numeric = [all(_NUMBER.fullmatch(cell) for cell in cells[1:]) for cells in columns]
+        lines = [Text(self._title, style="italic"), Text("")] if self._title else []
+        for number, cells in enumerate(zip(*columns, strict=True)):
+            if number and (heading := self._headings.get(number - 1)):
+                lines += [Text(""), Text(heading, style="italic")]
+            wrapped = [_wrapped(cell, width=width) for cell, width in zip(cells, widths, strict=True)]
+            for line in range(max(map(len, wrapped))):
+                parts = [cell[line] if line < len(cell) else "" for cell in wrapped]
+                aligned = [
+                    part.rjust(width) if right else part.ljust(width)
+                    for part, width, right in zip(parts, widths, numeric, strict=True)
+                ]
+                lines.append(Text(_GAP.join(aligned).rstrip(), style="" if number else "bold"))
+        return lines
 
     def _blocks(self, width: int) -> list[Text]:
         lines = [Text(self._title, style="italic"), Text("")] if self._title else []
         for number, (name, *cells) in enumerate(self._rows):
             if number:
                 lines.append(Text(""))
+            if heading := self._headings.get(number):
+                lines += [Text(heading, style="italic"), Text("")]
             lines.append(Text(name, style="bold"))
             found = dict(zip(self._columns[1:], cells, strict=True))
             sentences = found.pop(self._prose, "")
             facts = "; ".join(f"{column}: {cell}" if column else cell for column, cell in found.items() if cell)
-            lines += [*_wrapped(sentences, width=width), *_wrapped(facts, width=width)]
+            for text in filter(None, (sentences, facts)):
+                lines += [Text(f"  {line}") for line in _wrapped(text, width=width - 2)]
         return lines
 
 
-def _wrapped(text: str, *, width: int) -> list[Text]:
-    lines = textwrap.wrap(
-        text, width=max(width, 20), initial_indent="  ", subsequent_indent="  ",
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
-    return list(map(Text, lines))
+def _wrapped(text: str, *, width: int) -> list[str]:
+    """Lines of at most `width` characters, broken between words; [""] for no text."""
+    return textwrap.wrap(text, width=max(width, 1), break_long_words=False,
+                         break_on_hyphens=False) or [""]  # fmt: skip

@@ -1,12 +1,12 @@
 """The commands `planarena profiles ...`: which expert implements each tool, and getting the papers' checkpoints."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evaluator.cli.listing import Listing
-from evaluator.cli.usage import log, out, usage_error
+from evaluator.cli.usage import JsonFlag, log, out, print_json, usage_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,40 +29,77 @@ OnlyOption = Annotated[str, typer.Option(help="Only these checkpoints, as in den
 
 
 @app.command("list")
-def list_profiles() -> None:
+def list_profiles(as_json: JsonFlag = False) -> None:
     """List the profiles with their experts."""
     from evaluator.experts.profile import profile_names
 
-    table = Listing("tool", "profile", "expert", "weights")
-    for name in profile_names():
-        for tool, spec in _profile(name).experts.items():
-            table.add_row(tool, name, spec.id, _short(spec.weights_digest))
+    profiles = [_profile(name) for name in profile_names()]
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": profile.name,
+                    "digest": profile.digest,
+                    "experts": [_expert_json(spec) for spec in profile.experts.values()],
+                }
+                for profile in profiles
+            ]
+        )
+        return
+    table = Listing("tool", "expert", "weights")
+    for profile in profiles:
+        table.add_section(f"profile {profile.name}")
+        for tool, spec in profile.experts.items():
+            table.add_row(tool, spec.id, _short(spec.weights_digest))
     table.show(out)
+
+
+def _expert_json(spec: "ExpertSpec") -> dict[str, str | None]:
+    return {"tool": spec.tool, "expert": spec.id, "weights_digest": _known(spec.weights_digest)}
 
 
 @app.command("show")
 def show_profile(
     profile: ProfileArgument,
     cache: CacheOption = None,
-    precision: Annotated[str | None, typer.Option(help="As if everything computed in this: float32.")] = None,
+    precision: Annotated[str | None, typer.Option(help="Precision of all experts instead, such as float32.")] = None,
+    as_json: JsonFlag = False,
 ) -> None:
-    """Print a profile's models: licence, where they come from, precision, and the memory their weights take."""
+    """Print the models of a profile: source, licence, precision, and memory of the weights."""
     found = _profile(profile, cache=cache, precision=precision)
-    roles: list[tuple[str, ExpertSpec | ScorerSpec, str]] = []
-    roles += [(tool, spec, spec.precision) for tool, spec in found.experts.items()]
-    roles += [(f"{name} score", spec, "float32") for name, spec in found.scorers.items()]
-    table = Listing("for", "model", "revision", "licence", "precision", "MB", "weights")
-    for role, spec, chosen in roles:
-        item = found.checkpoints.get(spec.path.name)
-        weights = _short(spec.weights_digest)
-        if item is None:
-            table.add_row(role, spec.id, "", "", chosen, "", weights)
-            continue
-        memory = f"{item.values * _BYTES[chosen] / 1e6:.0f}"
-        revision = (item.revision or "file") + ("" if item.is_pinned else " (lock)")
-        table.add_row(role, spec.id, revision, item.licence, chosen, memory, weights)
+    rows = [
+        _model_json(spec, role=tool, precision=spec.precision, profile=found) for tool, spec in found.experts.items()
+    ]
+    rows += [
+        _model_json(spec, role=f"{name} score", precision="float32", profile=found)
+        for name, spec in found.scorers.items()
+    ]
+    if as_json:
+        print_json({"name": found.name, "digest": found.digest, "models": rows})
+        return
+    table = Listing("role", "model", "revision", "licence", "precision", "MB", "weights")
+    for row in rows:
+        memory = "" if row["weights_bytes"] is None else f"{row['weights_bytes'] / 1e6:.0f}"
+        revision = (row["revision"] or "") + (" (lock)" if row["pinned_by"] == "lock" else "")
+        weights = _short(row["weights_digest"])
+        table.add_row(row["role"], row["model"], revision, row["licence"] or "", row["precision"], memory, weights)
     table.show(out)
     out.print(f"digest {found.digest}", highlight=False, soft_wrap=True)
+
+
+def _model_json(spec: "ExpertSpec | ScorerSpec", *, role: str, precision: str, profile: "Profile") -> dict[str, Any]:
+    """A model of a profile. `weights_bytes`: memory of the loaded weights; null for models that are shipped."""
+    item = profile.checkpoints.get(spec.path.name)
+    return {
+        "role": role,
+        "model": spec.id,
+        "revision": item and (item.revision or "file"),
+        "pinned_by": item and ("profile" if item.is_pinned else "lock"),
+        "licence": item and item.licence,
+        "precision": precision,
+        "weights_bytes": item and item.values * _BYTES[precision],
+        "weights_digest": _known(spec.weights_digest),
+    }
 
 
 @app.command("fetch")
@@ -214,8 +251,15 @@ def _chosen(*, profile: "Profile", only: str) -> list[str]:
     return names or list(profile.checkpoints)
 
 
-def _short(digest: str) -> str:
-    return "not fetched" if digest.startswith("unfetched:") else digest[:12]
+def _known(digest: str) -> str | None:
+    """A digest of weights; None for weights that were never fetched."""
+    from evaluator.experts.weights import is_unfetched
+
+    return None if is_unfetched(digest) else digest
+
+
+def _short(digest: str | None) -> str:
+    return "not fetched" if digest is None or _known(digest) is None else digest[:12]
 
 
 def _report(line: str) -> None:
