@@ -1,8 +1,6 @@
-"""The command `planarena evaluate`: a whole evaluation without any server."""
+"""The command `planarena evaluate`: an evaluation without a server."""
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +8,7 @@ import typer
 from evaluator.cli.execution_settings import ExecutionSettings, selected_tasks, setting_of
 from evaluator.cli.listing import Listing
 from evaluator.cli.progress_view import ProgressView
-from evaluator.cli.usage import VerboseOption, chosen_suite, log, out, usage_error
+from evaluator.cli.usage import JsonFile, VerboseOption, chosen_suite, is_stdout, log, out, usage_error, write_json
 from evaluator.episodes.base import Evaluator, SettingError
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.planners.driving import StrategyPlanner
@@ -32,34 +30,32 @@ def evaluate(
             help="A bundled planner's name, STRATEGY[:MODEL] (see `planners list`), or the URL of a planner/1 endpoint."
         ),
     ] = "gold",
-    profile: Annotated[str, typer.Option(help="Which experts: lilliput or paper.")] = "lilliput",
-    split: Annotated[str, typer.Option(help="Which data: public, validation or hidden.")] = "public",
+    profile: Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")] = "lilliput",
+    split: Annotated[str, typer.Option(help="Split of the data: public, validation or hidden.")] = "public",
     data: Annotated[str, typer.Option(help="The papers' data, for the profile paper: folder:PATH or hub[:PATH].")] = "",
     samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 8,
-    tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, as in 0-14,16,19.")] = "",
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds an endpoint has for one answer.")] = 30.0,
+    tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, such as 0-14,16,19.")] = "",
+    timeout: Annotated[float, typer.Option(min=0.1, help="Timeout of one answer of an endpoint, in seconds.")] = 30.0,
     store: Annotated[
-        str, typer.Option(help="Where artefacts are kept between runs: a folder, or s3://bucket/prefix.")
+        str, typer.Option(help="Store of artefacts, kept between runs: a folder, or s3://bucket/prefix.")
     ] = "",
-    store_limit: Annotated[str, typer.Option(help="Size of the store's folder, as in 20GB; no limit if empty.")] = "",
+    store_limit: Annotated[str, typer.Option(help="Limit of the store's size, such as 20GB; none if empty.")] = "",
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
     memory_budget: Annotated[
-        str, typer.Option(help="Memory that loaded experts may occupy together, as in 6GB; no limit if empty.")
+        str, typer.Option(help="Memory limit of all loaded experts together, such as 6GB; none if empty.")
     ] = "",
-    json_out: Annotated[
-        Path | None, typer.Option("--json", help="Write summary, provenance and all records here.")
-    ] = None,
+    json_out: JsonFile = None,
     verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
 ) -> None:
-    """Evaluate a planner without any server.
+    """Evaluate a planner without a server.
 
-    Exit code 0 if everything that can run was measured, 2 for bad usage, 4 if some tasks failed for reasons that are
+    Exit code 0 if all tasks that can run were measured, 2 for bad usage, 4 if some tasks failed for reasons that are
     not the planner's.
     """
     chosen = chosen_suite(suite)
     keys = selected_tasks(suite=chosen, text=tasks)
-    asked = _planner(name=planner, suite=chosen, timeout=timeout)
-    view = ProgressView(title=f"{asked.name} on {chosen.slug}", tasks=len(keys), console=log)
+    chosen_planner = _planner(name=planner, suite=chosen, timeout=timeout)
+    view = ProgressView(title=f"{chosen_planner.name} on {chosen.slug}", tasks=len(keys), console=log)
     settings = ExecutionSettings(
         profile=profile, split=split, data=data, samples=samples, device=device,
         store=store, store_limit=store_limit, memory_budget=memory_budget,
@@ -70,20 +66,19 @@ def evaluate(
     except SettingError as error:
         raise usage_error(error) from None
     try:
-        document = _document(evaluator=evaluator, planner=asked, keys=keys, view=view)
+        document = _document(evaluator=evaluator, planner=chosen_planner, keys=keys, view=view)
     finally:
-        if isinstance(asked, StrategyPlanner):
-            asked.close()
-    if json_out is not None:
-        json_out.parent.mkdir(parents=True, exist_ok=True)
-        json_out.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    _print_summary(suite=chosen, document=document)
+        if isinstance(chosen_planner, StrategyPlanner):
+            chosen_planner.close()
+    if not is_stdout(json_out):
+        _print_summary(suite=chosen, document=document)
+    write_json(document, file=json_out)
     if document["summary"]["outcomes"].get("infra_fault"):
         raise typer.Exit(EXIT_INFRASTRUCTURE)
 
 
 def _document(*, evaluator: Evaluator, planner: "Planner", keys: Sequence[str], view: ProgressView) -> dict[str, Any]:
-    """Run the evaluation, showing how far it is, and everything about it as one JSON object."""
+    """Run the evaluation with a progress view. Returns summary, provenance and records as one JSON object."""
     from evaluator.metrics.aggregate import TaskScore, summarise
     from evaluator.records import ResultRecord
 
@@ -91,7 +86,7 @@ def _document(*, evaluator: Evaluator, planner: "Planner", keys: Sequence[str], 
     with view:
         for record in evaluator.run(planner=planner, tasks=keys):
             records.append(record)
-            view.task_over()
+            view.task_completed()
     order = {key: position for position, key in enumerate(keys)}
     records.sort(key=lambda record: order[record.task])
     return {

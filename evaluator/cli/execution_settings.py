@@ -1,4 +1,4 @@
-"""What the command line says about executing plans, and what follows from it."""
+"""Options of commands that execute plans, and the selection of tasks."""
 
 import os
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionSettings:
-    """Options as they were given; sizes and stores are texts."""
+    """The options, unparsed: sizes and stores are texts."""
 
     profile: str
     split: str
     samples: int
     device: str = "cpu"
     data: str = ""
-    """Where the papers' data are: `folder:PATH` or `hub[:PATH]`; empty for profiles that bring their own."""
+    """Location of the papers' data: `folder:PATH` or `hub[:PATH]`; empty for profiles that have their own data."""
     store: str = ""
     """A folder, or `s3://bucket/prefix`; empty: `store` in the data folder."""
     store_limit: str = ""
@@ -32,10 +32,10 @@ class ExecutionSettings:
 
 
 def setting_of(settings: ExecutionSettings, *, listener: "Listener | None" = None) -> Setting:
-    """What the settings say, read. The store is opened when it is needed.
+    """Parse the settings. The store is opened on first use.
 
     Raises:
-        typer.Exit: one of them is wrong; a sentence says which.
+        typer.Exit: a setting is invalid; standard error says which.
     """
     from evaluator.engine.opening import open_store, parse_size
 
@@ -59,16 +59,18 @@ def setting_of(settings: ExecutionSettings, *, listener: "Listener | None" = Non
 
 
 def prepare(*, suite: Suite, settings: ExecutionSettings) -> "Prepared":
-    """Open what the settings name, for a suite whose plans are executed.
+    """Open profile, data and store for a suite whose plans are executed.
 
     Raises:
-        typer.Exit: the suite executes none, or something is wrong; a sentence says what.
+        typer.Exit: the suite executes no plans, or a setting is invalid; standard error says which.
     """
     from evaluator.episodes.executed import ExecutedPlans
 
     episode = episode_of(suite.slug)
     if not isinstance(episode, ExecutedPlans):
-        raise usage_error(f"{suite.slug} judges plans without executing them; this command is about executed results")
+        raise usage_error(
+            f"{suite.slug} judges plans without executing them; this command needs a suite that executes plans"
+        )
     try:
         return episode.prepared(suite=suite, setting=setting_of(settings))
     except SettingError as error:
@@ -76,10 +78,10 @@ def prepare(*, suite: Suite, settings: ExecutionSettings) -> "Prepared":
 
 
 def selected_tasks(*, suite: Suite, text: str) -> list[str]:
-    """Task keys from `0-14,16`; all of them if the text is empty.
+    """Task keys from a text such as `0-14,16`; all tasks if it is empty.
 
     Raises:
-        typer.Exit: a key names no task; a sentence says which.
+        typer.Exit: a key names no task; standard error says which.
     """
     keys: Sequence[str] = [task.key for task in suite.tasks]
     if not text:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.cli.usage import chosen_suite, log, out, usage_error
+from evaluator.cli.usage import JsonFlag, chosen_suite, log, out, print_json, usage_error
 from evaluator.metrics.decomposition import Verdict, deacc, judge_decomposition
 from evaluator.metrics.judge import (
     Case,
@@ -29,24 +29,23 @@ EXIT_INFRASTRUCTURE = 4
 
 Lines = Annotated[Path, typer.Argument(help="One JSON object a line; - reads standard input.")]
 SuiteOption = Annotated[str, typer.Option(help="tool100, tool2k or toolmini.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
-def score_decompositions(file: Lines, suite: SuiteOption, as_json: JsonOption = False) -> None:
-    """DeAcc: share of right decompositions among {"task": ..., "decomposition": ...} lines; missing ones are wrong."""
+def score_decompositions(file: Lines, suite: SuiteOption, as_json: JsonFlag = False) -> None:
+    """DeAcc: share of correct decompositions in {"task": ..., "decomposition": ...} lines; missing ones are wrong."""
     chosen = _judging_suite(suite)
-    given = _given(suite=chosen, rows=_objects(file))
+    predictions = _predictions(suite=chosen, rows=_objects(file))
     tasks = {task.key: task for task in chosen.tasks if isinstance(task, ToolTask) and task.decomposition is not None}
-    if not set(given) & set(tasks):
+    if not set(predictions) & set(tasks):
         raise usage_error(f"no line of {file} names a task of {suite} that has a gold decomposition")
-    verdicts = {key: _verdict(task=task, predicted=given.get(key)) for key, task in tasks.items()}
+    verdicts = {key: _verdict(task=task, predicted=predictions.get(key)) for key, task in tasks.items()}
     share = deacc(verdicts.values())
     if as_json:
         rows = [{"task": key, "right": verdict.right, "why": list(verdict.why)} for key, verdict in verdicts.items()]
-        _print_json({"DeAcc": share.mean, "interval": [share.low, share.high], "count": share.count, "tasks": rows})
+        print_json({"DeAcc": share.mean, "interval": [share.low, share.high], "count": share.count, "tasks": rows})
         return
     out.print(f"DeAcc {share.mean:.4f}, 95 % interval {share.in_words()}, {share.count} requests")
-    out.print(f"{len(set(tasks) - set(given))} requests without a decomposition count as wrong", highlight=False)
+    out.print(f"{len(set(tasks) - set(predictions))} requests without a decomposition count as wrong", highlight=False)
 
 
 def judge_plans(
@@ -55,7 +54,7 @@ def judge_plans(
     url: Annotated[str, typer.Option(help="An OpenAI-compatible endpoint, without /chat/completions.")],
     model: Annotated[str, typer.Option(help="The exact name that the endpoint answers with.")],
     key_env: Annotated[str, typer.Option(help="Environment variable that holds the API key.")] = "",
-    as_json: JsonOption = False,
+    as_json: JsonFlag = False,
 ) -> None:
     """GPT-Score: three votes of a pinned judge on each {"task": ..., "plan": ...} line. Never used for ranking."""
     chosen = _judging_suite(suite)
@@ -86,27 +85,27 @@ def _print_votes(
             {"task": line.task, "votes": list(judged[line.number].votes), "score": judged[line.number].score}
             for line in lines
         ]
-        _print_json({"judge": settings.identity(), **asdict(summary), "tasks": rows})
+        print_json({"judge": settings.identity(), **asdict(summary), "tasks": rows})
         return
     score, alpha = summary.score, summary.alpha
     mean = "no plan was scored" if score is None else f"{score.mean:.2f}, 95 % interval {score.in_words(form='.2f')},"
     agreement = "not defined" if alpha is None else f"{alpha:.2f}"
     out.print(f"GPT-Score {mean} by {settings.model}; Krippendorff's alpha {agreement}", highlight=False)
-    out.print(f"{summary.unscored} plans unscored, {summary.unparsable} answers were no vote", highlight=False)
+    out.print(f"{summary.unscored} plans without a score; {summary.unparsable} answers were no vote", highlight=False)
 
 
-def _given(*, suite: Suite, rows: list[dict[str, Any]]) -> dict[str, object]:
-    """Decompositions by the tasks' keys. Of several for one task the first counts; unknown tasks are named."""
-    given: dict[str, object] = {}
+def _predictions(*, suite: Suite, rows: list[dict[str, Any]]) -> dict[str, object]:
+    """Decompositions by task key. The first line of a task counts; warns of further ones and of unknown tasks."""
+    found: dict[str, object] = {}
     for row in rows:
         task = task_at(suite=suite, key=str(row["task"]))
         if task is None:
             log.print(f"planarena: {suite.slug} has no task {row['task']!r}", markup=False, highlight=False)
-        elif task.key in given:
-            log.print(f"planarena: {task.key} is given twice; the first counts", markup=False, highlight=False)
+        elif task.key in found:
+            log.print(f"planarena: {task.key} has more than one line; the first counts", markup=False, highlight=False)
         else:
-            given[task.key] = row["decomposition"]
-    return given
+            found[task.key] = row["decomposition"]
+    return found
 
 
 def _verdict(*, task: ToolTask, predicted: object) -> Verdict:
@@ -156,7 +155,3 @@ def _text(file: Path) -> str:
         return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise usage_error(f"{file} cannot be read: {error}") from None
-
-
-def _print_json(document: Mapping[str, Any]) -> None:
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=1) + "\n")

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 _GAP = "  "
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 _LEAST_PROSE = 36
 """Columns that a sentence needs to be readable."""
 _NUMBER = re.compile(r"[+-]?\d[\d.,]*[%x]?|-|")
@@ -67,7 +68,7 @@ class Listing:
         widths, least = [], []
         for name, cells in zip(names, self._cells(), strict=True):
             widths.append(max(map(len, cells)))
-            longest_word = max((len(word) for cell in cells for word in cell.split()), default=0)
+            longest_word = max(len(word) for cell in cells for word in _joined(cell).split(" "))
             least.append(max(longest_word, min(_LEAST_PROSE, widths[-1])) if name == self._prose else longest_word)
         excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width
         while excess > 0:
@@ -113,6 +114,11 @@ class Listing:
 
 
 def _wrapped(text: str, *, width: int) -> list[str]:
-    """Lines of at most `width` characters, broken between words; [""] for no text."""
-    return textwrap.wrap(text, width=max(width, 1), break_long_words=False,
-                         break_on_hyphens=False) or [""]  # fmt: skip
+    """Lines of at most `width` characters, broken between words but not after a colon; [""] for no text."""
+    lines = textwrap.wrap(_joined(text), width=max(width, 1), break_long_words=False, break_on_hyphens=False)
+    return [line.replace(_NO_BREAK, " ") for line in lines] or [""]
+
+
+def _joined(text: str) -> str:
+    """The text with `name: value` as one word."""
+    return text.replace(": ", f":{_NO_BREAK}")

@@ -1,4 +1,4 @@
-"""The commands `planarena profiles ...`: which expert implements each tool, and getting the papers' checkpoints."""
+"""The commands `planarena profiles ...`: the expert of each tool, and downloads of the papers' checkpoints."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 EXIT_DAMAGED = 3
 _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
-app = typer.Typer(help="Which expert implements each tool, and its weights.", no_args_is_help=True)
+app = typer.Typer(help="Profiles: the expert of each tool, and its weights.", no_args_is_help=True)
 
 ProfileArgument = Annotated[str, typer.Argument(help="Name of the profile, for example paper.")]
 CacheOption = Annotated[
     Path | None,
-    typer.Option("--cache", help="Folder of this profile's weights; otherwise PLANARENA_WEIGHTS or the data folder."),
+    typer.Option("--cache", help="Folder of the profile's weights. Default: PLANARENA_WEIGHTS, else the data folder."),
 ]
-OnlyOption = Annotated[str, typer.Option(help="Only these checkpoints, as in denoising,deblurring.")]
+OnlyOption = Annotated[str, typer.Option(help="Only these checkpoints, such as denoising,deblurring.")]
 
 
 @app.command("list")
@@ -46,12 +46,13 @@ def list_profiles(as_json: JsonFlag = False) -> None:
             ]
         )
         return
-    table = Listing("tool", "expert", "weights")
-    for profile in profiles:
-        table.add_section(f"profile {profile.name}")
+    for number, profile in enumerate(profiles):
+        table = Listing("tool", "expert", "weights", title=f"profile {profile.name}")
         for tool, spec in profile.experts.items():
             table.add_row(tool, spec.id, _short(spec.weights_digest))
-    table.show(out)
+        if number:
+            out.print()
+        table.show(out)
 
 
 def _expert_json(spec: "ExpertSpec") -> dict[str, str | None]:
@@ -107,12 +108,12 @@ def fetch_profile(
     profile: ProfileArgument,
     cache: CacheOption = None,
     mirror: Annotated[
-        Path | None, typer.Option("--from", help="Take the files from this folder instead of the network.")
+        Path | None, typer.Option("--from", help="Read the files from this folder instead of downloading them.")
     ] = None,
     only: OnlyOption = "",
-    update: Annotated[bool, typer.Option("--update", help="Accept other files than those locked before.")] = False,
+    update: Annotated[bool, typer.Option("--update", help="Replace locked files by the downloaded ones.")] = False,
 ) -> None:
-    """Get the released checkpoints of a profile, convert what is no safetensors yet, verify and lock them."""
+    """Download the released checkpoints of a profile, convert them to safetensors, verify and lock them."""
     from evaluator.experts.checkpoints import FetchError, weights_folder
     from evaluator.experts.fetching import Fetcher
 
@@ -126,8 +127,8 @@ def fetch_profile(
             locked = fetcher.fetch(item)
         except FetchError as error:
             raise usage_error(error) from None
-        said = f", its card says {locked.licence}" if locked.licence else ""
-        _report(f"{name}: licence {item.licence}{said}")
+        on_card = f", on its card {locked.licence}" if locked.licence else ""
+        _report(f"{name}: licence {item.licence}{on_card}")
     out.print(f"{len(names)} checkpoints are in {folder}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -136,7 +137,7 @@ def convert_file(
     source: Annotated[Path, typer.Argument(help="A .pth, .pt or .bin file with parameters.")],
     target: Annotated[Path, typer.Argument(help="The safetensors file to write.")],
 ) -> None:
-    """Convert a PyTorch checkpoint to safetensors. Files that hold more than numbers are refused."""
+    """Convert a PyTorch checkpoint to safetensors. Refuses files that hold anything but tensors."""
     from evaluator.experts.checkpoints import FetchError
     from evaluator.experts.conversion import convert
 
@@ -152,10 +153,10 @@ def verify_profile(
     profile: ProfileArgument,
     cache: CacheOption = None,
     only: OnlyOption = "",
-    load: Annotated[bool, typer.Option("--load", help="Also load every expert, one after the other.")] = False,
+    load: Annotated[bool, typer.Option("--load", help="Also load every expert, one at a time.")] = False,
     device: Annotated[str, typer.Option(help="Torch device to load on.")] = "cpu",
 ) -> None:
-    """Check the fetched files against the lock file. Exit code 3 if something is missing or damaged."""
+    """Check the fetched files against the lock file. Exit code 3 if files are missing or damaged."""
     from evaluator.experts.checkpoints import FetchError, weights_folder
     from evaluator.experts.fetching import problem_of
 
@@ -177,13 +178,13 @@ def verify_profile(
 
 @app.command("build-data")
 def build_data(
-    samples: Annotated[int, typer.Option(min=1, help="How many of each data set; the release has 100.")] = 100,
+    samples: Annotated[int, typer.Option(min=1, help="Samples of each data set; the release has 100.")] = 100,
     copies: Annotated[
-        Path | None, typer.Option("--from", help="Take saved data sets from this folder instead of the hub.")
+        Path | None, typer.Option("--from", help="Read saved data sets from this folder instead of the hub.")
     ] = None,
-    target: Annotated[Path | None, typer.Option("--to", help="Where to; otherwise the data folder.")] = None,
+    target: Annotated[Path | None, typer.Option("--to", help="Target folder. Default: the data folder.")] = None,
     german: Annotated[bool, typer.Option(help="Translate the references with the profile's model.")] = True,
-    profile: Annotated[str, typer.Option(help="Whose model translates.")] = "paper",
+    profile: Annotated[str, typer.Option(help="Profile whose model translates.")] = "paper",
     cache: CacheOption = None,
     device: Annotated[str, typer.Option(help="Torch device of that model.")] = "cpu",
 ) -> None:
@@ -202,7 +203,7 @@ def build_data(
 
 
 def _translator(*, profile: "Profile", device: str) -> "Translate":
-    """What makes German references: the model of the profile that is only for this."""
+    """A function that translates references to German with the model that the profile has for this."""
     from evaluator.experts.profile import load_expert
 
     tool = "Machine Translation"
@@ -240,14 +241,14 @@ def _profile(name: str, *, cache: Path | None = None, precision: str | None = No
 
 
 def _chosen(*, profile: "Profile", only: str) -> list[str]:
-    """Names of checkpoints, all of them if nothing is asked for."""
+    """Names of the selected checkpoints; all if `only` is empty."""
     if not profile.checkpoints:
-        raise usage_error(f"profile {profile.name} has its weights with it; there is nothing to fetch or to verify")
+        raise usage_error(f"the weights of {profile.name} are shipped; there is nothing to fetch or verify")
     names = [name.strip() for name in only.split(",") if name.strip()]
     unknown = [name for name in names if name not in profile.checkpoints]
     if unknown:
-        there = ", ".join(profile.checkpoints)
-        raise usage_error(f"--only: profile {profile.name} has no checkpoint {unknown[0]!r}; there are: {there}")
+        known = ", ".join(profile.checkpoints)
+        raise usage_error(f"--only: profile {profile.name} has no checkpoint {unknown[0]!r}; there are: {known}")
     return names or list(profile.checkpoints)
 
 

@@ -1,4 +1,4 @@
-"""Showing how far an evaluation is: a bar on a terminal, a line every few seconds elsewhere."""
+"""Progress of an evaluation: a bar on a terminal, else a line every few seconds."""
 
 import time
 from types import TracebackType
@@ -16,11 +16,11 @@ LINE_SECONDS = 5.0
 
 
 class ProgressView:
-    """Counts tasks, and says of the execution how many calls are left, at which rate, and until when."""
+    """Counts tasks; shows remaining calls, rate and estimated time of the execution."""
 
     def __init__(self, *, title: str, tasks: int, console: Console) -> None:
         self._tasks = tasks
-        self._over = 0
+        self._completed = 0
         self._title = title
         self._console = console
         self._text = ""
@@ -30,7 +30,7 @@ class ProgressView:
             BarColumn(bar_width=10),
             MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=len(f"{tasks}/{tasks}"))),
             TimeElapsedColumn(table_column=Column(no_wrap=True, min_width=7)),
-            # Last, and the one that gives way on a narrow terminal: counts and time must not.
+            # Last, so that a narrow terminal cuts this column and neither counts nor time.
             TextColumn("{task.fields[execution]}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
             expand=True,
             console=console,
@@ -47,22 +47,22 @@ class ProgressView:
     ) -> None:
         self._bars.stop()
 
-    def task_over(self) -> None:
-        """A record is complete."""
-        self._over += 1
+    def task_completed(self) -> None:
+        """Count a completed task."""
+        self._completed += 1
         self._show()
 
     def executed(self, progress: "Progress") -> None:
-        """The engine's listener."""
+        """Listener of the engine."""
         self._text = describe(progress)
         self._show()
 
     def _show(self) -> None:
-        self._bars.update(self._bar, completed=self._over, execution=self._text)
+        self._bars.update(self._bar, completed=self._completed, execution=self._text)
         now = time.monotonic()
         if not self._console.is_terminal and now - self._last_line >= LINE_SECONDS:
             self._last_line = now
-            line = f"{self._title}: {self._over}/{self._tasks} tasks; {self._text}"
+            line = f"{self._title}: {self._completed}/{self._tasks} tasks; {self._text}"
             self._console.print(line, highlight=False, soft_wrap=True)
 
 

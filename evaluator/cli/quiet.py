@@ -1,6 +1,6 @@
-"""Keeping what libraries say about themselves off the terminal, where results and our own errors are read.
+"""Silences logs, warnings and progress bars of libraries on the terminal.
 
-Their errors stay, and so does everything that this package logs. `--verbose` or PLANARENA_VERBOSE=1 shows all.
+Their errors stay, as do all logs of this package. `--verbose` or PLANARENA_VERBOSE=1 shows everything.
 """
 
 import logging
@@ -30,27 +30,30 @@ _SETTINGS = {
     "TRANSFORMERS_NO_ADVISORY_WARNINGS": "1",
     "TRANSFORMERS_VERBOSITY": "error",
 }
-"""Read by the libraries when they are imported. What the user has set stays."""
+"""Read by the libraries on import. Values that the user has set stay."""
 _BARS = frozenset({"HF_HUB_DISABLE_PROGRESS_BARS", "TQDM_DISABLE"})
 _DOWNLOADS = ("profiles", "fetch")
 
 
 def is_verbose(environment: MutableMapping[str, str] = os.environ) -> bool:
-    """Whether the environment asks for what libraries say."""
+    """Whether the environment asks for the logs of libraries."""
     return environment.get(VERBOSE, "").strip().lower() not in {"", "0", "false", "no", "off"}
 
 
 def only_downloads(arguments: Sequence[str]) -> bool:
-    """Whether a command, given by the arguments after the program's name, downloads gigabytes and does nothing else:
-    there the libraries' bars are what people look at."""
+    """Whether the command does nothing but download gigabytes, so that the libraries' progress bars are useful.
+
+    Args:
+        arguments: of the command line, without the program's name.
+    """
     return tuple(arguments[: len(_DOWNLOADS)]) == _DOWNLOADS
 
 
 def quieten(environment: MutableMapping[str, str] = os.environ, *, bars: bool = False) -> None:
-    """Have libraries report errors only, unless `is_verbose`; with `bars` also how far downloads are.
+    """Limit libraries to errors unless `is_verbose`; with `bars` their progress bars stay.
 
-    Call it before they are imported. Child processes inherit what it sets.
-    Warnings of Python are shown again where `python -W` or PYTHONWARNINGS asks for them.
+    Must be called before the libraries are imported. Child processes inherit the settings.
+    `python -W` and PYTHONWARNINGS still enable warnings of Python.
     """
     if is_verbose(environment):
         return
@@ -58,7 +61,7 @@ def quieten(environment: MutableMapping[str, str] = os.environ, *, bars: bool = 
         if not (bars and name in _BARS):
             environment.setdefault(name, value)
     if not sys.warnoptions:
-        # All of them: a warning counts as of the module that its library blames, which may be one of ours.
+        # All warnings: libraries attribute theirs to the calling module, which may be one of ours.
         warnings.simplefilter("ignore")
     for library in LIBRARIES:
         logging.getLogger(library).setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""`planarena sbom`."""
+"""The command `planarena sbom`."""
 
 import sys
 from pathlib import Path
@@ -19,8 +19,8 @@ def print_sbom(
         Path | None, typer.Option("--output", help="Write it to this file instead of printing it.")
     ] = None,
 ) -> None:
-    """Print what is installed here and what the front end is built from, as a CycloneDX document (JSON)."""
-    # Imported here: only this needs the library.
+    """Print the installed packages and those of the front end as a CycloneDX document (JSON)."""
+    # Imported here: no other command needs the CycloneDX library.
     from evaluator.sbom import SbomError, sbom
 
     commit, _ = code_version()

@@ -1,6 +1,5 @@
-"""The command `planarena score-plans`: the planning metrics for a file of plans, without any server."""
+"""The command `planarena score-plans`: planning metrics of a file of plans, without a server."""
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from evaluator.cli.listing import Listing
-from evaluator.cli.usage import chosen_suite, log, out, usage_error
+from evaluator.cli.usage import JsonFlag, chosen_suite, log, out, print_json, usage_error
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.plan_scores import PlanFileError, Report, ScoredLine, read_lines, report_to_json, score_lines, task_at
 from evaluator.suites import Suite
@@ -20,14 +19,14 @@ from evaluator.suites.toolbench.terms import describe, interpret
 def score_plans(
     plans: Annotated[Path, typer.Argument(help='A file of {"task": ..., "plan": ...} lines; - reads standard input.')],
     suite: Annotated[str, typer.Option(help="tool100, tool2k or toolmini.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print metrics and every task's indicators as JSON.")] = False,
-    active: Annotated[bool, typer.Option("--active", help="Leave out entries with known defects.")] = False,
-    explain: Annotated[str, typer.Option(help="Print goal, provenance and reasons for the plans of this task.")] = "",
+    as_json: JsonFlag = False,
+    active: Annotated[bool, typer.Option("--active", help="Omit tasks with known defects.")] = False,
+    explain: Annotated[str, typer.Option(help="Explain the scores of the plans of this task.")] = "",
 ) -> None:
     """Score plans by ControlLLM's metrics: IR, NR, HR, CR, SE. Tasks without a plan count against the planner."""
     chosen = chosen_suite(suite)
     if not is_tool_suite(chosen):
-        raise usage_error(f"{suite} executes plans; score-plans judges those of tool100, tool2k and toolmini")
+        raise usage_error(f"{suite} executes plans; score-plans judges plans of tool100, tool2k and toolmini")
     try:
         text = sys.stdin.read() if str(plans) == "-" else plans.read_text(encoding="utf-8")
         report = score_lines(suite=chosen, lines=read_lines(text.split("\n")), active_only=active)
@@ -43,13 +42,13 @@ def score_plans(
     if explain:
         _explain(suite=chosen, report=report, key=explain)
     elif as_json:
-        sys.stdout.write(json.dumps(report_to_json(report), ensure_ascii=False, indent=1) + "\n")
+        print_json(report_to_json(report))
     else:
         _print_tables(suite=chosen, report=report)
 
 
 def _print_tables(*, suite: Suite, report: Report) -> None:
-    table = Listing("metric", "mean", "95 % interval", "", title=f"{len(report.rows)} plans for {suite.title}")
+    table = Listing("metric", "mean", "95 % interval", "note", title=f"{len(report.rows)} plans for {suite.title}")
     for column in suite.metrics:
         found = report.summary["metrics"].get(column.key)
         if found is not None:
@@ -93,7 +92,7 @@ def _explain_row(*, suite: Suite, row: ScoredLine) -> None:
         [f"  {part.number + 1}. {part.sentence()}" for part in row.task.goal.parts] if row.task.goal else ["  none"]
     )
     if row.judged is not None:
-        lines.append("Plan, with what each step computes:")
+        lines.append("Plan, with the result of each step:")
         calls = interpret(plan=row.judged.plan, catalogue=suite.catalogue, files=row.task.files)
         lines += [f"  step {call.number}: {describe(call.outputs[0])}" for call in calls]
         lines += [f"  tolerated: {note}" for note in row.judged.tolerated]

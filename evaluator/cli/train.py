@@ -1,4 +1,4 @@
-"""The commands `planarena train ...`: making planners, and comparing them."""
+"""The commands `planarena train ...`: training planners and comparing them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,34 +14,34 @@ if TYPE_CHECKING:
     from evaluator.suites import Suite
     from evaluator.training.planners.lora import LoraSettings
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 app = typer.Typer(help="Train planners: pretraining, fine-tuning, task feedback.", no_args_is_help=True)
 
 ModelOption = Annotated[str, typer.Option(help="Folder of a model, or lilliput-planner[/VARIANT].")]
 SuiteOption = Annotated[str, typer.Option(help="Slug of the suite.")]
-ProfileOption = Annotated[str, typer.Option(help="Which experts: lilliput or paper.")]
+ProfileOption = Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")]
 OutOption = Annotated[Path, typer.Option(help="Folder of the trained planner.")]
-SeedOption = Annotated[int, typer.Option(min=0, help="Of the training tasks, and of all that is drawn.")]
-SplitOption = Annotated[str, typer.Option(help="Whose data the rewards come from: validation or public.")]
+SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the training tasks and of all random draws.")]
+SplitOption = Annotated[str, typer.Option(help="Split of the data that rewards are measured on: validation or public.")]
 SamplesOption = Annotated[int, typer.Option(min=1, help="Data points per task.")]
 DataOption = Annotated[str, typer.Option(help="The papers' data, for the profile paper: folder:PATH or hub[:PATH].")]
-StoreOption = Annotated[str, typer.Option(help="Where artefacts are kept between runs.")]
+StoreOption = Annotated[str, typer.Option(help="Store of artefacts, kept between runs.")]
 DeviceOption = Annotated[str, typer.Option(help="Torch device of the planner.")]
 ExpertDeviceOption = Annotated[str, typer.Option(help="Torch device of the experts.")]
-LoraOption = Annotated[bool, typer.Option("--lora", help="Train low-rank additions only; needs the package peft.")]
-RankOption = Annotated[int, typer.Option(min=1, help="Rank of the additions.")]
-ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint.")]
-StopOption = Annotated[int | None, typer.Option(help="Leave after this step, to go on with --resume.")]
-RateOption = Annotated[float | None, typer.Option(min=0, help="Peak of the learning rate.")]
-ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads of torch.")]
+LoraOption = Annotated[bool, typer.Option("--lora", help="Low-rank adaptation (LoRA); needs the package peft.")]
+RankOption = Annotated[int, typer.Option(min=1, help="Rank of the adaptation.")]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")]
+StopOption = Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")]
+RateOption = Annotated[float | None, typer.Option(min=0, help="Peak learning rate.")]
+ThreadsOption = Annotated[int, typer.Option(min=1, help="Number of torch threads.")]
 
 
 @app.command()
 def pretrain(
     out_: Annotated[Path, typer.Option("--out", help="Folder of the planner.")] = Path(".data/planners/pretrained"),
-    steps: Annotated[int | None, typer.Option(min=1, help="Instead of the recipe's.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the initial weights and of what is read.")] = 0,
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps. Default: the recipe's.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the initial weights and of the training data.")] = 0,
     resume: ResumeOption = False,
     stop_after: StopOption = None,
     threads: ThreadsOption = 1,
@@ -53,7 +53,7 @@ def pretrain(
 
     torch.set_num_threads(threads)
     order = Pretraining(out=out_, steps=steps or STEPS, seed=seed, resume=resume, stop_after=stop_after)
-    _said(pretrain(order, report=_progress("pretraining")))
+    _print_result(pretrain(order, report=_progress("pretraining")))
 
 
 @app.command()
@@ -65,7 +65,7 @@ def finetune(
         ".data/planners/finetuned"
     ),
     seed: SeedOption = 0,
-    steps: Annotated[int | None, typer.Option(min=1, help="Steps of training.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of training steps.")] = None,
     learning_rate: RateOption = None,
     lora: LoraOption = False,
     rank: RankOption = 8,
@@ -76,7 +76,7 @@ def finetune(
 ) -> None:
     """Fine-tune a planner on the gold plans of 10 % of a suite's tasks.
 
-    Nothing is executed: of the profile only matters which tools have an expert.
+    Executes nothing: the profile only determines which tools have an expert.
     """
     import torch
 
@@ -88,8 +88,8 @@ def finetune(
         model=_folder(model), out=out_, suite=chosen, tasks=_training_tasks(suite=chosen, profile=profile, seed=seed),
         seed=seed, lora=_lora(lora, rank), device=device, resume=resume, stop_after=stop_after,
     )  # fmt: skip
-    order = replace(order, **_given(steps=steps, learning_rate=learning_rate))
-    _said(_refusing(lambda: fine_tune(order, report=_progress("fine-tuning"))))
+    order = replace(order, **_without_none(steps=steps, learning_rate=learning_rate))
+    _print_result(_reporting_errors(lambda: fine_tune(order, report=_progress("fine-tuning"))))
 
 
 @app.command()
@@ -99,8 +99,8 @@ def rltf(
     profile: ProfileOption = "lilliput",
     out_: Annotated[Path, typer.Option("--out", help="Folder of the trained planner.")] = Path(".data/planners/rltf"),
     seed: SeedOption = 0,
-    steps: Annotated[int | None, typer.Option(min=1, help="Steps of training.")] = None,
-    plans: Annotated[int | None, typer.Option(min=1, help="Plans drawn for each task in a step.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of training steps.")] = None,
+    plans: Annotated[int | None, typer.Option(min=1, help="Plans sampled per task and step.")] = None,
     learning_rate: RateOption = None,
     split: SplitOption = "validation",
     samples: SamplesOption = 4,
@@ -114,7 +114,7 @@ def rltf(
     stop_after: StopOption = None,
     threads: ThreadsOption = 1,
 ) -> None:
-    """Train a planner by task feedback: the engine's score of the plans that it draws is their reward."""
+    """Train a planner by task feedback: the reward of a sampled plan is its score when executed."""
     import torch
 
     from evaluator.training.planners.feedback_run import FeedbackRun, train_with_feedback
@@ -130,7 +130,7 @@ def rltf(
     order = FeedbackRun(
         model=folder, out=out_, evaluator=evaluator, data=_data(settings),
         tasks=tuple(key for key in tasks if key not in evaluator.not_run),
-        schedule=Schedule(seed=seed, **_given(steps=steps, samples=plans, learning_rate=learning_rate)),
+        schedule=Schedule(seed=seed, **_without_none(steps=steps, samples=plans, learning_rate=learning_rate)),
         lora=_lora(lora, rank), device=device, resume=resume, stop_after=stop_after,
     )  # fmt: skip
 
@@ -140,7 +140,7 @@ def rltf(
             f"baseline {point.baseline:.4f} invalid {point.invalid:.3f}"
         )
 
-    _said(_refusing(lambda: train_with_feedback(order, report=report)))
+    _print_result(_reporting_errors(lambda: train_with_feedback(order, report=report)))
 
 
 @app.command()
@@ -148,23 +148,23 @@ def table(
     model: ModelOption = "lilliput-planner",
     suite: SuiteOption = "openagi",
     profile: ProfileOption = "lilliput",
-    seeds: Annotated[str, typer.Option(help="Numbers and ranges, as in 0-4.")] = "0-2",
-    draws: Annotated[int, typer.Option(min=1, help="Test draws of each seed.")] = 3,
+    seeds: Annotated[str, typer.Option(help="Seeds: numbers and ranges, such as 0-4.")] = "0-2",
+    draws: Annotated[int, typer.Option(min=1, help="Test draws per seed.")] = 3,
     samples: SamplesOption = 4,
-    work: Annotated[Path, typer.Option(help="Planners and scores of each seed; what is there is kept.")] = Path(
-        ".data/planners/table"
-    ),
+    work: Annotated[
+        Path, typer.Option(help="Folder of planners and scores per seed; existing ones are reused.")
+    ] = Path(".data/planners/table"),
     store: StoreOption = "",
     fine_tuning_steps: Annotated[int | None, typer.Option(min=1, help="Steps of fine-tuning.")] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Steps of task feedback.")] = None,
-    plans: Annotated[int | None, typer.Option(min=1, help="Plans drawn for each task in a step.")] = None,
+    plans: Annotated[int | None, typer.Option(min=1, help="Plans sampled per task and step.")] = None,
     learning_rate: RateOption = None,
-    out_: Annotated[Path | None, typer.Option("--out", help="Write the table here too, as Markdown.")] = None,
+    out_: Annotated[Path | None, typer.Option("--out", help="Also write the table to this file, as Markdown.")] = None,
     threads: ThreadsOption = 1,
 ) -> None:
-    """Compare zero-shot, few-shot, fine-tuned and task feedback on held-out tasks, as OpenAGI's Table 5 does.
+    """Compare zero-shot, few-shot, fine-tuning and task feedback on held-out tasks, as in OpenAGI's Table 5.
 
-    Rewards come from the validation data, the table's scores from the public data.
+    Rewards are measured on validation data, scores on public data.
     """
     import torch
 
@@ -173,20 +173,20 @@ def table(
     from evaluator.training.planners.table import make_difference, make_row, markdown
 
     torch.set_num_threads(threads)
-    asked = chosen_suite(suite)
+    study_suite = chosen_suite(suite)
     try:
         numbers = list(seeds_of(seeds))
     except ValueError:
-        raise usage_error(f"--seeds: {seeds!r} is not like 0-4,7") from None
+        raise usage_error(f"--seeds: {seeds!r} must be numbers and ranges, such as 0-4,7") from None
     training = ExecutionSettings(profile=profile, split="validation", samples=samples, store=store)
     testing = replace(training, split="public")
     study = Study(
-        model=_folder(model), work=work, training=prepare(suite=asked, settings=training).evaluator(),
-        testing=prepare(suite=asked, settings=testing).evaluator(), data=_data(training), draws=draws,
-        schedule=Schedule(**_given(steps=steps, samples=plans, learning_rate=learning_rate)),
-        **_given(fine_tuning_steps=fine_tuning_steps),
+        model=_folder(model), work=work, training=prepare(suite=study_suite, settings=training).evaluator(),
+        testing=prepare(suite=study_suite, settings=testing).evaluator(), data=_data(training), draws=draws,
+        schedule=Schedule(**_without_none(steps=steps, samples=plans, learning_rate=learning_rate)),
+        **_without_none(fine_tuning_steps=fine_tuning_steps),
     )  # fmt: skip
-    measured = _refusing(lambda: [study_seed(study=study, seed=seed, say=typer.echo) for seed in numbers])
+    measured = _reporting_errors(lambda: [study_seed(study=study, seed=seed, say=typer.echo) for seed in numbers])
     text = markdown(
         rows=[make_row(variant=variant, seeds=measured) for variant in chosen(measured)],
         differences=[make_difference(better=RLTF, worse=FINE_TUNED, seeds=measured)],
@@ -200,11 +200,13 @@ def table(
 
 @app.command()
 def ship(
-    pretrained: Annotated[Path, typer.Option(help="The planner that the study began with.")],
-    work: Annotated[Path, typer.Option(help="Folder of the study, as `table` left it.")] = Path(".data/planners/table"),
-    seed: Annotated[int, typer.Option(min=0, help="Whose fine-tuned planners are shipped.")] = 0,
+    pretrained: Annotated[Path, typer.Option(help="Folder of the planner that the study started from.")],
+    work: Annotated[Path, typer.Option(help="Folder of the study, as written by `table`.")] = Path(
+        ".data/planners/table"
+    ),
+    seed: Annotated[int, typer.Option(min=0, help="Seed whose planners are shipped.")] = 0,
 ) -> None:
-    """Put planners of a study where shipped weights lie, with cards that tell their held-out quality."""
+    """Copy planners of a study to the shipped weights, with cards that report their held-out scores."""
     from evaluator.training.planners.shipping import ship as shipped
 
     try:
@@ -225,7 +227,7 @@ def _folder(model: str) -> Path:
 
 
 def _training_tasks(*, suite: "Suite", profile: str, seed: int) -> tuple[str, ...]:
-    """The training tasks of a seed, less those whose gold plan calls a tool that the profile has no expert for."""
+    """The training tasks of a seed, without those whose gold plan needs a tool that the profile has no expert for."""
     from evaluator.experts.profile import ProfileError, load_profile
     from evaluator.training.planners.splits import draw_split
 
@@ -238,23 +240,23 @@ def _training_tasks(*, suite: "Suite", profile: str, seed: int) -> tuple[str, ..
     return tuple(key for key, gold in golds.items() if gold is None or offered.issuperset(gold.tools()))
 
 
-def _lora(wanted: bool, rank: int) -> "LoraSettings | None":
+def _lora(enabled: bool, rank: int) -> "LoraSettings | None":
     from evaluator.training.planners.lora import LoraSettings
 
-    return LoraSettings(rank=rank, alpha=2 * rank) if wanted else None
+    return LoraSettings(rank=rank, alpha=2 * rank) if enabled else None
 
 
 def _data(settings: ExecutionSettings) -> dict[str, Any]:
     return {"profile": settings.profile, "split": settings.split, "samples": settings.samples, "data": settings.data}
 
 
-def _given(**options: Any) -> dict[str, Any]:
-    """The options that were given; the others keep their defaults."""
+def _without_none(**options: Any) -> dict[str, Any]:
+    """The options that are set; the others keep their defaults."""
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _refusing(work: Callable[[], Made]) -> Made:
-    """What some work makes; a model or suite that cannot be used is a sentence and no traceback."""
+def _reporting_errors(work: Callable[[], Result]) -> Result:
+    """Run the work. An unusable model or suite is reported as bad usage, without a traceback."""
     from evaluator.planners.language_models.local import ModelError
     from evaluator.training.planners.lessons import NoLessonsError
     from evaluator.training.planners.lora import LoraError
@@ -266,12 +268,12 @@ def _refusing(work: Callable[[], Made]) -> Made:
         raise usage_error(error) from None
 
 
-def _progress(what: str) -> Callable[[Any], None]:
+def _progress(stage: str) -> Callable[[Any], None]:
     def report(progress: Any) -> None:
-        typer.echo(f"{what} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.seconds:.0f} s")
+        typer.echo(f"{stage} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.seconds:.0f} s")
 
     return report
 
 
-def _said(folder: Path | None) -> None:
-    typer.echo("stopped early, go on with --resume" if folder is None else f"written to {folder}")
+def _print_result(folder: Path | None) -> None:
+    typer.echo("stopped early; --resume continues" if folder is None else f"written to {folder}")

@@ -1,14 +1,12 @@
-"""The command `planarena validity`: does the measure tell the gold plans from worse ones?"""
+"""The command `planarena validity`: do the scores distinguish gold plans from degraded ones?"""
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
 from evaluator.cli.listing import Listing
-from evaluator.cli.usage import chosen_suite, log, out
+from evaluator.cli.usage import JsonFile, chosen_suite, is_stdout, log, out, write_json
 
 if TYPE_CHECKING:
     from evaluator.validity import ValidityReport
@@ -16,18 +14,18 @@ if TYPE_CHECKING:
 
 def validity(
     suite: Annotated[str, typer.Option(help="A suite that executes plans.")] = "openagi",
-    profile: Annotated[str, typer.Option(help="Which experts.")] = "lilliput",
-    split: Annotated[str, typer.Option(help="Which data: public or validation.")] = "public",
+    profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
+    split: Annotated[str, typer.Option(help="Split of the data: public or validation.")] = "public",
     data: Annotated[str, typer.Option(help="The papers' data, for the profile paper: folder:PATH or hub[:PATH].")] = "",
     samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 20,
-    tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, as in 0-14,16,19.")] = "",
-    store: Annotated[str, typer.Option(help="Where artefacts are kept: a folder, or s3://bucket/prefix.")] = "",
+    tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, such as 0-14,16,19.")] = "",
+    store: Annotated[str, typer.Option(help="Store of artefacts: a folder, or s3://bucket/prefix.")] = "",
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
-    json_out: Annotated[Path | None, typer.Option("--json", help="Write the report here.")] = None,
+    json_out: JsonFile = None,
 ) -> None:
-    """Score gold plans against plans with a step left out, with restorations in another order, and with no step.
+    """Compare gold plans with plans that lack a step, reorder the restorations, or have no step.
 
-    Exit code 0 if the image score ranks them rightly and the gold plan wins in 19 of 20 tasks with a text score.
+    Exit code 0 if the image score ranks them correctly and the gold plan wins in 19 of 20 tasks with a text score.
     """
     chosen = chosen_suite(suite)
     settings = ExecutionSettings(profile=profile, split=split, data=data, samples=samples, device=device, store=store)
@@ -40,20 +38,20 @@ def validity(
         tasks=selected_tasks(suite=chosen, text=tasks),
         samples=samples,
     )
-    if json_out is not None:
-        json_out.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
-    _print(report)
+    if not is_stdout(json_out):
+        _print(report)
+    write_json(report.to_json(), file=json_out)
     if not is_valid(report):
-        log.print("planarena: the measure does not tell the gold plans from worse ones as it should (see above)")
+        log.print("planarena: the scores do not distinguish the gold plans from degraded ones")
         raise typer.Exit(1)
 
 
 TEXT_TASKS_WON = 0.95
-"""Share of the tasks with a text score in which the gold plan must beat every plan with a step less."""
+"""Share of the tasks with a text score in which the gold plan must beat every plan that lacks a step."""
 
 
 def is_valid(report: "ValidityReport") -> bool:
-    """Whether means are in the right order, and gold plans win often enough."""
+    """Whether the means are in the expected order and gold plans win often enough."""
     texts = [row for row in report.metrics if row.metric == "BERT"]
     images = [row for row in report.metrics if row.metric != "BERT"]
     return (
@@ -73,7 +71,7 @@ def _print(report: "ValidityReport") -> None:
         for pair, interval in report.steps.items():
             table.add_row(pair, f"{interval.mean:+.4f}", interval.in_words(form="+.4f"))
         table.show(out)
-    table = Listing("metric", "tasks", "gold best in", "gold minus others", "95 % interval")
+    table = Listing("metric", "tasks", "gold wins", "gold minus others", "95 % interval")
     for row in report.metrics:
         interval = row.margin
         won = f"{row.won} ({row.won / row.tasks:.1%})" if row.tasks else "0"

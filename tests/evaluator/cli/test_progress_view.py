@@ -20,7 +20,7 @@ def test_counts_and_time_are_whole_on_terminals_of_any_width(width):
     with ProgressView(title="gold on openagi", tasks=185, console=console) as view:
         view.executed(BUSY)
         for _ in range(100):
-            view.task_over()
+            view.task_completed()
     last = console.file.getvalue()[-3 * width :]
     for text in ("100/185", "0:00:0", "Visual"):
         assert text in last
