@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 
 from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
-from evaluator.cli.listing import Listing
+from evaluator.cli.listing import Listing, show_all
 from evaluator.cli.usage import (
     JsonFile,
     VerboseOption,
@@ -131,8 +131,8 @@ def _print_search(report: "SearchReport") -> None:
     names = ("IR", "NR", "HR", "CR", "SE")
     title = f"{report.suite}, decompositions: {report.decompositions}. SE also by level"
     quality = Listing("strategy", *names, *levels, title=title)
-    title = "SE of the best of 5 plans; milliseconds for a subtask: search (median), all of stage two"
-    times = Listing("strategy", "best of 5", "wall", "CPU", "p95", "most", "all", "p95", title=title)
+    title = "SE of the best of 5 plans; milliseconds per subtask: search (median, p95, max), stage 2 (median, p95)"
+    times = Listing("strategy", "best of 5", "wall", "CPU", "p95", "max", "stage 2", "p95", title=title)
     for name, found in report.figures.items():
         shares = [found.indicators[key] for key in names]
         by_level = [f"{found.se_by_level[level]:.3f}" if level in found.se_by_level else "-" for level in levels]
@@ -140,8 +140,7 @@ def _print_search(report: "SearchReport") -> None:
         cpu, planning = found.search_cpu, found.planning_cpu
         figures = (found.search_wall.median, cpu.median, cpu.p95, cpu.most, planning.median, planning.p95)
         times.add_row(name, f"{found.indicators['SE_best']:.3f}", *(f"{figure:.2f}" for figure in figures))
-    quality.show(out)
-    times.show(out)
+    show_all((quality, times), console=out)
     tasks = next((found.tasks for found in report.figures.values()), 0)
     subtasks = next((found.subtasks for found in report.figures.values()), 0)
     out.print(f"{tasks} tasks with {subtasks} subtasks; {len(report.left_out)} tasks omitted", highlight=False)
@@ -196,13 +195,11 @@ def _print(report: "ExecutionReport") -> None:
         wall, cpu = report.ratio(name), report.ratio(name, clock="cpu")
         if wall is not None and cpu is not None:
             ratios.add_row(report.phases[name].what, f"{wall:.1f}x", f"{cpu:.1f}x")
-    ratios.show(out)
     phases = Listing("", *report.phases, title=f"{report.conditions['tasks']} tasks: seconds, overhead, peak memory")
     for label, figure in _FIGURES.items():
         phases.add_row(label, *map(figure, report.phases.values()))
-    phases.show(out)
     calls = Listing("tool", "distinct nodes", *report.phases, title="Expert calls")
     for tool in sorted({tool for phase in report.phases.values() for tool in phase.calls}):
         made = (str(phase.calls.get(tool, 0)) for phase in report.phases.values())
         calls.add_row(tool, str(report.distinct.get(tool, 0)), *made)
-    calls.show(out)
+    show_all((ratios, phases, calls), console=out)

@@ -8,7 +8,7 @@ any length, so that `grep` finds whole rows. Programs should read `--json` inste
 import os
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -43,12 +43,15 @@ class Listing:
 
     def show(self, console: Console) -> None:
         """Print the list in the form that suits the console."""
-        if not console.is_terminal and not os.environ.get("COLUMNS"):
+        if not has_width(console):
             lines = self._table([max(map(len, cells)) for cells in self._cells()])
         elif (widths := self._widths(console.width)) is not None:
             lines = self._table(widths)
         else:
             lines = self._blocks(console.width)
+        if self._title:
+            title = _wrapped(self._title, width=console.width) if has_width(console) else [self._title]
+            lines = [*(Text(line, style="italic") for line in title), Text(""), *lines]
         console.print(Text("\n").join(lines), soft_wrap=True)
 
     def _shown(self) -> list[int]:
@@ -83,7 +86,7 @@ class Listing:
     def _table(self, widths: Sequence[int]) -> list[Text]:
         columns = self._cells()
         numeric = [all(_NUMBER.fullmatch(cell) for cell in cells[1:]) for cells in columns]
-        lines = [Text(self._title, style="italic"), Text("")] if self._title else []
+        lines: list[Text] = []
         for number, cells in enumerate(zip(*columns, strict=True)):
             if number and (heading := self._headings.get(number - 1)):
                 lines += [Text(""), Text(heading, style="italic")]
@@ -98,7 +101,7 @@ class Listing:
         return lines
 
     def _blocks(self, width: int) -> list[Text]:
-        lines = [Text(self._title, style="italic"), Text("")] if self._title else []
+        lines: list[Text] = []
         for number, (name, *cells) in enumerate(self._rows):
             if number:
                 lines.append(Text(""))
@@ -111,6 +114,19 @@ class Listing:
             for text in filter(None, (sentences, facts)):
                 lines += [Text(f"  {line}") for line in _wrapped(text, width=width - 2)]
         return lines
+
+
+def show_all(listings: Iterable[Listing], *, console: Console) -> None:
+    """Print lists with a blank line between them."""
+    for number, listing in enumerate(listings):
+        if number:
+            console.print()
+        listing.show(console)
+
+
+def has_width(console: Console) -> bool:
+    """Whether lines are to be wrapped: on a terminal, or where COLUMNS says how wide the output is."""
+    return console.is_terminal or bool(os.environ.get("COLUMNS"))
 
 
 def _wrapped(text: str, *, width: int) -> list[str]:

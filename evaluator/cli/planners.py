@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from evaluator.cli.listing import Listing
+from evaluator.cli.listing import Listing, has_width
 from evaluator.cli.usage import JsonFlag, out, print_json
 from evaluator.planners.bundled import DESCRIPTIONS, bundled_names
 from evaluator.planners.language_models.choosing import FORMS
@@ -77,7 +77,7 @@ def list_planners(as_json: JsonFlag = False) -> None:
         for row in members:
             table.add_row(row.name, row.description)
     table.show(out)
-    out.print(f"\nMODEL is one of {FORMS}.", highlight=False, markup=False, soft_wrap=not out.is_terminal)
+    out.print(f"\nMODEL is one of {FORMS}.", highlight=False, markup=False, soft_wrap=not has_width(out))
 
 
 def planner_rows() -> Sequence[PlannerRow]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluator.cli.listing import Listing
+from evaluator.cli.listing import Listing, show_all
 from evaluator.cli.usage import JsonFlag, log, out, print_json, usage_error
 
 if TYPE_CHECKING:
@@ -46,13 +46,14 @@ def list_profiles(as_json: JsonFlag = False) -> None:
             ]
         )
         return
-    for number, profile in enumerate(profiles):
-        table = Listing("tool", "expert", "weights", title=f"profile {profile.name}")
-        for tool, spec in profile.experts.items():
-            table.add_row(tool, spec.id, _short(spec.weights_digest))
-        if number:
-            out.print()
-        table.show(out)
+    show_all(map(_experts_table, profiles), console=out)
+
+
+def _experts_table(profile: "Profile") -> Listing:
+    table = Listing("tool", "expert", "weights", title=f"profile {profile.name}")
+    for tool, spec in profile.experts.items():
+        table.add_row(tool, spec.id, _short(spec.weights_digest))
+    return table
 
 
 def _expert_json(spec: "ExpertSpec") -> dict[str, str | None]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluator.cli.listing import Listing
+from evaluator.cli.listing import Listing, show_all
 from evaluator.cli.usage import JsonFlag, chosen_suite, log, out, print_json, usage_error
 from evaluator.metrics.statistics import ends_in_words
 from evaluator.plan_scores import PlanFileError, Report, ScoredLine, read_lines, report_to_json, score_lines, task_at
@@ -55,10 +55,12 @@ def _print_tables(*, suite: Suite, report: Report) -> None:
             better = "" if column.higher_is_better else "lower is better"
             interval = ends_in_words(low=found["low"], high=found["high"], count=found["tasks"])
             table.add_row(column.label, f"{found['mean']:.4f}", interval, better)
-    table.show(out)
-    for title, rows in (("level", report.by_level), ("group", report.by_group)):
-        if rows and (title == "level" or len(rows) <= 20):
-            _breakdown(title=title, rows=rows).show(out)
+    breakdowns = [
+        _breakdown(title=title, rows=rows)
+        for title, rows in (("level", report.by_level), ("group", report.by_group))
+        if rows and (title == "level" or len(rows) <= 20)
+    ]
+    show_all((table, *breakdowns), console=out)
     out.print(
         f"{len(report.missing)} tasks without a plan count against the planner; {report.not_covered} have no goal.",
         highlight=False,

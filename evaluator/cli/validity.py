@@ -1,11 +1,12 @@
 """The command `planarena validity`: do the scores distinguish gold plans from degraded ones?"""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
-from evaluator.cli.listing import Listing
+from evaluator.cli.listing import Listing, show_all
 from evaluator.cli.usage import JsonFile, chosen_suite, is_stdout, log, out, write_json
 
 if TYPE_CHECKING:
@@ -62,21 +63,25 @@ def is_valid(report: "ValidityReport") -> bool:
 
 
 def _print(report: "ValidityReport") -> None:
+    show_all(_tables(report), console=out)
+    for row in report.metrics:
+        for loss in row.losses:
+            out.print(f"task {loss.task} ({row.metric}): {loss.variant} scores {loss.other:.4f}, gold {loss.gold:.4f}")
+
+
+def _tables(report: "ValidityReport") -> Iterator[Listing]:
     if report.ranking:
         table = Listing("plan", "mean ViT score", "95 % interval", title=f"{report.samples} samples per task")
         for kind, interval in report.ranking.items():
             table.add_row(kind, f"{interval.mean:.4f}", interval.in_words())
-        table.show(out)
+        yield table
         table = Listing("difference", "mean", "95 % interval")
         for pair, interval in report.steps.items():
             table.add_row(pair, f"{interval.mean:+.4f}", interval.in_words(form="+.4f"))
-        table.show(out)
+        yield table
     table = Listing("metric", "tasks", "gold wins", "gold minus others", "95 % interval")
     for row in report.metrics:
         interval = row.margin
         won = f"{row.won} ({row.won / row.tasks:.1%})" if row.tasks else "0"
         table.add_row(row.metric, str(row.tasks), won, f"{interval.mean:+.4f}", interval.in_words(form="+.4f"))
-    table.show(out)
-    for row in report.metrics:
-        for loss in row.losses:
-            out.print(f"task {loss.task} ({row.metric}): {loss.variant} scores {loss.other:.4f}, gold {loss.gold:.4f}")
+    yield table

@@ -23,7 +23,7 @@ INVOCATIONS = {
     "evaluate": ("--suite", "toolmini", "--tasks", "QA/0", "--json", "-"),
     "validity": ("--tasks", "14", "--samples", "1", "--json", "-"),
     "bench execution": ("--only", "cold", "--tasks", "14", "--samples", "1", "--json", "-"),
-    "bench search": ("--json", "-"),
+    "bench search": ("--gold-decompositions", "--json", "-"),
 }
 """A call of each command that prints a table. A new command needs a line here."""
 TYPES = {
