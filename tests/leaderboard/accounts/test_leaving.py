@@ -240,7 +240,7 @@ class TestClosing:
         add_webhook(owner=ada, url="https://example.org/hook")
         make_evaluation(user=ada)
         self.close(browser)
-        assert not OutboxMessage.objects.exclude(kind="reconcile").exists()
+        assert not OutboxMessage.objects.exists()
 
     def test_a_submission_of_the_last_moment_is_cancelled_by_the_task(self, ada, browser):
         self.close(browser)
