@@ -1,5 +1,6 @@
 """The caches of a process."""
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from leaderboard.config.lru_cache import SharedCache, clear_all
@@ -41,5 +42,10 @@ def test_threads_share_a_full_cache():
     def use(seed: int) -> int:
         return sum(cache.get_or_make(key % 9, lambda key=key: key % 9) == key % 9 for key in range(seed, seed + 5_000))
 
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(use, range(8))) == [5_000] * 8
+    switches = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(use, range(8))) == [5_000] * 8
+    finally:
+        sys.setswitchinterval(switches)
