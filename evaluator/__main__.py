@@ -1,5 +1,5 @@
 """`python -m evaluator`: the library's command line."""
 
-from evaluator.cli import main
+from evaluator.cli.main import main
 
 main()

@@ -1,6 +1,6 @@
-"""A complete planner endpoint (planner/1) with nothing but Python: python examples/planner_server.py [--port 9000]
+"""A complete planner endpoint (planner/1) in plain Python: python examples/planner_server.py [--port 9000]
 
-It repairs what the request's words complain about, then does what they ask. Replace `make_plan` by your own planner.
+It reverses the degradations that the request names, then performs the task. Replace `make_plan` by your own planner.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def make_plan(request: dict[str, Any]) -> dict[str, Any]:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One POST, one plan. Everything needed is in the request, so any number of copies may answer."""
+    """One POST, one plan. The request contains everything needed, so any number of replicas may answer."""
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

@@ -113,7 +113,7 @@ def _dispatch(*, command: str, arguments: Sequence[str], environment: MutableMap
             environment["PLANARENA_DEMO"] = "1"
         return manage(arguments[1:] if command == "manage" else arguments)
     else:
-        from evaluator.cli import main as library
+        from evaluator.cli.main import main as library
 
         library()
     return 0

@@ -24,6 +24,7 @@ from evaluator.client.verify.command import verify
 from evaluator.client.waiting import progress, wait
 
 _NOT_FOUND, _TOO_MANY_REQUESTS = 404, 429
+_STDOUT = Path("-")
 _MOMENTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 
 UrlOption = Annotated[str, typer.Option("--url", envvar=URL_VARIABLE, help="The site's address.")]
@@ -42,6 +43,9 @@ VisibilityOption = Annotated[
 ]
 EmbargoOption = Annotated[
     datetime | None, typer.Option(formats=_MOMENTS, help="When the embargo ends, in UTC: it is then public and ranked.")
+]
+JsonOption = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write everything to FILE as JSON; - prints it instead.")
 ]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Of a submission or of one evaluation.")]
 
@@ -104,7 +108,7 @@ def submit(
         ),
     ] = None,
     junit_out: Annotated[Path | None, typer.Option("--junit", help="With --wait: write a JUnit report here.")] = None,
-    json_out: Annotated[Path | None, typer.Option("--json", help="Write submission and results here.")] = None,
+    json_out: JsonOption = None,
     idempotency_key: Annotated[
         str, typer.Option(help="Your own name of this submission, such as the build's number. Default: made once.")
     ] = "",
@@ -156,7 +160,7 @@ def _submitted(*, client: Client, new: NewSubmission, remembered: Remembered, as
     _write_json(ask.json, submission=ended.id, evaluations=ended.evaluations, results=results, verdict=verdict)
     if ask.junit is not None:
         _write(ask.junit, junit(evaluations=ended.evaluations, results=results, checks=verdict.checks))
-    _tell_verdict(verdict=verdict, evaluations=ended.evaluations)
+    _tell_verdict(verdict=verdict, evaluations=[] if ask.json == _STDOUT else ended.evaluations)
     if all(evaluation.final for evaluation in ended.evaluations):
         remembered.forget()
     return verdict.code
@@ -191,22 +195,25 @@ def _found(*, client: Client, submission_id: str) -> Submission | None:
     return None
 
 
-def status(any_id: IdArgument, url: UrlOption = "", patience: PatienceOption = 30.0) -> None:
-    """Print where evaluations stand.
+def status(
+    any_id: IdArgument, url: UrlOption = "", json_out: JsonOption = None, patience: PatienceOption = 30.0
+) -> None:
+    """Print the state of evaluations.
 
     Exit code 0 if they have completed or are under way, 3 if one failed by the planner's fault, 4 if by another.
     """
     with _exit_codes(), _client(url=url, patience=patience) as client:
         found = client.find(any_id)
-        for evaluation in found:
+        for evaluation in found if json_out != _STDOUT else ():
             sys.stdout.write(progress(evaluation) + "\n")
+        _write_json(json_out, submission=found[0].submission, evaluations=found)
         resting = [evaluation for evaluation in found if evaluation.rests]
         code = verdict_of(evaluations=resting, thresholds=[], metrics={}).code
     raise typer.Exit(code)
 
 
 def cancel(any_id: IdArgument, url: UrlOption = "", patience: PatienceOption = 30.0) -> None:
-    """End evaluations. Those that have ended already stay as they are."""
+    """Cancel evaluations. Finished ones do not change."""
     with _exit_codes(), _client(url=url, patience=patience, needs_token=True) as client:
         for evaluation in client.find(any_id):
             after = evaluation if evaluation.final else client.cancel(evaluation.id)
@@ -216,15 +223,15 @@ def cancel(any_id: IdArgument, url: UrlOption = "", patience: PatienceOption = 3
 def results(
     any_id: IdArgument,
     url: UrlOption = "",
-    json_out: Annotated[Path | None, typer.Option("--json", help="Write everything here.")] = None,
+    json_out: JsonOption = None,
     junit_out: Annotated[Path | None, typer.Option("--junit", help="Write a JUnit report here.")] = None,
     patience: PatienceOption = 30.0,
 ) -> None:
-    """Print how the tasks ended: suite, task, outcome and score, separated by tabs."""
+    """Print suite, key, outcome and score of every task, separated by tabs."""
     with _exit_codes(), _client(url=url, patience=patience) as client:
         found = client.find(any_id)
         rows = {evaluation.id: list(client.results(evaluation.id)) for evaluation in found}
-        for evaluation in found:
+        for evaluation in found if json_out != _STDOUT else ():
             for row in rows[evaluation.id]:
                 score = "" if row.score is None else f"{row.score:.4f}"
                 sys.stdout.write(f"{evaluation.suite}\t{row.task}\t{row.outcome}\t{score}\n")
@@ -242,7 +249,7 @@ def try_endpoint(
     header_value_env: HeaderVariableOption = "",
     patience: PatienceOption = 30.0,
 ) -> None:
-    """Have the site call an endpoint once, as its workers would, and print what came of it. Nothing is submitted.
+    """Have the site call an endpoint once, as its workers would, and print the result. Submits nothing.
 
     Exit code 0 if its answer has a plan with steps that would be executed or judged, 3 if not.
     """
@@ -270,7 +277,7 @@ def visibility(
     url: UrlOption = "",
     patience: PatienceOption = 30.0,
 ) -> None:
-    """Say who sees a submission from now on. What a published snapshot of a board holds stays public."""
+    """Set who can see a submission. Published snapshots of boards stay public."""
     with _exit_codes(), _client(url=url, patience=patience, needs_token=True) as client:
         chosen = _seen(visibility=visibility, embargo_until=embargo_until, unless="")
         after = client.set_visibility(submission_id, **chosen)
@@ -441,6 +448,9 @@ def _write_json(
 
 
 def _write(path: Path, text: str) -> None:
+    if path == _STDOUT:
+        sys.stdout.write(text)
+        return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -1,6 +1,6 @@
 """Values and their artefacts, with the values used last kept in memory, so that the store is read once for each."""
 
-from collections import OrderedDict
+from cachetools import LRUCache
 
 from evaluator.engine.store import Store
 from evaluator.records import ArtefactReference
@@ -18,9 +18,7 @@ class Artefacts:
         cache_bytes: how much of decoded values is kept in memory.
         """
         self._store = store
-        self._limit = cache_bytes
-        self._values: OrderedDict[str, tuple[Value, int]] = OrderedDict()
-        self._bytes = 0
+        self._values: LRUCache[str, Value] = LRUCache(maxsize=cache_bytes, getsizeof=_weight)
         self._sizes: dict[str, tuple[int, int]] = {}
 
     def keep(self, value: Value) -> ArtefactReference:
@@ -44,8 +42,7 @@ class Artefacts:
         """
         found = self._values.get(reference.digest)
         if found is not None:
-            self._values.move_to_end(reference.digest)
-            return found[0]
+            return found
         value = decode(self._store.get(reference.digest))
         self._remember(digest=reference.digest, value=value)
         return value
@@ -63,9 +60,10 @@ class Artefacts:
             return
         if not isinstance(value, str):
             self._sizes[digest] = value.size
-        weight = 4 * len(value) if isinstance(value, str) else 3 * value.width * value.height
-        self._values[digest] = (value, weight)
-        self._bytes += weight
-        while self._bytes > self._limit and len(self._values) > 1:
-            _, (_, freed) = self._values.popitem(last=False)
-            self._bytes -= freed
+        if _weight(value) <= self._values.maxsize:
+            self._values[digest] = value
+
+
+def _weight(value: Value) -> int:
+    """Bytes in memory."""
+    return 4 * len(value) if isinstance(value, str) else 3 * value.width * value.height

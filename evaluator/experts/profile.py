@@ -3,7 +3,7 @@
 A profile is a TOML file beside the weights' lock file, which the training command writes:
 
     name = "lilliput"
-    weights = "../../lilliput/weights"        # relative to the file; holds one folder per model and lock.json
+    weights = "../../world/weights"        # relative to the file; holds one folder per model and lock.json
 
     [experts."Image Denoising"]
     id = "lilliput/denoising"

@@ -20,7 +20,7 @@ from transformers import AutoTokenizer, CLIPImageProcessorPil, CLIPModel
 
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.profile import ScorerSpec
-from evaluator.metrics.kept import Kept
+from evaluator.metrics.kept import EmbeddingCache
 from evaluator.values import Image, Value, encode
 
 
@@ -34,7 +34,7 @@ class _Model(nn.Module):
         super().__init__()
         self.clip = clip
         self.config = clip.config
-        self._kept: Kept[Tensor] = Kept()
+        self._kept: EmbeddingCache[Tensor] = EmbeddingCache()
 
     def get_image_features(self, pixel_values: Tensor) -> Tensor:
         """(1, 3, height, width) to (1, projection)."""

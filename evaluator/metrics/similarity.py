@@ -28,7 +28,7 @@ from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.profile import Profile, ScorerSpec
 from evaluator.experts.weights import verify_weights
 from evaluator.metrics.clip import CLIPScore
-from evaluator.metrics.kept import Kept
+from evaluator.metrics.kept import EmbeddingCache
 from evaluator.values import Image, Value
 
 
@@ -57,7 +57,7 @@ class ViTScore:
         self._size = int(self._model.config.image_size)
         self._batch_size = spec.batch_size
         self._device = device
-        self._kept: Kept[Tensor] = Kept()
+        self._kept: EmbeddingCache[Tensor] = EmbeddingCache()
 
     def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
         """See `Scorer.score`."""
@@ -107,7 +107,7 @@ class BERTScore:
         self._model.encoder.layer = self._model.encoder.layer[:layers]
         self._tokenizer = _limited(spec=spec, longest=int(self._model.config.max_position_embeddings))
         self._device = device
-        self._kept: Kept[tuple[Tensor, Tensor, Tensor]] = Kept()
+        self._kept: EmbeddingCache[tuple[Tensor, Tensor, Tensor]] = EmbeddingCache()
 
     def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
         """See `Scorer.score`."""

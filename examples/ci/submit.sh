@@ -1,8 +1,8 @@
 #!/bin/sh
-# Evaluates a planner from any pipeline, in the folder that holds PlanArena. It needs:
+# Evaluate a planner from any pipeline, in the folder that contains PlanArena. Variables:
 #   PLANARENA_URL    the site                         PLANARENA_TOKEN  a token with the scopes read and submit
-#   PLANNER          a URL or a bundled planner       PLANNER_NAME     what it is called on the boards
-#   BUILD            the build's own name, the same when the build is tried again
+#   PLANNER          a URL or a bundled planner       PLANNER_NAME     its name on the boards
+#   BUILD            name of the build, the same when the build is retried
 #   SUITE, FAIL_UNDER, PYTHON  optional
 set -u
 

@@ -16,7 +16,7 @@ WORKDIR /build
 RUN python -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 COPY requirements/ requirements/
-# No torch: the site executes nothing.
+# No torch: the site executes no plans.
 RUN pip install --no-deps --only-binary :all: --require-hashes -r requirements/site.txt
 
 FROM ${PYTHON_IMAGE}

@@ -14,7 +14,7 @@ WORKDIR /build
 RUN python3 -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 COPY requirements/ requirements/
-# cuda or cpu. That for CUDA brings its libraries itself; the base image only tells the container runtime which driver is
+# cuda or cpu. The CUDA build brings its own libraries; the base image only tells the container runtime which driver is
 # needed.
 ARG TORCH=cuda
 ARG TORCH_INDEX=https://pypi.org/simple

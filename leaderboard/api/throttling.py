@@ -6,7 +6,6 @@ one atomic count. A process that saw a caller exceed a limit refuses the rest of
 
 import math
 import time
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle, SimpleRateThrottle
 
 from leaderboard.config.addresses import address_of
+from leaderboard.config.lru_cache import SharedCache
 from leaderboard.coordination.cache import count_up
 
 _DEFAULT_SCOPE = "changes"
@@ -47,25 +47,8 @@ class _Count:
         }
 
 
-class _Refused:
-    """The callers over a limit, until their window ends. Bounded: forgetting one only costs a count."""
-
-    def __init__(self) -> None:
-        self._until: OrderedDict[str, float] = OrderedDict()
-
-    def add(self, key: str, *, until: float) -> None:
-        self._until[key] = until
-        if len(self._until) > _MOST_REMEMBERED:
-            self._until.popitem(last=False)
-
-    def seconds_left(self, key: str) -> float:
-        return self._until.get(key, 0.0) - time.monotonic()
-
-    def clear(self) -> None:
-        self._until.clear()
-
-
-_refused = _Refused()
+_refused: SharedCache[str, float] = SharedCache(maxsize=_MOST_REMEMBERED)
+"""By caller over a limit: the `time.monotonic()` at which the window ends. Forgetting one only costs a count."""
 
 
 def forget_refused() -> None:
@@ -137,11 +120,11 @@ def _who(request: HttpRequest | Request) -> str:
 
 def _count(*, scope: str, who: str, limit: int, window: int) -> _Count:
     key = f"rate:{scope}:{who}"
-    if (left := _refused.seconds_left(key)) > 0:
+    if (left := (_refused.get(key) or 0.0) - time.monotonic()) > 0:
         return _Count(scope=scope, limit=limit, window=window, used=limit + 1, left=left)
     used, left = count_up(key, seconds=window)
     if used > limit:
-        _refused.add(key, until=time.monotonic() + left)
+        _refused.put(key, time.monotonic() + left)
     return _Count(scope=scope, limit=limit, window=window, used=used, left=left)
 
 

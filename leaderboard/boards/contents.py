@@ -10,13 +10,13 @@ from django.contrib.postgres.aggregates import BitXor
 from django.db.models import Count, F, Func, IntegerField, Max
 
 from evaluator.metrics.aggregate import with_shown_interval
-from leaderboard.boards.keeping import Kept
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import rank_entries, to_row
 from leaderboard.boards.scales import scale_of
 from leaderboard.boards.selecting import known_facts
 from leaderboard.boards.services import Conditions, entries_of, primary_metric, ranked_evaluations
 from leaderboard.catalog.models import Suite
+from leaderboard.config.lru_cache import SharedCache
 
 _MOST = 24
 """Boards in memory. The rows of 600 planners with twelve metrics take about 5 MB."""
@@ -51,8 +51,8 @@ class AllVersion(NamedTuple):
     """Of all their ids together: where one goes when another comes, number and time may stay what they were."""
 
 
-_snapshots: Kept[tuple[int, str], BoardContent] = Kept(most=_MOST)
-_all: Kept[tuple[int, Conditions, AllVersion], BoardContent] = Kept(most=_MOST // 3)
+_snapshots: SharedCache[tuple[int, str], BoardContent] = SharedCache(maxsize=_MOST)
+_all: SharedCache[tuple[int, Conditions, AllVersion], BoardContent] = SharedCache(maxsize=_MOST // 3)
 
 
 def contents_of(snapshots: Iterable[Snapshot]) -> dict[int, BoardContent]:
@@ -91,8 +91,10 @@ def all_content(
 ) -> BoardContent:
     """Every published evaluation of a board, not only the best of each planner, ranked among each other."""
     key = (suite.pk, conditions, version)
-    if (kept := _all.get(key)) is not None:
-        return kept
+    return _all.get_or_make(key, lambda: _all_content(suite=suite, conditions=conditions, coverage=coverage))
+
+
+def _all_content(*, suite: Suite, conditions: Conditions, coverage: Mapping[str, int]) -> BoardContent:
     evaluations = ranked_evaluations(suite=suite, conditions=conditions).order_by("finished", "pk")
     metric = primary_metric(suite)
     ranked = rank_entries(
@@ -100,6 +102,4 @@ def all_content(
         metric=metric["key"],
         higher_is_better=bool(metric.get("higher_is_better", True)),
     )
-    content = BoardContent(rows=tuple(to_row(row) for row in ranked), coverage=coverage)
-    _all.put(key, content)
-    return content
+    return BoardContent(rows=tuple(to_row(row) for row in ranked), coverage=coverage)

@@ -15,12 +15,12 @@ from evaluator.metrics.statistics import ends_of
 from leaderboard.boards.caching import not_modified, page_tag, with_tag
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.exports import Exported, as_csv, as_json, board_as_bibtex, row_as_bibtex
-from leaderboard.boards.keeping import Kept
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.page_cache import shareable
 from leaderboard.boards.services import latest_snapshot, newest_evaluations, primary_metric
 from leaderboard.boards.views import find_snapshot
 from leaderboard.catalog.models import Suite
+from leaderboard.config.lru_cache import SharedCache
 from leaderboard.evaluations.models import Evaluation
 
 MOST_ENTRIES = 30
@@ -34,7 +34,7 @@ _FORMATS: Mapping[str, tuple[str, Callable[[Exported], str]]] = MappingProxyType
     }
 )
 
-_texts: Kept[tuple[int, str, str, str], str] = Kept(most=12)
+_texts: SharedCache[tuple[int, str, str, str], str] = SharedCache(maxsize=12)
 """Files that were asked for last: 600 planners with twelve metrics take a twentieth of a second and 1 MB as JSON."""
 
 
@@ -96,13 +96,13 @@ def _file(*, request: HttpRequest, snapshot: Snapshot, extension: str) -> HttpRe
         return answer
     content_type, write = _FORMATS[extension]
     key = (snapshot.pk, snapshot.digest, request.build_absolute_uri("/"), extension)
-    if (text := _texts.get(key)) is None:
+
+    def make() -> str:
         exported = _exported(request=request, snapshot=snapshot)
-        if extension == "json":
-            # As they are kept, so that the digest can be checked.
-            exported = exported._replace(rows=snapshot.content["rows"])
-        text = write(exported)
-        _texts.put(key, text)
+        # JSON has the rows as stored, so that readers can check the digest.
+        return write(exported._replace(rows=snapshot.content["rows"]) if extension == "json" else exported)
+
+    text = _texts.get_or_make(key, make)
     response = HttpResponse(text, content_type=content_type)
     if extension == "csv":
         name = f"planarena-{snapshot.suite.slug}-{snapshot.number}.csv"

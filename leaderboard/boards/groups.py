@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from leaderboard.boards.contents import BoardContent
-from leaderboard.boards.keeping import Kept
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite, Task
+from leaderboard.config.lru_cache import SharedCache
 from leaderboard.evaluations.models import TaskResult
 
 MOST_PLANNERS = 5
@@ -83,15 +83,16 @@ class Groups(NamedTuple):
     plots: tuple[GroupPlot, ...]
 
 
-_kept: Kept[tuple[int, str], Groups] = Kept(most=16)
+_groups: SharedCache[tuple[int, str], Groups] = SharedCache(maxsize=16)
 
 
 def best_by_group(*, suite: Suite, snapshot: Snapshot, content: BoardContent) -> Groups:
-    """The groups of a snapshot's best planners. Results of completed evaluations never change, so that it is worked
-    out once per process."""
+    """The groups of a snapshot's best planners: computed once per process, since published results never change."""
     key = (snapshot.pk, snapshot.digest)
-    if (kept := _kept.get(key)) is not None:
-        return kept
+    return _groups.get_or_make(key, lambda: _best_by_group(suite=suite, content=content))
+
+
+def _best_by_group(*, suite: Suite, content: BoardContent) -> Groups:
     series = tuple(
         Series(number, str(row["planner"]), str(row["owner"]), str(row["evaluation"]))
         for number, row in enumerate((row for row in content.rows if row["rank"] is not None), start=1)
@@ -102,9 +103,7 @@ def best_by_group(*, suite: Suite, snapshot: Snapshot, content: BoardContent) ->
     for evaluation, task, score in results.values_list("evaluation_id", "task_id", "score"):
         scores[str(evaluation)][task] = score
     tasks = Task.objects.filter(suite=suite).order_by("position").values_list("pk", "structure", "attributes")
-    found = groups(series=series, tasks=[group_task(*values) for values in tasks], scores=scores)
-    _kept.put(key, found)
-    return found
+    return groups(series=series, tasks=[group_task(*values) for values in tasks], scores=scores)
 
 
 def group_task(pk: int, structure: str, attributes: Mapping[str, Any]) -> GroupTask:

@@ -18,7 +18,7 @@ from django.urls import ResolverMatch
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.decorators import sync_and_async_middleware
 
-from leaderboard.boards.keeping import Kept
+from leaderboard.config.lru_cache import SharedCache
 
 _MOST_PAGES = 200
 """A page of 50 rows has about 120 kB."""
@@ -37,13 +37,14 @@ class KeptPage(NamedTuple):
     """`time.monotonic()`"""
 
 
-bodies: Kept[str, bytes] = Kept(most=_MOST_PAGES)
-_pages: Kept[str, KeptPage] = Kept(most=_MOST_PAGES)
+_bodies: SharedCache[str, bytes] = SharedCache(maxsize=_MOST_PAGES)
+# No TTLCache: while one request renews an expired page, others still get the old one.
+_pages: SharedCache[str, KeptPage] = SharedCache(maxsize=_MOST_PAGES)
 
 
 def forget_pages() -> None:
-    """Make everything anew."""
-    bodies.clear()
+    """Empty both caches."""
+    _bodies.clear()
     _pages.clear()
 
 
@@ -51,10 +52,10 @@ def made_once(*, tag: str | None, make: Callable[[], HttpResponse]) -> HttpRespo
     """The page with this ETag: from memory if this process made it before. Without a tag it is always made."""
     if tag is None:
         return make()
-    if (body := bodies.get(tag)) is not None:
+    if (body := _bodies.get(tag)) is not None:
         return HttpResponse(body)
     response = make()
-    bodies.put(tag, response.content)
+    _bodies.put(tag, response.content)
     return response
 
 

@@ -10,10 +10,10 @@ from django.db.models import Aggregate, F, Func, JSONField, TextField, Value
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.records import Outcome
 from evaluator.suites.base import Column
-from leaderboard.boards.keeping import Kept
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.compare.comparing import ComparedTask, Pair, Scores, compare, scores_of
+from leaderboard.config.lru_cache import SharedCache
 from leaderboard.evaluations.gold import sees_gold
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.task_rows import SEVERAL_DOMAINS
@@ -104,7 +104,10 @@ def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
     shows_gold = sees_gold(reader=None, suite=suite, split=evaluations[0].split)
     pks = tuple(evaluation.pk for evaluation in evaluations)
     if all(evaluation.state in FINAL for evaluation in evaluations):
-        return _kept(pks=pks, suite=suite, shows_gold=shows_gold)
+        # Final evaluations never change.
+        return _comparisons.get_or_make(
+            (pks, shows_gold), lambda: _comparison(pks=pks, suite=suite, shows_gold=shows_gold)
+        )
     return _comparison(pks=pks, suite=suite, shows_gold=shows_gold)
 
 
@@ -159,14 +162,6 @@ def _problem(evaluation: Evaluation) -> str:
     return ""
 
 
-def _kept(*, pks: tuple[UUID, ...], suite: Suite, shows_gold: bool) -> Comparison:
-    """Final evaluations never change, so that each comparison is computed once per process while it is asked for."""
-    if (found := _comparisons.get((pks, shows_gold))) is None:
-        found = _comparison(pks=pks, suite=suite, shows_gold=shows_gold)
-        _comparisons.put((pks, shows_gold), found)
-    return found
-
-
 def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Comparison:
     found = _scores(pks=pks, suite=suite)
     scores = [found[pk] for pk in pks]
@@ -188,16 +183,13 @@ class _Tasks(NamedTuple):
     """The metric of each task by its primary key."""
 
 
-_comparisons: Kept[tuple[tuple[UUID, ...], bool], Comparison] = Kept(most=16)
-_suites: Kept[int, _Tasks] = Kept(most=8)
+_comparisons: SharedCache[tuple[tuple[UUID, ...], bool], Comparison] = SharedCache(maxsize=16)
+_suites: SharedCache[int, _Tasks] = SharedCache(maxsize=8)
 
 
 def _tasks(suite: int) -> _Tasks:
     """Tasks of a version of a suite never change: another version is another row."""
-    if (found := _suites.get(suite)) is None:
-        found = _read_tasks(suite)
-        _suites.put(suite, found)
-    return found
+    return _suites.get_or_make(suite, lambda: _read_tasks(suite))
 
 
 def _read_tasks(suite: int) -> _Tasks:

@@ -7,7 +7,7 @@ need room, as uploads with a ticket do.
 
 import hmac
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from functools import partial
 from http import HTTPStatus
 from importlib import import_module
@@ -25,6 +25,7 @@ from leaderboard.api.authentication import ApiTokenAuthentication
 from leaderboard.api.parsers import LARGEST_BODY
 from leaderboard.config.addresses import address_of_scope
 from leaderboard.config.bodies import Admission, BodyLimits, Refusal, Scope
+from leaderboard.config.lru_cache import SharedCache
 from leaderboard.config.worker_calls import PREFIX as WORKERS
 from leaderboard.evaluations.leases import hash_token
 from leaderboard.evaluations.models import Attempt
@@ -158,26 +159,21 @@ def _of_token(request: ASGIRequest) -> int | None:
     return None if found is None else found[0].pk
 
 
-class _KnownAttempts:
-    """Attempts whose token this process has seen. It never changes, so that a further call costs no query; the views
-    ask whether the attempt is still live."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[UUID, str] = OrderedDict()
-
-    def matches(self, attempt_id: UUID, *, token_hash: str) -> bool:
-        kept = self._kept.get(attempt_id)
-        if kept is None:
-            kept = Attempt.objects.filter(pk=attempt_id).values_list("token_hash", flat=True).first()
-        if kept is None or not hmac.compare_digest(kept, token_hash):
-            return False
-        self._kept[attempt_id] = kept
-        if len(self._kept) > _MOST_REMEMBERED:
-            self._kept.popitem(last=False)
-        return True
+_attempts: SharedCache[UUID, str] = SharedCache(maxsize=_MOST_REMEMBERED)
+"""Token hashes of attempts whose token this process has seen. They never change, so that a further call costs no
+query; the views check that the attempt is still live."""
 
 
-_attempts = _KnownAttempts()
+def _matches(attempt_id: UUID, *, token_hash: str) -> bool:
+    known = _attempts.get(attempt_id)
+    if known is None:
+        known = Attempt.objects.filter(pk=attempt_id).values_list("token_hash", flat=True).first()
+    if known is None or not hmac.compare_digest(known, token_hash):
+        return False
+    _attempts.put(attempt_id, known)
+    return True
+
+
 _bodies_of_attempts = _AtOnce(MOST_OF_ATTEMPT)
 
 
@@ -207,7 +203,7 @@ def _is_of_attempt(token: str, *, path: str) -> bool:
         attempt_id = UUID(path.removeprefix(_ATTEMPTS).partition("/")[0])
     except ValueError:
         return False
-    return _attempts.matches(attempt_id, token_hash=hash_token(token))
+    return _matches(attempt_id, token_hash=hash_token(token))
 
 
 LIMITS = BodyLimits(

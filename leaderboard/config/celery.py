@@ -4,6 +4,7 @@ Messages carry ids only and may be lost or doubled without harm: Postgres is the
 lost message would have started.
 """
 
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,13 +13,15 @@ from typing import Any, ParamSpec, TypeVar
 from celery import Celery, Task, bootsteps, signals
 from celery import shared_task as _shared_task  # noqa: TID251 - the one place where it may be used
 from django.conf import settings
-from django.db import close_old_connections
+from django.db import close_old_connections, transaction
+from kombu.exceptions import OperationalError
 from kombu.transport import TRANSPORT_ALIASES
 
 from leaderboard.config.health import alive_file
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.config.settings")
 
+logger = logging.getLogger(__name__)
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -63,3 +66,20 @@ def task(function: Callable[Parameters, Result]) -> "Task[Parameters, Result]":
     options: dict[str, Any] = {"acks_late": True, "reject_on_worker_lost": True, "ignore_result": True}
     made: Task[Parameters, Result] = _shared_task(**options)(function)
     return made
+
+
+def send_on_commit(name: str, *args: str) -> None:
+    """Send the message of the task `name` once the current transaction is committed.
+
+    Celery's `delay_on_commit` would raise in a request whose changes are committed if the broker is away. Here the
+    message is lost then, which costs time only.
+    """
+    # Not a partial: Django fails to log an error in one, and raises instead.
+    transaction.on_commit(lambda: _send(name, *args), robust=True)
+
+
+def _send(name: str, *args: str) -> None:
+    try:
+        app.send_task(name, args=args, retry=False)
+    except (OperationalError, OSError) as error:
+        logger.warning("no message for %s%s, which costs time only: the broker is away (%s)", name, args, error)

@@ -4,21 +4,23 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.core.paginator import Page, Paginator
 
 from evaluator.records import Outcome
 from evaluator.suites.base import Panel
 from leaderboard.catalog.models import Suite
+from leaderboard.config.lru_cache import SharedCache
 from leaderboard.evaluations.breakdowns import ScoreBreakdown, score_breakdowns
 from leaderboard.evaluations.events import LATEST
 from leaderboard.evaluations.failures import FailureGroup, failures
-from leaderboard.evaluations.gold import withheld_from
+from leaderboard.evaluations.gold import Withheld, withheld_from
 from leaderboard.evaluations.indicators import Breakdown, breakdown
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.queue_place import place_of
 from leaderboard.evaluations.task_filters import PENDING, YES_NO, Group, Index, Selection, TaskRow, index, select
-from leaderboard.evaluations.task_rows import Kept, task_rows
+from leaderboard.evaluations.task_rows import task_rows
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.unfinished import never_ran
 
@@ -113,8 +115,8 @@ class EvaluationPage(NamedTuple):
         return any(group.is_set for group in self.further_filters)
 
 
-_ended: Kept[Gathered] = Kept(_ENDED_KEPT)
-_going_on: Kept[Gathered] = Kept(_GOING_ON_KEPT)
+_ended: SharedCache[tuple[UUID, str, Withheld], Gathered] = SharedCache(maxsize=_ENDED_KEPT)
+_going_on: SharedCache[tuple[UUID, int], Gathered] = SharedCache(maxsize=_GOING_ON_KEPT)
 
 
 def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) -> EvaluationPage:
@@ -145,10 +147,10 @@ def gather(evaluation: Evaluation) -> Gathered:
     suite = evaluation.suite
     if evaluation.state in FINAL:
         key = evaluation.pk, evaluation.state, withheld_from(reader=None, evaluation=evaluation)
-        return _ended.get(key, lambda: _gathered(task_rows(evaluation), suite=suite))
+        return _ended.get_or_make(key, lambda: _gathered(task_rows(evaluation), suite=suite))
     rows = task_rows(evaluation)
     results = hash(tuple((row.ended, row.outcome, row.score) for row in rows))
-    return _going_on.get((evaluation.pk, results), lambda: _gathered(rows, suite=suite))
+    return _going_on.get_or_make((evaluation.pk, results), lambda: _gathered(rows, suite=suite))
 
 
 def _gathered(rows: Sequence[TaskRow], *, suite: Suite) -> Gathered:

@@ -7,18 +7,19 @@ what outlives its evaluation on a cluster is found by `orphans`.
 import logging
 from uuid import UUID
 
-from django.db import transaction
-
 from gpu_jobs.launchers import FindsOrphans, Launcher, LaunchError, PoolsWorkers
+from leaderboard.config.celery import send_on_commit
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation
 from leaderboard.evaluations.transitions import FINAL
 
 logger = logging.getLogger(__name__)
+STOP_TASK = "leaderboard.evaluations.tasks.stop_workers"
+REPLACE_TASK = "leaderboard.evaluations.tasks.replace_worker"
 
 
 def enqueue_stop(evaluation_id: UUID) -> None:
     """Ask for the workers to be stopped after the commit. A lost message costs time only."""
-    transaction.on_commit(lambda: _send(evaluation_id))
+    send_on_commit(STOP_TASK, str(evaluation_id))
 
 
 def stop_workers(*, evaluation_id: UUID, launching: Launcher) -> list[str]:
@@ -41,7 +42,7 @@ def stop_workers(*, evaluation_id: UUID, launching: Launcher) -> list[str]:
 
 def enqueue_replacement(*, worker: str, evaluation_id: UUID) -> None:
     """Ask after the commit for another worker in the place of one that is lost, which is stopped if it hangs."""
-    transaction.on_commit(lambda: _send_replacement(worker=worker, evaluation_id=evaluation_id))
+    send_on_commit(REPLACE_TASK, worker, str(evaluation_id))
 
 
 def stop_hung_worker(*, worker: str, launching: Launcher) -> bool:
@@ -79,27 +80,3 @@ def _handles(*, evaluation_id: UUID, one_each: bool) -> list[str]:
     busy = Attempt.objects.filter(state=AttemptState.LIVE).values("worker")
     # Who holds another lease has noticed already and moved on.
     return list(cancelled.exclude(worker__in=busy).values_list("worker", flat=True).distinct())
-
-
-def _send(evaluation_id: UUID) -> None:
-    from kombu.exceptions import OperationalError
-
-    from leaderboard.evaluations.tasks import stop_workers
-
-    try:
-        stop_workers.apply_async(args=[str(evaluation_id)], retry=False)
-    except (OperationalError, OSError) as error:
-        logger.warning(
-            "no message to stop the workers of %s (%s); they will notice by themselves", evaluation_id, error
-        )
-
-
-def _send_replacement(*, worker: str, evaluation_id: UUID) -> None:
-    from kombu.exceptions import OperationalError
-
-    from leaderboard.evaluations.tasks import replace_worker
-
-    try:
-        replace_worker.apply_async(args=[worker, str(evaluation_id)], retry=False)
-    except (OperationalError, OSError) as error:
-        logger.warning("no message to stop %s (%s); it may hang until it is stopped by hand", worker, error)

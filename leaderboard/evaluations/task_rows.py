@@ -4,12 +4,10 @@ A suite's row never changes, a final state stays final, and no result comes afte
 so that both are kept in memory: the facts by suite, and what was gathered of evaluations that have ended.
 """
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from threading import Lock
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -17,6 +15,7 @@ from django.db.models import QuerySet
 from evaluator.suites.base import Column
 from evaluator.suites.registry import suite_of
 from leaderboard.catalog.models import Suite, Task
+from leaderboard.config.lru_cache import SharedCache
 from leaderboard.evaluations.failures import cause_key
 from leaderboard.evaluations.gold import Withheld, withheld_from
 from leaderboard.evaluations.indicators import mark_columns, marks
@@ -29,7 +28,6 @@ NOTHING_GIVEN = "words only"
 _ARROW = " → "
 _CUT = "…"
 _SUITES_KEPT = 8
-T = TypeVar("T")
 
 
 class Facts(NamedTuple):
@@ -53,34 +51,7 @@ class Result(NamedTuple):
     updated: datetime
 
 
-class Kept(Generic[T]):
-    """The last few values that were made, by key: a small memory that all threads of a process share."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._values: OrderedDict[Hashable, T] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The value of a key, made now if it is not there. Two threads may make the same one at once."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-                return self._values[key]
-        value = make()
-        with self._lock:
-            self._values[key] = value
-            while len(self._values) > self._most:
-                self._values.popitem(last=False)
-        return value
-
-    def clear(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._values.clear()
-
-
-_facts: Kept[tuple[Facts, ...]] = Kept(_SUITES_KEPT)
+_facts: SharedCache[tuple[int, str], tuple[Facts, ...]] = SharedCache(maxsize=_SUITES_KEPT)
 
 
 def task_rows(evaluation: Evaluation) -> list[TaskRow]:
@@ -106,7 +77,7 @@ def _open_result(result: Result, *, withheld: Withheld) -> Result:
 
 def facts_of(suite: Suite) -> tuple[Facts, ...]:
     """The tasks of a suite in their order, read from the database once per process."""
-    return _facts.get((suite.pk, suite.digest), lambda: _read(suite))
+    return _facts.get_or_make((suite.pk, suite.digest), lambda: _read(suite))
 
 
 def sample_of(evaluation_id: UUID) -> frozenset[str]:

@@ -11,7 +11,6 @@ from django.utils import timezone
 class Kind(models.TextChoices):
     """What a message is; `senders.py` says what its payload holds."""
 
-    RECONCILE = "reconcile", "Reconcile"
     MAIL = "mail", "Mail"
     WEBHOOK = "webhook", "Webhook"
 

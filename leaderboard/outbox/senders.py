@@ -1,6 +1,5 @@
 """How each kind of message is sent. A sender returns when the message was taken, and raises otherwise.
 
-reconcile   {"evaluation": id}                       a Celery message; the sweep stands in for a lost one
 mail        {"to", "subject", "text"}                Django's mail backend
 webhook     {"webhook": id, "event": {...}}          a signed POST, see `post_webhook`
 """
@@ -14,16 +13,12 @@ import httpx
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db.models.functions import Now
-from kombu.exceptions import OperationalError
 
 from evaluator.planners.egress import EgressRefusedError, call_deadline, egress_client
-from leaderboard.config.celery import app
 from leaderboard.outbox import receivers
 from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
 from leaderboard.outbox.signing import opened, signature
 
-RECONCILE_TASK = "leaderboard.evaluations.tasks.reconcile_evaluation"
-DISPATCH_TASK = "leaderboard.outbox.tasks.dispatch"
 SIGNATURE_HEADER = "X-PlanArena-Signature"
 TIMESTAMP_HEADER = "X-PlanArena-Timestamp"
 DELIVERY_HEADER = "X-PlanArena-Delivery"
@@ -58,14 +53,6 @@ def send(message: OutboxMessage) -> None:
         Exception: whatever kept it from being sent this time.
     """
     _SENDERS[Kind(message.kind)](message)
-
-
-def ask_for_dispatch() -> None:
-    """Ask a Celery process to send what waits. A lost message costs time only: the next beat asks again."""
-    try:
-        app.send_task(DISPATCH_TASK, retry=False)
-    except (OperationalError, OSError):
-        return
 
 
 def post_webhook(message: OutboxMessage) -> None:
@@ -132,12 +119,7 @@ def _send_mail(message: OutboxMessage) -> None:
     EmailMessage(subject=payload["subject"], body=payload["text"], to=[payload["to"]], headers=headers).send()
 
 
-def _send_reconcile(message: OutboxMessage) -> None:
-    app.send_task(RECONCILE_TASK, args=[message.payload["evaluation"]], retry=False)
-
-
 _SENDERS: Mapping[Kind, Callable[[OutboxMessage], None]] = {
-    Kind.RECONCILE: _send_reconcile,
     Kind.MAIL: _send_mail,
     Kind.WEBHOOK: post_webhook,
 }

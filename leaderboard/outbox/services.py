@@ -1,9 +1,8 @@
 """Writing messages, and sending those that are due.
 
 Sending holds no row and no transaction: a message is claimed by moving its `available_at` on, sent, and noted as sent
-only if nobody wrote to it meanwhile. So a broker or mail server that hangs keeps nobody waiting, and what is asked for
-again while it is being sent is sent again. Mails and webhooks, which may take seconds each, are sent by one process
-at a time; the queue's own messages by any.
+only if nobody wrote to it meanwhile. So a mail server that hangs keeps nobody waiting, and what is asked for again
+while it is being sent is sent again. Sending may take seconds, so one process at a time does it.
 """
 
 import logging
@@ -22,9 +21,10 @@ from django.db.models.functions import Now
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
+from leaderboard.config.celery import send_on_commit
 from leaderboard.coordination.services import Hold, exclusive
 from leaderboard.outbox.models import Kind, OutboxMessage
-from leaderboard.outbox.senders import PermanentError, RestingError, ask_for_dispatch, send
+from leaderboard.outbox.senders import PermanentError, RestingError, send
 from leaderboard.outbox.waits import wait_after
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 CLAIM = timedelta(seconds=60)
 """How long a message that is being sent is left to its sender: longer than any sender takes."""
 GIVE_UP_AFTER: Mapping[Kind, timedelta] = {
-    Kind.RECONCILE: timedelta(minutes=10),  # the sweep has done it long since
     Kind.MAIL: timedelta(days=2),
     Kind.WEBHOOK: timedelta(days=1),
 }
@@ -41,32 +40,29 @@ KEEP_GIVEN_UP = timedelta(days=30)
 _PER_DISPATCH = 100
 _BUDGET_SECONDS = 30.0
 """How long a dispatch takes another message: well below the limit of a Celery task."""
-_SLOW = (Kind.MAIL, Kind.WEBHOOK)
-"""Sending one may take seconds. Mails go first: their server is ours."""
+_ORDER = (Kind.MAIL, Kind.WEBHOOK)
+"""Mails go first: their server is ours."""
+DISPATCH_TASK = "leaderboard.outbox.tasks.dispatch"
 SENDER = "send-messages"
 """Name of the lease of the process that sends them: receivers that hang cost one Celery process at most."""
 SENDER_LEASE = CLAIM
 """How long it lasts: longer than any sender takes, since it is renewed before each message."""
 _WAITING = Q(sent_at=None, given_up_at=None)
 _LONGEST_ERROR = 500
-_WITHOUT_WAITING_FOR_THE_DISK = "(SELECT set_config('synchronous_commit', 'off', true)) = 'off'"
-"""A condition that always holds. What a statement with it writes may be lost if the database's machine loses its power
-in the next moment, and is never half there: a message whose claim or end is lost is sent once more, which is agreed."""
 
 
 def enqueue(*, kind: Kind, payload: Mapping[str, Any], dedup_key: str = "") -> None:
-    """Write a message within the present transaction; after its commit it is sent, or else by the next dispatch.
+    """Write a message within the current transaction. It is sent after the commit, at the latest by the next beat.
 
     Before: nothing. A waiting message with the same `dedup_key` is asked for again, instead of a second one.
     After: a message waits, if and only if the transaction is committed.
     """
     message = OutboxMessage(kind=kind, payload=dict(payload), dedup_key=dedup_key)
-    message_id = _ask_again_or_insert(message)
-    # Robust: what is committed has succeeded, whatever becomes of telling it.
-    transaction.on_commit(lambda: _nudge(message_id=message_id, kind=kind), robust=True)
+    _ask_again_or_insert(message)
+    send_on_commit(DISPATCH_TASK)
 
 
-def _ask_again_or_insert(message: OutboxMessage) -> UUID:
+def _ask_again_or_insert(message: OutboxMessage) -> None:
     """One statement, because another transaction may write the same key at this moment."""
     payload = OutboxMessage._meta.get_field("payload").get_db_prep_save(message.payload, connection)
     values = [message.pk, message.kind, payload, message.dedup_key]
@@ -75,18 +71,9 @@ def _ask_again_or_insert(message: OutboxMessage) -> UUID:
             "INSERT INTO outbox_outboxmessage (id, kind, payload, dedup_key, created, available_at, tries, last_error)"
             " VALUES (%s, %s, %s, %s, statement_timestamp(), statement_timestamp(), 0, '')"
             " ON CONFLICT (dedup_key) WHERE dedup_key <> '' AND sent_at IS NULL AND given_up_at IS NULL"
-            " DO UPDATE SET available_at = EXCLUDED.available_at, payload = EXCLUDED.payload RETURNING id",
+            " DO UPDATE SET available_at = EXCLUDED.available_at, payload = EXCLUDED.payload",
             values,
         )
-        return UUID(str(cursor.fetchone()[0]))
-
-
-def _nudge(*, message_id: UUID, kind: Kind) -> None:
-    """Send at once what only reaches our own broker; for the rest, which may take seconds, ask a Celery process."""
-    if kind == Kind.RECONCILE:
-        dispatch(only=message_id)
-    else:
-        ask_for_dispatch()
 
 
 def send_again(*, message_id: UUID, by: User) -> bool:
@@ -104,53 +91,47 @@ def send_again(*, message_id: UUID, by: User) -> bool:
             sent_at=None, given_up_at=None, created=Now(), available_at=Now(), tries=0
         )
         record(by=by, action=Action.MESSAGE_SENT_AGAIN, target=message, details={"before": message.standing})
-        transaction.on_commit(lambda: _nudge(message_id=message_id, kind=Kind(message.kind)), robust=True)
+        send_on_commit(DISPATCH_TASK)
         return True
     return False
 
 
-def dispatch(*, only: UUID | None = None) -> int:
+def dispatch() -> int:
     """Send the messages that are due and return how many were sent.
 
     Before: nothing; many processes may call at once.
     After: each message that was due is sent, waits for its next try, or is given up with its reason in the log, as far
-    as the time for it sufficed; mails and webhooks were left to another process if one is sending some. No two
-    processes have sent the same one, unless one of them was killed while it did.
+    as the time for it sufficed; all were left to another process if one is sending. No two processes have sent the
+    same one, unless one of them was killed while it did.
     """
-    if only is not None:
-        message = _claim(only=only)
-        return 0 if message is None else int(_send_one(message))
     until = time.monotonic() + _BUDGET_SECONDS
-    sent = _send_due(kind=Kind.RECONCILE, until=until)
     with exclusive(SENDER, lasting=SENDER_LEASE) as hold:
-        return sent + sum(_send_due(kind=kind, until=until, hold=hold) for kind in _SLOW if hold is not None)
+        return 0 if hold is None else sum(_send_due(kind=kind, until=until, hold=hold) for kind in _ORDER)
 
 
-def _send_due(*, kind: Kind, until: float, hold: Hold | None = None) -> int:
+def _send_due(*, kind: Kind, until: float, hold: Hold) -> int:
     sent = 0
     for _ in range(_PER_DISPATCH):
-        if hold is not None and not hold.renew():
+        if not hold.renew():
             break
-        message = _claim(kind=kind) if time.monotonic() < until else None
+        message = _claim(kind) if time.monotonic() < until else None
         if message is None:
             break
         sent += _send_one(message)
     return sent
 
 
-def _claim(*, only: UUID | None = None, kind: Kind | None = None) -> OutboxMessage | None:
+def _claim(kind: Kind) -> OutboxMessage | None:
     """Take one message for as long as `CLAIM`, so that a process that dies now keeps it no longer than that.
 
-    One statement, since the queue does this with each shard. The message comes with `now`, the database's time.
+    The message comes with `now`, the database's time.
     """
-    which = "AND kind = %(kind)s " if only is None else "AND id = %(only)s "
     found = OutboxMessage.objects.raw(
-        "UPDATE outbox_outboxmessage SET tries = tries + 1, available_at = statement_timestamp() + %(claim)s "  # noqa: S608
-        "WHERE id = (SELECT id FROM outbox_outboxmessage "
-        f"WHERE sent_at IS NULL AND given_up_at IS NULL AND available_at <= statement_timestamp() {which}"
-        f"AND {_WITHOUT_WAITING_FOR_THE_DISK} "
+        "UPDATE outbox_outboxmessage SET tries = tries + 1, available_at = statement_timestamp() + %(claim)s "
+        "WHERE id = (SELECT id FROM outbox_outboxmessage WHERE sent_at IS NULL AND given_up_at IS NULL "
+        "AND available_at <= statement_timestamp() AND kind = %(kind)s "
         "ORDER BY available_at LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING *, statement_timestamp() AS now",
-        {"claim": CLAIM, "only": only, "kind": kind},
+        {"claim": CLAIM, "kind": kind},
     )
     return next(iter(found), None)
 
@@ -166,8 +147,7 @@ def _send_one(message: OutboxMessage) -> bool:
         _note_failure(message=message, error=error)
         return False
     # Asked for again meanwhile: it stays, and is sent once more.
-    claimed = _claimed(message).extra(where=[_WITHOUT_WAITING_FOR_THE_DISK])  # noqa: S610 - our own words
-    claimed.update(sent_at=Now(), last_error="")
+    _claimed(message).update(sent_at=Now(), last_error="")
     return True
 
 

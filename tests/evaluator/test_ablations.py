@@ -1,11 +1,11 @@
 import pytest
 
 from evaluator.ablations import Kind, shuffled, variants, without_step
+from evaluator.cli.validity import is_valid
 from evaluator.plans import check_plan
 from evaluator.records import Outcome, ResultRecord
 from evaluator.suites import suite_of
 from evaluator.validity import measure_validity
-from evaluator.validity_cli import is_valid
 
 RESTORERS = frozenset({"Image Super Resolution", "Image Denoising", "Image Deblurring", "Colorization"})
 

@@ -10,7 +10,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from packaging.utils import canonicalize_name
 from typer.testing import CliRunner
 
-from evaluator.cli import app
+from evaluator.cli.main import app
 from evaluator.sbom import SbomError, npm_components, sbom
 
 ROOT = Path(__file__).resolve().parent.parent.parent

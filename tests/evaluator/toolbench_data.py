@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.cli.suites import fetch_released
 from evaluator.suites.toolbench import source
-from evaluator.suites_cli import fetch_released
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 BESIDE = _CHECKOUT.parent / "shared" / "data"

@@ -1,10 +1,11 @@
 """Fixtures of the site's tests."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from leaderboard.api.throttling import forget_refused
+from leaderboard.config.celery import app
 from leaderboard.evaluations.presenters import forget_gathered
 from leaderboard.evaluations.task_rows import forget_rows
 from tests.fakes.launcher import FakeLauncher, reset_launcher
@@ -14,6 +15,21 @@ from tests.fakes.launcher import FakeLauncher, reset_launcher
 def launcher() -> FakeLauncher:
     """The launcher that the site uses in this test, with nothing started yet."""
     return reset_launcher()
+
+
+@pytest.fixture
+def celery_messages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """Messages to Celery that this test sends: name of the task, and its arguments."""
+    app.loader.import_default_modules()
+    sent: list[tuple[str, ...]] = []
+
+    def send_task(name: str, args: Sequence[str] = (), *, retry: bool) -> None:
+        assert name in app.tasks, f"there is no task {name}"
+        assert not retry, "a request does not wait for the broker"
+        sent.append((name.rpartition(".")[2], *args))
+
+    monkeypatch.setattr(app, "send_task", send_task)
+    return sent
 
 
 @pytest.fixture(autouse=True)

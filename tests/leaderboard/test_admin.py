@@ -197,8 +197,8 @@ class TestActions:
         assert (message.standing, message.tries) == ("waiting", 0)
 
     def test_a_message_does_not_wait_beside_a_newer_one_of_its_purpose(self, client, operator):
-        old = OutboxMessage.objects.create(kind=Kind.RECONCILE, payload={}, dedup_key="k", sent_at=timezone.now())
-        OutboxMessage.objects.create(kind=Kind.RECONCILE, payload={}, dedup_key="k")
+        old = OutboxMessage.objects.create(kind=Kind.MAIL, payload={}, dedup_key="k", sent_at=timezone.now())
+        OutboxMessage.objects.create(kind=Kind.MAIL, payload={}, dedup_key="k")
         assert "waits already" in act(client, "again", old, address="/admin/outbox/outboxmessage/")[0]
         old.refresh_from_db()
         assert old.standing == "sent"

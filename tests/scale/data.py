@@ -78,7 +78,7 @@ SELECT now() - interval '1 minute' * number, u.submitted_by_id, p.username, 'sub
   JOIN accounts_user p ON p.id = u.submitted_by_id, generate_series(1, 5) number;
 INSERT INTO outbox_outboxmessage
        (id, kind, payload, dedup_key, created, available_at, tries, sent_at, given_up_at, last_error)
-SELECT gen_random_uuid(), 'reconcile', '{}', '', now(), now(), 1, now(), NULL, ''
+SELECT gen_random_uuid(), 'mail', '{}', '', now(), now(), 1, now(), NULL, ''
   FROM evaluations_evaluation, generate_series(1, 6);
 """
 

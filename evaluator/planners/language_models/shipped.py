@@ -5,7 +5,7 @@ from pathlib import Path
 NAME = "lilliput-planner"
 VARIANTS = ("pretrained", "finetuned", "rltf")
 """The first is what the bare name means."""
-FOLDER = Path(__file__).parents[2] / "lilliput" / "weights" / NAME
+FOLDER = Path(__file__).parents[2] / "world" / "weights" / NAME
 
 
 def shipped_names() -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from evaluator.bench_cli import settle
 from evaluator.benchmarks.execution import ExecutionReport
+from evaluator.cli.bench import check_claims
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -19,7 +19,7 @@ def test_the_engine_makes_exactly_the_distinct_calls_and_scores_as_the_baseline(
     out = tmp_path / "report.json"
     done = subprocess.run(
         [sys.executable, "-m", "evaluator", "bench", "execution", "--tasks", "7,61,98", "--samples", "1",
-         "--out", str(out)],
+         "--json", str(out)],
         cwd=ROOT, capture_output=True, text=True, timeout=800, check=True,
     )  # fmt: skip
     report = json.loads(out.read_text())
@@ -48,7 +48,7 @@ def test_phases_that_cannot_be_are_refused():
 def test_a_claim_that_does_not_hold_is_named_and_ends_the_command_with_1(capsys):
     report = ExecutionReport(conditions={}, same_scores=True, same_results=False)
     with pytest.raises(typer.Exit) as caught:
-        settle(report.claims)
+        check_claims(report.claims)
     assert caught.value.exit_code == 1
     said = capsys.readouterr()
     assert said.err == "planarena: this does not hold: running again gives byte-equal results\n"
@@ -60,4 +60,4 @@ def test_a_claim_that_does_not_hold_is_named_and_ends_the_command_with_1(capsys)
 
 
 def test_claims_that_hold_or_were_not_measured_end_nothing():
-    settle(ExecutionReport(conditions={}, same_scores=True).claims)
+    check_claims(ExecutionReport(conditions={}, same_scores=True).claims)

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.benchmarks.search import measure_search
-from evaluator.cli import app
+from evaluator.cli.main import app
 from evaluator.suites.toolbench.files import read_tool100
 from evaluator.suites.toolbench.suite import tool_suite, toolmini_suite
 from tests.evaluator.toolbench_data import need_controlllm
@@ -66,7 +66,7 @@ def test_own_decompositions_solve_less_than_gold_ones():
 
 def test_the_command_prints_and_writes_every_strategy(tmp_path):
     out = tmp_path / "report.json"
-    done = CliRunner().invoke(app, ["bench", "search", "--gold-decompositions", "--out", str(out)])
+    done = CliRunner().invoke(app, ["bench", "search", "--gold-decompositions", "--json", str(out)])
     assert done.exit_code == 0, done.output
     report = json.loads(out.read_text())
     assert list(report["figures"]) == ["greedy", "beam", "adaptive", "exhaustive"]

@@ -3,9 +3,9 @@ from PIL import Image
 
 from evaluator.experts.profile import load_expert, load_profile
 from evaluator.experts.protocol import ExpertError
-from evaluator.lilliput.grammar import MASK, draw_document, draw_review
-from evaluator.lilliput.training.text_quality import TEXT_TOOLS, sample_of, stream_of
 from evaluator.tools.openagi import OPENAGI
+from evaluator.training.experts.quality.texts import TEXT_TOOLS, sample_of, stream_of
+from evaluator.world.grammar import MASK, draw_document, draw_review
 
 SPECS = load_profile("lilliput").experts
 TOOLS = tuple(tool for tool in SPECS if tool in TEXT_TOOLS.values())

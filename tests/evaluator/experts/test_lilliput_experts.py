@@ -4,11 +4,11 @@ from PIL import Image
 
 from evaluator.experts.profile import load_expert, load_profile
 from evaluator.experts.protocol import ExpertError
-from evaluator.lilliput.degradations import Degradation
-from evaluator.lilliput.vocabulary import CLASS_LABELS
 from evaluator.tools.openagi import OPENAGI
 from evaluator.values import encode
-from tests.evaluator.lilliput.factories import clean_images, degraded_images
+from evaluator.world.degradations import Degradation
+from evaluator.world.vocabulary import CLASS_LABELS
+from tests.evaluator.world.factories import clean_images, degraded_images
 
 TOOLS = tuple(tool for tool in load_profile("lilliput").experts if set(OPENAGI[tool].inputs) == {"image"})
 RESTORING = tuple(tool for tool in TOOLS if set(OPENAGI[tool].outputs) == {"image"})

@@ -10,9 +10,9 @@ from evaluator.experts.implementations import implementation_of
 from evaluator.experts.protocol import ExpertError, ExpertSpec
 from evaluator.experts.visual_questions import VisualQuestionExpert, embedded
 from evaluator.experts.weights import WeightsError, weights_digest
-from evaluator.lilliput.training import text_to_image, visual_questions
+from evaluator.training.experts import text_to_image, visual_questions
 from evaluator.values import encode
-from tests.evaluator.lilliput.factories import clean_images
+from tests.evaluator.world.factories import clean_images
 
 TEXTS = ("A red star is on a green background.", "", "Zebras? 東京 & füß!", "star " * 60, "a", "blue ring", "b", "c")
 

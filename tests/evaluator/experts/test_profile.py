@@ -15,7 +15,7 @@ def copied(tmp_path):
     profile = load_profile("lilliput")
     weights = next(iter(profile.experts.values())).path.parent
     shutil.copytree(weights, tmp_path / "weights")
-    text = (PROFILES / "lilliput.toml").read_text().replace("../../lilliput/weights", "weights")
+    text = (PROFILES / "lilliput.toml").read_text().replace("../../world/weights", "weights")
     (tmp_path / "lilliput.toml").write_text(text)
     return tmp_path
 

@@ -7,9 +7,9 @@ import torch
 
 from evaluator.experts.profile import load_profile
 from evaluator.experts.weights import weights_digest
-from evaluator.lilliput.training import contrastive
 from evaluator.metrics.clip import CLIPScore
-from tests.evaluator.lilliput.factories import clean_images
+from evaluator.training.experts import contrastive
+from tests.evaluator.world.factories import clean_images
 
 TEXTS = ("A red star is on a green background.", "a blue ring", "", "Zebras? 東京!", "red star " * 40)
 

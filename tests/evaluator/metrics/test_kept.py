@@ -1,4 +1,4 @@
-from evaluator.metrics.kept import Kept
+from evaluator.metrics.kept import EmbeddingCache
 
 
 def upper(digests):
@@ -6,7 +6,7 @@ def upper(digests):
 
 
 def test_what_is_kept_is_not_computed_again():
-    kept, asked = Kept(), []
+    kept, asked = EmbeddingCache(), []
     for _ in range(2):
         found = kept.all_of(digests="abc", references="ab", compute=lambda new: asked.append(new) or upper(new))
         assert found == {"a": "A", "b": "B", "c": "C"}
@@ -14,19 +14,19 @@ def test_what_is_kept_is_not_computed_again():
 
 
 def test_only_references_are_kept():
-    kept = Kept()
+    kept = EmbeddingCache()
     kept.all_of(digests="abc", references="b", compute=upper)
     assert len(kept) == 1
 
 
 def test_each_is_computed_once_however_often_it_occurs():
     asked = []
-    Kept().all_of(digests="aba", references="aa", compute=lambda new: asked.append(new) or upper(new))
+    EmbeddingCache().all_of(digests="aba", references="aa", compute=lambda new: asked.append(new) or upper(new))
     assert asked == [["a", "b"]]
 
 
 def test_what_was_not_asked_for_longest_goes_first():
-    kept, asked = Kept(most=2), []
+    kept, asked = EmbeddingCache(maxsize=2), []
     for digests in ("a", "b", "a", "c", "a", "b"):
         kept.all_of(digests=digests, references=digests, compute=lambda new: asked.extend(new) or upper(new))
     assert len(kept) == 2
@@ -34,4 +34,4 @@ def test_what_was_not_asked_for_longest_goes_first():
 
 
 def test_more_at_once_than_can_be_kept_are_all_found():
-    assert len(Kept(most=2).all_of(digests="abcd", references="abcd", compute=upper)) == 4
+    assert len(EmbeddingCache(maxsize=2).all_of(digests="abcd", references="abcd", compute=upper)) == 4

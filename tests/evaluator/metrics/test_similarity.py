@@ -2,9 +2,9 @@ import pytest
 
 from evaluator.experts.profile import load_profile
 from evaluator.experts.weights import WeightsError
-from evaluator.lilliput.degradations import Degradation
 from evaluator.metrics.similarity import load_scorer
-from tests.evaluator.lilliput.factories import clean_images, degraded_images
+from evaluator.world.degradations import Degradation
+from tests.evaluator.world.factories import clean_images, degraded_images
 
 
 @pytest.fixture(scope="module")

@@ -221,6 +221,19 @@ class TestOtherCommands:
         nothing = commands.run("status", "../suites")
         assert (nothing.returncode, "neither a submission nor an evaluation" in nothing.stderr) == (2, True)
 
+    def test_status_and_results_print_nothing_but_json_on_request(self, site, tmp_path):
+        owner = make_user()
+        commands = Commands(url=site, token=create_token(user=owner).token, folder=tmp_path)
+        done = make_evaluation(user=owner, state="launching")
+        finish(done)
+        for command in ("status", "results"):
+            report = json.loads(commands.run(command, str(done.pk), "--json", "-").stdout)
+            assert (report["submission"], report["evaluations"][0]["suite"]) == (
+                str(done.submission_id),
+                done.suite.slug,
+            )
+        assert report["evaluations"][0]["results"][0]["outcome"] == "scored"
+
     def test_who_may_not_cancel_reads_why(self, commands):
         found = commands.run("cancel", str(make_evaluation().pk))
         assert (found.returncode, "Only the owner" in found.stderr) == (2, True), found.stderr

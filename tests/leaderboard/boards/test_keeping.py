@@ -7,17 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
 from leaderboard.boards import page_cache
-from leaderboard.boards.keeping import Kept
 from leaderboard.boards.page_cache import forget_pages, serve_kept_pages, shareable
-
-
-def test_what_was_used_longest_ago_is_forgotten():
-    kept: Kept[str, int] = Kept(most=2)
-    kept.put("a", 1)
-    kept.put("b", 2)
-    assert kept.get("a") == 1
-    kept.put("c", 3)
-    assert (kept.get("a"), kept.get("b"), kept.get("c")) == (1, None, 3)
 
 
 class Site:

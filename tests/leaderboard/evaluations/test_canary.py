@@ -7,7 +7,7 @@ from django.db.models import F
 
 from evaluator.engine.store import MemoryStore
 from evaluator.records import Outcome, Reason
-from leaderboard.evaluations import canary, leases, losses, services, steps, tasks, unreachable
+from leaderboard.evaluations import canary, leases, losses, services, steps, unreachable
 from leaderboard.evaluations.canary import Ending, Verdict, judge
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard
 from leaderboard.evaluations.reconcile import reconcile, sweep
@@ -100,16 +100,15 @@ class TestRunning:
         assert (evaluation.leasable_shards, evaluation.reason) == (None, "running")
         assert [make_lease(evaluation).tasks for _ in range(3)] == [["1"], ["2", "3"], ["4", "5"]]
 
-    def test_the_workers_of_a_broken_planner_are_stopped(self, monkeypatch, django_capture_on_commit_callbacks):
-        asked: list[str] = []
-        monkeypatch.setattr(tasks.stop_workers, "apply_async", lambda args, retry: asked.extend(args))
+    def test_the_workers_of_a_broken_planner_are_stopped(self, celery_messages, django_capture_on_commit_callbacks):
         evaluation = make()
+        stop = ("stop_workers", str(evaluation.pk))
         with django_capture_on_commit_callbacks(execute=True):
             work(evaluation, NOT_JSON)
-        assert asked == []
+        assert stop not in celery_messages
         with django_capture_on_commit_callbacks(execute=True):
             work(evaluation, NOT_JSON)
-        assert asked == [str(evaluation.pk)]
+        assert celery_messages.count(stop) == 1
 
     def test_a_broken_planner_fails_after_two_tasks_with_what_it_answered(self):
         evaluation = make()

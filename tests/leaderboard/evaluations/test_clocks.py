@@ -8,10 +8,9 @@ from django.utils import timezone
 from leaderboard.clock import database_now
 from leaderboard.evaluations import leases, transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard
-from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reconcile import reconcile, sweep
 from leaderboard.outbox import services as outbox
-from leaderboard.outbox.models import OutboxMessage
+from leaderboard.outbox.models import Kind
 from tests.leaderboard.factories import make_evaluation, make_lease
 from tests.leaderboard.workers.verifying import completed_own, rerun_of
 
@@ -94,17 +93,15 @@ def test_deadlines_are_the_same_for_all(launcher, on_another_host):
 def test_a_message_is_sent_at_once_by_either_and_never_by_both(monkeypatch, on_another_host):
     sent = []
     monkeypatch.setattr(outbox, "send", sent.append)
-    evaluation = make_evaluation()
-    OutboxMessage.objects.all().delete()
     on_another_host()
-    enqueue_reconcile(evaluation.pk)
+    outbox.enqueue(kind=Kind.MAIL, payload={})
     on_another_host(back=True)
     assert outbox.dispatch() == 1
 
     def die(message):
         raise KeyboardInterrupt
 
-    enqueue_reconcile(evaluation.pk)
+    outbox.enqueue(kind=Kind.MAIL, payload={})
     monkeypatch.setattr(outbox, "send", die)
     with pytest.raises(KeyboardInterrupt):
         outbox.dispatch()

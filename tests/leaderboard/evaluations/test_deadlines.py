@@ -138,28 +138,25 @@ def test_a_worker_of_an_older_release_has_the_time_of_all_phases_at_once(running
     leases.heartbeat(lease.attempt.pk)
 
 
-def test_a_hung_worker_is_stopped_and_replaced(lease, launcher, monkeypatch, django_capture_on_commit_callbacks):
-    asked: list[list[str]] = []
-    monkeypatch.setattr(tasks.replace_worker, "apply_async", lambda args, retry: asked.append(args))
+def test_a_hung_worker_is_stopped_and_replaced(lease, launcher, celery_messages, django_capture_on_commit_callbacks):
     launcher.living.add("w")
     Attempt.objects.update(stalls_at=timezone.now())
     with django_capture_on_commit_callbacks(execute=True):
         assert leases.lose_overdue(lease.attempt.pk)
-    assert asked == [["w", str(lease.evaluation.pk)]]
-    tasks.replace_worker(*asked[0])
+    assert ("replace_worker", "w", str(lease.evaluation.pk)) in celery_messages
+    tasks.replace_worker("w", str(lease.evaluation.pk))
     assert launcher.stopped == ["w"]
     assert launcher.ensured == [str(lease.evaluation.pk)], "the pool is filled again"
 
 
 def test_a_worker_that_ended_is_replaced_although_the_pool_has_others(
-    lease, launcher, monkeypatch, django_capture_on_commit_callbacks
+    lease, launcher, celery_messages, django_capture_on_commit_callbacks
 ):
-    asked: list[list[str]] = []
-    monkeypatch.setattr(tasks.replace_worker, "apply_async", lambda args, retry: asked.append(args))
     launcher.dead["w"] = "it used more memory than it may"
     with django_capture_on_commit_callbacks(execute=True):
         assert leases.lose(attempt_id=lease.attempt.pk, detail="it ended", loss=Loss.ENDED)
-    tasks.replace_worker(*asked[0])
+    assert ("replace_worker", "w", str(lease.evaluation.pk)) in celery_messages
+    tasks.replace_worker("w", str(lease.evaluation.pk))
     assert launcher.ensured == [str(lease.evaluation.pk)]
 
 

@@ -6,19 +6,20 @@ from leaderboard.evaluations import leases, services
 from leaderboard.evaluations.models import Attempt, AttemptState, EvaluationState, Shard
 from leaderboard.evaluations.operating import prioritise, requeue
 from leaderboard.evaluations.services import NotPossibleError
-from leaderboard.outbox.models import Kind, OutboxMessage
 from tests.leaderboard.factories import make_evaluation, make_lease, make_user
 
 pytestmark = pytest.mark.django_db
 
 
-def test_requeueing_takes_the_tasks_from_their_worker_and_the_next_one_gets_them(launcher):
+def test_requeueing_takes_the_tasks_from_their_worker_and_the_next_one_gets_them(
+    launcher, celery_messages, django_capture_on_commit_callbacks
+):
     evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
     lease = make_lease(evaluation)
-    OutboxMessage.objects.all().delete()
-    assert requeue(evaluation, by=make_user()) == 1
+    with django_capture_on_commit_callbacks(execute=True):
+        assert requeue(evaluation, by=make_user()) == 1
     assert Attempt.objects.get().state == AttemptState.LOST
-    assert OutboxMessage.objects.filter(kind=Kind.RECONCILE).exists()
+    assert set(celery_messages) == {("reconcile_evaluation", str(evaluation.pk))}
     with pytest.raises(leases.AttemptEndedError):
         leases.heartbeat(lease.attempt.pk)
     assert make_lease(evaluation, worker="another").tasks == lease.tasks

@@ -3,7 +3,8 @@
 import pytest
 
 from gpu_jobs.launchers import LaunchError
-from leaderboard.evaluations import services, steps, tasks
+from leaderboard.config.celery import app
+from leaderboard.evaluations import services, steps
 from leaderboard.evaluations.models import AttemptState, EvaluationState, Shard
 from leaderboard.evaluations.reconcile import reconcile
 from leaderboard.evaluations.stopping import stop_workers
@@ -12,29 +13,21 @@ from tests.leaderboard.factories import let_time_pass, make_evaluation, make_lea
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def asked(monkeypatch):
-    """Ids of the evaluations whose workers are to be stopped."""
-    ids: list[str] = []
-    monkeypatch.setattr(tasks.stop_workers, "apply_async", lambda args, retry: ids.extend(args))
-    return ids
-
-
-def test_cancelling_asks_for_it_once_it_is_committed(asked, launcher, django_capture_on_commit_callbacks):
+def test_cancelling_asks_for_it_once_it_is_committed(celery_messages, launcher, django_capture_on_commit_callbacks):
     evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
     with django_capture_on_commit_callbacks(execute=True):
         services.cancel(evaluation)
-        assert asked == []
-    assert asked == [str(evaluation.pk)]
+        assert celery_messages == []
+    assert celery_messages.count(("stop_workers", str(evaluation.pk))) == 1
 
 
 def test_a_message_that_cannot_be_sent_does_not_undo_the_cancellation(
     monkeypatch, launcher, django_capture_on_commit_callbacks
 ):
-    def broken(**_):
+    def broken(*_, **__):
         raise OSError("the broker is away")
 
-    monkeypatch.setattr(tasks.stop_workers, "apply_async", broken)
+    monkeypatch.setattr(app, "send_task", broken)
     evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
     with django_capture_on_commit_callbacks(execute=True):
         services.cancel(evaluation)

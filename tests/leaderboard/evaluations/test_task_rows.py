@@ -6,7 +6,7 @@ from evaluator.suites import suite_of
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.presenters import gather
-from leaderboard.evaluations.task_rows import Kept, facts_of, modalities, task_rows, tools_of
+from leaderboard.evaluations.task_rows import facts_of, modalities, task_rows, tools_of
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_result, make_suite, make_user
 
 TOOLMINI = {"words only", "image", "video", "depth", "hed", "image, mask", "image, video", "image, mask, video"}
@@ -40,19 +40,6 @@ def test_each_task_has_a_modality(slug, expected):
 def test_a_suite_that_this_release_knows_otherwise_or_not_at_all_has_no_modalities():
     assert modalities(slug="openagi", digest="0" * 64) == {}
     assert modalities(slug="no-such-suite", digest="0" * 64) == {}
-
-
-def test_the_oldest_value_is_forgotten_first():
-    kept = Kept(2)
-    made = []
-
-    def make(key: str) -> str:
-        made.append(key)
-        return key.upper()
-
-    for key in "abacab":
-        assert kept.get(key, lambda key=key: make(key)) == key.upper()
-    assert made == ["a", "b", "c", "b"], "b was the one not used for longest when c came"
 
 
 @pytest.mark.django_db

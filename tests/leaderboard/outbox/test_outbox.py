@@ -8,7 +8,9 @@ from django.conf import settings
 from django.core import mail
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
+from leaderboard.config.celery import app
 from leaderboard.coordination.services import exclusive
 from leaderboard.evaluations import leases
 from leaderboard.evaluations.models import Evaluation, EvaluationState
@@ -129,21 +131,22 @@ class TestSending:
         assert services.dispatch() == 1
 
     def test_what_is_asked_for_again_while_it_is_sent_is_sent_again(self, postman):
-        services.enqueue(kind=Kind.RECONCILE, payload={"evaluation": "x"}, dedup_key="reconcile:x")
-        postman.meanwhile = lambda: services.enqueue(
-            kind=Kind.RECONCILE, payload={"evaluation": "x"}, dedup_key="reconcile:x"
-        )
-        services.dispatch(only=OutboxMessage.objects.get().pk)
-        postman.meanwhile = lambda: None
-        assert services.dispatch() == 1
+        services.enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
+
+        def ask_again() -> None:
+            postman.meanwhile = lambda: None
+            services.enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
+
+        postman.meanwhile = ask_again
+        assert services.dispatch() == 2
         assert len(postman.taken) == 2
         assert OutboxMessage.objects.count() == 1
 
     def test_of_the_same_request_only_one_waits(self, postman):
         for _ in range(3):
-            services.enqueue(kind=Kind.RECONCILE, payload={"evaluation": "x"}, dedup_key="reconcile:x")
+            services.enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
         assert services.dispatch() == 1
-        services.enqueue(kind=Kind.RECONCILE, payload={"evaluation": "x"}, dedup_key="reconcile:x")
+        services.enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
         assert services.dispatch() == 1
 
     def test_the_database_refuses_a_second_waiting_message_of_a_key(self):
@@ -160,19 +163,17 @@ class TestSending:
         assert services.prune() == 2
         assert OutboxMessage.objects.count() == 2
 
-    def test_the_queue_s_own_messages_wait_for_no_mail_server(self, postman):
+    def test_mails_go_before_webhooks(self, postman):
+        services.enqueue(kind=Kind.WEBHOOK, payload={})
         services.enqueue(kind=Kind.MAIL, payload=MAIL)
-        services.enqueue(kind=Kind.RECONCILE, payload={"evaluation": "x"}, dedup_key="reconcile:x")
         assert services.dispatch() == 2
-        assert [message.kind for message in postman.taken] == [Kind.RECONCILE, Kind.MAIL]
+        assert [message.kind for message in postman.taken] == [Kind.MAIL, Kind.WEBHOOK]
 
-    def test_while_one_process_sends_mails_the_others_leave_them_to_it(self, postman):
+    def test_while_one_process_sends_the_others_leave_it_to_that_one(self, postman):
         services.enqueue(kind=Kind.MAIL, payload=MAIL)
-        services.enqueue(kind=Kind.RECONCILE, payload={"evaluation": "x"}, dedup_key="reconcile:x")
         with exclusive(services.SENDER, lasting=timedelta(minutes=1)):
-            assert services.dispatch() == 1
+            assert services.dispatch() == 0
         assert services.dispatch() == 1
-        assert [message.kind for message in postman.taken] == [Kind.RECONCILE, Kind.MAIL]
 
     def test_a_dispatch_ends_before_celery_ends_it(self, postman, monkeypatch):
         monkeypatch.setattr(services, "_BUDGET_SECONDS", 0.0)
@@ -192,19 +193,30 @@ class TestSending:
 
 @pytest.mark.django_db(transaction=True)
 class TestCommit:
-    def test_a_reconcile_is_sent_with_the_commit_and_not_before(self, postman):
+    def test_a_reconcile_is_asked_for_with_the_commit_and_not_before(self, celery_messages):
         evaluation = make_evaluation()
-        postman.taken.clear()
+        celery_messages.clear()
         with transaction.atomic():
             enqueue_reconcile(evaluation.pk)
-            assert postman.taken == []
-        assert [message.payload for message in postman.taken] == [{"evaluation": str(evaluation.pk)}]
+            assert celery_messages == []
+        assert celery_messages == [("reconcile_evaluation", str(evaluation.pk))]
+        assert not OutboxMessage.objects.exists()
 
-    def test_a_broker_that_is_away_fails_no_request(self, postman):
-        postman.problem = OSError("no broker")
+    def test_a_message_is_sent_at_once_by_a_celery_process(self, celery_messages):
+        with transaction.atomic():
+            services.enqueue(kind=Kind.MAIL, payload=MAIL)
+            assert celery_messages == []
+        assert celery_messages == [("dispatch",)]
+
+    @pytest.mark.parametrize("problem", [OperationalError("no broker"), OSError("no broker"), KeyError("a defect")])
+    def test_a_broker_that_is_away_fails_no_request(self, postman, monkeypatch, caplog, problem):
+        def away(*_, **__):
+            raise problem
+
+        monkeypatch.setattr(app, "send_task", away)
         make_evaluation()
-        postman.problem = None
-        make_due()
+        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        assert problem.args[0] in caplog.text
         assert services.dispatch() == 1
 
     def test_many_processes_at_once_send_every_message_once(self, postman):
@@ -265,4 +277,4 @@ class TestOwners:
         evaluation.state = EvaluationState.LAUNCHING
         evaluation.save()
         assert leases.lease(worker="w") is not None
-        assert not OutboxMessage.objects.exclude(kind=Kind.RECONCILE).exists()
+        assert not OutboxMessage.objects.exists()

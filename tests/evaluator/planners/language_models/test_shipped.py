@@ -7,9 +7,9 @@ from evaluator.planners.language_models.local import LocalModel
 from evaluator.planners.language_models.protocol import Ability, GenerateCall, Message
 from evaluator.planners.language_models.shipped import FOLDER, VARIANTS, shipped_folder, shipped_names
 from evaluator.planners.strategies.openagi.nonlinear import Nonlinear
-from evaluator.planners.training.episodes import draw_episodes
-from evaluator.planners.training.splits import draw_split
-from tests.evaluator.planners.training.models import SUITE, request
+from evaluator.training.planners.episodes import draw_episodes
+from evaluator.training.planners.splits import draw_split
+from tests.evaluator.training.planners.models import SUITE, request
 
 ONE_MEGABYTE = 1_000_000
 

@@ -1,0 +1,205 @@
+"""The commands `planarena bench ...`: speed as ratios against a baseline in the same process."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
+from evaluator.cli.listing import Listing, show_all
+from evaluator.cli.usage import (
+    JsonFile,
+    VerboseOption,
+    chosen_suite,
+    is_stdout,
+    log,
+    out,
+    print_json,
+    usage_error,
+    write_json,
+)
+from evaluator.suites.toolbench.suite import is_tool_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from evaluator.benchmarks import ExecutionReport, Phase
+    from evaluator.benchmarks.search import SearchReport
+
+app = typer.Typer(help="Speed, as a ratio to a baseline in the same process.", no_args_is_help=True)
+EXIT_CLAIM_FAILED = 1
+_PHASES = ("cold", "second", "again", "released")
+_FIGURES: "Mapping[str, Callable[[Phase], str]]" = {
+    "tasks": lambda phase: str(phase.tasks),
+    "wall time": lambda phase: f"{phase.wall:.1f}",
+    "CPU time": lambda phase: f"{phase.cpu:.1f}",
+    "loading": lambda phase: f"{phase.loading:.1f}",
+    "experts": lambda phase: f"{phase.experts:.1f}",
+    "scoring": lambda phase: f"{phase.scoring:.1f}",
+    "overhead": lambda phase: f"{100 * phase.overhead_share:.1f}%",
+    "overhead by CPU time": lambda phase: f"{100 * phase.overhead_cpu_share:.1f}%",
+    "loads": lambda phase: str(phase.loads),
+    "calls": lambda phase: str(sum(phase.calls.values())),
+    "peak memory in GB": lambda phase: f"{phase.peak_rss_bytes / 1e9:.2f}",
+}
+"""Rows of the table of phases."""
+
+
+@app.callback()
+def bench() -> None:
+    """Speed, as a ratio to a baseline in the same process."""
+
+
+@app.command()
+def execution(
+    suite: Annotated[str, typer.Option(help="Slug of a suite whose plans are executed.")] = "openagi",
+    profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
+    samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 20,
+    tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, such as 0-14,16; all if empty.")] = "",
+    limit_tasks: Annotated[int, typer.Option(min=0, help="At most this many of them, evenly spread; 0: all.")] = 0,
+    baseline_tasks: Annotated[
+        int, typer.Option(min=0, help="Tasks on which the baseline is measured, evenly spread; 0: all.")
+    ] = 0,
+    only: Annotated[str, typer.Option(help="Phases: cold, second, again, released.")] = ",".join(_PHASES),
+    device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
+    json_out: JsonFile = None,
+    verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
+) -> None:
+    """Measure the execution of the gold plans.
+
+    `released` is the structure of OpenAGI's released code: task by task, experts loaded for each, nothing shared or
+    kept. `cold` is this engine with nothing in its store; `second` another planner after it, which shares nine
+    of ten plans; `again` the first planner in a fresh evaluator on the same store.
+
+    Exit code 0 if all measured claims hold, 1 if one does not, 2 for bad usage.
+    """
+    phases = [part.strip() for part in only.split(",") if part.strip()]
+    unknown = [part for part in phases if part not in _PHASES]
+    if unknown or ({"second", "again"} & set(phases) and "cold" not in phases):
+        raise usage_error(f"--only: the phases are {', '.join(_PHASES)}; second and again need cold")
+    chosen = chosen_suite(suite)
+    prepared = prepare(
+        suite=chosen, settings=ExecutionSettings(profile=profile, split="public", samples=samples, device=device)
+    )
+    keys = selected_tasks(suite=chosen, text=tasks)
+    from evaluator.benchmarks.execution import evenly, measure_execution
+
+    def save(report: "ExecutionReport") -> None:
+        if not is_stdout(json_out):
+            write_json(report.to_json(), file=json_out)
+
+    keys = evenly(keys, count=limit_tasks)
+    report = measure_execution(
+        prepared=prepared, tasks=keys, only=phases, baseline_tasks=baseline_tasks, say=log.print, save=save
+    )
+    if is_stdout(json_out):
+        print_json(report.to_json())
+    else:
+        _print(report)
+    check_claims(report.claims, console=log if is_stdout(json_out) else out)
+
+
+@app.command()
+def search(
+    suite: Annotated[str, typer.Option(help="Slug of a suite whose plans are judged.")] = "toolmini",
+    gold_decompositions: Annotated[
+        bool,
+        typer.Option("--gold-decompositions", help="Search from the gold decompositions, as in Table 5."),
+    ] = False,
+    without_prior_knowledge: Annotated[
+        bool, typer.Option("--without-prior-knowledge", help="Describe each subtask by the request, as in Table 4.")
+    ] = False,
+    json_out: JsonFile = None,
+) -> None:
+    """Compare the search strategies of ControlLLM without a language model: solution rates and times.
+
+    Times are per subtask, in one process on one core. Planners never see the gold decompositions.
+    """
+    chosen = chosen_suite(suite)
+    if not is_tool_suite(chosen):
+        raise usage_error(f"{suite} executes plans; this command is for tool100, tool2k and toolmini")
+    from evaluator.benchmarks.search import measure_search
+
+    report = measure_search(suite=chosen, gold=gold_decompositions, prior_knowledge=not without_prior_knowledge)
+    if not is_stdout(json_out):
+        _print_search(report)
+    write_json(report.to_json(), file=json_out)
+
+
+def _print_search(report: "SearchReport") -> None:
+    levels = ("easy", "medium", "hard")
+    names = ("IR", "NR", "HR", "CR", "SE")
+    title = f"{report.suite}, decompositions: {report.decompositions}. SE also by level"
+    quality = Listing("strategy", *names, *levels, title=title)
+    title = "SE of the best of 5 plans; milliseconds per subtask: search (median, p95, max), stage 2 (median, p95)"
+    times = Listing("strategy", "best of 5", "wall", "CPU", "p95", "max", "stage 2", "p95", title=title)
+    for name, found in report.figures.items():
+        shares = [found.indicators[key] for key in names]
+        by_level = [f"{found.se_by_level[level]:.3f}" if level in found.se_by_level else "-" for level in levels]
+        quality.add_row(name, *(f"{share:.3f}" for share in shares), *by_level)
+        cpu, planning = found.search_cpu, found.planning_cpu
+        figures = (found.search_wall.median, cpu.median, cpu.p95, cpu.most, planning.median, planning.p95)
+        times.add_row(name, f"{found.indicators['SE_best']:.3f}", *(f"{figure:.2f}" for figure in figures))
+    show_all((quality, times), console=out)
+    tasks = next((found.tasks for found in report.figures.values()), 0)
+    subtasks = next((found.subtasks for found in report.figures.values()), 0)
+    out.print(f"{tasks} tasks with {subtasks} subtasks; {len(report.left_out)} tasks omitted", highlight=False)
+
+
+@app.command()
+def chat(
+    count: Annotated[int, typer.Option("--requests", min=1, help="Number of requests.")] = 2500,
+    latency: Annotated[float, typer.Option(min=0.001, help="Seconds that the endpoint takes per call.")] = 0.2,
+    capacity: Annotated[int, typer.Option(min=1, help="Concurrent calls that the endpoint accepts.")] = 64,
+    highest: Annotated[int, typer.Option(min=1, help="Limit of concurrent calls of the client.")] = 64,
+    retry_after: Annotated[float, typer.Option(min=0, help="Retry-After of a 429, in seconds; 0: no such header.")] = 0,
+    json_out: JsonFile = None,
+) -> None:
+    """Measure many concurrent calls of a chat endpoint on this machine against the shortest possible time."""
+    from evaluator.benchmarks.chat import measure_chat
+    from evaluator.planners.language_models.trial_server import ServerSettings
+
+    server = ServerSettings(latency_seconds=latency, bears=capacity, retry_after=retry_after or None)
+    report = measure_chat(count=count, server=server, highest=highest)
+    if not is_stdout(json_out):
+        out.print(
+            f"{report.count} requests in {report.seconds:.2f} s; ideal {report.ideal_seconds:.2f} s; ratio "
+            f"{report.ratio:.3f}; CPU of this process {report.cpu_seconds:.2f} s; {report.failed} failed, "
+            f"{report.progress['retried']} retried; at most {report.progress['highest_limit']} at once"
+        )
+    write_json(report.to_json(), file=json_out)
+    check_claims({"every request gets its plan": report.failed == 0}, console=log if is_stdout(json_out) else out)
+
+
+def check_claims(claims: "Mapping[str, bool | None]", *, console: Console = out) -> None:
+    """Print whether each claim holds; None means that it was not measured.
+
+    Raises:
+        typer.Exit: a claim does not hold; standard error names it.
+    """
+    words = {True: "yes", False: "NO", None: "not measured"}
+    for claim, holds in claims.items():
+        console.print(f"{claim}: {words[holds]}", highlight=False, markup=False, soft_wrap=True)
+    failed = [claim for claim, holds in claims.items() if holds is False]
+    if failed:
+        message = f"planarena: this does not hold: {'; '.join(failed)}"
+        log.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(EXIT_CLAIM_FAILED)
+
+
+def _print(report: "ExecutionReport") -> None:
+    ratios = Listing(
+        "faster than the released structure", "by wall time", "by CPU time", title="Execution, ratios per task"
+    )
+    for name in ("cold", "second", "again"):
+        wall, cpu = report.ratio(name), report.ratio(name, clock="cpu")
+        if wall is not None and cpu is not None:
+            ratios.add_row(report.phases[name].what, f"{wall:.1f}x", f"{cpu:.1f}x")
+    phases = Listing("", *report.phases, title=f"{report.conditions['tasks']} tasks: seconds, overhead, peak memory")
+    for label, figure in _FIGURES.items():
+        phases.add_row(label, *map(figure, report.phases.values()))
+    calls = Listing("tool", "distinct nodes", *report.phases, title="Expert calls")
+    for tool in sorted({tool for phase in report.phases.values() for tool in phase.calls}):
+        made = (str(phase.calls.get(tool, 0)) for phase in report.phases.values())
+        calls.add_row(tool, str(report.distinct.get(tool, 0)), *made)
+    show_all((ratios, phases, calls), console=out)

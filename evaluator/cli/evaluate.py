@@ -1,0 +1,131 @@
+"""The command `planarena evaluate`: an evaluation without a server."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evaluator.cli.execution_settings import ExecutionSettings, selected_tasks, setting_of
+from evaluator.cli.listing import Listing
+from evaluator.cli.progress_view import ProgressView
+from evaluator.cli.usage import JsonFile, VerboseOption, chosen_suite, is_stdout, log, out, usage_error, write_json
+from evaluator.episodes.base import Evaluator, SettingError
+from evaluator.metrics.statistics import ends_in_words
+from evaluator.planners.driving import StrategyPlanner
+from evaluator.planners.named import planner_named
+from evaluator.planners.strategies.registry import PlannerNameError
+from evaluator.suites import Suite, episode_of
+
+if TYPE_CHECKING:
+    from evaluator.planners.protocol import Planner
+
+EXIT_INFRASTRUCTURE = 4
+
+
+def evaluate(
+    suite: Annotated[str, typer.Option(help="Slug of the suite.")] = "openagi",
+    planner: Annotated[
+        str,
+        typer.Option(
+            help="A bundled planner's name, STRATEGY[:MODEL] (see `planners list`), or the URL of a planner/1 endpoint."
+        ),
+    ] = "gold",
+    profile: Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")] = "lilliput",
+    split: Annotated[str, typer.Option(help="Split of the data: public, validation or hidden.")] = "public",
+    data: Annotated[str, typer.Option(help="The papers' data, for the profile paper: folder:PATH or hub[:PATH].")] = "",
+    samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 8,
+    tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, such as 0-14,16,19.")] = "",
+    timeout: Annotated[float, typer.Option(min=0.1, help="Timeout of one answer of an endpoint, in seconds.")] = 30.0,
+    store: Annotated[
+        str, typer.Option(help="Store of artefacts, kept between runs: a folder, or s3://bucket/prefix.")
+    ] = "",
+    store_limit: Annotated[str, typer.Option(help="Limit of the store's size, such as 20GB; none if empty.")] = "",
+    device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
+    memory_budget: Annotated[
+        str, typer.Option(help="Memory limit of all loaded experts together, such as 6GB; none if empty.")
+    ] = "",
+    json_out: JsonFile = None,
+    verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
+) -> None:
+    """Evaluate a planner without a server.
+
+    Exit code 0 if all tasks that can run were measured, 2 for bad usage, 4 if some tasks failed for reasons that are
+    not the planner's.
+    """
+    chosen = chosen_suite(suite)
+    keys = selected_tasks(suite=chosen, text=tasks)
+    chosen_planner = _planner(name=planner, suite=chosen, timeout=timeout)
+    view = ProgressView(title=f"{chosen_planner.name} on {chosen.slug}", tasks=len(keys), console=log)
+    settings = ExecutionSettings(
+        profile=profile, split=split, data=data, samples=samples, device=device,
+        store=store, store_limit=store_limit, memory_budget=memory_budget,
+    )  # fmt: skip
+    try:
+        setting = setting_of(settings, listener=view.executed)
+        evaluator = episode_of(chosen.slug).evaluator(suite=chosen, setting=setting)
+    except SettingError as error:
+        raise usage_error(error) from None
+    try:
+        document = _document(evaluator=evaluator, planner=chosen_planner, keys=keys, view=view)
+    finally:
+        if isinstance(chosen_planner, StrategyPlanner):
+            chosen_planner.close()
+    if not is_stdout(json_out):
+        _print_summary(suite=chosen, document=document)
+    write_json(document, file=json_out)
+    if document["summary"]["outcomes"].get("infra_fault"):
+        raise typer.Exit(EXIT_INFRASTRUCTURE)
+
+
+def _document(*, evaluator: Evaluator, planner: "Planner", keys: Sequence[str], view: ProgressView) -> dict[str, Any]:
+    """Run the evaluation with a progress view. Returns summary, provenance and records as one JSON object."""
+    from evaluator.metrics.aggregate import TaskScore, summarise
+    from evaluator.records import ResultRecord
+
+    suite, records = evaluator.suite, list[ResultRecord]()
+    with view:
+        for record in evaluator.run(planner=planner, tasks=keys):
+            records.append(record)
+            view.task_completed()
+    order = {key: position for position, key in enumerate(keys)}
+    records.sort(key=lambda record: order[record.task])
+    return {
+        "version": "evaluation/1",
+        "suite": {"slug": suite.slug, "version": suite.version, "digest": suite.digest},
+        "planner": planner.name,
+        "planner_identity": planner.identity() if isinstance(planner, StrategyPlanner) else {},
+        "summary": summarise(suite=suite, results=map(TaskScore.of, records)),
+        **evaluator.facts(),
+        "results": [record.model_dump(mode="json") for record in records],
+    }
+
+
+def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
+    table = Listing("metric", "mean", "95 % interval", "tasks", title=f"{document['planner']} on {suite.title}")
+    for column in suite.metrics:
+        found = document["summary"]["metrics"].get(column.key)
+        if found is None:
+            table.add_row(column.label, "not measured", "", "0")
+        else:
+            interval = ends_in_words(low=found["low"], high=found["high"], count=found["tasks"])
+            table.add_row(column.label, f"{found['mean']:.4f}", interval, str(found["tasks"]))
+    table.show(out)
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in document["summary"]["outcomes"].items())
+    out.print(f"{len(document['results'])} tasks: {outcomes}")
+
+
+def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
+    if name.startswith(("http://", "https://")):
+        from evaluator.planners.egress import EgressRefusedError, check_url
+        from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
+
+        try:
+            # On a researcher's own machine the endpoint is usually on that machine too.
+            check_url(url=name, allow_private=True)
+        except EgressRefusedError as error:
+            raise usage_error(error) from None
+        return EndpointPlanner(EndpointSettings(url=name, timeout_seconds=timeout, allow_private=True), name=name)
+    try:
+        return planner_named(name=name, suite=suite)
+    except PlannerNameError as error:
+        raise usage_error(error) from None

@@ -1,0 +1,96 @@
+"""Options of commands that execute plans, and the selection of tasks."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evaluator.cli.usage import usage_error
+from evaluator.episodes.base import Setting, SettingError
+from evaluator.suites import Suite, episode_of
+
+if TYPE_CHECKING:
+    from evaluator.engine.progress import Listener
+    from evaluator.episodes.executed import Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionSettings:
+    """The options, unparsed: sizes and stores are texts."""
+
+    profile: str
+    split: str
+    samples: int
+    device: str = "cpu"
+    data: str = ""
+    """Location of the papers' data: `folder:PATH` or `hub[:PATH]`; empty for profiles that have their own data."""
+    store: str = ""
+    """A folder, or `s3://bucket/prefix`; empty: `store` in the data folder."""
+    store_limit: str = ""
+    memory_budget: str = ""
+
+
+def setting_of(settings: ExecutionSettings, *, listener: "Listener | None" = None) -> Setting:
+    """Parse the settings. The store is opened on first use.
+
+    Raises:
+        typer.Exit: a setting is invalid; standard error says which.
+    """
+    from evaluator.engine.opening import open_store, parse_size
+
+    data = Path(os.environ.get("PLANARENA_DATA", ".data"))
+    try:
+        limit = parse_size(settings.store_limit) if settings.store_limit else None
+        budget = parse_size(settings.memory_budget) if settings.memory_budget else None
+    except ValueError as error:
+        raise usage_error(error) from None
+    return Setting(
+        profile=settings.profile,
+        split=settings.split,
+        hidden_seed=os.environ.get("PLANARENA_HIDDEN_SEED"),
+        data=settings.data or None,
+        samples=settings.samples,
+        open_store=lambda: open_store(where=settings.store or str(data / "store"), data=data, max_bytes=limit),
+        device=settings.device,
+        memory_budget=budget,
+        listener=listener,
+    )
+
+
+def prepare(*, suite: Suite, settings: ExecutionSettings) -> "Prepared":
+    """Open profile, data and store for a suite whose plans are executed.
+
+    Raises:
+        typer.Exit: the suite executes no plans, or a setting is invalid; standard error says which.
+    """
+    from evaluator.episodes.executed import ExecutedPlans
+
+    episode = episode_of(suite.slug)
+    if not isinstance(episode, ExecutedPlans):
+        raise usage_error(
+            f"{suite.slug} judges plans without executing them; this command needs a suite that executes plans"
+        )
+    try:
+        return episode.prepared(suite=suite, setting=setting_of(settings))
+    except SettingError as error:
+        raise usage_error(error) from None
+
+
+def selected_tasks(*, suite: Suite, text: str) -> list[str]:
+    """Task keys from a text such as `0-14,16`; all tasks if it is empty.
+
+    Raises:
+        typer.Exit: a key names no task; standard error says which.
+    """
+    keys: Sequence[str] = [task.key for task in suite.tasks]
+    if not text:
+        return list(keys)
+    chosen: list[str] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        for key in (first, last or first):
+            if key not in keys:
+                raise usage_error(f"--tasks: {suite.slug} has no task {key!r}; its tasks are {keys[0]} to {keys[-1]}")
+        chosen += keys[keys.index(first) : keys.index(last or first) + 1]
+    return list(dict.fromkeys(chosen))

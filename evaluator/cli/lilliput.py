@@ -1,0 +1,96 @@
+"""The commands `planarena lilliput ...`: scenes of the miniature world, and training of its models."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+app = typer.Typer(help="The miniature world: draw its scenes, train its models.", no_args_is_help=True)
+
+WEIGHTS = Path(__file__).parents[1] / "world" / "weights"
+
+
+@app.command()
+def train(
+    models: Annotated[list[str] | None, typer.Argument(help="Models to train. Default: all.")] = None,
+    work: Annotated[Path, typer.Option(help="Folder of checkpoints and rendered scenes.")] = Path(".data/lilliput"),
+    out: Annotated[Path, typer.Option(help="Folder of the trained weights.")] = WEIGHTS,
+    steps: Annotated[int | None, typer.Option(help="Number of steps. Default: the recipe's.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the initial weights and of the data's order.")] = 0,
+    resume: Annotated[bool, typer.Option(help="Continue from the last checkpoint.")] = False,
+    stop_after: Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")] = None,
+) -> None:
+    """Train models of the miniature world and write their weights."""
+    from evaluator.training.experts.recipes import RECIPES
+    from evaluator.training.experts.run import Order, train
+    from evaluator.training.loop import Progress
+
+    unknown = sorted(set(models or ()) - set(RECIPES))
+    if unknown:
+        raise typer.BadParameter(f"no model {', '.join(unknown)}; there are: {', '.join(RECIPES)}")
+    for name in models or list(RECIPES):
+
+        def report(progress: Progress, name: str = name) -> None:
+            typer.echo(f"{name} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.seconds:.0f} s")
+
+        order = Order(model=name, work=work, weights=out, steps=steps, seed=seed, resume=resume, stop_after=stop_after)
+        folder = train(order, report=report)
+        typer.echo(f"{name}: stopped early; --resume continues" if folder is None else f"{name}: written to {folder}")
+
+
+def _one_of(kind: type[Choice], name: str) -> Choice:
+    try:
+        return kind(name)
+    except ValueError:
+        raise typer.BadParameter(f"{name!r} is not one of: {', '.join(kind)}") from None
+
+
+@app.command()
+def scene(
+    split: Annotated[str, typer.Option(help="train, validation, public or hidden.")],
+    index: Annotated[int, typer.Option(min=0, help="Index of the scene.")],
+    out: Annotated[Path, typer.Option(help="PNG file to write.")],
+    degradation: Annotated[list[str] | None, typer.Option(help="Degradation to apply; may be repeated.")] = None,
+    hidden_seed: Annotated[
+        str | None, typer.Option(envvar="PLANARENA_HIDDEN_SEED", help="Secret of the hidden split.")
+    ] = None,
+) -> None:
+    """Draw a scene and print what it shows."""
+    from evaluator.world.degradations import Degradation
+    from evaluator.world.openagi_samples import degraded_image
+    from evaluator.world.scenes import draw_scene
+    from evaluator.world.seeds import Split
+
+    chosen_split = _one_of(Split, split)
+    degradations = frozenset(_one_of(Degradation, name) for name in degradation or ())
+    secret = hidden_seed if chosen_split is Split.HIDDEN else None
+    if chosen_split is Split.HIDDEN and not secret:
+        raise typer.BadParameter("the hidden split needs a secret: set PLANARENA_HIDDEN_SEED")
+    record = draw_scene(split=chosen_split, index=index, hidden_seed=secret)
+    degraded_image(split=chosen_split, index=index, degradations=degradations, hidden_seed=secret).save(out)
+    others = ", ".join(thing.name for thing in record.things[1:]) or "nothing else"
+    typer.echo(f"{record.label} on {record.background}, with {others}")
+
+
+@app.command()
+def quality(
+    profile: Annotated[str, typer.Option(help="Profile of the models.")] = "lilliput",
+    count: Annotated[int, typer.Option(min=1, help="Number of validation scenes.")] = 256,
+    cards: Annotated[bool, typer.Option(help="Also write the models' cards.")] = False,
+) -> None:
+    """Measure each model, and the gain of each restoration step, on held-out scenes."""
+    from evaluator.experts.profile import load_profile
+    from evaluator.training.experts.quality.cards import write_card
+    from evaluator.training.experts.quality.measure import measure_quality
+
+    loaded = load_profile(profile)
+    measured = measure_quality(profile=loaded, count=count)
+    for line in measured.lines():
+        typer.echo(line)
+    if cards:
+        folders = [spec.path for spec in loaded.experts.values()] + [spec.path for spec in loaded.scorers.values()]
+        for folder in folders:
+            write_card(folder=folder, quality=measured.of(folder.name))

@@ -1,0 +1,91 @@
+"""The command `planarena planners list`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import typer
+
+from evaluator.cli.listing import Listing, has_width
+from evaluator.cli.usage import JsonFlag, out, print_json
+from evaluator.planners.bundled import DESCRIPTIONS, bundled_names
+from evaluator.planners.language_models.choosing import FORMS
+from evaluator.planners.language_models.protocol import Ability
+from evaluator.planners.strategies.registry import StrategyEntry, abilities_in_words, strategies
+
+app = typer.Typer(help="The planners that come with PlanArena.", no_args_is_help=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannerRow:
+    """A planner in the list."""
+
+    name: str
+    description: str
+    suites: tuple[str, ...] = ()
+    """Suites whose requests it understands; empty: all."""
+    needs: frozenset[Ability] = frozenset()
+    """Abilities that its language model must have; empty: it works without one."""
+    optional: frozenset[Ability] = frozenset()
+    """Abilities that an optional language model must have; empty: it uses none."""
+
+    @classmethod
+    def of_strategy(cls, entry: StrategyEntry) -> "PlannerRow":
+        """The row of a strategy."""
+        model = ":MODEL" if entry.needs else "[:MODEL]" if entry.optional else ""
+        return cls(
+            name=f"{entry.name}{model}",
+            description=entry.description,
+            suites=entry.suites,
+            needs=entry.needs,
+            optional=entry.optional,
+        )
+
+    @property
+    def heading(self) -> str:
+        """Suites and language model in words: `All suites; MODEL must generate`."""
+        suites = ", ".join(self.suites) or "All suites"
+        if self.needs:
+            return f"{suites}; MODEL must {abilities_in_words(self.needs)}"
+        if self.optional:
+            return f"{suites}; MODEL is optional and must {abilities_in_words(self.optional)}"
+        return f"{suites}; no language model"
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`. `suites` is null for all suites."""
+        use = "required" if self.needs else "optional" if self.optional else "none"
+        return {
+            "name": self.name,
+            "description": self.description,
+            "suites": list(self.suites) or None,
+            "language_model": use,
+            "abilities": [str(ability) for ability in Ability if ability in self.needs | self.optional],
+        }
+
+
+@app.command("list")
+def list_planners(as_json: JsonFlag = False) -> None:
+    """List the bundled planners and the strategies, with the language model and the suites of each."""
+    rows = planner_rows()
+    if as_json:
+        print_json([row.to_json() for row in rows])
+        return
+    table = Listing("planner", "description", prose="description")
+    for heading, members in groupby(sorted(rows, key=_order), key=lambda row: row.heading):
+        table.add_section(heading)
+        for row in members:
+            table.add_row(row.name, row.description)
+    table.show(out)
+    out.print(f"\nMODEL is one of {FORMS}.", highlight=False, markup=False, soft_wrap=not has_width(out))
+
+
+def planner_rows() -> Sequence[PlannerRow]:
+    """All planners: the bundled ones, then the strategies by name."""
+    bundled = [PlannerRow(name=name, description=DESCRIPTIONS[name]) for name in bundled_names()]
+    return [*bundled, *map(PlannerRow.of_strategy, strategies().values())]
+
+
+def _order(row: PlannerRow) -> tuple[bool, bool, str]:
+    """Planners for all suites first, and of these the ones without a language model."""
+    return bool(row.suites), bool(row.needs or row.optional), row.heading

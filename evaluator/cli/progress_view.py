@@ -1,0 +1,74 @@
+"""Progress of an evaluation: a bar on a terminal, else a line every few seconds."""
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+from rich.table import Column
+
+if TYPE_CHECKING:
+    from evaluator.engine.progress import Progress
+
+LINE_SECONDS = 5.0
+
+
+class ProgressView:
+    """Counts tasks; shows remaining calls, rate and estimated time of the execution."""
+
+    def __init__(self, *, title: str, tasks: int, console: Console) -> None:
+        self._tasks = tasks
+        self._completed = 0
+        self._title = title
+        self._console = console
+        self._text = ""
+        self._last_line = time.monotonic()
+        self._bars = Bars(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=10),
+            MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=len(f"{tasks}/{tasks}"))),
+            TimeElapsedColumn(table_column=Column(no_wrap=True, min_width=7)),
+            # Last, so that a narrow terminal cuts this column and neither counts nor time.
+            TextColumn("{task.fields[execution]}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
+            expand=True,
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._bar = self._bars.add_task(title, total=tasks, execution="")
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def task_completed(self) -> None:
+        """Count a completed task."""
+        self._completed += 1
+        self._show()
+
+    def executed(self, progress: "Progress") -> None:
+        """Listener of the engine."""
+        self._text = describe(progress)
+        self._show()
+
+    def _show(self) -> None:
+        self._bars.update(self._bar, completed=self._completed, execution=self._text)
+        now = time.monotonic()
+        if not self._console.is_terminal and now - self._last_line >= LINE_SECONDS:
+            self._last_line = now
+            line = f"{self._title}: {self._completed}/{self._tasks} tasks; {self._text}"
+            self._console.print(line, highlight=False, soft_wrap=True)
+
+
+def describe(progress: "Progress") -> str:
+    """One line: `Image Captioning; 240 calls, about 360 left, 41.5/s, about 9 s`."""
+    left = f"{progress.calls} calls, about {progress.calls_left:.0f} left"
+    speed = f"{progress.rate:.1f}/s"
+    until = "" if progress.eta_seconds is None else f", about {progress.eta_seconds:.0f} s"
+    return f"{progress.tool}; {left}, {speed}{until}"

@@ -1,0 +1,34 @@
+"""The command `planarena sbom`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evaluator import __version__
+from evaluator.cli.usage import usage_error
+from evaluator.provenance import SHIPPED, code_version
+
+_NAME = "package-lock.json"
+NPM_LOCK = SHIPPED / _NAME if SHIPPED.is_dir() else Path(__file__).resolve().parents[2] / "frontend" / _NAME
+
+
+def print_sbom(
+    output: Annotated[
+        Path | None, typer.Option("--output", help="Write it to this file instead of printing it.")
+    ] = None,
+) -> None:
+    """Print the installed packages and those of the front end as a CycloneDX document (JSON)."""
+    # Imported here: no other command needs the CycloneDX library.
+    from evaluator.sbom import SbomError, sbom
+
+    commit, _ = code_version()
+    try:
+        document = sbom(version=__version__, commit=commit, npm_lock=NPM_LOCK if NPM_LOCK.is_file() else None)
+    except SbomError as error:
+        raise usage_error(error) from None
+    if output is None:
+        sys.stdout.write(document + "\n")
+    else:
+        output.write_text(document + "\n", encoding="utf-8")

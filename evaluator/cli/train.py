@@ -1,0 +1,279 @@
+"""The commands `planarena train ...`: training planners and comparing them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from evaluator.cli.execution_settings import ExecutionSettings, prepare
+from evaluator.cli.usage import chosen_suite, usage_error
+
+if TYPE_CHECKING:
+    from evaluator.suites import Suite
+    from evaluator.training.planners.lora import LoraSettings
+
+Result = TypeVar("Result")
+
+app = typer.Typer(help="Train planners: pretraining, fine-tuning, task feedback.", no_args_is_help=True)
+
+ModelOption = Annotated[str, typer.Option(help="Folder of a model, or lilliput-planner[/VARIANT].")]
+SuiteOption = Annotated[str, typer.Option(help="Slug of the suite.")]
+ProfileOption = Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")]
+OutOption = Annotated[Path, typer.Option(help="Folder of the trained planner.")]
+SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the training tasks and of all random draws.")]
+SplitOption = Annotated[str, typer.Option(help="Split of the data that rewards are measured on: validation or public.")]
+SamplesOption = Annotated[int, typer.Option(min=1, help="Data points per task.")]
+DataOption = Annotated[str, typer.Option(help="The papers' data, for the profile paper: folder:PATH or hub[:PATH].")]
+StoreOption = Annotated[str, typer.Option(help="Store of artefacts, kept between runs.")]
+DeviceOption = Annotated[str, typer.Option(help="Torch device of the planner.")]
+ExpertDeviceOption = Annotated[str, typer.Option(help="Torch device of the experts.")]
+LoraOption = Annotated[bool, typer.Option("--lora", help="Low-rank adaptation (LoRA); needs the package peft.")]
+RankOption = Annotated[int, typer.Option(min=1, help="Rank of the adaptation.")]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")]
+StopOption = Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")]
+RateOption = Annotated[float | None, typer.Option(min=0, help="Peak learning rate.")]
+ThreadsOption = Annotated[int, typer.Option(min=1, help="Number of torch threads.")]
+
+
+@app.command()
+def pretrain(
+    out_: Annotated[Path, typer.Option("--out", help="Folder of the planner.")] = Path(".data/planners/pretrained"),
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps. Default: the recipe's.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the initial weights and of the training data.")] = 0,
+    resume: ResumeOption = False,
+    stop_after: StopOption = None,
+    threads: ThreadsOption = 1,
+) -> None:
+    """Pretrain lilliput-planner from random weights on paraphrased requests."""
+    import torch
+
+    from evaluator.training.planners.pretraining import STEPS, Pretraining, pretrain
+
+    torch.set_num_threads(threads)
+    order = Pretraining(out=out_, steps=steps or STEPS, seed=seed, resume=resume, stop_after=stop_after)
+    _print_result(pretrain(order, report=_progress("pretraining")))
+
+
+@app.command()
+def finetune(
+    model: ModelOption = "lilliput-planner",
+    suite: SuiteOption = "openagi",
+    profile: ProfileOption = "lilliput",
+    out_: Annotated[Path, typer.Option("--out", help="Folder of the trained planner.")] = Path(
+        ".data/planners/finetuned"
+    ),
+    seed: SeedOption = 0,
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of training steps.")] = None,
+    learning_rate: RateOption = None,
+    lora: LoraOption = False,
+    rank: RankOption = 8,
+    device: DeviceOption = "cpu",
+    resume: ResumeOption = False,
+    stop_after: StopOption = None,
+    threads: ThreadsOption = 1,
+) -> None:
+    """Fine-tune a planner on the gold plans of 10 % of a suite's tasks.
+
+    Executes nothing: the profile only determines which tools have an expert.
+    """
+    import torch
+
+    from evaluator.training.planners.finetuning import FineTuning, fine_tune
+
+    torch.set_num_threads(threads)
+    chosen = chosen_suite(suite)
+    order = FineTuning(
+        model=_folder(model), out=out_, suite=chosen, tasks=_training_tasks(suite=chosen, profile=profile, seed=seed),
+        seed=seed, lora=_lora(lora, rank), device=device, resume=resume, stop_after=stop_after,
+    )  # fmt: skip
+    order = replace(order, **_without_none(steps=steps, learning_rate=learning_rate))
+    _print_result(_reporting_errors(lambda: fine_tune(order, report=_progress("fine-tuning"))))
+
+
+@app.command()
+def rltf(
+    model: ModelOption = "lilliput-planner/finetuned",
+    suite: SuiteOption = "openagi",
+    profile: ProfileOption = "lilliput",
+    out_: Annotated[Path, typer.Option("--out", help="Folder of the trained planner.")] = Path(".data/planners/rltf"),
+    seed: SeedOption = 0,
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of training steps.")] = None,
+    plans: Annotated[int | None, typer.Option(min=1, help="Plans sampled per task and step.")] = None,
+    learning_rate: RateOption = None,
+    split: SplitOption = "validation",
+    samples: SamplesOption = 4,
+    data: DataOption = "",
+    store: StoreOption = "",
+    lora: LoraOption = False,
+    rank: RankOption = 8,
+    device: DeviceOption = "cpu",
+    expert_device: ExpertDeviceOption = "cpu",
+    resume: ResumeOption = False,
+    stop_after: StopOption = None,
+    threads: ThreadsOption = 1,
+) -> None:
+    """Train a planner by task feedback: the reward of a sampled plan is its score when executed."""
+    import torch
+
+    from evaluator.training.planners.feedback_run import FeedbackRun, train_with_feedback
+    from evaluator.training.planners.rltf import Schedule
+
+    torch.set_num_threads(threads)
+    chosen = chosen_suite(suite)
+    settings = ExecutionSettings(
+        profile=profile, split=split, samples=samples, data=data, store=store, device=expert_device
+    )
+    tasks = _training_tasks(suite=chosen, profile=profile, seed=seed)
+    folder, evaluator = _folder(model), prepare(suite=chosen, settings=settings).evaluator()
+    order = FeedbackRun(
+        model=folder, out=out_, evaluator=evaluator, data=_data(settings),
+        tasks=tuple(key for key in tasks if key not in evaluator.not_run),
+        schedule=Schedule(seed=seed, **_without_none(steps=steps, samples=plans, learning_rate=learning_rate)),
+        lora=_lora(lora, rank), device=device, resume=resume, stop_after=stop_after,
+    )  # fmt: skip
+
+    def report(point: Any) -> None:
+        typer.echo(
+            f"task feedback {point.step + 1}/{order.schedule.steps} reward {point.reward:.4f} "
+            f"baseline {point.baseline:.4f} invalid {point.invalid:.3f}"
+        )
+
+    _print_result(_reporting_errors(lambda: train_with_feedback(order, report=report)))
+
+
+@app.command()
+def table(
+    model: ModelOption = "lilliput-planner",
+    suite: SuiteOption = "openagi",
+    profile: ProfileOption = "lilliput",
+    seeds: Annotated[str, typer.Option(help="Seeds: numbers and ranges, such as 0-4.")] = "0-2",
+    draws: Annotated[int, typer.Option(min=1, help="Test draws per seed.")] = 3,
+    samples: SamplesOption = 4,
+    work: Annotated[
+        Path, typer.Option(help="Folder of planners and scores per seed; existing ones are reused.")
+    ] = Path(".data/planners/table"),
+    store: StoreOption = "",
+    fine_tuning_steps: Annotated[int | None, typer.Option(min=1, help="Steps of fine-tuning.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Steps of task feedback.")] = None,
+    plans: Annotated[int | None, typer.Option(min=1, help="Plans sampled per task and step.")] = None,
+    learning_rate: RateOption = None,
+    out_: Annotated[Path | None, typer.Option("--out", help="Also write the table to this file, as Markdown.")] = None,
+    threads: ThreadsOption = 1,
+) -> None:
+    """Compare zero-shot, few-shot, fine-tuning and task feedback on held-out tasks, as in OpenAGI's Table 5.
+
+    Rewards are measured on validation data, scores on public data.
+    """
+    import torch
+
+    from evaluator.training.planners.rltf import Schedule
+    from evaluator.training.planners.study import FINE_TUNED, RLTF, Study, chosen, seeds_of, study_seed
+    from evaluator.training.planners.table import make_difference, make_row, markdown
+
+    torch.set_num_threads(threads)
+    study_suite = chosen_suite(suite)
+    try:
+        numbers = list(seeds_of(seeds))
+    except ValueError:
+        raise usage_error(f"--seeds: {seeds!r} must be numbers and ranges, such as 0-4,7") from None
+    training = ExecutionSettings(profile=profile, split="validation", samples=samples, store=store)
+    testing = replace(training, split="public")
+    study = Study(
+        model=_folder(model), work=work, training=prepare(suite=study_suite, settings=training).evaluator(),
+        testing=prepare(suite=study_suite, settings=testing).evaluator(), data=_data(training), draws=draws,
+        schedule=Schedule(**_without_none(steps=steps, samples=plans, learning_rate=learning_rate)),
+        **_without_none(fine_tuning_steps=fine_tuning_steps),
+    )  # fmt: skip
+    measured = _reporting_errors(lambda: [study_seed(study=study, seed=seed, say=typer.echo) for seed in numbers])
+    text = markdown(
+        rows=[make_row(variant=variant, seeds=measured) for variant in chosen(measured)],
+        differences=[make_difference(better=RLTF, worse=FINE_TUNED, seeds=measured)],
+        seeds=numbers,
+    )
+    if out_ is not None:
+        out_.parent.mkdir(parents=True, exist_ok=True)
+        out_.write_text(text, encoding="utf-8")
+    typer.echo(text)
+
+
+@app.command()
+def ship(
+    pretrained: Annotated[Path, typer.Option(help="Folder of the planner that the study started from.")],
+    work: Annotated[Path, typer.Option(help="Folder of the study, as written by `table`.")] = Path(
+        ".data/planners/table"
+    ),
+    seed: Annotated[int, typer.Option(min=0, help="Seed whose planners are shipped.")] = 0,
+) -> None:
+    """Copy planners of a study to the shipped weights, with cards that report their held-out scores."""
+    from evaluator.training.planners.shipping import ship as shipped
+
+    try:
+        folders = shipped(pretrained=pretrained, work=work, seed=seed)
+    except OSError as error:
+        raise usage_error(f"seed {seed} of {work} cannot be shipped: {error}") from None
+    for folder in folders:
+        typer.echo(f"written to {folder}")
+
+
+def _folder(model: str) -> Path:
+    from evaluator.training.planners.checkpoints import model_folder
+
+    try:
+        return model_folder(model)
+    except LookupError as error:
+        raise usage_error(error) from None
+
+
+def _training_tasks(*, suite: "Suite", profile: str, seed: int) -> tuple[str, ...]:
+    """The training tasks of a seed, without those whose gold plan needs a tool that the profile has no expert for."""
+    from evaluator.experts.profile import ProfileError, load_profile
+    from evaluator.training.planners.splits import draw_split
+
+    try:
+        train = draw_split(suite=suite, seed=seed).train
+        offered = set(load_profile(profile).experts)
+    except (ValueError, LookupError, ProfileError) as error:
+        raise usage_error(error) from None
+    golds = {key: suite.task(key).gold for key in train}
+    return tuple(key for key, gold in golds.items() if gold is None or offered.issuperset(gold.tools()))
+
+
+def _lora(enabled: bool, rank: int) -> "LoraSettings | None":
+    from evaluator.training.planners.lora import LoraSettings
+
+    return LoraSettings(rank=rank, alpha=2 * rank) if enabled else None
+
+
+def _data(settings: ExecutionSettings) -> dict[str, Any]:
+    return {"profile": settings.profile, "split": settings.split, "samples": settings.samples, "data": settings.data}
+
+
+def _without_none(**options: Any) -> dict[str, Any]:
+    """The options that are set; the others keep their defaults."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _reporting_errors(work: Callable[[], Result]) -> Result:
+    """Run the work. An unusable model or suite is reported as bad usage, without a traceback."""
+    from evaluator.planners.language_models.local import ModelError
+    from evaluator.training.planners.lessons import NoLessonsError
+    from evaluator.training.planners.lora import LoraError
+    from evaluator.training.planners.runs import SettingsError
+
+    try:
+        return work()
+    except (ModelError, NoLessonsError, LoraError, SettingsError) as error:
+        raise usage_error(error) from None
+
+
+def _progress(stage: str) -> Callable[[Any], None]:
+    def report(progress: Any) -> None:
+        typer.echo(f"{stage} {progress.step}/{progress.steps} loss {progress.loss:.4f} {progress.seconds:.0f} s")
+
+    return report
+
+
+def _print_result(folder: Path | None) -> None:
+    typer.echo("stopped early; --resume continues" if folder is None else f"written to {folder}")

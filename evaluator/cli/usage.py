@@ -1,0 +1,75 @@
+"""What commands share: consoles, common options, JSON output, and errors of usage."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from evaluator.suites import Suite, suite_of
+
+EXIT_BAD_USAGE = 2
+
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", help="Show logs and warnings of libraries; the same as PLANARENA_VERBOSE=1.")
+]
+"""Read by `evaluator.cli.main.main`, before any library is imported."""
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Write the report to FILE as JSON; - prints it instead of the tables."),
+]
+"""For commands that measure: the report is worth keeping."""
+
+out = Console()
+log = Console(stderr=True)
+
+
+def chosen_suite(slug: str) -> Suite:
+    """The suite with this slug.
+
+    Raises:
+        typer.Exit: there is no such suite; standard error says which there are.
+    """
+    try:
+        return suite_of(slug)
+    except LookupError as error:
+        raise usage_error(error) from None
+
+
+def usage_error(problem: Exception | str) -> typer.Exit:
+    """Print an error of usage, and return the exit to raise."""
+    message = problem.args[0] if isinstance(problem, LookupError) else str(problem)
+    log.print(f"planarena: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
+    return typer.Exit(EXIT_BAD_USAGE)
+
+
+def print_json(document: Any) -> None:
+    """Print a document for programs. Keys are part of the interface of a command: add some, rename none."""
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+
+
+def write_json(document: Any, *, file: Path | None) -> None:
+    """Write what `JsonFile` asks for.
+
+    Raises:
+        typer.Exit: the file cannot be written; standard error says why.
+    """
+    if file is None:
+        return
+    if is_stdout(file):
+        print_json(document)
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise usage_error(f"{file} cannot be written: {error.strerror}") from None
+
+
+def is_stdout(file: Path | None) -> bool:
+    """Whether a file option names standard output, written as `-`."""
+    return file is not None and str(file) == "-"

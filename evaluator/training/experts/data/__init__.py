@@ -1,0 +1,3 @@
+"""Training data: `bank` (rendered scenes), `states` (degraded pictures), `corpus` and `tokenizers` (text), `rows`."""
+
+__all__: list[str] = []

@@ -1,0 +1,97 @@
+"""Every command that prints a table prints JSON on request."""
+
+import ast
+import inspect
+import json
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from evaluator.cli.main import app
+
+PLAN = '{"task": "QA/0", "plan": "[]"}\n'
+INVOCATIONS = {
+    "suites list": ("--json",),
+    "suites show": ("toolmini", "--json"),
+    "planners list": ("--json",),
+    "profiles list": ("--json",),
+    "profiles show": ("paper", "--json"),
+    "tools list": ("--json",),
+    "score-plans": ("-", "--suite", "toolmini", "--json"),
+    "evaluate": ("--suite", "toolmini", "--tasks", "QA/0", "--json", "-"),
+    "validity": ("--tasks", "14", "--samples", "1", "--json", "-"),
+    "bench execution": ("--only", "cold", "--tasks", "14", "--samples", "1", "--json", "-"),
+    "bench search": ("--gold-decompositions", "--json", "-"),
+}
+"""A call of each command that prints a table. A new command needs a line here."""
+TYPES = {
+    "suites list": [{"slug": str, "version": str, "tasks": int, "title": str, "digest": str}],
+    "suites show": [{"id": str, "text": str, "gold": dict}],
+    "planners list": [{"name": str, "description": str, "language_model": str, "abilities": list}],
+    "profiles list": [{"name": str, "digest": str, "experts": list}],
+    "profiles show": {"name": str, "digest": str, "models": list},
+    "tools list": [{"name": str, "domain": str, "inputs": dict, "outputs": dict}],
+    "score-plans": {"metrics": dict, "tasks": list, "counts": dict},
+    "evaluate": {"summary": dict, "results": list, "suite": dict},
+    "validity": {"metrics": list, "ranking": dict},
+    "bench execution": {"ratios": dict, "phases": dict},
+    "bench search": {"suite": str, "figures": dict},
+}
+"""Keys that programs rely on."""
+
+
+def commands(group: typer.Typer = app, prefix: str = ""):
+    """All commands with their functions, by the words that call them."""
+    for command in group.registered_commands:
+        name = command.name or command.callback.__name__.replace("_", "-")
+        yield f"{prefix}{name}", command.callback
+    for member in group.registered_groups:
+        yield from commands(member.typer_instance, prefix=f"{prefix}{member.name} ")
+
+
+def prints_a_table(callback) -> bool:
+    """Whether a function, or one of its module that it calls, makes a `Listing`."""
+    tree = ast.parse(inspect.getsource(sys.modules[callback.__module__]))
+    names = {
+        node.name: {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    reached, waiting = set(), [callback.__name__]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += names.get(name, ())
+    return "Listing" in reached
+
+
+TABLES = {name: callback for name, callback in commands() if prints_a_table(callback)}
+
+
+def test_the_commands_with_tables_are_found():
+    assert set(TABLES) == set(INVOCATIONS) == set(TYPES)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_command_that_prints_a_table_prints_nothing_but_json_on_request(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("PLANARENA_DATA", str(tmp_path))
+    done = CliRunner().invoke(app, [*name.split(), *INVOCATIONS[name]], input=PLAN)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    document, expected = json.loads(done.stdout), TYPES[name]
+    for row, keys in (
+        zip(document, expected * len(document), strict=True) if isinstance(expected, list) else [(document, expected)]
+    ):
+        assert {key: type(row[key]) for key in keys} == keys
+    assert document
+
+
+def test_a_report_that_cannot_be_written_is_a_sentence_and_not_a_traceback(tmp_path):
+    (tmp_path / "file").write_text("")
+    target = tmp_path / "file" / "report.json"
+    done = CliRunner().invoke(app, ["evaluate", "--suite", "toolmini", "--tasks", "QA/0", "--json", str(target)])
+    assert done.exit_code == 2
+    assert f"{target} cannot be written: " in " ".join(done.stderr.split())
+    assert "Solution" in done.stdout or "SE" in done.stdout, "what was measured is printed"

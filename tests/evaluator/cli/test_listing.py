@@ -1,0 +1,116 @@
+"""Lists suit a terminal of any width, and other programs."""
+
+import io
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from evaluator.cli.listing import Listing
+from evaluator.cli.main import app
+
+SENTENCE = "A planner that does what it says in a sentence that is longer than most terminals are wide, by some words."
+WIDTHS = (40, 60, 80, 120)
+
+
+def shown(listing: Listing, *, width: int, terminal: bool = True) -> list[str]:
+    output = io.StringIO()
+    listing.show(Console(file=output, width=width, force_terminal=terminal, color_system=None, legacy_windows=False))
+    return output.getvalue().splitlines()
+
+
+def planners() -> Listing:
+    listing = Listing("planner", "language model", "suites", "what it does", prose="what it does")
+    listing.add_row("gold", "none", "all", SENTENCE)
+    listing.add_row("openagi/[odd]:MODEL", "must generate and score", "tool100, tool2k, toolmini", SENTENCE)
+    return listing
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_word_is_there_whole_and_within_the_terminal(width):
+    lines = shown(planners(), width=width)
+    assert max(map(len, lines)) <= width
+    words = " ".join(lines).split()
+    for word in f"openagi/[odd]:MODEL generate toolmini {SENTENCE}".split():
+        assert any(word in found for found in words)
+    assert "…" not in "".join(lines)
+
+
+def test_rows_that_fit_are_a_table_with_numbers_aligned_right():
+    listing = Listing("suite", "tasks")
+    listing.add_row("openagi", "185")
+    assert shown(listing, width=80) == ["suite    tasks", "openagi    185"]
+
+
+def test_a_sentence_is_wrapped_in_its_column_if_enough_is_left_for_it():
+    listing = Listing("planner", "description", prose="description")
+    listing.add_row("openagi/[odd]:MODEL", SENTENCE)
+    assert shown(listing, width=80) == [
+        "planner              description",
+        "openagi/[odd]:MODEL  A planner that does what it says in a sentence that is",
+        "                     longer than most terminals are wide, by some words.",
+    ]
+
+
+def test_rows_that_do_not_fit_are_blocks_of_lines():
+    assert shown(planners(), width=60)[:4] == [
+        "gold",
+        "  A planner that does what it says in a sentence that is",
+        "  longer than most terminals are wide, by some words.",
+        "  language model: none; suites: all",
+    ]
+
+
+def test_a_section_has_a_heading_above_its_rows():
+    listing = Listing("tool", "output")
+    listing.add_section("audio")
+    listing.add_row("text_to_music", "music: audio")
+    assert shown(listing, width=80) == ["tool           output", "", "audio", "text_to_music  music: audio"]
+
+
+def test_a_name_and_its_value_stay_on_one_line():
+    listing = Listing("tool", "inputs")
+    listing.add_row("edit", "image: image, text: text")
+    assert shown(listing, width=22) == ["tool  inputs", "edit  image: image,", "      text: text"]
+
+
+def test_a_column_without_any_cell_is_left_out():
+    listing = Listing("model", "revision", "precision")
+    listing.add_row("t5", "", "float32")
+    assert shown(listing, width=80) == ["model  precision", "t5     float32"]
+
+
+def test_columns_in_the_environment_set_the_width_of_a_pipe(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert shown(planners(), width=60, terminal=False) == shown(planners(), width=60)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_pipe_gets_a_line_for_each_row_of_any_length(width, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert shown(planners(), width=width, terminal=False) == [
+        "planner              language model           suites                     what it does",
+        f"gold                 none                     all                        {SENTENCE}",
+        f"openagi/[odd]:MODEL  must generate and score  tool100, tool2k, toolmini  {SENTENCE}",
+    ]
+
+
+def test_a_row_of_the_wrong_length_is_refused():
+    with pytest.raises(ValueError, match="2 cells in a list of 1 columns"):
+        Listing("suite").add_row("openagi", "185")
+
+
+def test_a_title_is_wrapped():
+    listing = Listing("suite", title=SENTENCE)
+    listing.add_row("openagi")
+    assert max(map(len, shown(listing, width=40))) <= 40
+
+
+@pytest.mark.parametrize("command", [("planners", "list"), ("tools", "list"), ("profiles", "list"), ("suites", "list"),
+                                     ("profiles", "show", "paper"), ("suites", "show", "toolmini")])  # fmt: skip
+def test_no_line_of_a_list_is_wider_than_80_columns(command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    done = CliRunner().invoke(app, list(command))
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if len(line) > 80] == []

@@ -1,0 +1,26 @@
+"""The bar of an evaluation."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from evaluator.cli.progress_view import ProgressView
+from evaluator.engine.progress import Progress
+
+BUSY = Progress(
+    steps=900, steps_total=1000, jobs=100, jobs_total=185, calls=8000, calls_left=2000.0, seconds=60.0, rate=0.3,
+    eta_seconds=7000.0, tool="Visual Question Answering",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_counts_and_time_are_whole_on_terminals_of_any_width(width):
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    with ProgressView(title="gold on openagi", tasks=185, console=console) as view:
+        view.executed(BUSY)
+        for _ in range(100):
+            view.task_completed()
+    last = console.file.getvalue()[-3 * width :]
+    for text in ("100/185", "0:00:0", "Visual"):
+        assert text in last

@@ -1,0 +1,105 @@
+"""The shipped weights on held-out scenes. Bounds lie a little below what was measured on many more scenes."""
+
+import pytest
+
+from evaluator.experts.profile import load_profile
+from evaluator.training.experts.data.states import RESTORING_ORDER
+from evaluator.training.experts.quality.measure import (
+    ALL,
+    RESTORING_TOOLS,
+    Workbench,
+    ablation,
+    label_margin,
+    measure_quality,
+    restoration_quality,
+)
+from evaluator.training.experts.quality.vision import vision_quality
+from evaluator.world.degradations import Degradation
+
+
+@pytest.fixture(scope="module")
+def bench():
+    return Workbench.of(profile=load_profile("lilliput"), count=64)
+
+
+@pytest.fixture(scope="module")
+def restoration(bench):
+    return restoration_quality(bench)
+
+
+@pytest.fixture(scope="module")
+def all_four(bench):
+    return ablation(bench=bench, present=ALL)
+
+
+@pytest.mark.parametrize(("model", "gain"), [("super-resolution", 1.5), ("denoising", 8.0), ("deblurring", 2.5)])
+def test_restoration_gains_decibels_over_doing_nothing(restoration, model, gain):
+    before, after = restoration[model]
+    assert after - before >= gain
+
+
+def test_colorization_at_least_halves_the_chroma_error(restoration):
+    before, after = restoration["colorization"]
+    assert after <= before / 2
+
+
+def test_classification_knows_clean_images(bench):
+    assert bench.accuracy(bench.clean()) >= 0.97
+
+
+@pytest.fixture(scope="module")
+def vision(bench):
+    return vision_quality(experts=bench.experts, scorers=bench.scorers, count=64)
+
+
+@pytest.mark.parametrize(
+    ("model", "measure", "least"),
+    [
+        ("captioning", "captions that are exactly right", 0.8),
+        ("object-detection", "F1 at IoU 0.5", 0.85),
+        ("visual-questions", "answers that are exactly right", 0.9),
+        ("text-to-image", "main shape is the right one to the classifier", 0.8),
+        ("text-to-image", "main colour is the right one to the classifier", 0.8),
+        ("clip-score", "right text among 32 for an image", 0.9),
+        ("clip-score", "right image among 32 for a text", 0.9),
+    ],
+)
+def test_what_lies_between_pictures_and_words_reaches_its_bar(vision, model, measure, least):
+    assert vision[model][measure] >= least
+
+
+@pytest.mark.parametrize("degradation", RESTORING_ORDER)
+def test_restoring_one_degradation_raises_the_vit_score(bench, degradation):
+    present = frozenset({degradation})
+    rows = ablation(bench=bench, present=present)
+    assert rows["gold"][0] > rows["nothing"][0]
+
+
+def test_restoring_all_four_beats_doing_nothing(all_four):
+    assert all_four["gold"][0] > all_four["nothing"][0]
+    assert all_four["gold"][1] > all_four["nothing"][1]
+
+
+@pytest.mark.parametrize("left_out", RESTORING_ORDER)
+def test_the_gold_plan_beats_leaving_out_a_step(all_four, left_out):
+    assert all_four["gold"][0] > all_four[f"without {RESTORING_TOOLS[left_out]}"][0]
+
+
+def test_grayscale_hides_the_class_until_it_is_undone(bench):
+    rows = ablation(bench=bench, present=frozenset({Degradation.GRAYSCALE}))
+    assert rows["gold"][1] > rows["nothing"][1] + 0.35
+
+
+def test_labels_that_differ_more_score_lower(bench):
+    margin = label_margin(bench)
+    assert 1 > margin["another colour"] > margin["another colour and shape"]
+    assert 1 > margin["another shape"] > margin["another colour and shape"]
+
+
+def test_the_report_names_every_model():
+    profile = load_profile("lilliput")
+    quality = measure_quality(profile=profile, count=2)
+    text = "\n".join(quality.lines())
+    assert "gold" in text
+    for spec in [*profile.experts.values(), *profile.scorers.values()]:
+        assert quality.of(spec.path.name)

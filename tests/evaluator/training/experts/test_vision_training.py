@@ -1,0 +1,290 @@
+"""What the experts that put a picture into words are trained on, and one step of each."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from evaluator.experts.detection import Detection, reading_order
+from evaluator.training.experts import (
+    captioning,
+    contrastive,
+    detection,
+    image_autoencoder,
+    run,
+    scene_encoder,
+    text_to_image,
+    visual_questions,
+)
+from evaluator.training.experts.data.bank import load_bank
+from evaluator.training.experts.data.rows import Rows
+from evaluator.training.experts.quality.vision import detection_f1, found_rightly, overlap
+from evaluator.training.experts.recipes import RECIPES
+from evaluator.training.loop import Schedule
+from evaluator.world.grammar import Bilingual, Question, caption, draw_question, main_caption
+from evaluator.world.grammar.captions import DIRECTIONS
+from evaluator.world.rendering import object_mask, outline_box
+from evaluator.world.scenes import SIZE, draw_scene
+from evaluator.world.seeds import Split
+from evaluator.world.vocabulary import Shape
+
+
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory):
+    return load_bank(work=tmp_path_factory.mktemp("work"), split=Split.TRAIN, count=8)
+
+
+def scene(index=0):
+    return draw_scene(split=Split.VALIDATION, index=index)
+
+
+def seen(thing, *, name=None, score=0.9):
+    left, top, right, bottom = (side / SIZE for side in outline_box(thing))
+    return Detection(name=name or thing.name, score=score, box=(left, top, right, bottom))
+
+
+@pytest.mark.parametrize("shape", Shape)
+def test_a_box_lies_around_its_thing_and_no_further(shape):
+    main = dataclasses.replace(scene().main, shape=shape, x=31.5, y=31.5, radius=15.0, angle=0.0)
+    left, top, right, bottom = outline_box(main)
+    assert 32 - 15.5 <= left < right <= 32 + 15.5
+    assert 32 - 15.5 <= top < bottom <= 32 + 15.5
+    assert right - left > 20
+
+
+def test_a_box_ends_where_the_picture_does():
+    thing = dataclasses.replace(scene().main, x=0.0, y=63.0)
+    left, _, _, bottom = outline_box(thing)
+    assert (left, bottom) == (0, SIZE)
+
+
+def test_the_mask_of_a_scene_fills_its_boxes_and_nothing_else():
+    mask = object_mask(scene())
+    inside = np.zeros_like(mask)
+    for thing in scene().things:
+        left, top, right, bottom = outline_box(thing)
+        box = np.s_[int(top) : math.ceil(bottom), int(left) : math.ceil(right)]
+        assert mask[box].mean() > 0.2
+        inside[box] = True
+    assert not (mask & ~inside).any()
+
+
+def test_overlap_is_intersection_over_union():
+    assert overlap((0, 0, 2, 2), (1, 0, 3, 2)) == pytest.approx(1 / 3)
+    assert overlap((0, 0, 1, 1), (2, 2, 3, 3)) == 0
+
+
+def test_a_detection_is_right_if_name_and_frame_are_and_counts_once():
+    things = scene().things
+    assert found_rightly(found=[seen(thing) for thing in things], scene=scene()) == len(things)
+    assert found_rightly(found=[seen(things[0]), seen(things[0], score=0.5)], scene=scene()) == 1
+    assert found_rightly(found=[seen(things[0], name="grey blob")], scene=scene()) == 0
+    assert found_rightly(found=[seen(things[1], name=things[0].name)], scene=scene()) == 0
+    assert detection_f1(found=[[seen(thing) for thing in things]], scenes=[scene()]) == 1
+
+
+def test_the_most_central_object_is_named_first_and_the_others_from_left_to_right():
+    boxes = {"b": (0.5, 0, 0.6, 0.1), "main": (0.3, 0.3, 0.8, 0.8), "a": (0.1, 0.9, 0.2, 1.0)}
+    objects = [Detection(name=name, score=0.9, box=box) for name, box in boxes.items()]
+    assert [detection.name for detection in reading_order(objects)] == ["main", "a", "b"]
+    assert reading_order([]) == []
+
+
+def test_patches_are_labelled_with_what_covers_them():
+    labels = scene_encoder.patch_labels(split=Split.VALIDATION, index=0).reshape(8, 8, 2)
+    main = scene().main
+    middle = labels[int(main.y) // 8, int(main.x) // 8]
+    assert middle[1] == 1 + list(Shape).index(main.shape)
+    assert {int(shape) for shape in labels[..., 1].unique()} <= {
+        0,
+        *(1 + list(Shape).index(t.shape) for t in scene().things),
+    }
+
+
+def test_captions_name_the_main_object_and_the_background():
+    public = draw_scene(split=Split.PUBLIC, index=5)
+    assert main_caption(public).english == "A red triangle is on a light blue background."
+    assert main_caption(public).german == "Ein rotes Dreieck ist auf hellblauem Hintergrund."
+
+
+def test_captions_survive_the_tokenizer():
+    words = captioning.tokenizer()
+    text = "A turquoise hexagon is on a light blue background."
+    ids = words(text)["input_ids"]
+    assert words.unk_token_id not in ids
+    assert words.decode(ids, skip_special_tokens=True) == text
+
+
+@pytest.mark.parametrize(
+    ("build", "objective"),
+    [
+        (scene_encoder.build, scene_encoder.SceneObjective),
+        (captioning.build, captioning.CaptioningObjective),
+        (detection.build, detection.DetectionObjective),
+        (visual_questions.build, visual_questions.QuestionObjective),
+        (contrastive.build, contrastive.ContrastiveObjective),
+        (image_autoencoder.build, image_autoencoder.AutoencoderObjective),
+        (text_to_image.build, text_to_image.DrawingObjective),
+    ],
+)
+def test_the_loss_of_a_step_depends_on_its_own_stream_only(bank, build, objective):
+    torch.manual_seed(0)
+    model = build().train()
+    first, second = (objective(bank, batch=2).loss(model=model, rng=np.random.default_rng(3)).item() for _ in range(2))
+    assert first == pytest.approx(second, rel=1e-4)
+    assert np.isfinite(first)
+
+
+def drawn_questions(count=400):
+    rng = np.random.default_rng(0)
+    scenes = [draw_scene(split=Split.VALIDATION, index=index) for index in range(count)]
+    return [draw_question(scene=scene, rng=rng) for scene in scenes]
+
+
+def test_every_question_has_one_of_the_answers_and_fits():
+    words = visual_questions.tokenizer()
+    for question in drawn_questions():
+        assert question.answer.english in visual_questions.ANSWERS
+        ids = words(question.text)["input_ids"]
+        assert words.unk_token_id not in ids
+        assert len(ids) <= words.model_max_length
+
+
+def test_captions_fit_the_text_encoder_word_by_word():
+    words = contrastive.tokenizer()
+    for index in range(400):
+        text = caption(draw_scene(split=Split.VALIDATION, index=index)).english
+        ids = words(text)["input_ids"]
+        assert len(ids) == 2 + len(text.replace(".", " .").split()) <= contrastive.LENGTH
+
+
+def test_any_other_text_can_be_spelt():
+    words = contrastive.tokenizer()
+    ids = words("Zebra, füß 9")["input_ids"]
+    assert ids.count(words.eos_token_id) == 1
+    assert words.decode(ids, skip_special_tokens=True) == "zebra , füß 9"
+
+
+def test_a_question_points_at_what_it_names_and_at_what_answers_it():
+    colours, shapes = list(visual_questions.Colour), list(Shape)
+    star, ring = [(1 + colours.index(c), 1 + shapes.index(s)) for c, s in (("red", "star"), ("blue", "ring"))]
+    labels = torch.tensor([star, ring, (0, 0)])
+
+    def pointed(text, answer):
+        question = Question(text=text, answer=Bilingual(answer, ""), recoverable=())
+        return visual_questions.pointed_at(question, labels=labels).T.tolist()
+
+    assert pointed("What colour is the star?", "red") == [[1, 0, 0], [1, 0, 0]]
+    assert pointed("What shape is the blue thing?", "ring") == [[0, 1, 0], [0, 1, 0]]
+    assert pointed("What is above the star?", "blue ring") == [[1, 0, 0], [0, 1, 0]]
+    assert pointed("Is the ring above the star?", "yes") == [[1, 1, 0], [0, 1, 0]]
+    assert pointed("Is the ring to the left of the star?", "no") == [[1, 1, 0], [0, 0, 0]]
+    assert pointed("Is there a heart?", "no") == [[0, 0, 0], [0, 0, 0]]
+    assert pointed("How many things are there?", "two") == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_words_are_taught_where_the_things_lie_that_they_name():
+    star = 1 + list(Shape).index("star")
+    # A picture of 2x2 patches with stars on the right.
+    labels = torch.tensor([[[0, 0], [1, star], [0, 0], [2, star]]])
+    words = visual_questions.encoded(["What colour is the star?"])["input_ids"]
+    places = torch.zeros(1, words.shape[1], 2)
+    there = visual_questions.word_labels()[words][0, :, 1] > 0
+    assert there.sum() == 1
+    loss = visual_questions.place_loss(places=places, words=words, labels=labels)
+    assert loss == pytest.approx((0.75**2 + 0.5**2) / 2)
+    places[0, there] = torch.tensor([0.75, 0.5])
+    assert visual_questions.place_loss(places=places, words=words, labels=labels) == 0
+    nothing = torch.zeros_like(labels)
+    assert visual_questions.place_loss(places=places, words=words, labels=nothing) == 0
+
+
+def test_most_questions_to_learn_from_ask_for_a_direction():
+    scenes = [draw_scene(split=Split.TRAIN, index=index) for index in range(200)]
+    rng = np.random.default_rng(0)
+
+    def share(draw):
+        texts = [draw(scene=scene, rng=rng).text for scene in scenes]
+        return sum(any(d.english in text for d in DIRECTIONS.values()) for text in texts) / len(texts)
+
+    assert share(visual_questions._draw_hard) > share(draw_question) + 0.2
+
+
+def test_normalised_latents_have_mean_0_and_deviation_1_and_are_read_as_before(bank):
+    torch.manual_seed(0)
+    model = image_autoencoder.build().eval()
+    pixels = torch.from_numpy(np.array(bank.pixels)).permute(0, 3, 1, 2) / 127.5 - 1
+    with torch.no_grad():
+        model.autoencoder.quant_conv.bias[: image_autoencoder.CHANNELS] += 2
+        before = model.autoencoder.encode(pixels).latent_dist
+        painted = model.autoencoder.decode(before.mean).sample
+        model.mean.copy_(before.mean.mean(dim=(0, 2, 3)))
+        model.variance.copy_(before.mean.var(dim=(0, 2, 3), correction=0))
+        assert model.variance.min() > 0.05**2
+        deviation = model.variance.sqrt()[None, :, None, None]
+        image_autoencoder.normalise(model)
+        after = model.autoencoder.encode(pixels).latent_dist
+        assert torch.allclose(after.mean.mean(dim=(0, 2, 3)), torch.zeros(image_autoencoder.CHANNELS), atol=1e-3)
+        assert torch.allclose(after.mean.std(dim=(0, 2, 3), correction=0), torch.ones(1), atol=1e-3)
+        assert torch.allclose(after.std, before.std / deviation, rtol=1e-3)
+        assert torch.allclose(model.autoencoder.decode(after.mean).sample, painted, atol=1e-3)
+
+
+def test_the_encoder_of_scenes_fits_into_vilt_and_clip(tmp_path):
+    encoder = scene_encoder.build()
+    RECIPES[scene_encoder.NAME].export(encoder, tmp_path / scene_encoder.NAME)
+    folders = {"work": tmp_path, "weights": tmp_path}
+    asked, paired = visual_questions.build(), contrastive.build()
+    visual_questions.begin(asked, folders)
+    contrastive.begin(paired, folders)
+    wanted = encoder.encoder.get_parameter("layers.3.mlp.fc1.weight")
+    for own in (
+        asked.vilt.get_parameter("vilt.encoder.layer.3.intermediate.dense.weight"),
+        paired.clip.get_parameter("vision_model.encoder.layers.3.mlp.fc1.weight"),
+    ):
+        assert torch.allclose(own, wanted, atol=1e-3)
+
+
+def test_rows_are_computed_once():
+    asked = []
+    rows = Rows(count=5, compute=lambda new: asked.extend(new.tolist()) or new[:, None] * 10)
+    assert rows.take(np.array([3, 1, 3])).tolist() == [[30], [10], [30]]
+    assert rows.take(np.array([1, 4])).tolist() == [[10], [40]]
+    assert asked == [1, 3, 4]
+
+
+def test_what_a_model_begins_from_is_trained_first(tmp_path, monkeypatch):
+    short = {
+        name: dataclasses.replace(recipe, schedule=Schedule(steps=1, learning_rate=1e-3))
+        for name, recipe in RECIPES.items()
+    }
+    monkeypatch.setattr(run, "RECIPES", short)
+    order = run.Order(model=contrastive.NAME, work=tmp_path / "work", weights=tmp_path / "out", scenes=64)
+    folder = run.train(dataclasses.replace(order, model="classification"))
+    monkeypatch.setattr(contrastive, "_VOCABULARY_SCENES", 50)
+    drawing = run.train(dataclasses.replace(order, model=text_to_image.NAME))
+    assert folder is not None
+    assert drawing is not None
+    trained = {path.parent.name for path in tmp_path.rglob("training.json")}
+    assert trained == {"classification", scene_encoder.NAME, contrastive.NAME, image_autoencoder.NAME, drawing.name}
+    index = drawing / "model_index.json"
+    assert "StableDiffusionPipeline" in index.read_text()
+    assert not any("_diffusers_version" in path.read_text() for path in drawing.rglob("*.json"))
+
+
+def test_drawing_arrives_where_a_perfect_network_points():
+    torch.manual_seed(0)
+    clean, picture = torch.randn(1, 6, 16, 16), torch.randn(1, 6, 16, 16)
+    schedule = text_to_image.noise_schedule()
+    schedule.set_timesteps(8)
+    for time in schedule.timesteps:
+        share = schedule.alphas_cumprod[time]
+        noise = (picture - share.sqrt() * clean) / (1 - share).sqrt()
+        velocity = share.sqrt() * noise - (1 - share).sqrt() * clean
+        asked = schedule.get_velocity(clean, noise, time[None])
+        assert torch.allclose(velocity, asked, atol=1e-5)
+        picture = schedule.step(velocity, time, picture).prev_sample
+    assert schedule.alphas_cumprod[schedule.timesteps[0]] == 0
+    assert torch.allclose(picture, clean, atol=1e-4)

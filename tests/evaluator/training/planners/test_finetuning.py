@@ -1,0 +1,96 @@
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from evaluator.planners.language_models.local import LocalModel
+from evaluator.planners.language_models.protocol import GenerateCall
+from evaluator.training.export import export_transformers
+from evaluator.training.planners.finetuning import FineTuning, fine_tune
+from evaluator.training.planners.lessons import gold_lessons
+from evaluator.training.planners.model import write_tokenizer
+from evaluator.training.planners.runs import SettingsError
+from evaluator.training.planners.tokens import planner_tokenizer
+from tests.evaluator.training.planners.models import SUITE, tiny_module
+
+TASKS = ("4", "117")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny")
+    export_transformers(tiny_module().eval(), folder)
+    write_tokenizer(tokenizer=planner_tokenizer(), folder=folder)
+    return folder
+
+
+def order(folder, out, **settings):
+    return FineTuning(**{"model": folder, "out": out, "suite": SUITE, "tasks": TASKS, "steps": 3, **settings})
+
+
+def weights(folder):
+    return load_file(folder / "model.safetensors")
+
+
+def test_a_model_learns_the_gold_plans_that_it_is_taught(folder, tmp_path):
+    out = fine_tune(order(folder, tmp_path / "out", tasks=("4",), steps=150, learning_rate=1e-2))
+    (lesson,) = gold_lessons(suite=SUITE, tasks=["4"])
+    (answer,) = LocalModel.from_folder(out).answer([GenerateCall(messages=lesson.messages, max_tokens=40)])
+    assert answer.text == lesson.answer
+
+
+def test_a_resumed_run_ends_with_the_same_weights(folder, tmp_path):
+    straight = fine_tune(order(folder, tmp_path / "a"))
+    assert fine_tune(order(folder, tmp_path / "b", stop_after=1)) is None
+    resumed = fine_tune(order(folder, tmp_path / "b", resume=True))
+    for name, value in weights(straight).items():
+        assert torch.equal(value, weights(resumed)[name]), name
+
+
+def test_the_seed_decides_what_is_learnt_when(folder, tmp_path):
+    one = fine_tune(order(folder, tmp_path / "a", batch=1))
+    other = fine_tune(order(folder, tmp_path / "b", batch=1, seed=1))
+    assert any(not torch.equal(value, weights(other)[name]) for name, value in weights(one).items())
+
+
+def test_what_is_written_can_be_loaded_and_says_how_it_was_made(folder, tmp_path):
+    out = fine_tune(order(folder, tmp_path / "out", seed=7))
+    record = json.loads((out / "training.json").read_text())
+    assert record["kind"] == "finetune"
+    assert record["tasks"] == list(TASKS)
+    assert record["seed"] == 7
+    assert str(folder.parent) not in (out / "config.json").read_text()
+    assert LocalModel.from_folder(out).count_tokens("Image Denoising") == 2
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        ({"tasks": ("4",)}, "tasks"),
+        ({"seed": 1}, "seed 0, not 1"),
+        ({"steps": 4}, "steps 3, not 4"),
+        ({"batch": 2}, "batch 8"),
+    ],
+)
+def test_a_run_goes_on_from_its_own_checkpoint_only(folder, tmp_path, other, says):
+    fine_tune(order(folder, tmp_path / "out", stop_after=1))
+    with pytest.raises(SettingsError, match=says):
+        fine_tune(order(folder, tmp_path / "out", resume=True, **other))
+
+
+def test_a_run_does_not_go_on_from_that_of_another_model(folder, tmp_path):
+    other = tmp_path / "other"
+    export_transformers(tiny_module(seed=1).eval(), other)
+    write_tokenizer(tokenizer=planner_tokenizer(), folder=other)
+    fine_tune(order(folder, tmp_path / "out", stop_after=1))
+    with pytest.raises(SettingsError, match="from "):
+        fine_tune(order(other, tmp_path / "out", resume=True))
+
+
+def test_a_fresh_run_leaves_no_checkpoint_of_the_one_before(folder, tmp_path):
+    fine_tune(order(folder, tmp_path / "out", stop_after=1))
+    fine_tune(order(folder, tmp_path / "out", seed=1, stop_after=0))
+    fresh = fine_tune(order(folder, tmp_path / "fresh", seed=1))
+    resumed = fine_tune(order(folder, tmp_path / "out", seed=1, resume=True))
+    assert all(torch.equal(value, weights(resumed)[name]) for name, value in weights(fresh).items())

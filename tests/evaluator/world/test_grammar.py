@@ -1,0 +1,256 @@
+"""German is checked against expectations written by hand, in every gender and case that occurs."""
+
+import re
+
+import numpy as np
+import pytest
+
+from evaluator.world.grammar import (
+    MASK,
+    caption,
+    draw_document,
+    draw_document_question,
+    draw_question,
+    draw_review,
+    label_of,
+    mask_word,
+    object_names,
+)
+from evaluator.world.grammar.captions import RECOVERABLE
+from evaluator.world.grammar.german import Adjective, Article, Case, Gender, Noun, noun_phrase
+from evaluator.world.grammar.labels import thing_phrase
+from evaluator.world.grammar.words import BELONGINGS, OPINIONS, PEOPLE, PLACES
+from evaluator.world.scenes import Scene, Thing, draw_scene
+from evaluator.world.seeds import Split
+from evaluator.world.vocabulary import Background, Colour, Shape
+
+
+def thing(colour, shape, x=32.0, y=32.0):
+    return Thing(shape=shape, colour=colour, x=x, y=y, radius=5, angle=0, shade=1, phase=(0, 0))
+
+
+def scene_of(*things, background=Background.GRASS):
+    return Scene(background=background, background_phase=(0, 0), background_shade=(1, 1), things=things)
+
+
+def scenes(count=200):
+    return [draw_scene(split=Split.VALIDATION, index=index) for index in range(count)]
+
+
+def documents(count=200):
+    return [draw_document(np.random.default_rng(index)) for index in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("colour", "shape", "german"),
+    [
+        (Colour.RED, Shape.STAR, "roter Stern"),
+        (Colour.BLUE, Shape.CIRCLE, "blauer Kreis"),
+        (Colour.GREEN, Shape.RING, "grüner Ring"),
+        (Colour.YELLOW, Shape.SQUARE, "gelbes Quadrat"),
+        (Colour.PURPLE, Shape.TRIANGLE, "violettes Dreieck"),
+        (Colour.ORANGE, Shape.HEXAGON, "orangefarbenes Sechseck"),
+        (Colour.TURQUOISE, Shape.CROSS, "türkisfarbenes Kreuz"),
+        (Colour.PINK, Shape.HEART, "rosa Herz"),
+        (Colour.PINK, Shape.STAR, "rosa Stern"),
+    ],
+)
+def test_labels_agree_in_gender(colour, shape, german):
+    assert label_of(colour=colour, shape=shape).german == german
+    assert label_of(colour=colour, shape=shape).english == f"{colour} {shape}"
+
+
+@pytest.mark.parametrize(
+    ("colour", "shape", "german"),
+    [
+        (Colour.BLUE, Shape.RING, "einem blauen Ring"),
+        (Colour.RED, Shape.HEART, "einem roten Herzen"),
+        (Colour.PINK, Shape.CROSS, "einem rosa Kreuz"),
+        (Colour.ORANGE, Shape.STAR, "einem orangefarbenen Stern"),
+        (Colour.GREEN, Shape.SQUARE, "einem grünen Quadrat"),
+    ],
+)
+def test_prepositions_take_the_dative(colour, shape, german):
+    assert thing_phrase(thing(colour, shape), case=Case.DATIVE).german == german
+
+
+@pytest.mark.parametrize(
+    ("article", "case", "forms"),
+    [
+        (Article.INDEFINITE, Case.NOMINATIVE, ("ein alter Tisch", "eine alte Uhr", "ein altes Buch")),
+        (Article.INDEFINITE, Case.ACCUSATIVE, ("einen alten Tisch", "eine alte Uhr", "ein altes Buch")),
+        (Article.INDEFINITE, Case.DATIVE, ("einem alten Tisch", "einer alten Uhr", "einem alten Buch")),
+        (Article.DEFINITE, Case.NOMINATIVE, ("der alte Tisch", "die alte Uhr", "das alte Buch")),
+        (Article.DEFINITE, Case.ACCUSATIVE, ("den alten Tisch", "die alte Uhr", "das alte Buch")),
+        (Article.DEFINITE, Case.DATIVE, ("dem alten Tisch", "der alten Uhr", "dem alten Buch")),
+        (Article.NONE, Case.NOMINATIVE, ("alter Tisch", "alte Uhr", "altes Buch")),
+        (Article.NONE, Case.ACCUSATIVE, ("alten Tisch", "alte Uhr", "altes Buch")),
+        (Article.NONE, Case.DATIVE, ("altem Tisch", "alter Uhr", "altem Buch")),
+    ],
+)
+def test_endings_follow_article_gender_and_case(article, case, forms):
+    nouns = (
+        Noun("table", "Tisch", Gender.MASCULINE),
+        Noun("watch", "Uhr", Gender.FEMININE),
+        Noun("book", "Buch", Gender.NEUTER),
+    )
+    old = Adjective("old", "alt")
+    assert tuple(noun_phrase(noun=n, case=case, article=article, adjective=old) for n in nouns) == forms
+
+
+@pytest.mark.parametrize(
+    ("scene", "english", "german"),
+    [
+        (
+            scene_of(thing(Colour.RED, Shape.STAR, x=20), thing(Colour.BLUE, Shape.RING, x=50)),
+            "A red star is to the left of a blue ring on a green background.",
+            "Ein roter Stern ist links von einem blauen Ring auf grünem Hintergrund.",
+        ),
+        (
+            scene_of(
+                thing(Colour.ORANGE, Shape.HEART, y=50), thing(Colour.PINK, Shape.HEART, y=10),
+                background=Background.NIGHT,
+            ),
+            "An orange heart is below a pink heart on a dark blue background.",
+            "Ein orangefarbenes Herz ist unter einem rosa Herzen auf dunkelblauem Hintergrund.",
+        ),
+        (
+            scene_of(thing(Colour.GREEN, Shape.CROSS), background=Background.SAND),
+            "A green cross is on a sandy background.",
+            "Ein grünes Kreuz ist auf sandfarbenem Hintergrund.",
+        ),
+        (
+            scene_of(
+                thing(Colour.TURQUOISE, Shape.CIRCLE, y=10), thing(Colour.YELLOW, Shape.TRIANGLE, y=50),
+                background=Background.STONE,
+            ),
+            "A turquoise circle is above a yellow triangle on a grey background.",
+            "Ein türkisfarbener Kreis ist über einem gelben Dreieck auf grauem Hintergrund.",
+        ),
+        (
+            scene_of(
+                thing(Colour.BLUE, Shape.HEXAGON, x=50), thing(Colour.PURPLE, Shape.SQUARE, x=10),
+                background=Background.SKY,
+            ),
+            "A blue hexagon is to the right of a purple square on a light blue background.",
+            "Ein blaues Sechseck ist rechts von einem violetten Quadrat auf hellblauem Hintergrund.",
+        ),
+    ],
+)  # fmt: skip
+def test_captions_in_both_languages(scene, english, german):
+    assert caption(scene).english == english
+    assert caption(scene).german == german
+
+
+def test_object_lists_begin_with_the_main_object_and_go_from_left_to_right():
+    main, right, left = (
+        thing(Colour.RED, Shape.STAR, x=32), thing(Colour.BLUE, Shape.RING, x=60), thing(Colour.PINK, Shape.CROSS, x=5)
+    )  # fmt: skip
+    names = object_names(scene_of(main, right, left))
+    assert names.english == "red star, pink cross, blue ring"
+    assert names.german == "roter Stern, rosa Kreuz, blauer Ring"
+
+
+def test_places_in_the_dative():
+    assert [place.phrase.german for place in PLACES] == [
+        "in der stillen Bibliothek", "auf dem belebten Markt", "in der alten Mühle", "im schattigen Park",
+        "am kleinen Bahnhof", "in der winzigen Küche", "auf der langen Brücke", "im dunklen Wald",
+        "in der großen Schule", "im neuen Museum", "im berühmten Theater", "im weißen Schloss",
+    ]  # fmt: skip
+
+
+def test_belongings_as_objects_in_the_accusative():
+    assert [thing.full_object.german for thing in BELONGINGS] == [
+        "einen süßen Kuchen", "ein scharfes Messer", "einen warmen Mantel", "einen runden Tisch",
+        "einen hölzernen Stuhl", "eine goldene Uhr", "ein dickes Buch", "eine helle Lampe", "einen frischen Fisch",
+        "eine schwere Tasche", "ein sauberes Hemd", "ein schnelles Fahrrad",
+    ]  # fmt: skip
+
+
+def test_belongings_as_bare_answers_in_the_nominative():
+    assert [thing.name.german for thing in BELONGINGS] == [
+        "süßer Kuchen", "scharfes Messer", "warmer Mantel", "runder Tisch", "hölzerner Stuhl", "goldene Uhr",
+        "dickes Buch", "helle Lampe", "frischer Fisch", "schwere Tasche", "sauberes Hemd", "schnelles Fahrrad",
+    ]  # fmt: skip
+
+
+def test_opinions_with_their_articles():
+    assert [
+        noun_phrase(noun=o.noun, case=Case.NOMINATIVE, article=Article.DEFINITE) for o in OPINIONS
+    ] == [
+        "die Suppe", "der Film", "das Bett", "das Zimmer", "der Kellner", "die Musik", "der Garten", "der Kaffee",
+    ]  # fmt: skip
+
+
+def test_a_story_in_both_languages():
+    document = draw_document(np.random.default_rng(0))
+    assert document.text.english == (
+        "On Tuesday Jonas sold a clean shirt at the small station. The shirt cost four coins. "
+        "On Monday Clara sold a heavy bag in the tiny kitchen. Jonas and Clara know each other."
+    )
+    assert document.text.german == (
+        "Am Dienstag verkaufte Jonas ein sauberes Hemd am kleinen Bahnhof. Das Hemd kostete vier Münzen. "
+        "Am Montag verkaufte Clara eine schwere Tasche in der winzigen Küche. Jonas und Clara kennen sich."
+    )
+    assert document.summary.german == "Jonas verkaufte ein Hemd und Clara verkaufte eine Tasche."
+
+
+def test_stories_have_three_to_six_sentences():
+    assert {len(document.sentences) for document in documents()} == {3, 4, 5, 6}
+
+
+def test_every_answer_is_a_span_of_its_document():
+    for index, document in enumerate(documents()):
+        question = draw_document_question(document=document, rng=np.random.default_rng(index)).question
+        assert question.answer.english in document.text.english
+
+
+def test_what_is_masked_has_a_partner_that_belongs_to_nothing_else():
+    things = [*BELONGINGS, *(place.thing for place in PLACES)]
+    for field in ("adjective", "noun"):
+        words = [getattr(thing, field).english for thing in things]
+        assert len(set(words)) == len(words)
+    for field in ("name", "trade"):
+        assert len({getattr(person, field) for person in PEOPLE}) == len(PEOPLE)
+
+
+def test_noun_and_adverb_together_determine_the_opinion_but_neither_alone_the_sentiment():
+    keys = {(o.noun.english, o.adverb(positive=p).english) for o in OPINIONS for p in (True, False)}
+    assert len(keys) == 2 * len(OPINIONS)
+    by_adverb = {(o.adverb(positive=p).english, p) for o in OPINIONS for p in (True, False)}
+    assert len(by_adverb) == 4
+
+
+def test_masking_replaces_one_whole_word():
+    masked = mask_word(text="The shirt is a clean shirt.", recoverable=("shirt",), rng=np.random.default_rng(0))
+    assert masked == f"The {MASK} is a clean shirt."
+    with pytest.raises(ValueError, match="recoverable"):
+        mask_word(text="Nothing.", recoverable=("shirt",), rng=np.random.default_rng(0))
+
+
+def test_every_text_has_a_word_to_mask():
+    for index, scene in enumerate(scenes()):
+        rng = np.random.default_rng(index)
+        question = draw_question(scene=scene, rng=rng)
+        review = draw_review(rng)
+        for text, words in (
+            (question.text, question.recoverable),
+            (caption(scene).english, RECOVERABLE),
+            (review.text.english, (review.judgement.english,)),
+        ):
+            assert MASK in mask_word(text=text, recoverable=words, rng=rng)
+
+
+def test_visual_questions_have_short_answers_in_both_languages():
+    answers = {}
+    for index, scene in enumerate(scenes()):
+        question = draw_question(scene=scene, rng=np.random.default_rng(index))
+        assert re.fullmatch(r"[A-Z][a-z -]+\?", question.text)
+        answers[question.answer.english] = question.answer.german
+    expected = {"yes": "ja", "no": "nein", "two": "zwei", "light blue": "hellblau", "star": "Stern", "red": "rot"}
+    assert expected.items() <= answers.items()
+
+
+def test_the_same_stream_says_the_same():
+    first, second = (draw_document(np.random.default_rng(7)) for _ in range(2))
+    assert first == second

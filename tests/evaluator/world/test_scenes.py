@@ -1,0 +1,121 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from evaluator.world.rendering import render
+from evaluator.world.scenes import SIZE, draw_scene
+from evaluator.world.seeds import PICTURES_VERSION, WORLD_VERSION, Split, generator
+from evaluator.world.vocabulary import CLASS_LABELS, COLOURS, GERMAN, Background, Colour, Direction, Shape
+
+
+def scenes(count: int = 60):
+    return [draw_scene(split=Split.VALIDATION, index=index) for index in range(count)]
+
+
+def test_the_same_index_is_the_same_scene_and_picture():
+    first, second = (draw_scene(split=Split.PUBLIC, index=3) for _ in range(2))
+    assert first == second
+    assert np.array_equal(render(first), render(second))
+
+
+def test_splits_share_no_scenes():
+    drawn = {
+        (split, index): draw_scene(split=split, index=index, hidden_seed="a secret" if split is Split.HIDDEN else None)
+        for split in Split
+        for index in range(50)
+    }
+    assert len(set(drawn.values())) == len(drawn)
+
+
+def test_the_hidden_split_depends_on_its_secret_and_needs_one():
+    one = draw_scene(split=Split.HIDDEN, index=0, hidden_seed="one")
+    other = draw_scene(split=Split.HIDDEN, index=0, hidden_seed="other")
+    assert one != other
+    for secret in (None, ""):
+        with pytest.raises(ValueError, match="needs its secret"):
+            draw_scene(split=Split.HIDDEN, index=0, hidden_seed=secret)
+
+
+def test_an_open_split_refuses_a_secret():
+    with pytest.raises(ValueError, match="open split"):
+        draw_scene(split=Split.PUBLIC, index=0, hidden_seed="secret")
+
+
+def test_a_crafted_secret_cannot_reach_another_purpose():
+    plain = generator(split=Split.HIDDEN, index=1, purpose="noise", hidden_seed="a").random()
+    crafted = generator(split=Split.HIDDEN, index=1, purpose="oise", hidden_seed="an").random()
+    assert plain != crafted
+
+
+def test_a_negative_index_is_refused():
+    with pytest.raises(ValueError, match="starts at 0"):
+        draw_scene(split=Split.TRAIN, index=-1)
+
+
+def test_the_main_object_is_the_largest_and_nearest_to_the_middle():
+    middle = (SIZE - 1) / 2
+    for scene in scenes():
+        for thing in scene.things[1:]:
+            assert thing.radius * 1.25 <= scene.main.radius
+            distances = [math.hypot(one.x - middle, one.y - middle) for one in (scene.main, thing)]
+            assert distances[0] + 5 < distances[1]
+
+
+def test_shapes_are_distinct_and_objects_do_not_touch():
+    for scene in scenes():
+        assert len({thing.shape for thing in scene.things}) == len(scene.things)
+        for i, one in enumerate(scene.things):
+            for other in scene.things[:i]:
+                assert math.hypot(one.x - other.x, one.y - other.y) > one.radius + other.radius
+
+
+def test_most_scenes_have_companions():
+    assert sum(len(scene.things) > 1 for scene in scenes()) > 50
+
+
+def test_relations_come_in_opposite_pairs():
+    opposite = {
+        Direction.LEFT_OF: Direction.RIGHT_OF,
+        Direction.RIGHT_OF: Direction.LEFT_OF,
+        Direction.ABOVE: Direction.BELOW,
+        Direction.BELOW: Direction.ABOVE,
+    }
+    for scene in scenes():
+        found = {(relation.subject, relation.other): relation.direction for relation in scene.relations}
+        assert all(found[other, subject] is opposite[direction] for (subject, other), direction in found.items())
+
+
+def test_labels_name_colour_and_shape():
+    assert all(scene.label in CLASS_LABELS for scene in scenes())
+    assert len(set(CLASS_LABELS)) == len(Colour) * len(Shape) == 64
+
+
+def test_every_word_has_its_german():
+    assert all(word in GERMAN for kind in (Shape, Colour, Background, Direction) for word in kind)
+
+
+def test_colours_are_told_apart_by_luminance():
+    lumas = sorted(look.luma for look in COLOURS.values())
+    assert min(b - a for a, b in itertools.pairwise(lumas)) > 14
+
+
+def test_the_picture_shows_the_colour_of_the_main_object():
+    for scene in scenes(20):
+        main = scene.main
+        if main.shape is Shape.RING:
+            continue
+        x, y = round(main.x), round(main.y)
+        patch = render(scene)[y - 4 : y + 5, x - 4 : x + 5].reshape(-1, 3).astype(float).mean(axis=0)
+        hue = patch / np.linalg.norm(patch)
+        expected = np.asarray(COLOURS[main.colour].rgb) / np.linalg.norm(COLOURS[main.colour].rgb)
+        assert hue @ expected > 0.99
+
+
+def test_the_world_has_not_changed_under_its_version():
+    """If this fails on purpose, raise PICTURES_VERSION: published results name it."""
+    assert (WORLD_VERSION, PICTURES_VERSION) == ("1", "3")
+    labels = [draw_scene(split=Split.VALIDATION, index=index).label for index in range(5)]
+    assert labels == ["red hexagon", "blue hexagon", "orange triangle", "turquoise triangle", "blue cross"]
+    assert draw_scene(split=Split.VALIDATION, index=0).main.x == pytest.approx(31.497403385904285)
