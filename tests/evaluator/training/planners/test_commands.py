@@ -21,7 +21,7 @@ def pretrained(tmp_path_factory):
     """lilliput-planner after two steps."""
     out = tmp_path_factory.mktemp("planners") / "pretrained"
     stopped = call("pretrain", "--out", out, "--steps", 2, "--stop-after", 1)
-    assert "go on with --resume" in stopped.output
+    assert "--resume continues" in stopped.output
     done = call("pretrain", "--out", out, "--steps", 2, "--resume")
     assert f"written to {out}" in done.output
     return out
