@@ -262,7 +262,7 @@ class TestCommands:
                 "profiles", "fetch", "paper", "--only", "fill-mask", "--cache", str(cache), HF_ENDPOINT=address
             )
         assert done.returncode == 0, done.stderr
-        assert "its card says mit" in done.stderr
+        assert "on its card mit" in done.stderr
         assert read_lock(cache)["fill-mask"].revision == COMMIT
         assert not (cache / ".incoming" / "fill-mask").exists()
         checked = planarena("profiles", "verify", "paper", "--only", "fill-mask", "--load", "--cache", str(cache))

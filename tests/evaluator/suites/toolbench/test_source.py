@@ -155,4 +155,4 @@ def test_the_command_says_what_is_missing(tmp_path):
     assert "tool100.json cannot be read: No such file" in " ".join(done.stderr.split())
     done = fetch_command(tmp_path, "nothing")
     assert done.returncode == 2
-    assert "there is: controlllm" in " ".join(done.stderr.split())
+    assert "it must be controlllm" in " ".join(done.stderr.split())

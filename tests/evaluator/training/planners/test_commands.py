@@ -21,7 +21,7 @@ def pretrained(tmp_path_factory):
     """lilliput-planner after two steps."""
     out = tmp_path_factory.mktemp("planners") / "pretrained"
     stopped = call("pretrain", "--out", out, "--steps", 2, "--stop-after", 1)
-    assert "go on with --resume" in stopped.output
+    assert "--resume continues" in stopped.output
     done = call("pretrain", "--out", out, "--steps", 2, "--resume")
     assert f"written to {out}" in done.output
     return out
@@ -43,7 +43,7 @@ def test_fine_tuning_takes_the_training_tasks_of_its_seed(pretrained, tmp_path):
         (("finetune", "--suite", "nothing"), "nothing"),
         (("rltf", "--model", "nowhere"), "nowhere is no folder"),
         (("rltf", "--profile", "nothing"), "nothing"),
-        (("table", "--model", ".", "--seeds", "one"), "is not like 0-4,7"),
+        (("table", "--model", ".", "--seeds", "one"), "must be numbers and ranges, such as 0-4,7"),
     ],
 )
 def test_wrong_usage_is_a_sentence(words, sentence):
