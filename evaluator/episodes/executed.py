@@ -5,17 +5,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evaluator.episodes.base import Setting, SettingError
-from evaluator.episodes.coverage import not_run_reasons
-from evaluator.experts.profile import Profile, ProfileError, load_profile
 from evaluator.records import Reason
 from evaluator.suites.base import Suite
 from evaluator.suites.hidden import HIDDEN, suite_on_split
-from evaluator.suites.samples import SampleSource
 
 if TYPE_CHECKING:
     from evaluator.engine.progress import Listener
     from evaluator.engine.store import Store
     from evaluator.episodes.execution import ExecutionEvaluator
+    from evaluator.experts.profile import Profile
+    from evaluator.suites.samples import SampleSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +23,8 @@ class Prepared:
 
     suite: Suite
     """As planners are asked."""
-    profile: Profile
-    samples: SampleSource
+    profile: "Profile"
+    samples: "SampleSource"
     count: int
     store: "Store"
     device: str
@@ -47,7 +46,7 @@ class ExecutedPlans:
     """A planner is asked once for the plan of each task; the plan is executed on every sample, and a scorer compares
     the answers with their references."""
 
-    samples: Callable[[Setting], SampleSource]
+    samples: "Callable[[Setting], SampleSource]"
     """The suite's data in a setting. Raises LookupError or ValueError where there are none."""
 
     def rules_digest(self, profile: str) -> str:
@@ -60,6 +59,8 @@ class ExecutedPlans:
 
     def not_run(self, *, suite: Suite, setting: Setting) -> Mapping[str, tuple[Reason, str]]:
         """See `Episode`: tasks without an expert for a tool of their gold plan, or without data."""
+        from evaluator.episodes.coverage import not_run_reasons
+
         return not_run_reasons(suite=suite, profile=_profile(setting.profile), samples=self._samples(setting))
 
     def evaluator(self, *, suite: Suite, setting: Setting) -> "ExecutionEvaluator":
@@ -91,7 +92,7 @@ class ExecutedPlans:
             return "That is a planner fault: the task would score 0."
         return "No tool would run, and the request's own input would be scored as the answer."
 
-    def _samples(self, setting: Setting) -> SampleSource:
+    def _samples(self, setting: Setting) -> "SampleSource":
         try:
             return self.samples(setting)
         except (LookupError, ValueError) as error:
@@ -103,7 +104,9 @@ def hidden_seed(setting: Setting) -> str | None:
     return setting.hidden_seed if setting.split == HIDDEN else None
 
 
-def _profile(name: str) -> Profile:
+def _profile(name: str) -> "Profile":
+    from evaluator.experts.profile import ProfileError, load_profile
+
     try:
         return load_profile(name)
     except ProfileError as error:

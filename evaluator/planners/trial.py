@@ -11,7 +11,6 @@ from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerReque
 from evaluator.plans import PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
 from evaluator.records import Reason
 from evaluator.suites.base import Suite, Task
-from evaluator.suites.registry import episode_of
 
 SHOWN_BYTES = 4000
 
@@ -125,6 +124,9 @@ def _read(trial: Trial, *, reply: PlannerReply, context: PlanContext, suite: Sui
 
 def _explained(trial: Trial, *, context: PlanContext, suite: Suite) -> Trial:
     """The trial of an empty plan, with what it would score and how a plan looks."""
+    # Only now, since it loads more than a process with little memory can hold before it has called.
+    from evaluator.suites.registry import episode_of
+
     gold = suite.task(trial.task).gold
     return replace(
         trial,

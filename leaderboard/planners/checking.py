@@ -142,7 +142,7 @@ def _header_news(*, user: User, planner: PlannerData) -> Iterator[tuple[str, str
 def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:
     """How much of a suite a plans file answers, and whether its plans can be read."""
     count = len(content.plans)
-    if len(suites) != 1 or not Suite.objects.filter(slug=suites[0], current=True, kind="planning").exists():
+    if len(suites) != 1 or not Suite.objects.filter(slug=suites[0], current=True, conditions__experts=False).exists():
         return f"{count} plan{'' if count == 1 else 's'}."
     slug = suites[0]
     total = plans_files.tasks_of(slug).count()
@@ -152,7 +152,7 @@ def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:
 
 def _unreadable(content: PlansContent, *, data: services.SubmissionData) -> str:
     """How many of the first plans no parser reads. That is no error: they count as what they are."""
-    suite = Suite.objects.filter(slug__in=data.suites, current=True, kind="planning").first()
+    suite = Suite.objects.filter(slug__in=data.suites, current=True, conditions__experts=False).first()
     tried = dict(list(content.plans.items())[:_READ_AT_MOST])
     plans = {task: given.plan for task, given in tried.items()}
     wrong = library().unreadable_plans(suite=suite.slug, plans=plans) if suite else {}

@@ -50,6 +50,7 @@ OWN = {
 ATTRIBUTES = {"base": "restoration", "degradations": ["noise"], "language": "en", "gold_steps": int(STEPS)}
 JUDGED = {"group": "QA", "level": "easy", "active": True, "parts": [f"part {MARK}"], "flags": [f"flag {MARK}"]}
 FIVE = ("SE", "IR", "NR", "HR", "CR")
+MARKS = [suites.indicator(key, lower=key in {"IR", "HR"}) for key in FIVE]
 EVERYBODY = ("anonymous", "stranger", "member", "owner")
 
 
@@ -79,7 +80,7 @@ def things(settings, tmp_path, launcher) -> list[dict[str, Any]]:
     wanted = make_submission(**common, suite=judged, name="judged", bundled_name="no-op").evaluations.get()
     Evaluation.objects.filter(pk=wanted.pk).update(split=HIDDEN_SPLIT)
     complete(wanted, plan=OWN)
-    Suite.objects.filter(pk=judged.pk).update(**suites.JUDGED)
+    Suite.objects.filter(pk=judged.pk).update(**suites.JUDGED, metrics=[suites.column("overall", primary=True), *MARKS])
     shared = {
         "team": "lab", "username": "owner", "chapter": "api", "task": "0", "metric": "vit", "cursor": "",
         "compared": known.pk, "other": other.pk,

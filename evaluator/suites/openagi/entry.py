@@ -1,14 +1,20 @@
 """OpenAGI in the registry of suites."""
 
+from typing import TYPE_CHECKING
+
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans, hidden_seed
-from evaluator.suites.openagi.data import sample_source
 from evaluator.suites.openagi.suite import openagi_suite
 from evaluator.suites.registry import Entry
-from evaluator.suites.samples import SampleSource
+
+if TYPE_CHECKING:
+    from evaluator.suites.samples import SampleSource
 
 
-def _samples(setting: Setting) -> SampleSource:
+def _samples(setting: Setting) -> "SampleSource":
+    # By need: reading the registry must stay cheap, and this loads the miniature world.
+    from evaluator.suites.openagi.data import sample_source
+
     return sample_source(
         profile=setting.profile, split=setting.split, hidden_seed=hidden_seed(setting), data=setting.data
     )

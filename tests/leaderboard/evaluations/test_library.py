@@ -27,7 +27,7 @@ def test_what_cannot_run_follows_from_suite_and_profile(monkeypatch):
     assert Library().not_run_reasons(**asked) == {}
     whole = load_profile("lilliput")
     fewer = {tool: spec for tool, spec in whole.experts.items() if tool != "Image Captioning"}
-    monkeypatch.setattr("evaluator.episodes.executed.load_profile", lambda name: replace(whole, experts=fewer))
+    monkeypatch.setattr("evaluator.experts.profile.load_profile", lambda name: replace(whole, experts=fewer))
     reasons = Library().not_run_reasons(**asked)
     assert 0 < len(reasons) < 185
     assert all(text.endswith(".") for _, text in reasons.values())

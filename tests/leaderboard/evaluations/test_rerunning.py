@@ -14,6 +14,7 @@ from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.workers.own import runs_on_own_worker, submit_for_own_worker
 from tests.leaderboard.api.helpers import ApiClient, client_of
 from tests.leaderboard.factories import let_time_pass, make_evaluation, make_suite, make_user, planner_data
+from tests.leaderboard.suites import EXECUTED
 
 pytestmark = pytest.mark.django_db
 
@@ -46,7 +47,7 @@ def test_it_runs_on_the_suite_s_present_version():
     with pytest.raises(NotPossibleError, match="cannot be submitted to any more"):
         rerun(first, by=first.submission.submitted_by)
     newer = Suite.objects.create(
-        slug="old", version="2", digest="d" * 64, title="new", metrics=first.suite.metrics, description=""
+        slug="old", version="2", digest="d" * 64, title="new", metrics=first.suite.metrics, description="", **EXECUTED
     )
     assert rerun(first, by=first.submission.submitted_by).evaluations.get().suite == newer
 

@@ -46,7 +46,7 @@ def test_a_transition_is_refused_unless_the_table_has_it(source, target):
 
 @pytest.mark.parametrize("reason", EvaluationReason)
 def test_every_reason_is_a_sentence(reason):
-    facts = {"detail": "so.", "count": 1, "total": 2, "days": 3, "hours": 4, "who": "its owner"}
+    facts = {"detail": "so.", "count": 1, "total": 2, "days": 3, "hours": 4, "who": "its owner", "seconds": 15}
     text = sentence(reason, **facts)
     assert not text[0].islower()
     assert text.endswith(".")
