@@ -36,7 +36,7 @@ from leaderboard.catalog.services import register_suite
 from leaderboard.config import admin as operators
 from leaderboard.evaluations import leases
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.outbox.models import Webhook
+from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.workers import logs
 from leaderboard.workers.tokens import create_worker_token
@@ -160,6 +160,8 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         weights_bytes=749_792, wanted_at=timezone.now(),
     )  # fmt: skip
     webhook = Webhook.objects.create(owner=ada, url="https://example.org/planarena/hook", secret="s" * 40)
+    payload = {"webhook": str(webhook.pk), "event": "evaluation.completed"}
+    OutboxMessage.objects.create(kind=Kind.WEBHOOK, payload=payload, sent_at=timezone.now())
     completed = states["completed"]
     arguments = {
         "suite": "openagi", "number": "1", "slug": "planning-lab",

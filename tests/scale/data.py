@@ -113,8 +113,8 @@ def _wide_suite() -> None:
     """A suite as large as Tool2K, whose requests are not shipped."""
     like = Suite.objects.get(slug="toolmini", current=True)
     suite = Suite.objects.create(
-        slug=WIDE, version="1", digest="5" * 64, title="Many tasks", description="Made up.", kind=like.kind,
-        metrics=like.metrics,
+        slug=WIDE, version="1", digest="5" * 64, title="Many tasks", description="Made up.",
+        metrics=like.metrics, conditions=like.conditions, panels=like.panels, scoring=like.scoring,
     )  # fmt: skip
     tasks = list(Task.objects.filter(suite=like))
     Task.objects.bulk_create(
