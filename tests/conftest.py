@@ -1,7 +1,7 @@
 """What all tests share: a PostgreSQL of their own, started when the first test needs one."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import psycopg
@@ -33,6 +33,14 @@ class _ByFile(LoadScopeScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
     """How tests are spread over processes (`-n 2`)."""
     return _ByFile(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Spell out halves of surrogate pairs in captured logs: pytest-xdist cannot send them to the main process."""
+    report = yield
+    report.sections = [(name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections]
+    return report
 
 
 @pytest.hookimpl(trylast=True)
