@@ -39,7 +39,7 @@ class Setting:
     memory_budget: int | None = None
     """Bytes that loaded experts may occupy together; None: no limit."""
     listener: "Listener | None" = None
-    """Is told how far the execution of plans is."""
+    """Receives the progress of execution."""
 
 
 class Evaluator(Protocol):

@@ -107,7 +107,7 @@ def ask_all(
                 record, reply = _defective(suite=suite, task=task, error=error), None
             yield task, record, reply
     finally:
-        # Whoever is interrupted does not wait for a planner that does not answer; else all have.
+        # After an interruption, do not wait for planners that never answer; otherwise all have answered.
         pool.shutdown(wait=False, cancel_futures=True)
 
 

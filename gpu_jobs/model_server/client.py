@@ -165,7 +165,7 @@ class RemoteModel:
             self._give_up(error, allowed=allowed)
             return estimate
         except BaseException:
-            # Whoever is interrupted leaves an answer behind that would be taken for the next one's.
+            # After an interruption, the pending answer would be read as the answer to the next call.
             self.close()
             raise
 

@@ -173,7 +173,7 @@ def _episode(slug: str) -> "Episode":
 
 @contextmanager
 def _ready(suite: str) -> Iterator[None]:
-    """Says of what the episode cannot do that the installation is not ready.
+    """Report a suite that cannot be evaluated in these settings as an installation that is not ready.
 
     Raises:
         NotReadyError: it is not.

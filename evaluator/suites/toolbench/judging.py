@@ -14,7 +14,7 @@ from evaluator.suites.base import Suite
 from evaluator.suites.toolbench.suite import ToolTask
 
 JUDGE_VERSION = "2"
-"""Changed by hand whenever the same plan may be judged differently; part of what makes evaluations comparable."""
+"""Raise it whenever the same plan may be judged differently. Only evaluations with the same version are comparable."""
 MAX_CANDIDATES = 5
 
 
