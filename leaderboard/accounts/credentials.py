@@ -12,14 +12,14 @@ from django.conf import settings
 from knox.models import AuthToken
 
 from leaderboard.accounts import services
+from leaderboard.accounts.locks import lock_owner
 from leaderboard.accounts.models import TokenScopes, User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.locks import lock_owner
-from leaderboard.outbox.models import Kind
-from leaderboard.outbox.services import enqueue
-from leaderboard.workers import tokens as worker_tokens
-from leaderboard.workers.models import WorkerToken
+from leaderboard.notifications.models import Kind
+from leaderboard.notifications.services import enqueue
+from leaderboard.queue.models import WorkerToken
+from leaderboard.queue.workers import tokens as worker_tokens
 
 
 class PasswordEvent(StrEnum):

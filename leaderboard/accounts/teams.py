@@ -8,11 +8,11 @@ import re
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
+from leaderboard.accounts.locks import lock_owner
 from leaderboard.accounts.models import Invitation, Membership, Role, Team, User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.field_errors import FieldErrors
-from leaderboard.locks import lock_owner
+from leaderboard.site.field_errors import FieldErrors
 
 MOST_OWNED = 10
 MOST_MEMBERS = 50

@@ -2,8 +2,9 @@
 
 from django.urls import path
 
-from leaderboard.accounts import team_views, views
-from leaderboard.accounts.leaving import views as leaving
+from leaderboard.accounts import views
+from leaderboard.leaving import views as leaving
+from leaderboard.profiles import team_views
 
 app_name = "accounts"
 

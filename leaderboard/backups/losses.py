@@ -8,11 +8,11 @@ from django.db.models import QuerySet
 
 from evaluator.engine.quarantine import has_digest
 from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError
-from leaderboard.evaluations.conditions import HIDDEN_SPLIT
+from leaderboard.catalog.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import TaskResult
-from leaderboard.evaluations.objects import server_store
 from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
+from leaderboard.results.objects import server_store
 
 STORES = ("public", "hidden")
 CHECKPOINTS = "checkpoints"

@@ -16,7 +16,7 @@ from leaderboard.boards.scales import scale_of
 from leaderboard.boards.selecting import known_facts
 from leaderboard.boards.services import Conditions, entries_of, primary_metric, ranked_evaluations
 from leaderboard.catalog.models import Suite
-from leaderboard.config.lru_cache import SharedCache
+from leaderboard.site.lru_cache import SharedCache
 
 _MOST = 24
 """Boards in memory. The rows of 600 planners with twelve metrics take about 5 MB."""

@@ -13,12 +13,12 @@ from django.db.models.functions import Cast, Greatest, Now
 from evaluator import canonical_json
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import Entry, best_per_planner, rank_entries, read_metrics, to_row
+from leaderboard.boards.signing.services import sign_when_possible
+from leaderboard.catalog.conditions import profile_of, samples_of, split_of
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.conditions import profile_of, samples_of, split_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.visibility import Reader, on_boards, visible_evaluations
 from leaderboard.planners.kinds import KINDS
-from leaderboard.signing.services import sign_when_possible
 
 NOT_SHOWN = ("content", "signature__envelope", "signature__rows", "signature__salts")
 """Fields of a snapshot and its signature that are large, and that pages do not read."""

@@ -18,7 +18,7 @@ from django.db import connection
 
 from evaluator.records import Outcome
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.evaluations.queue_place import place_of
+from leaderboard.pages.queue_place import place_of
 
 CHANNEL = "planarena_evaluations"
 _RESULTS_PER_EVENT = 40

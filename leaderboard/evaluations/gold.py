@@ -14,8 +14,8 @@ from django.utils.cache import patch_cache_control
 from evaluator.planners.bundled import KNOW_GOLD
 from evaluator.suites.base import Panel
 from leaderboard.accounts.operators import is_operator
+from leaderboard.catalog.conditions import HIDDEN_SPLIT, split_of
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.conditions import HIDDEN_SPLIT, split_of
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import Reader
 from leaderboard.planners.models import Planner

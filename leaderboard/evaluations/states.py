@@ -12,10 +12,12 @@ from django.db.models import QuerySet
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 
-from leaderboard.evaluations import notices, refunds, transitions, unfinished
+from leaderboard.evaluations import transitions, unfinished
 from leaderboard.evaluations.events import announce
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Loss, Shard, ShardState
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
+from leaderboard.notifications import notices
+from leaderboard.quotas import refunds
 
 
 def deadline_of(state: EvaluationState, *, now: datetime | Combinable) -> datetime | Combinable | None:

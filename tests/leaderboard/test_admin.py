@@ -6,15 +6,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from leaderboard.audit.models import Action, AuditEntry
-from leaderboard.config.admin import site
-from leaderboard.evaluations import services
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
-from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
+from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.planners.models import CheckpointUpload
+from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.quotas.models import QuotaEntry
-from leaderboard.workers.tokens import create_worker_token
-from tests.leaderboard.api.test_reading import finish
+from leaderboard.site.admin import site
+from leaderboard.submissions import services
 from tests.leaderboard.factories import make_evaluation, make_lease, make_user
+from tests.leaderboard.site.api.test_reading import finish
 
 pytestmark = pytest.mark.django_db
 EVALUATIONS = "/admin/evaluations/evaluation/"
@@ -178,7 +178,7 @@ class TestActions:
         assert (entry.actor, entry.details) == ("operator", {"before": 1, "after": 4})
 
     def test_a_worker_token_is_revoked_by_the_operator(self, client, operator):
-        from leaderboard.workers.models import WorkerToken
+        from leaderboard.queue.models import WorkerToken
 
         create_worker_token(owner=make_user(), name="desktop")
         token = WorkerToken.objects.get()

@@ -19,13 +19,14 @@ from leaderboard.accounts.models import User
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 from leaderboard.boards.models import Snapshot
+from leaderboard.catalog.conditions import HIDDEN_SPLIT
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations import events, leases
-from leaderboard.evaluations.conditions import HIDDEN_SPLIT
+from leaderboard.evaluations import events
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.objects import server_store
-from leaderboard.evaluations.reconcile import sweep
-from leaderboard.evaluations.results import deliver
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.reconcile import sweep
+from leaderboard.results.objects import server_store
+from leaderboard.results.results import deliver
 from tests.addresses import Address, Things, site_addresses
 from tests.leaderboard import suites
 from tests.leaderboard.factories import make_lease, make_submission, make_suite, make_team, make_user

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from leaderboard.accounts.models import User
+from leaderboard.catalog.conditions import HIDDEN_SPLIT, split_of
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.conditions import HIDDEN_SPLIT, split_of
 from leaderboard.planners import plans_files
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.kinds.base import Kind

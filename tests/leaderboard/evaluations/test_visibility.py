@@ -12,17 +12,17 @@ from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.boards import standing
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import Entry, MetricValue
-from leaderboard.evaluations import releasing, services
-from leaderboard.evaluations.hiding import hide, show_again
 from leaderboard.evaluations.models import Evaluation, Submission, Visibility
-from leaderboard.evaluations.releasing import release_due, set_visibility
-from leaderboard.evaluations.rerunning import rerun
-from leaderboard.evaluations.services import NotPossibleError
 from leaderboard.evaluations.visibility import is_public, may_see, public_now, visible_to, words_of
-from leaderboard.field_errors import FieldErrors
-from tests.leaderboard.api.helpers import ApiClient, client_of
-from tests.leaderboard.api.test_reading import finish
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.submissions import releasing, services
+from leaderboard.submissions.hiding import hide, show_again
+from leaderboard.submissions.releasing import release_due, set_visibility
+from leaderboard.submissions.rerunning import rerun
+from leaderboard.submissions.services import NotPossibleError
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user, planner_data
+from tests.leaderboard.site.api.helpers import ApiClient, client_of
+from tests.leaderboard.site.api.test_reading import finish
 
 pytestmark = pytest.mark.django_db
 PRIVATE = {"visibility": "private"}

@@ -8,11 +8,11 @@ from django.db import transaction
 from django.db.models import Model
 
 from leaderboard.accounts.second_factor import seal_secrets_again
-from leaderboard.config.encryption import UnreadableSecretError, encrypt_again
-from leaderboard.outbox.models import Webhook
-from leaderboard.outbox.signing import sealed_again
+from leaderboard.notifications.models import Webhook
+from leaderboard.notifications.signing import sealed_again
 from leaderboard.planners.models import EndpointSecret
 from leaderboard.planners.secret_headers import PURPOSE
+from leaderboard.site.encryption import UnreadableSecretError, encrypt_again
 
 
 class Command(BaseCommand):
