@@ -68,7 +68,8 @@ def _ask_again_or_insert(message: OutboxMessage) -> None:
     values = [message.pk, message.kind, payload, message.dedup_key]
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO notifications_outboxmessage (id, kind, payload, dedup_key, created, available_at, tries, last_error)"
+            "INSERT INTO notifications_outboxmessage"
+            " (id, kind, payload, dedup_key, created, available_at, tries, last_error)"
             " VALUES (%s, %s, %s, %s, statement_timestamp(), statement_timestamp(), 0, '')"
             " ON CONFLICT (dedup_key) WHERE dedup_key <> '' AND sent_at IS NULL AND given_up_at IS NULL"
             " DO UPDATE SET available_at = EXCLUDED.available_at, payload = EXCLUDED.payload",

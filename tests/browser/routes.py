@@ -140,8 +140,8 @@ PAGES: dict[str, list[Visit]] = {
 LISTED = (
     "accounts_user", "accounts_team", "audit_auditentry", "catalog_suite", "catalog_task", "planners_planner",
     "planners_checkpointupload", "evaluations_submission", "evaluations_evaluation", "evaluations_shard",
-    "evaluations_attempt", "notifications_outboxmessage", "notifications_webhook", "quotas_quotaentry", "quotas_quotabalance",
-    "queue_workertoken",
+    "evaluations_attempt", "notifications_outboxmessage", "notifications_webhook",
+    "quotas_quotaentry", "quotas_quotabalance", "queue_workertoken",
 )  # fmt: skip
 """What the operators' pages list. One row of each is opened, and of one its history: all come from one template."""
 PAGES |= {
