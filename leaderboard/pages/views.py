@@ -13,7 +13,6 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from leaderboard.accounts.operators import is_operator
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.compare.services import best_of_board, can_be_compared
 from leaderboard.evaluations import events, transitions
@@ -34,6 +33,7 @@ from leaderboard.results.badges import badge_of
 from leaderboard.results.task_filters import PENDING
 from leaderboard.results.task_rows import tasks_of
 from leaderboard.site.field_errors import FieldErrors
+from leaderboard.site.operators import is_operator
 from leaderboard.submissions import rerunning, services
 from leaderboard.submissions.releasing import set_visibility
 from leaderboard.submissions.visibility_form import ChangeVisibilityForm

@@ -12,6 +12,7 @@ from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.boards import standing
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import Entry, MetricValue
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, Submission, Visibility
 from leaderboard.evaluations.visibility import is_public, may_see, public_now, visible_to, words_of
 from leaderboard.site.field_errors import FieldErrors
@@ -19,7 +20,6 @@ from leaderboard.submissions import releasing, services
 from leaderboard.submissions.hiding import hide, show_again
 from leaderboard.submissions.releasing import release_due, set_visibility
 from leaderboard.submissions.rerunning import rerun
-from leaderboard.submissions.services import NotPossibleError
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user, planner_data
 from tests.leaderboard.site.api.helpers import ApiClient, client_of
 from tests.leaderboard.site.api.test_reading import finish
