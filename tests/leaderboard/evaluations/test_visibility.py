@@ -1,10 +1,9 @@
 """Who sees a submission: choosing it, changing it, embargoes that end, and hiding by operators."""
 
 from datetime import timedelta
-from importlib import import_module
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from evaluator.records import Outcome
@@ -183,17 +182,6 @@ class TestChanging:
         end_embargo(submission)
         third = rerun(evaluation, by=submission.submitted_by)
         assert (third.visibility, third.embargo_until) == (Visibility.PUBLIC, None)
-
-    def test_what_was_ranked_before_this_was_kept_is_noted_by_the_migration(self):
-        ranked = complete(make_submission())
-        private = complete(make_submission(seen=PRIVATE))
-        Evaluation.objects.update(first_ranked=None)
-        with connection.cursor() as cursor:
-            cursor.execute(import_module("leaderboard.evaluations.migrations.0012_first_ranked").NOTE)
-        ranked.refresh_from_db()
-        private.refresh_from_db()
-        assert ranked.first_ranked == Snapshot.objects.get().created
-        assert private.first_ranked is None
 
 
 class TestEmbargoes:
