@@ -1,8 +1,8 @@
 """Where a waiting evaluation stands in the queue, and what it waits for.
 
 The order is that in which a worker would be served at this moment, and comes from the same function
-(`queue/leasing/turns.py`). It changes with every lease, since whoever was served steps back behind those who were not: a place is a fact about now,
-and no promise.
+(`queue/leasing/turns.py`). It changes with every lease, since whoever was served steps back behind those who were not:
+a place is a fact about now, and no promise.
 """
 
 from collections.abc import Mapping
