@@ -1,5 +1,6 @@
 """Celery tasks of the outbox."""
 
+from leaderboard.notifications import dispatching
 from leaderboard.site.celery import task
 
 
