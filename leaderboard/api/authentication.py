@@ -96,6 +96,17 @@ class WorkerAuthentication(BaseAuthentication):
         return "Bearer"
 
 
+class WorkerScheme(OpenApiAuthenticationExtension):
+    """Describes the credentials of workers in the OpenAPI schema."""
+
+    target_class = WorkerAuthentication
+    name = "worker"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002 - the base class's
+        description = "An enrolment token for a session, a session for a lease, and the lease's token for its attempt."
+        return {"type": "http", "scheme": "bearer", "description": description}
+
+
 class IsEnrolled(BasePermission):
     """The call has an enrolment token that opens sessions."""
 

@@ -7,7 +7,8 @@ from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.evaluations import transitions
-from leaderboard.evaluations.leases import lock_evaluation, lose
+from leaderboard.evaluations.evaluation_locks import lock_evaluation
+from leaderboard.evaluations.leases import lose
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.services import NotPossibleError

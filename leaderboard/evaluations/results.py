@@ -18,9 +18,9 @@ from gpu_jobs.redaction import Redactor
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.config.known_secrets import known_secrets
 from leaderboard.evaluations import deadlines
+from leaderboard.evaluations.evaluation_locks import locked_attempt
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.indicators import mark_columns
-from leaderboard.evaluations.leases import locked_attempt
 from leaderboard.evaluations.models import Attempt, Evaluation, TaskResult
 from leaderboard.evaluations.seasons import seeds_to_hide
 from leaderboard.evaluations.states import note_progress

@@ -12,7 +12,8 @@ from evaluator.planners.breaker import UNREACHABLE_TASKS
 from evaluator.records import Outcome, Reason
 from gpu_jobs.launchers import Launcher, LaunchError, LaunchGivenUpError
 from leaderboard.evaluations import canary, publishing
-from leaderboard.evaluations.leases import cancel_attempts, lock_evaluation, lose, lose_overdue
+from leaderboard.evaluations.evaluation_locks import lock_evaluation
+from leaderboard.evaluations.leases import cancel_attempts, lose, lose_overdue
 from leaderboard.evaluations.library import TaskOutcome, library
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Loss, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason

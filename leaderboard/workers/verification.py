@@ -29,7 +29,7 @@ from leaderboard.accounts.operators import is_operator
 from leaderboard.boards.services import primary_metric, publish
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.conditions import RunConditions
-from leaderboard.evaluations.leases import lock_evaluation
+from leaderboard.evaluations.evaluation_locks import lock_evaluation
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.notices import tell_verdict
 from leaderboard.evaluations.objects import server_store

@@ -26,7 +26,7 @@ from leaderboard.outbox.webhooks import add_webhook
 from leaderboard.uploads import services as upload_tickets
 from leaderboard.workers.tokens import create_worker_token
 from tests.leaderboard.api.test_reading import finish
-from tests.leaderboard.factories import make_evaluation, make_suite, make_team, make_user
+from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_team, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(120)]
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -64,6 +64,7 @@ def things():
     done = make_evaluation(user=owner, suite=suite, state="launching")
     finish(done)
     make_evaluation(user=owner, suite=suite)
+    running = make_evaluation(user=owner, suite=suite, state="launching")
     return owner, {
         "evaluation_id": [str(done.pk), str(waiting.pk)],
         "submission_id": [str(done.submission_id)],
@@ -74,6 +75,8 @@ def things():
         "planner_id": [str(done.submission.planner_id)],
         "ticket_id": [str(upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk)],
         "token_id": [create_token(user=owner).id, str(create_worker_token(owner=owner, name="a").id)],
+        "attempt_id": [str(make_lease(running).attempt.pk)],
+        "digest": ["d" * 64],
         "webhook_id": [str(add_webhook(owner=owner, url="https://example.org/hook").pk)],
     }
 

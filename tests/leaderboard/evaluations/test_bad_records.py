@@ -12,7 +12,7 @@ from leaderboard.evaluations import leases, results
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, TaskResult
 from leaderboard.monitoring.models import ToolUsage
 from leaderboard.workers import logs
-from tests.leaderboard.api.helpers import ApiClient, worker_client
+from tests.leaderboard.api.helpers import ApiClient, lease_request, worker_client
 from tests.leaderboard.factories import make_lease, make_record, make_submission
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ def own_store(settings, tmp_path, launcher):
 def leased(**planner: Any) -> tuple[dict, ApiClient, str]:
     evaluation = make_submission(**planner).evaluations.get()
     Evaluation.objects.filter(pk=evaluation.pk).update(state=EvaluationState.LAUNCHING)
-    told = worker_client().post("worker/lease/", {"worker": "w"}).json()
+    told = worker_client().post("worker/lease/", lease_request()).json()
     return told, ApiClient(told["token"]), f"worker/attempts/{told['attempt']}/"
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action, AuditEntry
-from leaderboard.evaluations import leases
+from leaderboard.evaluations import leases, next_shard
 from leaderboard.evaluations.models import (
     Attempt,
     AttemptState,
@@ -52,8 +52,8 @@ def serve(*, slots: int, until: int, seed: int = 0) -> Counter[str]:
         turn = next_evaluation()
         assert turn is not None, "every queue is longer than this"
         evaluation = Evaluation.objects.select_related("submission").get(pk=turn)
-        shard = leases._next_shard(evaluation)
-        attempt, _ = leases._attempt(shard=shard, submission=evaluation.submission, worker="w")
+        shard = next_shard._next_shard(evaluation)
+        attempt, _ = next_shard._attempt(shard=shard, submission=evaluation.submission, worker="w")
         live.append((attempt, shard))
         served[owners[turn]] += 1
     for attempt, shard in live:

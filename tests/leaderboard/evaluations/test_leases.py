@@ -7,7 +7,7 @@ from django.db import connection, transaction
 
 from evaluator.engine.store import MemoryStore
 from evaluator.records import Outcome
-from leaderboard.evaluations import leases, services
+from leaderboard.evaluations import leases, next_shard, services
 from leaderboard.evaluations.models import Attempt, AttemptState, EvaluationState, Shard, ShardState, TaskResult
 from leaderboard.evaluations.reconcile import reconcile, sweep
 from leaderboard.evaluations.results import ObjectsMissingError, RecordsRefusedError, deliver
@@ -79,12 +79,12 @@ class TestConcurrency:
 
         def lease_elsewhere() -> None:
             try:
-                found.append(leases._next_shard(evaluation).number)
+                found.append(next_shard._next_shard(evaluation).number)
             finally:
                 connection.close()
 
         with transaction.atomic():
-            held = leases._next_shard(evaluation)
+            held = next_shard._next_shard(evaluation)
             assert held.number == 0
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from evaluator.engine.store import MemoryStore
-from leaderboard.evaluations import leases, results, services, steps
+from leaderboard.evaluations import leases, next_shard, results, services, steps
 from leaderboard.evaluations.models import AttemptState, Evaluation, EvaluationState
 from tests.leaderboard.factories import let_time_pass, make_evaluation, make_lease, make_record
 
@@ -95,9 +95,9 @@ def test_leasing_waits_for_the_evaluation_before_it_takes_a_shard(monkeypatch, l
     evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
     first = make_lease(evaluation)
     order: list[str] = []
-    lock, take = leases.lock_first, leases._next_shard
-    monkeypatch.setattr(leases, "lock_first", lambda pks: order.append("evaluation") or lock(pks))
-    monkeypatch.setattr(leases, "_next_shard", lambda locked: order.append("shard") or take(locked))
+    lock, take = next_shard.lock_first, next_shard._next_shard
+    monkeypatch.setattr(next_shard, "lock_first", lambda pks: order.append("evaluation") or lock(pks))
+    monkeypatch.setattr(next_shard, "_next_shard", lambda locked: order.append("shard") or take(locked))
     assert leases.lease(worker="w").tasks == ["1"]
     assert order == ["evaluation", "shard"]
     assert first.tasks == ["0"]
