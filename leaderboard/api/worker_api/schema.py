@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from drf_spectacular.drainage import set_override
 from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.plumbing import ResolvedComponent
 
@@ -18,6 +19,8 @@ class MessageExtension(OpenApiSerializerExtension):
     priority = 1
 
     def get_name(self, auto_schema: Any, direction: Any) -> str:  # noqa: ARG002 - the base class's signature
+        # A message within another one has been registered by its name alone; both are described alike.
+        set_override(self.target, "suppress_collision_warning", True)
         return f"{_PREFIX}{self.target.__name__}"
 
     def map_serializer(self, auto_schema: Any, direction: str) -> dict[str, Any]:
