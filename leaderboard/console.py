@@ -105,9 +105,9 @@ def _dispatch(*, command: str, arguments: Sequence[str], environment: MutableMap
     elif command == "worker":
         _become_worker(arguments)
     elif extra == SITE:
-        from leaderboard.config.managing import run as manage
+        from leaderboard.site.managing import run as manage
 
-        environment.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.config.settings")
+        environment.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.site.settings")
         environment["PLANARENA_PROGRAM"] = "planarena manage" if command == "manage" else "planarena"
         if command != "manage":
             environment["PLANARENA_DEMO"] = "1"

@@ -13,7 +13,7 @@ from django.test import RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from leaderboard.accounts.models import User
-from leaderboard.config.admin import site as operators_site
+from leaderboard.site.admin import site as operators_site
 
 Things = Mapping[str, Any]
 """What there is, by the names of parameters: `suite`, `number`, `evaluation`, `compared` and `other` (ended, of one

@@ -10,8 +10,8 @@ from django.conf import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from leaderboard.config import embedded
-from leaderboard.config.environment import parse_database_url
+from leaderboard.site import embedded
+from leaderboard.site.environment import parse_database_url
 
 _TESTS = Path(__file__).parent
 _REAL_PROCESSES = frozenset({"browser", "crash", "end_to_end", "hostile", "load", "scale"})

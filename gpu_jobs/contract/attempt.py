@@ -3,11 +3,15 @@
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import PlainSerializer, SecretStr, StringConstraints
+from pydantic import PlainSerializer, SecretStr, StringConstraints, WithJsonSchema
 
 from gpu_jobs.contract.message import Message
 
-SentSecret = Annotated[SecretStr, PlainSerializer(SecretStr.get_secret_value, return_type=str, when_used="json")]
+SentSecret = Annotated[
+    SecretStr,
+    PlainSerializer(SecretStr.get_secret_value, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "password"}),
+]
 """Readable in JSON, and in nothing else that prints it."""
 
 

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class Enrolments(Protocol):
-    """Where launchers get tokens from. The site's implementations are in `leaderboard/workers/launches.py`."""
+    """Where launchers get tokens from. The site's implementations are in `leaderboard/queue/workers/launches.py`."""
 
     def mint(self, *, evaluation_id: str, name: str) -> str:
         """A token for workers that are launched for this evaluation.

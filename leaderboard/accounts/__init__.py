@@ -1,1 +1,1 @@
-"""."""
+"""Users, teams, credentials and how people sign in."""

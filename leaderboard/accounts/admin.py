@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from leaderboard.accounts.models import Invitation, Membership, Team, User
 from leaderboard.accounts.services import LARGEST_WEIGHT, set_weight
-from leaderboard.config.admin import ReadOnlyAdmin, ReadOnlyInline, site
+from leaderboard.site.admin import ReadOnlyAdmin, ReadOnlyInline, site
 
 
 class WeightForm(forms.ModelForm):

@@ -4,7 +4,7 @@ from django import forms
 
 from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope
 from leaderboard.accounts.services import DEFAULT_DAYS, LONGEST_DAYS, LONGEST_TOKEN_NAME
-from leaderboard.field_errors import FieldErrors
+from leaderboard.site.field_errors import FieldErrors
 
 
 class ServiceForm(forms.Form):

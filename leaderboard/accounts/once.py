@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from django.http import HttpRequest
 
 from leaderboard.accounts.forms import ServiceForm
-from leaderboard.field_errors import FieldErrors
+from leaderboard.site.field_errors import FieldErrors
 
 Form = TypeVar("Form", bound=ServiceForm)
 

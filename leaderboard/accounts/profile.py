@@ -12,7 +12,7 @@ from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.teams import NotAllowedError, owns
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.field_errors import FieldErrors
+from leaderboard.site.field_errors import FieldErrors
 
 LONGEST_DISPLAY_NAME = 80
 LONGEST_AFFILIATION = 120

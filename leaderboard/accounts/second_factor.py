@@ -8,7 +8,7 @@ from django.db import transaction
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.config.encryption import UnreadableSecretError, decrypt, encrypt, encrypt_again
+from leaderboard.site.encryption import UnreadableSecretError, decrypt, encrypt, encrypt_again
 
 _PURPOSE = "secret of two-factor authentication"
 _SEALED = frozenset({"secret", "seed"})

@@ -9,12 +9,12 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from knox.models import AuthToken
 
+from leaderboard.accounts.locks import lock_owner
 from leaderboard.accounts.models import Team, TokenScopes, User
 from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope, check_scopes
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.field_errors import FieldErrors
-from leaderboard.locks import lock_owner
+from leaderboard.site.field_errors import FieldErrors
 
 DEFAULT_DAYS = 90
 LONGEST_DAYS = 365

@@ -3,8 +3,7 @@
 from django.contrib.sessions.backends.db import SessionStore
 
 from leaderboard.accounts import addresses
-from leaderboard.accounts.leaving import closing, erasing
-from leaderboard.config.celery import task
+from leaderboard.site.celery import task
 
 
 @task
@@ -15,18 +14,6 @@ def remove_unconfirmed_accounts() -> None:
     After: none is left that was made more than a week ago and never used.
     """
     addresses.remove_unconfirmed()
-
-
-@task
-def finish_leaving() -> None:
-    """Finish what follows after accounts were closed or deleted.
-
-    Before: nothing; it may run twice at once.
-    After: closed accounts have nothing under way, and the names of users who were deleted more than five minutes ago
-    are nowhere.
-    """
-    closing.cancel_for_closed_accounts()
-    erasing.erase_all()
 
 
 @task

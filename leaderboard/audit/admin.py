@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from leaderboard.audit.models import AuditEntry
-from leaderboard.config.admin import ReadOnlyAdmin, site
+from leaderboard.site.admin import ReadOnlyAdmin, site
 
 
 @admin.register(AuditEntry, site=site)

@@ -10,8 +10,8 @@ from typing import Any
 
 from django.db import connection
 
-from leaderboard.config.direct import direct_settings
-from leaderboard.config.embedded import wheel
+from leaderboard.site.direct import direct_settings
+from leaderboard.site.embedded import wheel
 
 
 class BackupError(Exception):

@@ -1,1 +1,1 @@
-"""."""
+"""Rankings: their rules, snapshots, exports and plots."""

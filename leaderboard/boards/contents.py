@@ -14,9 +14,11 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import rank_entries, to_row
 from leaderboard.boards.scales import scale_of
 from leaderboard.boards.selecting import known_facts
-from leaderboard.boards.services import Conditions, entries_of, primary_metric, ranked_evaluations
+from leaderboard.boards.services import entries_of, ranked_evaluations
 from leaderboard.catalog.models import Suite
-from leaderboard.config.lru_cache import SharedCache
+from leaderboard.catalog.services import primary_metric
+from leaderboard.evaluations.board_of import Conditions
+from leaderboard.site.lru_cache import SharedCache
 
 _MOST = 24
 """Boards in memory. The rows of 600 planners with twelve metrics take about 5 MB."""

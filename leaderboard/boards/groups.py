@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.config.lru_cache import SharedCache
 from leaderboard.evaluations.models import TaskResult
+from leaderboard.site.lru_cache import SharedCache
 
 MOST_PLANNERS = 5
 SEVERAL_DOMAINS = "several_domains"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from leaderboard.boards.presenters import dollars_in_words, seconds_in_words
+from leaderboard.boards.pages.presenters import dollars_in_words, seconds_in_words
 from leaderboard.boards.ranking import value_of
 from leaderboard.boards.scales import tenths
 

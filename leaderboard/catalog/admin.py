@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.config.admin import ReadOnlyAdmin, site
+from leaderboard.site.admin import ReadOnlyAdmin, site
 
 
 @admin.register(Suite, site=site)

@@ -13,13 +13,7 @@ from rest_framework.views import APIView
 from evaluator.metrics.statistics import LEAST_VALUES
 from leaderboard.compare.comparing import MetricDifference, Pair, by_group, common_facets, task_differences
 from leaderboard.compare.presenters import chosen_metric
-from leaderboard.compare.services import (
-    Comparison,
-    NotComparableError,
-    comparison_of,
-    read_evaluations,
-    read_ids,
-)
+from leaderboard.compare.services import Comparison, NotComparableError, comparison_of, read_evaluations, read_ids
 from leaderboard.compare.words import verdicts
 from leaderboard.evaluations.models import Evaluation
 

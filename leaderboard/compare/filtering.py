@@ -8,7 +8,7 @@ from evaluator.suites.base import Column
 from leaderboard.compare.comparing import NOBODY, TaskDifference
 from leaderboard.compare.services import LETTERS, Comparison
 from leaderboard.compare.words import words_of
-from leaderboard.evaluations.presenters import LEVELS
+from leaderboard.pages.presenters import LEVELS
 
 FACETS: Mapping[str, str] = {
     "base": "Base task",

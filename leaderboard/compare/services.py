@@ -13,12 +13,12 @@ from evaluator.suites.base import Column
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.compare.comparing import ComparedTask, Pair, Scores, compare, scores_of
-from leaderboard.config.lru_cache import SharedCache
 from leaderboard.evaluations.gold import sees_gold
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.evaluations.task_rows import SEVERAL_DOMAINS
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.visibility import Reader, visible_evaluations
+from leaderboard.results.task_rows import SEVERAL_DOMAINS
+from leaderboard.site.lru_cache import SharedCache
 
 MOST = 6
 """Evaluations that stand side by side."""

@@ -10,7 +10,7 @@ from evaluator.suites.base import Column
 from leaderboard.compare.comparing import MetricDifference, Pair
 from leaderboard.compare.services import LETTERS, Comparison
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.task_filters import language_in_words, steps_in_words
+from leaderboard.results.task_filters import language_in_words, steps_in_words
 
 LEVEL = 0.05
 """A difference with a larger p-value may well be chance, and the sentence says so."""

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from evaluator.planners.bundled import DESCRIPTIONS
 from leaderboard.accounts.models import User
+from leaderboard.catalog.conditions import conditions_of
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.conditions import conditions_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.services import SubmissionData, resume, submit
 from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.services import PlannerData
+from leaderboard.submissions.services import SubmissionData, resume, submit
 
 OWNER = "planarena"
 SUITE = "openagi"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from django.core.management import call_command
 
 from leaderboard.demo.processes import Supervisor
-from leaderboard.evaluations.launching import local_launcher
+from leaderboard.queue.launching import local_launcher
 
 
 def prepare_database() -> None:
@@ -40,8 +40,8 @@ def site_processes(supervisor: Supervisor, *, descriptor: int, queue: Mapping[st
         queue: environment of Celery worker and beat.
     """
     python = [sys.executable, "-m"]
-    celery = [*python, "celery", "-A", "leaderboard.config.celery:app"]
-    site = [*python, "uvicorn", "leaderboard.config.asgi:application", "--fd", str(descriptor)]
+    celery = [*python, "celery", "-A", "leaderboard.site.celery:app"]
+    site = [*python, "uvicorn", "leaderboard.wiring.asgi:application", "--fd", str(descriptor)]
     try:
         # Connections of an event stream would keep the server from stopping; two seconds are enough for the others.
         supervisor.start(

@@ -1,1 +1,1 @@
-"""."""
+"""The domain: submissions, evaluations, their states, and who may see and change them."""

@@ -8,11 +8,11 @@ from django.db.models import Count, F, Max, Min
 from django.db.models.functions import Now
 
 from leaderboard.boards.models import Snapshot
-from leaderboard.clock import database_now
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
-from leaderboard.evaluations.waiting import Queue, queue_now
-from leaderboard.outbox.models import OutboxMessage
+from leaderboard.notifications.models import OutboxMessage
+from leaderboard.pages.waiting import Queue, queue_now
+from leaderboard.site.clock import database_now
 
 RECENTLY = timedelta(minutes=10)
 """A worker that leased something in this time counts as being there."""

@@ -1,1 +1,1 @@
-"""."""
+"""What a planner is: its kinds, checkpoints, secret headers and declared facts."""

@@ -2,8 +2,8 @@
 
 from django.contrib import admin
 
-from leaderboard.config.admin import ReadOnlyAdmin, site
 from leaderboard.planners.models import CheckpointUpload, Planner
+from leaderboard.site.admin import ReadOnlyAdmin, site
 
 
 @admin.register(Planner, site=site)

@@ -20,10 +20,10 @@ from evaluator.planners.language_models.admission import ModelRefusedError
 from evaluator.planners.language_models.checkpoint_inspection import inspect_confined
 from evaluator.planners.language_models.checkpoint_zip import CheckpointFacts
 from leaderboard.accounts.models import User
-from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.local_models import too_large
 from leaderboard.planners.models import CheckpointUpload, Planner
 from leaderboard.planners.uploading import ReceivedFile
+from leaderboard.site.field_errors import FieldErrors
 
 FIELD = "file"
 """What errors of an upload are about."""

@@ -13,8 +13,8 @@ from evaluator.plans_file import PlansFileError, read_plans
 from gpu_jobs.contract.lease import GivenPlan
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Task
-from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.models import FilePlan, Planner, PlansFile
+from leaderboard.site.field_errors import FieldErrors
 
 LONGEST_KEY = 200
 _UNUSED_FOR = timedelta(days=1)

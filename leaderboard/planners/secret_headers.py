@@ -10,10 +10,10 @@ from evaluator.planners.secret_header import SecretHeader, problem_of_name, prob
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.config.encryption import UnreadableSecretError, decrypt, encrypt
-from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.models import CALLED, EndpointSecret, Planner
+from leaderboard.site.encryption import UnreadableSecretError, decrypt, encrypt
+from leaderboard.site.field_errors import FieldErrors
 
 PURPOSE = "secret header of an endpoint"
 """What it is encrypted for."""

@@ -7,11 +7,11 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from leaderboard.accounts.models import User
-from leaderboard.field_errors import FieldErrors
 from leaderboard.planners import declared
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import BUNDLED_PLANNERS, KINDS, Errors, Facts, Kind
 from leaderboard.planners.models import CALLED, Planner
+from leaderboard.site.field_errors import FieldErrors
 
 __all__ = [
     "BUNDLED_PLANNERS", "LONGEST_TIMEOUT", "SHORTEST_TIMEOUT", "PlannerData", "check_name", "check_owned",

@@ -1,7 +1,7 @@
 """Celery tasks of planners."""
 
-from leaderboard.config.celery import task
 from leaderboard.planners import checkpoints
+from leaderboard.site.celery import task
 
 
 @task

@@ -11,11 +11,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from leaderboard.accounts.profile import ProfileData, set_profile
-from leaderboard.boards.services import primary_metric
+from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.field_errors import FieldErrors
 from leaderboard.profiles import services
 from leaderboard.profiles.forms import ProfileForm
+from leaderboard.site.field_errors import FieldErrors
 
 PER_PAGE = 25
 

@@ -6,8 +6,8 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 
-from leaderboard.config.admin import ReadOnlyAdmin, site
 from leaderboard.quotas.models import QuotaBalance, QuotaEntry
+from leaderboard.site.admin import ReadOnlyAdmin, site
 
 
 class SuiteFilter(admin.AllValuesFieldListFilter):

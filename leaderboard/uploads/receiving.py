@@ -15,8 +15,8 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.db import connection
 
-from leaderboard.config.bodies import Receive, Refusal, Scope, Send, announced, refuse
-from leaderboard.config.steady_bodies import SteadyBody, TooSlowError
+from leaderboard.site.http.bodies import Receive, Refusal, Scope, Send, announced, refuse
+from leaderboard.site.http.steady_bodies import SteadyBody, TooSlowError
 from leaderboard.uploads import services
 from leaderboard.uploads.models import UploadTicket
 

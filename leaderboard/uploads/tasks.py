@@ -1,7 +1,7 @@
 """Celery tasks of uploads."""
 
-from leaderboard.config.celery import task
-from leaderboard.coordination import cache
+from leaderboard.site.celery import task
+from leaderboard.site.coordination import cache
 from leaderboard.uploads import services
 
 

@@ -6,7 +6,7 @@ both with the resolver, so that a new page cannot be forgotten.
 
 from dataclasses import dataclass, field
 
-from leaderboard.handbook.chapters import BY_SLUG
+from leaderboard.docs_pages.chapters import BY_SLUG
 
 ANONYMOUS, RESEARCHER, NEWCOMER, STAFF = "anonymous", "researcher", "newcomer", "staff"
 """Nobody; a person with evaluations, a team, tokens and webhooks; a person with nothing yet; an operator."""
@@ -140,8 +140,8 @@ PAGES: dict[str, list[Visit]] = {
 LISTED = (
     "accounts_user", "accounts_team", "audit_auditentry", "catalog_suite", "catalog_task", "planners_planner",
     "planners_checkpointupload", "evaluations_submission", "evaluations_evaluation", "evaluations_shard",
-    "evaluations_attempt", "outbox_outboxmessage", "outbox_webhook", "quotas_quotaentry", "quotas_quotabalance",
-    "workers_workertoken",
+    "evaluations_attempt", "notifications_outboxmessage", "notifications_webhook",
+    "quotas_quotaentry", "quotas_quotabalance", "queue_workertoken",
 )  # fmt: skip
 """What the operators' pages list. One row of each is opened, and of one its history: all come from one template."""
 PAGES |= {

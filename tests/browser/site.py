@@ -33,13 +33,13 @@ from leaderboard.accounts.services import create_token
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import register_suite
-from leaderboard.config import admin as operators
-from leaderboard.evaluations import leases
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
+from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.planners.models import CheckpointUpload
-from leaderboard.workers import logs
-from leaderboard.workers.tokens import create_worker_token
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.workers import logs
+from leaderboard.queue.workers.tokens import create_worker_token
+from leaderboard.site import admin as operators
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.factories import make_submission, make_team
 from tests.leaderboard.pages.factories import (
@@ -178,7 +178,7 @@ def _examples(arguments: dict[str, str]) -> dict[str, str]:
     return {
         "evaluation_id": arguments["completed"], "evaluation": arguments["completed"], "digest": arguments["digest"],
         "suite": "openagi", "number": "1", "extension": "csv", "slug": "planning-lab", "username": "bea",
-        "token_id": arguments["workers_workertoken"], "webhook_id": arguments["webhook"], "object_id": "1",
+        "token_id": arguments["queue_workertoken"], "webhook_id": arguments["webhook"], "object_id": "1",
         "content_type_id": "1", "app_label": "evaluations", "key": "0",
         "name": "planner_server.py", "planner_id": arguments["planners_planner"],
         "submission_id": arguments["evaluations_submission"],

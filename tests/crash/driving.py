@@ -21,7 +21,7 @@ import httpx
 import psutil
 import psycopg
 
-from leaderboard.config.environment import parse_database_url
+from leaderboard.site.environment import parse_database_url
 from tests.crash.effects import ROOT, Point, arm, is_armed
 from tests.crash.roles import FACTS, Run
 
@@ -160,7 +160,7 @@ class Site:
 
     def ended(self) -> bool:
         states = self.states()
-        open_verdicts = self.query("SELECT 1 FROM workers_verification WHERE verdict = 'open'")
+        open_verdicts = self.query("SELECT 1 FROM queue_verification WHERE verdict = 'open'")
         return bool(states) and all(state in FINAL for state in states) and not open_verdicts
 
     def wait_for_web(self) -> None:

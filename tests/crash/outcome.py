@@ -6,7 +6,7 @@ from typing import Any
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission, TaskResult
 from leaderboard.planners.models import Planner
-from leaderboard.workers.models import Verification
+from leaderboard.queue.models import Verification
 
 _EVALUATION = (
     "suite__slug", "profile", "split", "samples", "state", "attempt", "reason", "reason_text", "tasks_total",

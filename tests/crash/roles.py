@@ -66,7 +66,7 @@ def configure(run: Run) -> None:
     from django.conf import settings
     from django.db import connections
 
-    from leaderboard.config.celery import app
+    from leaderboard.site.celery import app
 
     connections.settings["default"].update(run.database)
     settings.DATABASES["default"].update(run.database)
@@ -115,7 +115,7 @@ def prepare(run: Run) -> None:
     from django.core.management import call_command
 
     from leaderboard.accounts.services import create_token
-    from leaderboard.workers.tokens import create_worker_token
+    from leaderboard.queue.workers.tokens import create_worker_token
     from tests.leaderboard.factories import make_suite, make_user
 
     call_command("migrate", verbosity=0)
@@ -135,14 +135,14 @@ def web(run: Run) -> None:
         right = timezone.now
         timezone.now = lambda: right() + timedelta(seconds=run.web_clock_ahead)  # type: ignore[assignment]
 
-    from leaderboard.config.asgi import application
+    from leaderboard.wiring.asgi import application
 
     uvicorn.run(application, host="127.0.0.1", port=run.port, log_level="warning", lifespan="off", access_log=False)
 
 
 def celery(run: Run) -> None:
     """Celery's worker, in one process."""
-    from leaderboard.config.celery import app
+    from leaderboard.site.celery import app
 
     app.Worker(
         pool="solo", concurrency=1, without_gossip=True, without_mingle=True, without_heartbeat=True, loglevel="INFO",
@@ -152,7 +152,7 @@ def celery(run: Run) -> None:
 
 def beat(run: Run) -> None:
     """Asks for one sweep, as beat does regularly."""
-    from leaderboard.evaluations.tasks import sweep
+    from leaderboard.queue.tasks import sweep
 
     sweep.apply_async(expires=60)
 
@@ -186,7 +186,7 @@ def launcher() -> Any:
     from django.conf import settings
 
     from gpu_jobs.launchers import local
-    from leaderboard.workers.launches import PoolEnrolments
+    from leaderboard.queue.workers.launches import PoolEnrolments
 
     local.subprocess = _Subprocess()  # type: ignore[assignment]
     return local.LocalLauncher(
@@ -299,8 +299,8 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, r
     def soon(lease: Any) -> Any:
         return lease if lease is None or first.is_set() else lease.model_copy(update={"heartbeat_seconds": 0.05})
 
-    def lease(self: Any, wish: Any, **options: Any) -> Any:
-        answer = leasing(self, wish, **options)
+    def lease(self: Any, request: Any, **options: Any) -> Any:
+        answer = leasing(self, request, **options)
         return replace(answer, lease=soon(answer.lease))
 
     def finish(self: Any, **options: Any) -> Any:

@@ -80,12 +80,12 @@ def test_settings_for_redis_outlast_the_longest_task(tmp_path):
         "PLANARENA_DATA": str(tmp_path),
         "DATABASE_URL": "postgresql://localhost/arena",
         "BROKER_URL": "redis://localhost/0",
-        "DJANGO_SETTINGS_MODULE": "leaderboard.config.settings",
+        "DJANGO_SETTINGS_MODULE": "leaderboard.site.settings",
     }
     program = """
 import django
 django.setup()
-from leaderboard.config.celery import app
+from leaderboard.site.celery import app
 from leaderboard.evaluations import tasks
 conf = app.conf
 assert conf.broker_connection_retry_on_startup is True

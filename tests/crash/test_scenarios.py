@@ -12,7 +12,7 @@ import psycopg
 import pytest
 import redis
 
-from leaderboard.config import embedded
+from leaderboard.site import embedded
 from tests.crash.driving import Ground, Site, kill, site, travel, wait_until, with_template
 from tests.redis_server import redis_server
 

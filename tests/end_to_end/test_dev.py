@@ -49,7 +49,7 @@ def wait_until(happened, *, process, log, seconds=120.0):
 
 
 def site_process(process):
-    return next(child for child in process.children() if "leaderboard.config.asgi:application" in child.cmdline())
+    return next(child for child in process.children() if "leaderboard.wiring.asgi:application" in child.cmdline())
 
 
 def test_pages_take_scripts_and_styles_from_vite_which_serves_them_to_this_site(development):
@@ -70,7 +70,7 @@ def test_an_edited_file_runs_a_moment_later_and_no_request_is_refused_meanwhile(
     process, url, log = development
     before = site_process(psutil.Process(process.pid))
     os.utime(EDITED)
-    wait_until(lambda: "leaderboard/clock.py changed: restarting" in log.read_text(), process=process, log=log)
+    wait_until(lambda: "leaderboard/site/clock.py changed: restarting" in log.read_text(), process=process, log=log)
     wait_until(lambda: not before.is_running(), process=process, log=log)
     # The socket stays open while the site starts again.
     assert httpx.get(f"{url}/health/live", timeout=60, trust_env=False).status_code == 200

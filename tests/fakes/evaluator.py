@@ -8,8 +8,8 @@ from evaluator.planners.endpoint import EndpointSettings
 from evaluator.planners.trial import Trial
 from evaluator.records import Outcome, Reason
 from evaluator.suites import suite_of
-from leaderboard.evaluations.conditions import NO_PROFILE
-from leaderboard.evaluations.library import AddressRefusedError, NotReadyError, TaskOutcome
+from leaderboard.catalog.conditions import NO_PROFILE
+from leaderboard.catalog.library import AddressRefusedError, NotReadyError, TaskOutcome
 
 PROFILE_DIGEST = "f" * 64
 JUDGE_DIGEST = "e" * 64

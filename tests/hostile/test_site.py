@@ -19,7 +19,7 @@ _ROWS_WITH = """
 import sys
 from pathlib import Path
 import psycopg
-from leaderboard.config import embedded
+from leaderboard.site import embedded
 secrets = sys.stdin.read().split()
 with psycopg.connect(embedded.start(Path(sys.argv[1]))) as connection:
     tables = connection.execute("SELECT relname FROM pg_stat_user_tables").fetchall()

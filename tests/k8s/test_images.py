@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leaderboard.config.secret_keys import ONLY_WEB
+from leaderboard.site.secret_keys import ONLY_WEB
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 IMAGES = sorted((ROOT / "k8s" / "images").glob("*.Dockerfile"))

@@ -7,7 +7,7 @@ import pytest
 
 from gpu_jobs.launchers.kubernetes import KubernetesLauncher, SettingsError, build_job, settings_from
 from gpu_jobs.launchers.kubernetes.model_servers import build_model_servers
-from leaderboard.config.secret_keys import ONLY_WEB
+from leaderboard.site.secret_keys import ONLY_WEB
 from tests.fakes.enrolments import FakeEnrolments
 from tests.fakes.kubernetes_api import FakeKubernetesApi
 from tests.fakes.kubernetes_cluster import FakeCluster

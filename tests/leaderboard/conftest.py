@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from leaderboard.api.throttling import forget_refused
-from leaderboard.config.celery import app
-from leaderboard.evaluations.presenters import forget_gathered
-from leaderboard.evaluations.task_rows import forget_rows
+from leaderboard.pages.presenters import forget_gathered
+from leaderboard.results.task_rows import forget_rows
+from leaderboard.site.api.throttling import forget_refused
+from leaderboard.site.celery import app
 from tests.fakes.launcher import FakeLauncher, reset_launcher
 
 

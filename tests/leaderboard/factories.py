@@ -12,9 +12,10 @@ from evaluator.records import Outcome, Reason, ResultRecord
 from leaderboard.accounts import teams
 from leaderboard.accounts.models import Team, User
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations import leases, services
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.planners.services import PlannerData
+from leaderboard.queue.leasing import leases
+from leaderboard.submissions import services
 from tests.leaderboard.suites import EXECUTED, column
 
 _numbers = itertools.count(1)

@@ -9,11 +9,11 @@ from evaluator.suites.toolbench.judging import ToolJudge
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import register_suite
-from leaderboard.evaluations import leases
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.objects import server_store
-from leaderboard.evaluations.reconcile import sweep
-from leaderboard.evaluations.results import deliver
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.reconcile import sweep
+from leaderboard.queue.workers.finishing import deliver
+from leaderboard.results.objects import server_store
 from tests.fakes.planners import ClumsyPlanner
 from tests.leaderboard.factories import make_submission
 
@@ -23,7 +23,7 @@ MISTAKES = {
     "QA/0": "nothing",
     "count_object/0": "garbage",
 }
-REAL = "leaderboard.evaluations.library.Library"
+REAL = "leaderboard.catalog.library.Library"
 """The setting EVALUATOR that these evaluations need."""
 
 

@@ -20,13 +20,13 @@ from leaderboard.accounts.models import User
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.page_cache import forget_pages
-from leaderboard.evaluations.hiding import hide
+from leaderboard.boards.pages.page_cache import forget_pages
 from leaderboard.evaluations.models import Evaluation, Submission, Visibility
-from leaderboard.evaluations.releasing import release_due, set_visibility
-from leaderboard.evaluations.rerunning import rerun
-from tests.leaderboard.api.test_reading import finish
+from leaderboard.submissions.hiding import hide
+from leaderboard.submissions.releasing import release_due, set_visibility
+from leaderboard.submissions.rerunning import rerun
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
+from tests.leaderboard.site.api.test_reading import finish
 from tests.leaderboard.test_permissions import METHODS, PUBLIC_ELSEWHERE, routes
 
 pytestmark = pytest.mark.django_db

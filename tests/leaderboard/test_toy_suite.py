@@ -17,7 +17,7 @@ from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import EvaluationState
-from leaderboard.evaluations.reconcile import sweep
+from leaderboard.queue.reconcile import sweep
 from tests.leaderboard.factories import make_submission
 from tests.leaderboard.planning import REAL
 from tests.leaderboard.serving import server

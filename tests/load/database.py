@@ -12,9 +12,10 @@ from django.db.models import Count, Max, Min
 from django.utils import timezone
 
 from leaderboard.accounts.models import User
-from leaderboard.evaluations import services, transitions
+from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard
 from leaderboard.planners.services import PlannerData
+from leaderboard.submissions import services
 from tests.leaderboard.factories import make_suite
 
 _ENDED = [state.value for state in transitions.FINAL]

@@ -62,7 +62,7 @@ def measure(options: Options) -> dict[str, Any]:
 
 
 def _measure_in(folder: Path, *, options: Options) -> dict[str, Any]:
-    from leaderboard.config import embedded
+    from leaderboard.site import embedded
 
     port = _free_port()
     try:
@@ -87,7 +87,7 @@ def _set_environment(*, folder: Path, database: str, port: int, options: Options
     for name in [name for name in os.environ if name.startswith("PLANARENA_")]:
         del os.environ[name]
     os.environ.update(
-        DJANGO_SETTINGS_MODULE="leaderboard.config.settings",
+        DJANGO_SETTINGS_MODULE="leaderboard.site.settings",
         DATABASE_URL=database,
         BROKER_URL=options.broker,
         PLANARENA_DATA=str(folder),
@@ -99,7 +99,7 @@ def _set_environment(*, folder: Path, database: str, port: int, options: Options
         PLANARENA_EMAIL_VERIFICATION="none",
         PLANARENA_MAIL_OWNERS="0",
         PLANARENA_EVALUATOR="tests.fakes.evaluator.FakeEvaluator",
-        PLANARENA_LAUNCHER="leaderboard.evaluations.launching.no_launcher",
+        PLANARENA_LAUNCHER="leaderboard.queue.launching.no_launcher",
         PLANARENA_TASKS_PER_SHARD="1",
         PLANARENA_QUOTA_PER_DAY="0",
         PLANARENA_QUOTA_PER_SUITE_AND_DAY="0",
@@ -145,8 +145,8 @@ class _Test:
     def _start_site(self) -> None:
         """Web server, Celery and beat, as the demo starts them."""
         address = ["--host", "127.0.0.1", "--port", str(self._port)]
-        site = ["leaderboard.config.asgi:application", *address, "--timeout-graceful-shutdown", "2", "--no-access-log"]
-        celery = ["-A", "leaderboard.config.celery:app"]
+        site = ["leaderboard.wiring.asgi:application", *address, "--timeout-graceful-shutdown", "2", "--no-access-log"]
+        celery = ["-A", "leaderboard.site.celery:app"]
         worker = [*celery, "worker", "--concurrency", "2", "--without-gossip", "--without-mingle", "--loglevel=info"]
         self._processes.start(what="site", name="site", module="uvicorn", arguments=site)
         self._processes.start(what="celery", name="celery", module="celery", arguments=worker)

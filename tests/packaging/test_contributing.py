@@ -25,7 +25,7 @@ def test_every_command_of_the_script_that_the_page_names_is_one():
 
 
 def test_anchors_lead_to_headings_of_the_manual():
-    from leaderboard.handbook.chapters import anchor_of
+    from leaderboard.docs_pages.chapters import anchor_of
 
     headings = {anchor_of(text) for text in re.findall(r"^#+ (.+)$", (ROOT / "docs/operating.md").read_text(), re.M)}
     assert set(re.findall(r"docs/operating\.md#([\w-]+)", TEXT)) - headings == set()

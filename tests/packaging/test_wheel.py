@@ -143,8 +143,8 @@ def test_an_unknown_command_is_refused(unpacked, tmp_path):
 
 def test_an_installed_site_finds_its_pages_and_keeps_its_data_in_the_working_directory(unpacked, tmp_path):
     program = """
-from leaderboard.config import settings
-from leaderboard.handbook.chapters import DOCS, example
+from leaderboard.site import settings
+from leaderboard.docs_pages.chapters import DOCS, example
 (templates,), (static,) = settings.TEMPLATES[0]["DIRS"], settings.STATICFILES_DIRS
 for path in (templates / "base.html", static / "app.js", DOCS / "operating.md", example("planner_server.py")):
     assert path.is_file(), path
@@ -156,7 +156,7 @@ print(settings.DATA_DIR)
         cwd=tmp_path, capture_output=True, text=True, timeout=120,
         env={
             "PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join([str(unpacked), *packages]),
-            "DJANGO_SETTINGS_MODULE": "leaderboard.config.settings", "PLANARENA_DEMO": "1",
+            "DJANGO_SETTINGS_MODULE": "leaderboard.site.settings", "PLANARENA_DEMO": "1",
             "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
         },
     )  # fmt: skip

@@ -43,12 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure_in(folder: Path, *, options: argparse.Namespace) -> dict[str, Any]:
-    from leaderboard.config import embedded
+    from leaderboard.site import embedded
 
     for name in [name for name in os.environ if name.startswith("PLANARENA_")]:
         del os.environ[name]
     os.environ.update(
-        DJANGO_SETTINGS_MODULE="leaderboard.config.settings",
+        DJANGO_SETTINGS_MODULE="leaderboard.site.settings",
         DATABASE_URL=embedded.start(folder),
         PLANARENA_DATA=str(folder),
         PLANARENA_SECRET_KEY=secrets.token_urlsafe(40),

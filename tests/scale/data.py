@@ -27,14 +27,14 @@ from leaderboard.audit.models import AuditEntry
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish, published
+from leaderboard.catalog.conditions import conditions_of
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.conditions import conditions_of
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, Submission
-from leaderboard.outbox.models import OutboxMessage, Webhook
-from leaderboard.outbox.webhooks import MOST_WEBHOOKS
+from leaderboard.notifications.models import OutboxMessage, Webhook
+from leaderboard.notifications.webhooks import MOST_WEBHOOKS
 from leaderboard.planners.models import Planner
+from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.quotas.models import QuotaEntry
-from leaderboard.workers.tokens import create_worker_token
 
 WIDE = "scale"
 _WIDE_TASKS = 2500
@@ -60,9 +60,9 @@ INSERT INTO evaluations_attempt
 SELECT gen_random_uuid(), s.id, u.submitted_by_id, 1, 'completed', 'worker-1', md5(s.id::text), now(), now(), now(), ''
   FROM evaluations_shard s JOIN evaluations_evaluation e ON e.id = s.evaluation_id
   JOIN evaluations_submission u ON u.id = e.submission_id;
-INSERT INTO workers_attemptlog (attempt_id, next_line, size, cut)
+INSERT INTO queue_attemptlog (attempt_id, next_line, size, cut)
 SELECT id, 10, 500, false FROM evaluations_attempt;
-INSERT INTO workers_logchunk (log_id, first, lines)
+INSERT INTO queue_logchunk (log_id, first, lines)
 SELECT id, first, '[[1700000000, "INFO", "asking the planner for 8 plans"], [1700000001, "INFO", "8 plans executed"]]'
   FROM evaluations_attempt, generate_series(0, 8, 2) first;
 INSERT INTO quotas_quotaentry (user_id, suite, day, evaluation_id, amount, reason, created)
@@ -76,7 +76,7 @@ SELECT now() - interval '1 minute' * number, u.submitted_by_id, p.username, 'sub
        'a planner', '{}'
   FROM evaluations_evaluation e JOIN evaluations_submission u ON u.id = e.submission_id
   JOIN accounts_user p ON p.id = u.submitted_by_id, generate_series(1, 5) number;
-INSERT INTO outbox_outboxmessage
+INSERT INTO notifications_outboxmessage
        (id, kind, payload, dedup_key, created, available_at, tries, sent_at, given_up_at, last_error)
 SELECT gen_random_uuid(), 'mail', '{}', '', now(), now(), 1, now(), NULL, ''
   FROM evaluations_evaluation, generate_series(1, 6);

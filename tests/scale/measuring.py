@@ -11,10 +11,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from leaderboard.accounts.models import Team, User
-from leaderboard.boards.page_cache import forget_pages
+from leaderboard.boards.pages.page_cache import forget_pages
 from leaderboard.catalog.models import Suite
-from leaderboard.config.collecting import collect_seldom
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.site.http.collecting import collect_seldom
 from tests.addresses import Address, admin_addresses, site_addresses
 from tests.memory import forget_everything
 from tests.scale.data import WIDE, examples

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 
 from leaderboard.accounts.models import User
-from leaderboard.evaluations.library import AddressRefusedError, library
+from leaderboard.catalog.library import AddressRefusedError, library
 from leaderboard.planners import secret_headers
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.kinds.base import Kind

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from gpu_jobs.contract.lease import CheckpointPlanner
 from leaderboard.accounts.models import User
-from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.checkpoints import checkpoint_store, wanted
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.local_models import check_strategy, check_understanding, too_large
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.site.field_errors import FieldErrors
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 

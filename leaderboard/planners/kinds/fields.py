@@ -5,11 +5,11 @@ from typing import Any
 from django import forms
 
 from leaderboard.accounts.models import User
-from leaderboard.field_errors import FieldErrors
 from leaderboard.planners import checkpoints
 from leaderboard.planners.kinds.hub import DEFAULT_REVISION
 from leaderboard.planners.local_models import chat_strategies, model_strategies
 from leaderboard.planners.models import CheckpointUpload, PlannerKind
+from leaderboard.site.field_errors import FieldErrors
 
 
 def _strategy_label(name: str) -> str:

@@ -7,13 +7,13 @@ from django.conf import settings
 from evaluator.planners.language_models.admission import ModelRefusedError
 from gpu_jobs.contract.lease import HubPlanner
 from leaderboard.accounts.models import User
-from leaderboard.evaluations.library import NotReadyError
-from leaderboard.field_errors import FieldErrors
+from leaderboard.catalog.library import NotReadyError
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.local_models import check_strategy, check_understanding, too_large
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.places import NoPlaceError, Places
+from leaderboard.site.field_errors import FieldErrors
 
 DEFAULT_REVISION = "main"
 _places = Places(at_once=2, waiting=4, wait_seconds=20.0)

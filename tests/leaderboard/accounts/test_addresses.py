@@ -217,7 +217,7 @@ class TestAddingAnAddress:
 class TestTeams:
     def test_an_invitation_to_an_address_is_refused_whether_or_not_somebody_has_it(self, owner):
         from leaderboard.accounts.teams import invite
-        from leaderboard.field_errors import FieldErrors
+        from leaderboard.site.field_errors import FieldErrors
         from tests.leaderboard.factories import make_team
 
         ada = make_user("ada")

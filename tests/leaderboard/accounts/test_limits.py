@@ -8,9 +8,9 @@ from leaderboard.accounts import services as accounts
 from leaderboard.accounts import teams
 from leaderboard.accounts.models import Membership, User
 from leaderboard.audit.models import Action, AuditEntry
-from leaderboard.field_errors import FieldErrors
-from leaderboard.outbox import webhooks
-from leaderboard.workers import tokens
+from leaderboard.notifications import webhooks
+from leaderboard.queue.workers import tokens
+from leaderboard.site.field_errors import FieldErrors
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.threads import in_threads
 

@@ -9,8 +9,8 @@ from django.test import Client
 from leaderboard.accounts.models import User
 from leaderboard.accounts.services import create_token
 from leaderboard.audit.models import Action, AuditEntry
-from leaderboard.outbox.models import OutboxMessage
-from leaderboard.workers.tokens import create_worker_token, holder_of
+from leaderboard.notifications.models import OutboxMessage
+from leaderboard.queue.workers.tokens import create_worker_token, holder_of
 from tests.leaderboard.factories import PASSWORD, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)

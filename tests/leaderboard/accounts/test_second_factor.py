@@ -14,7 +14,7 @@ from django.test import Client, override_settings
 from evaluator.values import encode
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action, AuditEntry
-from leaderboard.evaluations.objects import server_store
+from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import make_evaluation, make_user
 
 pytestmark = pytest.mark.django_db

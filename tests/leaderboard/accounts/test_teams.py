@@ -7,9 +7,9 @@ from leaderboard.accounts import teams
 from leaderboard.accounts.models import Invitation, Membership, Role, Team
 from leaderboard.accounts.teams import NotAllowedError
 from leaderboard.audit.models import Action, AuditEntry
-from leaderboard.field_errors import FieldErrors
-from tests.leaderboard.api.helpers import ApiClient, client_of
+from leaderboard.site.field_errors import FieldErrors
 from tests.leaderboard.factories import make_team, make_user
+from tests.leaderboard.site.api.helpers import ApiClient, client_of
 
 pytestmark = pytest.mark.django_db
 

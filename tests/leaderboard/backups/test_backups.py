@@ -19,13 +19,13 @@ from evaluator.engine.store import LocalStore
 from evaluator.experts.weights import file_digest
 from evaluator.values import Artefact, MediaType
 from leaderboard.boards.models import Snapshot
-from leaderboard.evaluations import leases
 from leaderboard.evaluations.models import TaskResult
-from leaderboard.evaluations.objects import server_store
-from leaderboard.evaluations.reconcile import sweep
-from leaderboard.evaluations.results import deliver
 from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.reconcile import sweep
+from leaderboard.queue.workers.finishing import deliver
+from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import make_evaluation, make_record, make_suite, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -13,12 +13,12 @@ from django.utils import timezone
 from evaluator.experts.weights import file_digest
 from evaluator.values import Artefact, MediaType
 from leaderboard.evaluations.models import EvaluationState, TaskResult
-from leaderboard.evaluations.objects import server_store
-from leaderboard.evaluations.results import deliver
 from leaderboard.monitoring import views
 from leaderboard.monitoring.figures import DatabaseFigures
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
+from leaderboard.queue.workers.finishing import deliver
+from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,8 +6,8 @@ import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
-from leaderboard.boards import page_cache
-from leaderboard.boards.page_cache import forget_pages, serve_kept_pages, shareable
+from leaderboard.boards.pages import page_cache
+from leaderboard.boards.pages.page_cache import forget_pages, serve_kept_pages, shareable
 
 
 class Site:

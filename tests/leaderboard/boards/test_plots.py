@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from leaderboard.boards.pages.presenters import dollars_in_words
 from leaderboard.boards.plots import HEIGHT, LEFT, RIGHT, TOP, WIDTH, against_cost, over_time
-from leaderboard.boards.presenters import dollars_in_words
 from tests.leaderboard.boards.rows import METRICS, row, usage
 
 HIGHER, LOWER = METRICS

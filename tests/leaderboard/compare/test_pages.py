@@ -9,9 +9,9 @@ from django.test import Client
 from evaluator.records import Reason
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from tests.leaderboard.api.helpers import ApiClient
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_result, make_suite, make_user
 from tests.leaderboard.planning import REAL, make_clumsy_evaluation
+from tests.leaderboard.site.api.helpers import ApiClient
 
 pytestmark = pytest.mark.django_db
 

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from leaderboard.demo.progress import StallWatch, follow, print_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from tests.leaderboard.api.test_reading import finish
 from tests.leaderboard.factories import make_evaluation, make_suite
+from tests.leaderboard.site.api.test_reading import finish
 
 pytestmark = pytest.mark.django_db
 

@@ -7,7 +7,12 @@ from leaderboard.demo.sources import WORKERS, SourceWatcher, to_restart
 
 
 def checkout(root):
-    for name in ("evaluator/records.py", "gpu_jobs/worker.py", "leaderboard/clock.py", "frontend/templates/base.html"):
+    for name in (
+        "evaluator/records.py",
+        "gpu_jobs/worker.py",
+        "leaderboard/site/clock.py",
+        "frontend/templates/base.html",
+    ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).touch()
     return root
@@ -20,7 +25,7 @@ def test_written_added_and_removed_sources_are_changes_once(tmp_path):
     (tmp_path / "frontend" / "templates" / "new.html").touch()
     (tmp_path / "gpu_jobs" / "worker.py").unlink()
     assert watcher.changed() == [
-        Path("frontend/templates/new.html"), Path("gpu_jobs/worker.py"), Path("leaderboard/clock.py"),
+        Path("frontend/templates/new.html"), Path("gpu_jobs/worker.py"), Path("leaderboard/site/clock.py"),
     ]  # fmt: skip
     assert watcher.changed() == []
 
@@ -34,7 +39,7 @@ def test_other_files_are_no_sources(tmp_path):
 
 def test_workers_start_again_for_what_they_run_only():
     everything = {"site", "celery", "beat"}
-    assert to_restart([Path("leaderboard/clock.py")]) == everything
+    assert to_restart([Path("leaderboard/site/clock.py")]) == everything
     assert to_restart([Path("frontend/templates/base.html")]) == everything
     assert to_restart([Path("evaluator/records.py")]) == everything | {WORKERS}
     assert to_restart([Path("gpu_jobs/worker.py")]) == everything | {WORKERS}

@@ -4,8 +4,9 @@ import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 
-from leaderboard.evaluations import leases, services
 from leaderboard.evaluations.models import EvaluationState
+from leaderboard.queue.leasing import leases
+from leaderboard.submissions import services
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record
 
 pytestmark = pytest.mark.django_db
@@ -75,7 +76,7 @@ def test_a_shard_has_one_live_attempt_at_most(lease):
 
 def test_a_task_of_an_evaluation_has_one_result_at_most(lease):
     from evaluator.engine.store import MemoryStore
-    from leaderboard.evaluations.results import deliver
+    from leaderboard.queue.workers.finishing import deliver
 
     record = make_record(lease.tasks[0], suite=lease.evaluation.suite.slug)
     deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())

@@ -12,10 +12,10 @@ from evaluator.values import Artefact, MediaType
 from gpu_jobs.client import ApiClient
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker
-from leaderboard.evaluations.launching import local_launcher
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.evaluations.objects import server_store
-from leaderboard.evaluations.reconcile import sweep
+from leaderboard.queue.launching import local_launcher
+from leaderboard.queue.reconcile import sweep
+from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import make_submission, make_user
 from tests.leaderboard.planning import REAL
 from tests.leaderboard.serving import server
@@ -144,8 +144,8 @@ def test_the_secret_does_not_keep_the_public_split_from_running(run):
     ],
 )
 def test_suites_have_a_hidden_split_where_their_requests_can_be_hidden(settings, splits, split):
+    from leaderboard.catalog.conditions import split_of
     from leaderboard.catalog.models import Suite
-    from leaderboard.evaluations.conditions import split_of
 
     settings.SPLIT = "hidden"
     assert split_of(Suite(conditions={"splits": splits})) == split

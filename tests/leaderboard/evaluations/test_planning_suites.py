@@ -18,9 +18,9 @@ from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot
-from leaderboard.evaluations.library import Library, NotReadyError
+from leaderboard.catalog.library import Library, NotReadyError
 from leaderboard.evaluations.models import EvaluationState, TaskResult
-from leaderboard.evaluations.reconcile import sweep
+from leaderboard.queue.reconcile import sweep
 from tests.leaderboard.factories import make_submission
 from tests.leaderboard.planning import REAL, make_clumsy_evaluation, make_toolmini
 from tests.leaderboard.serving import server

@@ -3,11 +3,12 @@
 import pytest
 
 from evaluator.engine.store import MemoryStore
-from leaderboard.evaluations import events, services
+from leaderboard.evaluations import events
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.presenters import evaluation_page
-from leaderboard.evaluations.reconcile import sweep
-from leaderboard.evaluations.results import deliver
+from leaderboard.pages.presenters import evaluation_page
+from leaderboard.queue.reconcile import sweep
+from leaderboard.queue.workers.finishing import deliver
+from leaderboard.submissions import services
 from tests.leaderboard.factories import let_time_pass, make_evaluation, make_lease, make_record, make_suite
 
 pytestmark = pytest.mark.django_db

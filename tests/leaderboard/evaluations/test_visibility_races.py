@@ -6,10 +6,10 @@ from contextlib import suppress
 import pytest
 
 from leaderboard.boards.models import Snapshot
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
-from leaderboard.evaluations.publishing import publish_ready
-from leaderboard.evaluations.releasing import release_due, set_visibility
-from leaderboard.evaluations.services import NotPossibleError
+from leaderboard.queue.publishing import publish_ready
+from leaderboard.submissions.releasing import release_due, set_visibility
 from tests.leaderboard.factories import make_evaluation, make_submission, make_suite
 from tests.leaderboard.threads import in_threads
 

@@ -14,13 +14,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from evaluator.engine.store import MemoryStore
 from evaluator.records import SampleResult, StepRun
-from leaderboard.evaluations import leases
-from leaderboard.evaluations.leases import AttemptEndedError
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.results import deliver
 from leaderboard.monitoring import views
 from leaderboard.monitoring.figures import DatabaseFigures
 from leaderboard.monitoring.models import ToolUsage
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.leasing.leases import AttemptEndedError
+from leaderboard.queue.workers.finishing import deliver
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite
 
 TOKEN = "the-token-of-these-tests"

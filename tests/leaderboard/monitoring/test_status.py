@@ -10,10 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from leaderboard.evaluations.models import Attempt, Evaluation
-from leaderboard.evaluations.waiting import Queue
 from leaderboard.monitoring.status import SiteStatus, site_status, verdict
-from leaderboard.outbox.models import OutboxMessage
-from leaderboard.workers.own import mark
+from leaderboard.notifications.models import OutboxMessage
+from leaderboard.pages.waiting import Queue
+from leaderboard.submissions.own_workers import mark
 from tests.leaderboard.factories import make_evaluation, make_lease
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -18,9 +18,9 @@ from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
-from leaderboard.evaluations.objects import server_store
-from leaderboard.evaluations.results import plan_summary
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.results.objects import server_store
+from leaderboard.results.results import plan_summary
 
 PROFILE_DIGEST = "ab" * 32
 

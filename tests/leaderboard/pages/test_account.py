@@ -8,12 +8,12 @@ from django.utils import timezone
 
 from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.outbox import services as outbox
-from leaderboard.outbox.models import Kind, OutboxMessage, Webhook
-from leaderboard.outbox.signing import opened, sealed
-from leaderboard.workers.models import WorkerToken
-from leaderboard.workers.own import runs_on_own_worker
-from leaderboard.workers.tokens import holder_of
+from leaderboard.notifications import services as outbox
+from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
+from leaderboard.notifications.signing import opened, sealed
+from leaderboard.queue.models import WorkerToken
+from leaderboard.queue.workers.own import runs_on_own_worker
+from leaderboard.queue.workers.tokens import holder_of
 from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_team, make_user
 
 pytestmark = pytest.mark.django_db
@@ -107,14 +107,14 @@ class TestWebhooks:
         assert Webhook.objects.count() == 1
 
     def test_there_are_only_so_many(self, client, ada, monkeypatch):
-        monkeypatch.setattr("leaderboard.outbox.webhooks.MOST_WEBHOOKS", 1)
+        monkeypatch.setattr("leaderboard.notifications.webhooks.MOST_WEBHOOKS", 1)
         client.post("/webhooks/", {"url": "https://example.org/one"})
         assert "the most there may be" in client.post("/webhooks/", {"url": "https://example.org/2"}).content.decode()
 
     def test_a_test_is_sent_signed_and_what_became_of_it_is_shown(self, client, ada, monkeypatch):
         webhook = Webhook.objects.create(owner=ada, url="https://example.org/hook", secret=sealed("s"))
         posted = []
-        monkeypatch.setattr("leaderboard.outbox.senders._post", lambda **call: posted.append(call) or 500)
+        monkeypatch.setattr("leaderboard.notifications.senders._post", lambda **call: posted.append(call) or 500)
         client.post(f"/webhooks/{webhook.pk}/test/")
         client.post(f"/webhooks/{webhook.pk}/test/")
         assert OutboxMessage.objects.filter(kind=Kind.WEBHOOK).count() == 1

@@ -189,7 +189,7 @@ def test_a_form_without_its_token_gets_the_designed_refusal():
 
 def test_an_error_on_our_side_gets_the_designed_page(client: Client, monkeypatch: pytest.MonkeyPatch):
     client.raise_request_exception = False
-    monkeypatch.setattr("leaderboard.boards.views.latest_snapshots", lambda **_: 1 / 0)
+    monkeypatch.setattr("leaderboard.boards.pages.views.latest_snapshots", lambda **_: 1 / 0)
     page = client.get("/")
     assert page.status_code == 500
     assert b"Something broke on our side." in page.content

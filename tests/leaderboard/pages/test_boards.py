@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from leaderboard.boards.page_cache import forget_pages
+from leaderboard.boards.pages.page_cache import forget_pages
 from leaderboard.boards.services import publish
 from tests.leaderboard.pages.factories import (
     make_board,

@@ -5,8 +5,8 @@ import pytest
 from evaluator.plans import plan_to_json
 from evaluator.suites.registry import suite_of
 from evaluator.tools.openagi import OPENAGI
-from leaderboard.evaluations.plan_graph import NODE_WIDTH, Graph, draw
-from leaderboard.evaluations.plan_reading import Marks
+from leaderboard.pages.tasks.plan_graph import NODE_WIDTH, Graph, draw
+from leaderboard.pages.tasks.plan_reading import Marks
 
 
 def step(name: str, tool: str, inputs: dict[str, str], output: str = "image") -> dict:

@@ -2,7 +2,7 @@
 
 import random
 
-from leaderboard.evaluations.task_filters import FACETS, MANY, TaskRow, index, select
+from leaderboard.results.task_filters import FACETS, MANY, TaskRow, index, select
 
 
 def row(key: str, outcome: str = "scored", **fields) -> TaskRow:

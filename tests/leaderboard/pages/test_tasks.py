@@ -11,8 +11,8 @@ from evaluator.values import Artefact, MediaType
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.evaluations.objects import server_store
-from leaderboard.evaluations.task_presenters import MAX_RECEIVED
+from leaderboard.pages.tasks.task_presenters import MAX_RECEIVED
+from leaderboard.results.objects import server_store
 from tests.leaderboard.pages.factories import (
     make_evaluation,
     make_planner,

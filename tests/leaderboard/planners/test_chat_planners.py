@@ -15,16 +15,16 @@ from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker
 from leaderboard.accounts.services import create_token
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.reconcile import sweep
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.local_models import chat_strategies, model_strategies
 from leaderboard.planners.models import Planner
-from tests.leaderboard.api.helpers import ApiClient, client_of
+from leaderboard.queue.reconcile import sweep
 from tests.leaderboard.factories import make_submission, make_suite, make_user
 from tests.leaderboard.planners.servers import TOKEN, Chat, chatting
 from tests.leaderboard.planners.test_secret_headers import CREDENTIAL, everything_in_the_database
 from tests.leaderboard.planning import REAL, make_toolmini
 from tests.leaderboard.serving import server
+from tests.leaderboard.site.api.helpers import ApiClient, client_of
 
 pytestmark = pytest.mark.django_db
 HEADER = {"header_name": "Authorization", "header_value": TOKEN}

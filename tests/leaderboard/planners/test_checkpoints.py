@@ -8,14 +8,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from leaderboard.accounts.scopes import Scope
-from leaderboard.evaluations import leases, services
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners import checkpoints
 from leaderboard.planners.models import CheckpointUpload, Planner
 from leaderboard.planners.tasks import remove_unused_checkpoints
+from leaderboard.queue.leasing import leases
+from leaderboard.submissions import services
 from tests.fakes.checkpoints import tiny_files, zipped
-from tests.leaderboard.api.helpers import ApiClient, client_of, lease_request, worker_client
 from tests.leaderboard.factories import make_submission, make_suite, make_user
+from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client
 
 pytestmark = pytest.mark.django_db
 ZIP = zipped()
@@ -151,7 +152,7 @@ def piece(lease, *, digest: str = DIGEST, token: str = "", **query):
 
 class TestWorkers:
     def test_the_attempt_gets_it_piece_by_piece(self, ada, suite, monkeypatch):
-        monkeypatch.setattr("leaderboard.api.worker_api.objects.CHECKPOINT_PIECE_BYTES", len(ZIP) // 3)
+        monkeypatch.setattr("leaderboard.queue.worker_api.objects.CHECKPOINT_PIECE_BYTES", len(ZIP) // 3)
         lease = lease_of(ada, suite)
         assert lease["planner"] == {
             "kind": "checkpoint", "digest": DIGEST, "bytes": len(ZIP), "strategy": STRATEGY,
@@ -271,9 +272,9 @@ class TestPage:
 
 
 def test_a_member_cannot_have_their_own_worker_told_the_weights(ada, suite):
-    from leaderboard.evaluations.rerunning import rerun
-    from leaderboard.evaluations.services import NotPossibleError
-    from leaderboard.workers.own import mark
+    from leaderboard.evaluations.acting import NotPossibleError
+    from leaderboard.submissions.own_workers import mark
+    from leaderboard.submissions.rerunning import rerun
 
     upload(ada)
     assert submit(ada, suite).status_code == 201

@@ -7,11 +7,11 @@ from django.test import Client
 
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import publish
-from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.services import check_planner, enter_planner
-from tests.leaderboard.api.helpers import client_of
+from leaderboard.site.field_errors import FieldErrors
 from tests.leaderboard.factories import make_user, planner_data
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_summary
+from tests.leaderboard.site.api.helpers import client_of
 
 pytestmark = pytest.mark.django_db
 MODEL = {"model_name": "Qwen3-8B", "parameters": 8 * 10**9, "open_weights": True}

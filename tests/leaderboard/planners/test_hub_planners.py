@@ -8,14 +8,14 @@ import pytest
 from evaluator.planners.language_models import hub_lookup
 from evaluator.planners.language_models.settings_inspection import inspect_settings, inspect_settings_confined
 from leaderboard.evaluations.models import Submission
-from leaderboard.evaluations.rerunning import rerun
 from leaderboard.planners.kinds import hub as kinds_hub
 from leaderboard.planners.models import Planner
 from leaderboard.planners.places import Places
+from leaderboard.submissions.rerunning import rerun
 from tests.evaluator.experts.hub_server import serving
 from tests.fakes.checkpoints import tiny_files
-from tests.leaderboard.api.helpers import client_of, lease_request, worker_client
 from tests.leaderboard.factories import make_suite, make_user
+from tests.leaderboard.site.api.helpers import client_of, lease_request, worker_client
 
 pytestmark = pytest.mark.django_db
 COMMIT, LATER = "c" * 40, "d" * 40

@@ -8,12 +8,12 @@ from django.forms.models import model_to_dict
 
 from evaluator.client.shapes import PlannerEntry
 from gpu_jobs.contract.lease import Lease
-from leaderboard.api.serializers import PlannerInput
 from leaderboard.catalog.models import Suite
-from leaderboard.evaluations.launching import evaluation_facts
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import KINDS, kind_of
 from leaderboard.planners.models import NEEDED, Planner, PlannerKind
+from leaderboard.queue.launching import evaluation_facts
+from leaderboard.submissions.serializers import PlannerInput
 from tests.leaderboard.factories import make_submission, make_user
 from tests.leaderboard.suites import JUDGED
 

@@ -21,7 +21,7 @@ from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Attempt
-from leaderboard.evaluations.reconcile import sweep
+from leaderboard.queue.reconcile import sweep
 from tests.evaluator.experts.hub_server import serving
 from tests.fakes.checkpoints import zipped, zipped_folder
 from tests.leaderboard.factories import make_user

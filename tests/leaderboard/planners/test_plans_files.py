@@ -12,12 +12,12 @@ from gpu_jobs.worker import Worker
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.evaluations.reconcile import sweep
 from leaderboard.planners.models import FilePlan, Planner, PlansFile
-from tests.leaderboard.api.helpers import client_of, lease_request, worker_client
+from leaderboard.queue.reconcile import sweep
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.planning import REAL, make_toolmini
 from tests.leaderboard.serving import server
+from tests.leaderboard.site.api.helpers import client_of, lease_request, worker_client
 from tests.leaderboard.suites import JUDGED
 
 pytestmark = pytest.mark.django_db

@@ -15,17 +15,17 @@ from gpu_jobs.exits import Exit
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker
 from leaderboard.audit.models import AuditEntry
-from leaderboard.config.encryption import UnreadableSecretError, decrypt, encrypt, encrypt_again
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Submission
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import EndpointSecret, Planner
-from leaderboard.workers import own
-from leaderboard.workers.tokens import create_worker_token
-from tests.leaderboard.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with
+from leaderboard.queue.workers import own
+from leaderboard.queue.workers.tokens import create_worker_token
+from leaderboard.site.encryption import UnreadableSecretError, decrypt, encrypt, encrypt_again
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
 from tests.leaderboard.planners.servers import TOKEN, guarded
 from tests.leaderboard.planning import REAL, make_toolmini
 from tests.leaderboard.serving import server
+from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with
 
 pytestmark = pytest.mark.django_db
 CREDENTIAL = TOKEN.removeprefix("Bearer ")

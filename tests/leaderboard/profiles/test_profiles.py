@@ -8,10 +8,10 @@ from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.profile import ProfileData, TeamProfileData, set_profile, set_team_profile
 from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.evaluations.models import Evaluation, Submission
-from leaderboard.field_errors import FieldErrors
-from tests.leaderboard.api.helpers import ApiClient, client_of
-from tests.leaderboard.api.test_reading import finish
+from leaderboard.site.field_errors import FieldErrors
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
+from tests.leaderboard.site.api.helpers import ApiClient, client_of
+from tests.leaderboard.site.api.test_reading import finish
 
 pytestmark = pytest.mark.django_db
 PRIVATE = {"visibility": "private"}

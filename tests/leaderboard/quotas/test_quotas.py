@@ -7,14 +7,16 @@ from django.utils import timezone
 
 from evaluator.engine.store import MemoryStore
 from evaluator.records import Outcome
-from leaderboard.evaluations import leases, refunds, services, steps
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
 from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.reconcile import sweep
-from leaderboard.evaluations.results import deliver
+from leaderboard.queue import steps
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.reconcile import sweep
+from leaderboard.queue.workers.finishing import deliver
+from leaderboard.quotas import refunds
 from leaderboard.quotas.models import ALL_SUITES, EntryReason, QuotaBalance, QuotaEntry
 from leaderboard.quotas.services import QuotaExceededError, quotas_of, refund, today
-from tests.leaderboard.api.helpers import client_of
+from leaderboard.submissions import services
 from tests.leaderboard.factories import (
     PASSWORD,
     let_time_pass,
@@ -24,6 +26,7 @@ from tests.leaderboard.factories import (
     make_suite,
     make_user,
 )
+from tests.leaderboard.site.api.helpers import client_of
 from tests.leaderboard.threads import in_threads
 
 UNLIMITED = 0
@@ -219,7 +222,7 @@ class TestAnswers:
         assert (of_suite["suite"], of_suite["used"], of_suite["limit"]) == (suite.slug, 2, 2)
 
     def test_nobody_sees_a_quota_without_an_account(self):
-        from tests.leaderboard.api.helpers import ApiClient
+        from tests.leaderboard.site.api.helpers import ApiClient
 
         assert ApiClient().get("quota/").status_code == 401
 

@@ -13,13 +13,13 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
 from evaluator.planners.bundled import bundled_names
-from leaderboard.config.environment import BASE_DIR
-from leaderboard.config.secret_keys import queue_environment
 from leaderboard.demo.places import FIRST_PORT, listening_socket, only_demo_of
 from leaderboard.demo.processes import DemoError, Supervisor, interruptible, wait_for_site
 from leaderboard.demo.progress import follow, print_board
 from leaderboard.demo.seed import submit_bundled
 from leaderboard.demo.starting import port_number, prepare_database, site_processes
+from leaderboard.site.environment import BASE_DIR
+from leaderboard.site.secret_keys import queue_environment
 
 POLL_SECONDS = 0.5
 

@@ -14,14 +14,14 @@ from rich.console import Console
 
 from evaluator.planners.bundled import bundled_names
 from leaderboard.accounts.models import User
-from leaderboard.config.environment import BASE_DIR, INSTALLED, kept_secret
-from leaderboard.config.secret_keys import queue_environment
 from leaderboard.demo.places import FIRST_PORT, listening_socket, only_demo_of
 from leaderboard.demo.processes import DemoError, Supervisor, interruptible, last_line, wait_for_site
 from leaderboard.demo.seed import submit_bundled
 from leaderboard.demo.sources import WORKERS, SourceWatcher, to_restart
 from leaderboard.demo.starting import port_number, prepare_database, site_processes
-from leaderboard.evaluations.launching import local_launcher
+from leaderboard.queue.launching import local_launcher
+from leaderboard.site.environment import BASE_DIR, INSTALLED, kept_secret
+from leaderboard.site.secret_keys import queue_environment
 
 POLL_SECONDS = 0.5
 VITE_PORT = 5173

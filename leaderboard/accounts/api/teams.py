@@ -1,0 +1,162 @@
+"""The API about teams. To who is neither in a team nor invited, there is none."""
+
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers, status
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from leaderboard.accounts import teams as services
+from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.models import Membership, Team, User
+
+
+class TeamInput(serializers.Serializer[Any]):
+    """A team to make."""
+
+    slug = serializers.CharField(help_text="Short name: lower-case letters, digits, `-` and `_`.")
+    name = serializers.CharField(help_text="Stands on the boards.")
+
+
+class UserNameInput(serializers.Serializer[Any]):
+    """Somebody."""
+
+    username = serializers.CharField()
+
+
+class MemberOutput(serializers.ModelSerializer[Membership]):
+    """Somebody in a team."""
+
+    username = serializers.CharField(source="user.username", read_only=True)
+
+    class Meta:
+        model = Membership
+        fields = ["username", "role", "joined"]
+        read_only_fields = fields
+
+
+class TeamOutput(serializers.ModelSerializer[Team]):
+    """A team. `invited` are those who have not answered yet."""
+
+    members = MemberOutput(source="memberships", many=True, read_only=True)
+    invited = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Team
+        fields = ["slug", "name", "created", "members", "invited"]
+        read_only_fields = fields
+
+    def get_invited(self, team: Team) -> list[str]:
+        return [invitation.user.username for invitation in team.invitations.all()]
+
+
+def _seen_by(request: Request) -> QuerySet[Team]:
+    mine = Q(memberships__user=request.user.pk) | Q(invitations__user=request.user.pk)
+    related = Team.objects.filter(mine).prefetch_related("memberships__user", "invitations__user")
+    return related.distinct().order_by("slug")
+
+
+def _answer(*, request: Request, slug: str, code: int = status.HTTP_200_OK) -> Response:
+    return Response(TeamOutput(get_object_or_404(_seen_by(request), slug=slug)).data, status=code)
+
+
+def _find_user(username: str) -> User:
+    found = User.objects.filter(username=username).first()
+    if found is None:
+        raise NotFound(f"There is no user {username!r}.")
+    return found
+
+
+class TeamsView(generics.ListAPIView[Team]):
+    """The teams that the caller is in or invited to, and making one."""
+
+    serializer_class = TeamOutput
+    ordering = ("slug",)
+    permission_classes = LOGGED_IN
+
+    def get_queryset(self) -> QuerySet[Team]:
+        return _seen_by(self.request)
+
+    @extend_schema(request=TeamInput, responses={201: TeamOutput})
+    def post(self, request: Request) -> Response:
+        """Make a team that the caller owns."""
+        body = TeamInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        made = services.create_team(owner=request.user, **body.validated_data)
+        return _answer(request=request, slug=made.slug, code=status.HTTP_201_CREATED)
+
+
+class TeamView(APIView):
+    """One of these teams."""
+
+    permission_classes = LOGGED_IN
+
+    @extend_schema(responses=TeamOutput)
+    def get(self, request: Request, slug: str) -> Response:
+        return _answer(request=request, slug=slug)
+
+
+class MembersView(APIView):
+    """Inviting somebody."""
+
+    permission_classes = LOGGED_IN
+
+    @extend_schema(request=UserNameInput, responses={201: TeamOutput})
+    def post(self, request: Request, slug: str) -> Response:
+        """Only the owner may; who is invited is in the team when they accept."""
+        team = get_object_or_404(_seen_by(request), slug=slug)
+        body = UserNameInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        services.invite(team=team, username=body.validated_data["username"], by=request.user)
+        return _answer(request=request, slug=slug, code=status.HTTP_201_CREATED)
+
+
+class MemberView(APIView):
+    """One member, or one who is invited."""
+
+    permission_classes = LOGGED_IN
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, slug: str, username: str) -> Response:
+        """Remove a member or withdraw an invitation as the owner; leave or decline as oneself."""
+        team = get_object_or_404(_seen_by(request), slug=slug)
+        user = _find_user(username)
+        if not (
+            services.remove(team=team, user=user, by=request.user)
+            or services.end_invitation(team=team, user=user, by=request.user)
+        ):
+            raise NotFound(f"{username} is neither in the team nor invited.")
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class AcceptView(APIView):
+    """Accepting an invitation."""
+
+    permission_classes = LOGGED_IN
+
+    @extend_schema(request=None, responses=TeamOutput)
+    def post(self, request: Request, slug: str) -> Response:
+        team = get_object_or_404(_seen_by(request), slug=slug)
+        if not services.accept_invitation(team=team, user=request.user):
+            raise NotFound("You are not invited.")
+        return _answer(request=request, slug=slug)
+
+
+class OwnerView(APIView):
+    """Handing a team over."""
+
+    permission_classes = LOGGED_IN
+
+    @extend_schema(request=UserNameInput, responses=TeamOutput)
+    def post(self, request: Request, slug: str) -> Response:
+        """Only the owner may, and only to a member."""
+        team = get_object_or_404(_seen_by(request), slug=slug)
+        body = UserNameInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        services.hand_over(team=team, to=_find_user(body.validated_data["username"]), by=request.user)
+        return _answer(request=request, slug=slug)

@@ -1,0 +1,322 @@
+"""The API about boards: their rows as the page filters and sorts them, their plots as numbers, and every snapshot."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
+from rest_framework import generics, serializers, status
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from leaderboard.boards.contents import BoardContent, all_content, all_version, content_of
+from leaderboard.boards.groups import Groups, best_by_group
+from leaderboard.boards.models import Snapshot
+from leaderboard.boards.pages.presenters import KINDS
+from leaderboard.boards.plots import COSTS, Sample, bests, cost_samples, pareto_front, sign_of, time_samples
+from leaderboard.boards.selecting import (
+    FACTS,
+    PAGE_SIZES,
+    PER_PAGE,
+    SIZES,
+    UNSORTED,
+    WEIGHTS,
+    Selection,
+    read_selection,
+    select_rows,
+)
+from leaderboard.boards.services import conditions_of, latest_snapshot
+from leaderboard.boards.signing.services import signature_of
+from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
+from leaderboard.site.api.selection import Selected
+
+_UNPUBLISHED = OpenApiResponse(OpenApiTypes.OBJECT, description="There is no such board or snapshot.")
+_ROW = (
+    "As `leaderboard/boards/ranking.py` documents them: rank with its range, planner, `metrics` with intervals, "
+    "`outcomes`, `usage`, model, size, `cost` and what else is known."
+)
+
+
+class BoardRowsOutput(serializers.Serializer[Any]):
+    """A page of a board's rows."""
+
+    snapshot = serializers.IntegerField(read_only=True, help_text="Number of the newest snapshot.")
+    coverage = serializers.DictField(
+        read_only=True, child=serializers.IntegerField(), help_text="Tasks: `run` of `total`."
+    )
+    total = serializers.IntegerField(read_only=True, help_text="Rows of the whole board.")
+    matching = serializers.IntegerField(read_only=True, help_text="Rows that the filters leave.")
+    next = serializers.URLField(read_only=True, allow_null=True)
+    previous = serializers.URLField(read_only=True, allow_null=True)
+    rows = serializers.ListField(read_only=True, child=serializers.DictField(), help_text=_ROW)
+
+
+class PointOutput(serializers.Serializer[Any]):
+    """One evaluation of a plot."""
+
+    evaluation = serializers.UUIDField(read_only=True)
+    planner = serializers.CharField(read_only=True)
+    owner = serializers.CharField(read_only=True)
+    score = serializers.FloatField(read_only=True, help_text="Mean of the board's first metric.")
+
+
+class TimePointOutput(PointOutput):
+    """One evaluation by the time at which it ended."""
+
+    finished = serializers.DateTimeField(read_only=True)
+    is_best = serializers.BooleanField(read_only=True, help_text="Whether it is better than all before it.")
+
+
+class CostPointOutput(PointOutput):
+    """One planner by what a task costs it."""
+
+    per_task = serializers.FloatField(read_only=True, help_text="US dollars at declared prices, seconds, or tokens.")
+    on_front = serializers.BooleanField(
+        read_only=True, help_text="Whether no other one has a better score without costing more."
+    )
+
+
+class GroupMeanOutput(serializers.Serializer[Any]):
+    """One of the best planners in one group of tasks."""
+
+    facet = serializers.CharField(read_only=True)
+    value = serializers.CharField(read_only=True)
+    evaluation = serializers.UUIDField(read_only=True)
+    planner = serializers.CharField(read_only=True)
+    mean = serializers.FloatField(
+        read_only=True, allow_null=True, help_text="Null: none of its tasks of this group has a score."
+    )
+
+
+class PlotsOutput(serializers.Serializer[Any]):
+    """The plots of a board as numbers."""
+
+    suite = serializers.CharField(read_only=True)
+    metric = serializers.CharField(read_only=True)
+    higher_is_better = serializers.BooleanField(read_only=True)
+    over_time = TimePointOutput(many=True, read_only=True, help_text="All published evaluations.")
+    cost = CostPointOutput(many=True, read_only=True, help_text="Best of each planner, by US dollars.")
+    seconds = CostPointOutput(many=True, read_only=True, help_text="The same by latency.")
+    tokens = CostPointOutput(many=True, read_only=True, help_text="The same by tokens.")
+    groups = GroupMeanOutput(many=True, read_only=True, help_text="The best planners by groups of tasks.")
+
+
+class SnapshotOutput(serializers.ModelSerializer[Snapshot]):
+    """One published state of a board, which never changes."""
+
+    suite = serializers.CharField(source="suite.slug", read_only=True)
+    suite_version = serializers.CharField(source="suite.version", read_only=True)
+    url = serializers.SerializerMethodField(help_text="Its page.")
+    signature = serializers.SerializerMethodField(
+        help_text="Its signed statement, a DSSE envelope, which names the snapshot before; null if it is not signed."
+    )
+
+    class Meta:
+        model = Snapshot
+        fields = [
+            "suite", "suite_version", "number", "digest", "created", "profile", "profile_digest", "split", "samples",
+            "url", "signature",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field(serializers.URLField())
+    def get_url(self, snapshot: Snapshot) -> str:
+        path = reverse("boards:snapshot", kwargs={"suite": snapshot.suite.slug, "number": snapshot.number})
+        return str(self.context["request"].build_absolute_uri(path))
+
+    @extend_schema_field({"type": ["object", "null"], "additionalProperties": {}})
+    def get_signature(self, snapshot: Snapshot) -> dict[str, Any] | None:
+        signature = signature_of(snapshot)
+        return None if signature is None else signature.envelope
+
+
+class WholeSnapshotOutput(SnapshotOutput):
+    """The same with its rows."""
+
+    content = serializers.JSONField(read_only=True, help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
+
+    class Meta(SnapshotOutput.Meta):
+        fields = [*SnapshotOutput.Meta.fields, "content"]
+        read_only_fields = fields
+
+
+def _parameter(name: str, description: str, **more: Any) -> OpenApiParameter:
+    return OpenApiParameter(name, str, description=description, **more)
+
+
+_SELECTION = [
+    _parameter("rows", "All published evaluations instead of the best of each planner.", enum=["all"]),
+    _parameter("sort", "`rank`, `planner`, a metric or a fact such as `cost`; `-` before it for the other direction."),
+    _parameter("q", "Words that planner, owner, team, strategy, model or kind must hold."),
+    _parameter("kind", "Kind of planner.", enum=list(KINDS)),
+    _parameter("strategy", "The strategy, as rows have it."),
+    _parameter("model", "The language model, as rows have it."),
+    _parameter("size", "Range of the model's parameters.", enum=[size[0] for size in SIZES]),
+    _parameter("weights", "Whether the model's weights are open.", enum=[value for value, _ in WEIGHTS]),
+    OpenApiParameter("since", date, description="Finished on this day (UTC) or later."),
+    OpenApiParameter("until", date, description="Finished on this day (UTC) or earlier."),
+    _parameter("own", "Only the caller's.", enum=["1"]),
+    OpenApiParameter("page", int, description="From 1."),
+    OpenApiParameter("per_page", int, enum=list(PAGE_SIZES), description=f"Rows of a page; {PER_PAGE} unless told."),
+    _parameter("fields", "Names of the rows' fields, separated by commas: the rows have only these."),
+]
+
+
+class BoardRowsView(APIView):
+    """The rows of a board as its page filters, sorts and pages them. Wrong values, which the page ignores, are 400."""
+
+    @extend_schema(parameters=_SELECTION, responses={200: BoardRowsOutput, 404: _UNPUBLISHED})
+    def get(self, request: Request, slug: str) -> Response:
+        suite, snapshot = _board(slug)
+        selection = read_selection(request.query_params)
+        metrics = [metric["key"] for metric in suite.metrics]
+        _check(parameters=request.query_params, selection=selection, metrics=metrics)
+        content = _every(suite=suite, snapshot=snapshot) if selection.every else content_of(snapshot)
+        reader = request.user.username if request.user.is_authenticated else ""
+        rows = select_rows(rows=content.rows, selection=selection, metrics=metrics, reader=reader)
+        page, size = int(selection.page), selection.per_page
+        return Response(
+            {
+                "snapshot": snapshot.number,
+                "coverage": content.coverage,
+                "total": len(content.rows),
+                "matching": len(rows),
+                "next": _page(request=request, number=page + 1) if page * size < len(rows) else None,
+                "previous": _page(request=request, number=page - 1) if page > 1 else None,
+                "rows": _with_fields(rows[(page - 1) * size : page * size], chosen=request.query_params.get("fields")),
+            }
+        )
+
+
+class PlotsView(APIView):
+    """Score over time, score against cost with the Pareto front, and the best planners by groups, as numbers."""
+
+    @extend_schema(responses={200: PlotsOutput, 404: _UNPUBLISHED})
+    def get(self, request: Request, slug: str) -> Response:  # noqa: ARG002 - the base class's
+        suite, snapshot = _board(slug)
+        metric = primary_metric(suite)
+        best = content_of(snapshot)
+        times = time_samples(rows=_every(suite=suite, snapshot=snapshot).rows, metric=metric)
+        record = {id(sample) for sample in bests(samples=times, better=sign_of(metric))}
+        return Response(
+            {
+                "suite": slug,
+                "metric": metric["key"],
+                "higher_is_better": sign_of(metric) > 0,
+                "over_time": [
+                    {**_point(one), "finished": datetime.fromtimestamp(one.x, tz=UTC), "is_best": id(one) in record}
+                    for one in times
+                ],
+                **{cost: _costs(rows=best.rows, metric=metric, cost=cost) for cost in COSTS},
+                "groups": list(_means(best_by_group(suite=suite, snapshot=snapshot, content=best))),
+            }
+        )
+
+
+class SnapshotsView(Selected, generics.ListAPIView[Snapshot]):
+    """Every snapshot of a suite's boards, the newest first."""
+
+    serializer_class = SnapshotOutput
+    ordering = ("-number", "-id")
+
+    def get_queryset(self) -> QuerySet[Snapshot]:
+        suites = Suite.objects.filter(slug=self.kwargs["slug"])
+        if not suites:
+            raise NotFound("There is no such suite.")
+        return Snapshot.objects.filter(suite__in=suites).select_related("suite", "signature").defer("content")
+
+
+class SnapshotView(APIView):
+    """One snapshot with its rows, under an address that answers the same for ever."""
+
+    @extend_schema(responses={200: WholeSnapshotOutput, 404: _UNPUBLISHED})
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        rows = Snapshot.objects.filter(suite__slug=slug).select_related("suite", "signature").defer("content")
+        snapshot = get_object_or_404(rows, number=number)
+        signature = signature_of(snapshot)
+        etag = f'"{snapshot.digest}{signature.key_id[:12] if signature else ""}"'
+        if request.headers.get("If-None-Match") == etag:
+            return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": etag})
+        content = content_of(snapshot)
+        shown = SnapshotOutput(snapshot, context={"request": request}).data
+        whole = {**shown, "content": {"rows": list(content.rows), "coverage": content.coverage}}
+        return Response(whole, headers={"ETag": etag})
+
+
+def _board(slug: str) -> tuple[Suite, Snapshot]:
+    suite = get_object_or_404(Suite, slug=slug, current=True)
+    snapshot = latest_snapshot(suite=suite)
+    if snapshot is None:
+        raise NotFound(f"Nothing was published on the board {slug} yet.")
+    return suite, snapshot
+
+
+def _every(*, suite: Suite, snapshot: Snapshot) -> BoardContent:
+    conditions = conditions_of(snapshot)
+    version = all_version(suite=suite, conditions=conditions)
+    coverage = content_of(snapshot).coverage
+    return all_content(suite=suite, conditions=conditions, version=version, coverage=coverage)
+
+
+def _check(*, parameters: Any, selection: Selection, metrics: Sequence[str]) -> None:
+    """Refuse what the page would ignore, so that a pipeline never takes the whole board for a filtered one."""
+    known = {"rank", "planner", *FACTS, *metrics} - UNSORTED
+    problems = {}
+    for name in ("size", "weights", "since", "until"):
+        if parameters.get(name) and not getattr(selection, name):
+            problems[name] = [f"{parameters[name]!r} is none of the values that there are."]
+    for name, values in (("rows", {"all"}), ("own", {"1"}), ("kind", KINDS)):
+        if parameters.get(name) and parameters[name] not in values:
+            problems[name] = [f"{parameters[name]!r} is none of: {', '.join(values)}."]
+    if selection.sort.removeprefix("-") not in {"", *known}:
+        problems["sort"] = [f"{selection.sort!r} is none of: {', '.join(sorted(known))}."]
+    if not (selection.page.isascii() and selection.page.isdecimal() and 1 <= int(selection.page[:9]) < 10**8):
+        problems["page"] = ["Give the number of a page, from 1."]
+    if parameters.get("per_page") and str(selection.per_page) != parameters["per_page"]:
+        problems["per_page"] = [f"Give one of {', '.join(map(str, PAGE_SIZES))}."]
+    if problems:
+        raise ValidationError(problems)
+
+
+def _page(*, request: Request, number: int) -> str:
+    parameters = [(name, value) for name, value in request.query_params.items() if name != "page"]
+    return request.build_absolute_uri(f"{request.path}?{urlencode([*parameters, ('page', number)])}")
+
+
+def _with_fields(rows: Sequence[Mapping[str, Any]], *, chosen: str | None) -> list[Mapping[str, Any]]:
+    """Only the chosen fields. Rows leave out what is not known, so that any name may be asked for."""
+    if chosen is None:
+        return list(rows)
+    wanted = [name.strip() for name in chosen.split(",")]
+    return [{name: row[name] for name in wanted if name in row} for row in rows]
+
+
+def _point(sample: Sample) -> dict[str, Any]:
+    return {**{name: sample.row[name] for name in ("evaluation", "planner", "owner")}, "score": sample.y}
+
+
+def _costs(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any], cost: str) -> list[dict[str, Any]]:
+    samples = cost_samples(rows=rows, metric=metric, cost=cost)
+    front = {id(sample) for sample in pareto_front(samples=samples, better=sign_of(metric))}
+    return [{**_point(one), "per_task": one.x, "on_front": id(one) in front} for one in samples]
+
+
+def _means(groups: Groups) -> Iterable[dict[str, Any]]:
+    for plot in groups.plots:
+        for row in plot.rows:
+            for one, mean in zip(groups.series, row.means, strict=True):
+                yield {
+                    "facet": plot.key,
+                    "value": row.label,
+                    "evaluation": one.evaluation,
+                    "planner": one.planner,
+                    "mean": mean,
+                }

@@ -1,0 +1,1 @@
+"""Pages, exports and plots of the boards."""

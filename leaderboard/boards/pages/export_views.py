@@ -1,0 +1,170 @@
+"""Snapshots as files, and feeds of what is published."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils.feedgenerator import Atom1Feed
+from django.views.decorators.http import require_safe
+
+from evaluator.metrics.statistics import ends_of
+from leaderboard.boards.contents import content_of
+from leaderboard.boards.exports import Exported, as_csv, as_json, board_as_bibtex, row_as_bibtex
+from leaderboard.boards.models import Snapshot
+from leaderboard.boards.pages.caching import not_modified, page_tag, with_tag
+from leaderboard.boards.pages.page_cache import shareable
+from leaderboard.boards.pages.views import find_snapshot
+from leaderboard.boards.services import latest_snapshot, newest_evaluations
+from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.site.lru_cache import SharedCache
+
+MOST_ENTRIES = 30
+BIBTEX = "text/plain; charset=utf-8"
+"""Shown by every browser, so that it can be copied."""
+_FORMATS: Mapping[str, tuple[str, Callable[[Exported], str]]] = MappingProxyType(
+    {
+        "csv": ("text/csv; charset=utf-8", as_csv),
+        "json": ("application/json", as_json),
+        "bib": (BIBTEX, board_as_bibtex),
+    }
+)
+
+_texts: SharedCache[tuple[int, str, str, str], str] = SharedCache(maxsize=12)
+"""Files that were asked for last: 600 planners with twelve metrics take a twentieth of a second and 1 MB as JSON."""
+
+
+@require_safe
+def snapshot_file(request: HttpRequest, suite: str, number: str, extension: str) -> HttpResponse:
+    """A snapshot as a file. What it says never changes."""
+    return _file(request=request, snapshot=find_snapshot(suite=suite, number=int(number)), extension=extension)
+
+
+@require_safe
+def newest_file(request: HttpRequest, suite: str, extension: str) -> HttpResponse:
+    """The newest snapshot as a file."""
+    found = get_object_or_404(Suite, slug=suite, current=True)
+    snapshot = latest_snapshot(suite=found)
+    if snapshot is None:
+        raise Http404("nothing is published on this board yet")
+    snapshot.suite = found
+    return _file(request=request, snapshot=snapshot, extension=extension)
+
+
+@require_safe
+def row_file(request: HttpRequest, suite: str, number: int, evaluation: UUID) -> HttpResponse:
+    """One row of a snapshot, to be cited."""
+    snapshot = find_snapshot(suite=suite, number=number)
+    row = next((row for row in content_of(snapshot).rows if row["evaluation"] == str(evaluation)), None)
+    if row is None:
+        raise Http404("the snapshot has no row of this evaluation")
+    text = row_as_bibtex(board=_exported(request=request, snapshot=snapshot), row=row)
+    return HttpResponse(text, content_type=BIBTEX)
+
+
+@require_safe
+def feed(request: HttpRequest, suite: str) -> HttpResponse:
+    """The newest evaluations of a board."""
+    found = get_object_or_404(Suite, slug=suite, current=True)
+    return _feed(
+        request=request,
+        title=f"{found.title} on PlanArena",
+        address=reverse("boards:board", args=[suite]),
+        evaluations=list(newest_evaluations(suites=[found])[:MOST_ENTRIES]),
+    )
+
+
+@require_safe
+def site_feed(request: HttpRequest) -> HttpResponse:
+    """The newest evaluations of all boards."""
+    suites = list(Suite.objects.filter(current=True))
+    return _feed(
+        request=request,
+        title="PlanArena",
+        address=reverse("boards:home"),
+        evaluations=list(newest_evaluations(suites=suites)[:MOST_ENTRIES]),
+    )
+
+
+def _file(*, request: HttpRequest, snapshot: Snapshot, extension: str) -> HttpResponse:
+    tag = page_tag(request=request, parts=[snapshot.pk, snapshot.digest, snapshot.suite.digest])
+    if answer := not_modified(request=request, tag=tag):
+        return answer
+    content_type, write = _FORMATS[extension]
+    key = (snapshot.pk, snapshot.digest, request.build_absolute_uri("/"), extension)
+
+    def make() -> str:
+        exported = _exported(request=request, snapshot=snapshot)
+        # JSON has the rows as stored, so that readers can check the digest.
+        return write(exported._replace(rows=snapshot.content["rows"]) if extension == "json" else exported)
+
+    text = _texts.get_or_make(key, make)
+    response = HttpResponse(text, content_type=content_type)
+    if extension == "csv":
+        name = f"planarena-{snapshot.suite.slug}-{snapshot.number}.csv"
+        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return shareable(with_tag(response=response, tag=tag))
+
+
+def _exported(*, request: HttpRequest, snapshot: Snapshot) -> Exported:
+    suite = snapshot.suite
+    content = content_of(snapshot)
+    address = reverse("boards:snapshot", kwargs={"suite": suite.slug, "number": snapshot.number})
+    return Exported(
+        suite=suite.slug,
+        title=suite.title,
+        suite_version=suite.version,
+        suite_digest=suite.digest,
+        metrics=suite.metrics,
+        profile=snapshot.profile,
+        profile_digest=snapshot.profile_digest,
+        split=snapshot.split,
+        samples=snapshot.samples,
+        number=snapshot.number,
+        digest=snapshot.digest,
+        created=snapshot.created,
+        address=request.build_absolute_uri(address),
+        site=request.build_absolute_uri("/").rstrip("/"),
+        rows=content.rows,
+        coverage=content.coverage,
+    )
+
+
+def _feed(*, request: HttpRequest, title: str, address: str, evaluations: list[Evaluation]) -> HttpResponse:
+    tag = page_tag(request=request, parts=[title, [[str(one.pk), str(one.published)] for one in evaluations]])
+    if answer := not_modified(request=request, tag=tag):
+        return answer
+    found = Atom1Feed(
+        title=title,
+        link=request.build_absolute_uri(address),
+        description=None,
+        feed_url=request.build_absolute_uri(request.path),
+    )
+    for evaluation in evaluations:
+        found.add_item(**_entry(request=request, evaluation=evaluation))
+    response = HttpResponse(found.writeString("utf-8"), content_type=Atom1Feed.content_type)
+    return shareable(with_tag(response=response, tag=tag))
+
+
+def _entry(*, request: HttpRequest, evaluation: Evaluation) -> dict[str, Any]:
+    metric = primary_metric(evaluation.suite)
+    value = ((evaluation.summary or {}).get("metrics") or {}).get(metric["key"]) or {}
+    score = "no value" if value.get("mean") is None else f"{value['mean']:.3f}"
+    interval = ""
+    if ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks")):
+        interval = f", 95 % interval {value['low']:.3f} to {value['high']:.3f}"
+    planner = evaluation.submission.planner
+    return {
+        "title": f"{planner.name} on {evaluation.suite.title}: {metric['label']} {score}",
+        "link": request.build_absolute_uri(reverse("evaluations:detail", args=[evaluation.pk])),
+        "description": f"{metric['label']} {score}{interval}. Submitted by {planner.owner.username}.",
+        "author_name": planner.owner.username,
+        "unique_id": f"urn:uuid:{evaluation.pk}",
+        "pubdate": evaluation.published,
+        "updateddate": evaluation.published,
+    }

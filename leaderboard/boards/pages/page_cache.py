@@ -1,0 +1,143 @@
+"""Whole pages that this process keeps: a board is made once for all who read it, not once for each.
+
+Two layers. What a view made stays under the page's ETag, which changes with everything that the page shows, so that a
+page is never older than its data. And what strangers get of a shareable page stays for `KEEP_PAGES_SECONDS` under its
+address: within that second or so not even the database is asked.
+"""
+
+import gzip
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from asgiref.sync import iscoroutinefunction
+from django.conf import settings
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.urls import ResolverMatch
+from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.decorators import sync_and_async_middleware
+
+from leaderboard.site.lru_cache import SharedCache
+
+_MOST_PAGES = 200
+"""A page of 50 rows has about 120 kB."""
+
+
+class KeptPage(NamedTuple):
+    """A complete answer, with all headers that other middleware gave it."""
+
+    content: bytes
+    packed: bytes
+    """The same by gzip: a table shrinks to a tenth, and it is packed once for all."""
+    headers: tuple[tuple[str, str], ...]
+    match: ResolverMatch | None
+    """So that the measured time is counted for the view that made it."""
+    made: float
+    """`time.monotonic()`"""
+
+
+_bodies: SharedCache[str, bytes] = SharedCache(maxsize=_MOST_PAGES)
+# No TTLCache: while one request renews an expired page, others still get the old one.
+_pages: SharedCache[str, KeptPage] = SharedCache(maxsize=_MOST_PAGES)
+
+
+def forget_pages() -> None:
+    """Empty both caches."""
+    _bodies.clear()
+    _pages.clear()
+
+
+def made_once(*, tag: str | None, make: Callable[[], HttpResponse]) -> HttpResponse:
+    """The page with this ETag: from memory if this process made it before. Without a tag it is always made."""
+    if tag is None:
+        return make()
+    if (body := _bodies.get(tag)) is not None:
+        return HttpResponse(body)
+    response = make()
+    _bodies.put(tag, response.content)
+    return response
+
+
+def shareable(response: HttpResponse) -> HttpResponse:
+    """Mark a page that looks the same to everybody who is not signed in."""
+    response.is_shareable = True  # type: ignore[attr-defined]
+    return response
+
+
+@sync_and_async_middleware
+def serve_kept_pages(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
+    """Middleware that answers strangers from memory. Outside all others but the one that measures."""
+    if iscoroutinefunction(get_response):
+
+        async def answer_later(request: HttpRequest) -> HttpResponseBase:
+            return _kept(request) or _keep(request=request, response=await get_response(request))
+
+        return answer_later
+
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        return _kept(request) or _keep(request=request, response=get_response(request))
+
+    return answer
+
+
+def _kept(request: HttpRequest) -> HttpResponseBase | None:
+    if not _is_from_stranger(request) or (page := _pages.get(_key(request))) is None:
+        return None
+    if time.monotonic() - page.made >= settings.KEEP_PAGES_SECONDS:
+        # This request makes it anew; whoever asks meanwhile is not made to wait for the same work.
+        _pages.put(_key(request), page._replace(made=time.monotonic()))
+        return None
+    request.resolver_match = page.match
+    response = _unpack(page=page, packed=_takes_gzip(request))
+    return get_conditional_response(request, etag=response.headers.get("ETag"), response=response)
+
+
+def _keep(*, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    is_page = isinstance(response, HttpResponse) and response.status_code == 200 and not response.cookies
+    if is_page and getattr(response, "is_shareable", False) and _is_from_stranger(request):
+        patch_vary_headers(response, ["Accept-Encoding"])
+        page = KeptPage(
+            content=response.content,
+            packed=gzip.compress(response.content, compresslevel=5, mtime=0),
+            headers=tuple(response.headers.items()),
+            match=request.resolver_match,
+            made=time.monotonic(),
+        )
+        _pages.put(_key(request), page)
+        return _unpack(page=page, packed=_takes_gzip(request))
+    return response
+
+
+def _unpack(*, page: KeptPage, packed: bool) -> HttpResponse:
+    response = HttpResponse(page.packed if packed else page.content)
+    for name, value in page.headers:
+        response.headers[name] = value
+    if packed:
+        response.headers["Content-Encoding"] = "gzip"
+        if etag := response.headers.get("ETag"):
+            # The same page in other bytes: a weak tag is what RFC 9110, section 8.8.1, has for it.
+            response.headers["ETag"] = f"W/{etag.removeprefix('W/')}"
+    if "Content-Length" in response.headers:
+        response.headers["Content-Length"] = str(len(response.content))
+    return response
+
+
+def _takes_gzip(request: HttpRequest) -> bool:
+    named = [part.partition(";") for part in request.META.get("HTTP_ACCEPT_ENCODING", "").lower().split(",")]
+    return any(name.strip() == "gzip" and weight.replace(" ", "") != "q=0" for name, _, weight in named)
+
+
+def _is_from_stranger(request: HttpRequest) -> bool:
+    """Nobody is signed in and no message waits: both need one of these cookies."""
+    return (
+        settings.KEEP_PAGES_SECONDS > 0
+        and request.method == "GET"
+        and settings.SESSION_COOKIE_NAME not in request.COOKIES
+        and CookieStorage.cookie_name not in request.COOKIES
+    )
+
+
+def _key(request: HttpRequest) -> str:
+    # Feeds name the site by the host that was asked for; one that is not allowed never gets as far as being kept.
+    return f"{request.scheme}://{request.META.get('HTTP_HOST', '')}{request.get_full_path()}"

@@ -1,0 +1,350 @@
+"""What the board pages show, ready for the templates: every number is a text, every bar has its coordinates."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.core.paginator import Page, Paginator
+
+from leaderboard.boards.contents import BoardContent
+from leaderboard.boards.ranking import tokens_of
+from leaderboard.boards.selecting import (
+    FACTS,
+    UNSORTED,
+    Facet,
+    Selection,
+    facets,
+    read_sort,
+    select_rows,
+    usual_columns,
+)
+from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.visibility import words_of
+
+MOST_NARROW = 5
+"""Metrics that fit beside each other on a common screen."""
+KINDS = {
+    "bundled": "Bundled with PlanArena",
+    "endpoint": "HTTP endpoint",
+    "chat": "Chat endpoint",
+    "hub": "Hugging Face model",
+    "checkpoint": "Uploaded checkpoint",
+}
+DECLARED = "as declared"
+FACT_LABELS = {
+    "strategy": ("Strategy", "The strategy that makes the plans, where it is one of PlanArena's"),
+    "model_name": ("Language model", "The language model that the planner asks"),
+    "parameters": ("Model size", "Parameters of the language model: read from its weights, or as the owner declares"),
+    "weights": ("Weights", "Whether anybody can get the language model's weights"),
+    "tokens": ("Tokens", "Mean per task, of prompts and answers together, as the planner told them"),
+    "cost": (
+        "Cost",
+        "US dollars per task: the tokens that the planner told, at the prices that its owner declares for a million",
+    ),
+    "seconds": ("Latency", "Mean time per task until the planner answered"),
+    "tasks": ("Tasks", "How the tasks ended that can run"),
+    "finished": ("Finished", ""),
+}
+_LOWER_FIRST = frozenset({"rank", "planner", "strategy", "model_name", "parameters", "tokens", "cost", "seconds"})
+
+
+class Column(NamedTuple):
+    """One heading."""
+
+    key: str
+    label: str
+    description: str
+    is_metric: bool
+    is_primary: bool
+    sorted: str
+    """`ascending`, `descending` or nothing: the value of `aria-sort`."""
+    link: str
+    """The `sort` parameter that a click asks for; empty if the column cannot be sorted."""
+    scale: tuple[float, float] | None
+    """Where the bars of a metric begin and end; None where there are none."""
+    direction: str
+    """`higher` or `lower`, where the metrics of the suite differ in which is better; else nothing."""
+
+
+class Cell(NamedTuple):
+    """One metric of one row."""
+
+    value: Mapping[str, Any] | None
+    is_primary: bool
+    missing: str
+    """Why there is no value."""
+    scale: tuple[float, float] | None
+    tasks: int | None
+    """Number of tasks measured, where the coverage of the board does not say it."""
+
+
+class Fact(NamedTuple):
+    """Something else that is known of a row."""
+
+    key: str
+    text: str
+    """Empty where it is not known."""
+    detail: str
+
+
+class Row(NamedTuple):
+    """One row of the table."""
+
+    data: Mapping[str, Any]
+    finished: datetime
+    cells: tuple[Cell, ...]
+    facts: tuple[Fact, ...]
+    rank_is_open: bool
+    """Whether the 95 % intervals leave more than one rank open."""
+
+
+class ColumnChoice(NamedTuple):
+    """A column that may be shown."""
+
+    key: str
+    label: str
+    shown: bool
+
+
+class Table(NamedTuple):
+    """A page of a board."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    coverage: Mapping[str, int]
+    is_wide: bool
+    """Whether there are so many columns that the table scrolls beside a planner column that stays."""
+    runs_experts: bool
+    metrics: tuple[Mapping[str, Any], ...]
+    """The shown metrics of the suite, in order."""
+    page: Page[Mapping[str, Any]]
+    total: int
+    """Rows of the board, whatever is left out by filters and pages."""
+    facets: tuple[Facet, ...]
+    choices: tuple[ColumnChoice, ...]
+    usual: tuple[str, ...]
+    """Keys of the columns that are shown unless others are chosen."""
+
+    @property
+    def coverage_words(self) -> str:
+        return f"{self.coverage['run']} of {self.coverage['total']} {'run' if self.runs_experts else 'judged'}"
+
+    @property
+    def usual_words(self) -> str:
+        """The usual columns as the form sends them."""
+        return " ".join(self.usual)
+
+    @property
+    def fact_columns(self) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if column.key in FACT_LABELS)
+
+
+def board_table(*, suite: Suite, content: BoardContent, selection: Selection, reader: str = "") -> Table:
+    """The page of the board that the selection asks for."""
+    keys = [metric["key"] for metric in suite.metrics]
+    key, descending = read_sort(sort=selection.sort, metrics=keys)
+    rows = select_rows(rows=content.rows, selection=selection, metrics=keys, reader=reader)
+    page = Paginator(rows, selection.per_page).get_page(selection.page)
+    usual = usual_columns(facts=content.facts, metrics=keys)
+    chosen = _chosen(columns=selection.columns, usual=usual, known=(*keys, *FACTS))
+    metrics = tuple(metric for metric in suite.metrics if metric["key"] in chosen)
+    facts = tuple(fact for fact in FACTS if fact in chosen)
+    primary = primary_metric(suite)["key"]
+    return Table(
+        columns=_columns(
+            metrics=metrics, facts=facts, primary=primary, key=key, descending=descending, scales=content.scales
+        ),
+        rows=tuple(
+            _row(
+                data=data,
+                metrics=metrics,
+                facts=facts,
+                primary=primary,
+                scales=content.scales,
+                covered=content.coverage["run"],
+            )
+            for data in page.object_list
+        ),
+        coverage=content.coverage,
+        is_wide=len(metrics) > MOST_NARROW,
+        runs_experts=suite.runs_experts,
+        metrics=metrics,
+        page=page,
+        total=len(content.rows),
+        facets=facets(rows=content.rows, selection=selection, kinds=KINDS),
+        choices=_choices(suite=suite, known=content.facts, chosen=chosen),
+        usual=usual,
+    )
+
+
+def first_rows(*, suite: Suite, content: BoardContent, rows: int, metrics: int) -> Table:
+    """The first rows and columns of a board, for the start page."""
+    columns = [metric["key"] for metric in suite.metrics[:metrics]]
+    facts = [fact for fact in usual_columns(facts=content.facts, metrics=()) if fact in {"tasks", "finished"}]
+    selection = Selection(columns=(*columns, *facts), per_page=rows)
+    return board_table(suite=suite, content=content, selection=selection)
+
+
+def progress_rows(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
+    """Evaluations without a rank yet, as JSON values (they are part of the page's ETag)."""
+    return [
+        {
+            "id": str(evaluation.pk),
+            "planner": evaluation.submission.planner.name,
+            "owner": evaluation.submission.planner.owner.username,
+            "state": evaluation.state,
+            "label": evaluation.get_state_display(),
+            "reason": evaluation.reason_text,
+            "seen": words_of(evaluation.submission),
+            "created": evaluation.created.isoformat(timespec="seconds"),
+        }
+        for evaluation in evaluations
+    ]
+
+
+def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
+    """What is known of a row besides its metrics, in words."""
+    usage = row.get("usage") or {}
+    tokens = tokens_of(row)
+    cost = row.get("cost") or {}
+    is_open = row.get("open_weights")
+    declared = DECLARED if row.get("declared") else ""
+    found = [
+        Fact("strategy", str(row.get("strategy") or ""), ""),
+        Fact("model_name", str(row.get("model_name") or ""), declared),
+        Fact("parameters", size_in_words(row.get("parameters")), declared),
+        Fact("weights", "" if is_open is None else "open" if is_open else "closed", declared),
+        Fact("cost", dollars_in_words(cost.get("usd")), f"declared {prices_in_words(cost)}" if cost else ""),
+        Fact(
+            "tokens",
+            "" if tokens is None else f"{tokens:,.0f}",
+            "" if tokens is None else f"{usage['prompt_tokens']:,.0f} in, {usage['completion_tokens']:,.0f} out",
+        ),
+        Fact("seconds", seconds_in_words(usage.get("seconds")), "per task" if "seconds" in usage else ""),
+    ]
+    return {fact.key: fact for fact in found}
+
+
+def size_in_words(parameters: int | None) -> str:
+    """A number of parameters as it is usually written, such as `7 B`; empty if it is not known."""
+    if parameters is None:
+        return ""
+    for factor, unit in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k")):
+        if parameters >= factor:
+            return f"{parameters / factor:.3g} {unit}"
+    return str(parameters)
+
+
+def dollars_in_words(usd: float | None) -> str:
+    """A cost with up to three digits, however small; empty if it is not known."""
+    if usd is None:
+        return ""
+    if usd == 0:
+        return "$0"
+    # As many places as three digits need, so that a tenth of a cent is told apart from a hundredth.
+    places = max(2, 2 - math.floor(math.log10(abs(usd))))
+    whole, _, part = f"{usd:,.{places}f}".partition(".")
+    return f"${whole}.{part.rstrip('0').ljust(2, '0')}"
+
+
+def prices_in_words(cost: Mapping[str, float]) -> str:
+    """The declared prices that a cost was worked out from: of a million tokens of prompts and of answers."""
+    return f"${cost['prompt_price']:g} / ${cost['completion_price']:g}"
+
+
+def seconds_in_words(seconds: float | None) -> str:
+    """A duration with three digits; empty if it is not known."""
+    if seconds is None:
+        return ""
+    return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _chosen(*, columns: Sequence[str], usual: Sequence[str], known: Sequence[str]) -> frozenset[str]:
+    """Unknown columns are ignored; an address without any known one shows the usual."""
+    return frozenset(column for column in columns if column in known) or frozenset(usual)
+
+
+def _choices(*, suite: Suite, known: Sequence[str], chosen: frozenset[str]) -> tuple[ColumnChoice, ...]:
+    named = [(metric["key"], metric["label"]) for metric in suite.metrics]
+    named += [(fact, FACT_LABELS[fact][0]) for fact in known]
+    return tuple(ColumnChoice(key, label, key in chosen) for key, label in named)
+
+
+def _columns(
+    *,
+    metrics: Sequence[Mapping[str, Any]],
+    facts: Sequence[str],
+    primary: str,
+    key: str,
+    descending: bool,
+    scales: Mapping[str, tuple[float, float] | None],
+) -> tuple[Column, ...]:
+    directions = _directions(metrics)
+    fixed = [("rank", "Rank", "Place by the first metric; equal means share it", False)]
+    fixed += [("planner", "Planner", "", False)]
+    measured = [(metric["key"], metric["label"], metric["description"], True) for metric in metrics]
+    last = [(fact, *FACT_LABELS[fact], False) for fact in facts]
+    return tuple(
+        Column(
+            key=name,
+            label=label,
+            description=description,
+            is_metric=is_metric,
+            is_primary=name == primary,
+            sorted=("descending" if descending else "ascending") if name == key else "",
+            link=_next_sort(name=name, key=key, descending=descending, lower=directions.get(name) == "lower"),
+            scale=scales.get(name),
+            direction=directions.get(name, ""),
+        )
+        for name, label, description, is_metric in [*fixed, *measured, *last]
+    )
+
+
+def _directions(metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Which is better in each metric that says how good plans are; empty where more is better in all of them."""
+    judging = [metric for metric in metrics if metric["ordered"]]
+    found = {metric["key"]: "higher" if metric.get("higher_is_better", True) else "lower" for metric in judging}
+    return found if "lower" in found.values() else {}
+
+
+def _next_sort(*, name: str, key: str, descending: bool, lower: bool) -> str:
+    """The other direction of the sorted column; otherwise the direction that puts the best row first."""
+    if name in UNSORTED:
+        return ""
+    if name == key:
+        return name if descending else f"-{name}"
+    return name if lower or name in _LOWER_FIRST else f"-{name}"
+
+
+def _row(
+    *,
+    data: Mapping[str, Any],
+    metrics: Sequence[Mapping[str, Any]],
+    facts: Sequence[str],
+    primary: str,
+    scales: Mapping[str, tuple[float, float] | None],
+    covered: int,
+) -> Row:
+    values = {metric["key"]: data["metrics"].get(metric["key"]) for metric in metrics}
+    alike = {value.get("tasks") for value in values.values() if value} <= {covered}
+    cells = tuple(
+        Cell(
+            value=values[metric["key"]],
+            is_primary=metric["key"] == primary,
+            missing=f"No task with the metric {metric['label']} can run under this profile, so there is no value",
+            scale=scales.get(metric["key"]),
+            tasks=None if alike or not values[metric["key"]] else values[metric["key"]].get("tasks"),
+        )
+        for metric in metrics
+    )
+    known = facts_of(data)
+    return Row(
+        data=data,
+        finished=datetime.fromisoformat(data["finished"]),
+        cells=cells,
+        facts=tuple(known.get(fact) or Fact(fact, "", "") for fact in facts),
+        rank_is_open=data["rank_low"] != data["rank_high"],
+    )

@@ -1,0 +1,26 @@
+"""Addresses of the pages."""
+
+from django.urls import path, re_path
+
+from leaderboard.boards.pages import export_views, plot_views, snapshot_views, views
+
+app_name = "boards"
+
+_SUITE = r"^boards/(?P<suite>[-a-zA-Z0-9_]+)"
+_FILE = r"\.(?P<extension>csv|json|bib)$"
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("docs/", views.docs, name="docs"),
+    path("feed.atom", export_views.site_feed, name="site-feed"),
+    path("boards/<slug:suite>/", views.board, name="board"),
+    path("boards/<slug:suite>/plots/", plot_views.plots, name="plots"),
+    path("boards/<slug:suite>/feed.atom", export_views.feed, name="feed"),
+    path("boards/<slug:suite>/snapshots/", snapshot_views.snapshots, name="snapshots"),
+    path("boards/<slug:suite>/snapshots/<int:number>/", views.snapshot, name="snapshot"),
+    path(
+        "boards/<slug:suite>/snapshots/<int:number>/rows/<uuid:evaluation>.bib", export_views.row_file, name="row-file"
+    ),
+    re_path(rf"{_SUITE}/snapshots/(?P<number>[0-9]+){_FILE}", export_views.snapshot_file, name="snapshot-file"),
+    re_path(rf"{_SUITE}/newest{_FILE}", export_views.newest_file, name="newest-file"),
+]

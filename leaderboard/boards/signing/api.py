@@ -1,0 +1,84 @@
+"""What `planarena verify` reads: signed statements, and what they bind."""
+
+from typing import Any
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from leaderboard.boards.models import Snapshot
+from leaderboard.boards.signing.proofs import evaluation_proof, snapshot_proof
+from leaderboard.evaluations.gold import not_shared, withheld_from
+from leaderboard.evaluations.visibility import visible_evaluations
+
+_ENVELOPE = "The signed statement, a DSSE envelope; null if it is not signed."
+
+
+class SnapshotProofOutput(serializers.Serializer[Any]):
+    """A snapshot with its signature."""
+
+    format = serializers.CharField(read_only=True, help_text="`planarena-snapshot-proof/1`")
+    suite = serializers.CharField(read_only=True)
+    number = serializers.IntegerField(read_only=True)
+    digest = serializers.CharField(read_only=True, help_text="SHA-256 of the canonical JSON of `content`.")
+    content = serializers.JSONField(read_only=True, help_text="Rows and coverage as they are kept.")
+    signature = serializers.JSONField(read_only=True, allow_null=True, help_text=_ENVELOPE)
+    rows = serializers.ListField(
+        read_only=True,
+        child=serializers.DictField(),
+        help_text="For each row the digests of its figures, of its names and of its tasks, which the statement covers.",
+    )
+    salts = serializers.DictField(
+        read_only=True,
+        child=serializers.CharField(),
+        help_text="By evaluation, the salt of the digest of names; missing where the names are withheld.",
+    )
+
+
+class EvaluationProofOutput(serializers.Serializer[Any]):
+    """The results of an evaluation with their signature."""
+
+    format = serializers.CharField(read_only=True, help_text="`planarena-evaluation-proof/1`")
+    evaluation = serializers.UUIDField(read_only=True)
+    signature = serializers.JSONField(read_only=True, allow_null=True, help_text=_ENVELOPE)
+    tasks = serializers.ListField(
+        read_only=True,
+        child=serializers.DictField(),
+        help_text="How each task ended, in the suite's order, with the salted digest of its record.",
+    )
+    salt = serializers.CharField(
+        read_only=True, allow_null=True, help_text="Of the digests of records; null where the records are withheld."
+    )
+    records = serializers.DictField(
+        read_only=True,
+        child=serializers.CharField(),
+        help_text="Digest of the record by task, under which `/objects/` has it; empty where they are withheld.",
+    )
+
+
+class SnapshotProofView(APIView):
+    """A snapshot's rows with the signed statement that binds them, its results and the snapshot before it."""
+
+    @extend_schema(responses=SnapshotProofOutput)
+    def get(self, request: Request, slug: str, number: int) -> Response:  # noqa: ARG002 - the base class's
+        snapshots = Snapshot.objects.filter(suite__slug=slug).select_related("suite")
+        return Response(SnapshotProofOutput(snapshot_proof(get_object_or_404(snapshots, number=number))).data)
+
+
+class EvaluationProofView(APIView):
+    """The results of all tasks of an evaluation with the signed statement that binds them and their records. While a
+    split is hidden, only staff get the salt and the digests of its records."""
+
+    @extend_schema(responses=EvaluationProofOutput)
+    def get(self, request: Request, evaluation_id: UUID) -> Response:
+        related = visible_evaluations(request.user).select_related("suite", "submission__planner")
+        evaluation = get_object_or_404(related, pk=evaluation_id, verifies=None)
+        withheld = withheld_from(reader=request.user, evaluation=evaluation)
+        proof = evaluation_proof(evaluation=evaluation, shows_records=not (withheld.data or withheld.plan))
+        response = Response(EvaluationProofOutput(proof).data)
+        not_shared(response, suite=evaluation.suite, split=evaluation.split)
+        return response

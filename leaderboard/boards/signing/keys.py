@@ -1,0 +1,79 @@
+"""The key that this process signs with, and the public keys that the site has had.
+
+The secret comes from `PLANARENA_SIGNING_KEY`; a process without it (a web process, if the operator wants) publishes
+unsigned snapshots, which the queue's processes sign within seconds (`catching_up.py`).
+"""
+
+import logging
+from datetime import datetime
+from functools import cache
+
+from django.conf import settings
+from django.db import connection
+
+from evaluator.signatures import KeyStatement, PrivateKey, seal
+from leaderboard.boards.signing.models import SigningKey
+from leaderboard.site.clock import database_now
+
+logger = logging.getLogger(__name__)
+_LOCK = 0x5167_6E69_6E67
+"""Of PostgreSQL's advisory locks, the one that who registers a key takes."""
+
+
+def signing_key() -> PrivateKey | None:
+    """The key to sign with now; None if this process has none, or only one that has been replaced.
+
+    Before: within a transaction.
+    After: the key is among the site's public keys.
+    """
+    if not settings.SIGNING_KEYS:
+        return None
+    key = _private(settings.SIGNING_KEYS[0])
+    row = SigningKey.objects.filter(pk=key.public.id).first() or _register(key)
+    if row.retired is not None:
+        logger.warning(
+            "nothing is signed: key %s was replaced at %s; restart this process with the present PLANARENA_SIGNING_KEY",
+            row.pk, row.retired,
+        )  # fmt: skip
+        return None
+    return key
+
+
+def first_signed_at() -> datetime | None:
+    """When this site began to sign; None if it never did."""
+    return SigningKey.objects.order_by("created").values_list("created", flat=True).first()
+
+
+def _register(key: PrivateKey) -> SigningKey:
+    """Make a new key the present one, introduced by the one before it where its secret is at hand."""
+    with connection.cursor() as cursor:
+        # Held until the end of the transaction: of two processes that start with a new key, the second finds it there.
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+    if (there := SigningKey.objects.filter(pk=key.public.id).first()) is not None:
+        return there
+    now = database_now()
+    before = SigningKey.objects.filter(retired=None).first()
+    introduction = None if before is None else _introduction(key=key, before=before, created=now)
+    SigningKey.objects.filter(retired=None).update(retired=now)
+    return SigningKey.objects.create(
+        id=key.public.id, public_key=key.public.text, created=now, introduction=introduction
+    )
+
+
+def _introduction(*, key: PrivateKey, before: SigningKey, created: datetime) -> dict[str, object] | None:
+    for secret in settings.SIGNING_KEYS[1:]:
+        old = _private(secret)
+        if old.public.id == before.pk:
+            statement = KeyStatement(key=old.public.id, introduces=key.public.text, created=created)
+            return seal(statement=statement, key=old).model_dump(mode="json")
+    logger.warning(
+        "signing key %s is not introduced by %s, whose secret is not in PLANARENA_SIGNING_KEY: clients that know the "
+        "old key will refuse the new one until their users confirm it",
+        key.public.id, before.pk,
+    )  # fmt: skip
+    return None
+
+
+@cache
+def _private(secret: str) -> PrivateKey:
+    return PrivateKey.from_secret(secret)

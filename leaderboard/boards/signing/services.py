@@ -1,0 +1,238 @@
+"""Signing evaluations and snapshots. Both are idempotent: what is signed stays as it was signed."""
+
+import logging
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import transaction
+
+from evaluator.signatures import (
+    ColumnFacts,
+    Conditions,
+    EvaluationStatement,
+    Previous,
+    PrivateKey,
+    RowDigests,
+    SnapshotStatement,
+    SuiteFacts,
+    TaskEntry,
+    names_digest,
+    record_commitment,
+    result_digest,
+    rows_digest,
+    seal,
+    tasks_digest,
+)
+from evaluator.signatures.statements import Digested
+from leaderboard.boards.models import Snapshot
+from leaderboard.boards.signing.keys import signing_key
+from leaderboard.boards.signing.models import EvaluationSignature, SnapshotSignature
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.site.clock import database_now
+
+logger = logging.getLogger(__name__)
+
+_SALT_BYTES = 16
+
+
+def sign_evaluations(evaluation_ids: Iterable[UUID]) -> None:
+    """Sign the results of completed evaluations that are not signed yet.
+
+    Before: within a transaction; the evaluations are completed, so that their results change no more.
+    After: each of them has a signature, if this process has a key.
+    """
+    wanted = set(evaluation_ids)
+    wanted -= set(EvaluationSignature.objects.filter(pk__in=wanted).values_list("pk", flat=True))
+    key = signing_key() if wanted else None
+    if key is None:
+        return
+    unsigned = Evaluation.objects.filter(pk__in=wanted).select_related("suite").order_by("pk")
+    EvaluationSignature.objects.bulk_create(
+        # Whoever else signs one of them at this moment does as well.
+        [_evaluation_signature(evaluation=evaluation, key=key) for evaluation in unsigned], ignore_conflicts=True
+    )  # fmt: skip
+
+
+def sign_when_possible(*, snapshot: Snapshot | None = None, evaluation_ids: Sequence[UUID] = ()) -> None:
+    """Sign within the transaction that publishes, which goes on where that fails.
+
+    What cannot be signed must not keep a board from being published: the log has the reason, and the next sweep tries
+    again (`catching_up.py`).
+    """
+    try:
+        with transaction.atomic():
+            sign_evaluations(evaluation_ids)
+            if snapshot is not None:
+                sign_snapshot(snapshot)
+    except SoftTimeLimitExceeded:
+        raise
+    except Exception:
+        logger.exception(
+            "snapshot %s and evaluations %s stay unsigned for now", snapshot, list(map(str, evaluation_ids))
+        )
+
+
+def sign_snapshot(snapshot: Snapshot) -> SnapshotSignature | None:
+    """Sign a snapshot, and those of its evaluations that are not signed yet.
+
+    Before: within the transaction that made it, or with its suite locked as `boards.services.lock_board` does.
+    After: it has a signature; None if this process has no key.
+    """
+    if (there := SnapshotSignature.objects.filter(pk=snapshot.pk).first()) is not None:
+        return there
+    key = signing_key()
+    if key is None:
+        return None
+    # As PostgreSQL keeps it, which is how it is served: `jsonb` rewrites some numbers.
+    content = Snapshot.objects.values_list("content", flat=True).get(pk=snapshot.pk)
+    salts = {row["evaluation"]: secrets.token_hex(_SALT_BYTES) for row in content["rows"]}
+    sign_evaluations([UUID(evaluation) for evaluation in salts])
+    rows = _row_digests(rows=content["rows"], salts=salts)
+    now = database_now()
+    statement = SnapshotStatement(
+        key=key.public.id,
+        suite=suite_facts(snapshot.suite),
+        conditions=_conditions(snapshot),
+        number=snapshot.number,
+        created=snapshot.created,
+        signed=now,
+        coverage=content["coverage"],
+        rows=Digested(count=len(rows), digest=rows_digest(rows)),
+        previous=_previous(snapshot),
+    )
+    envelope = seal(statement=statement, key=key)
+    return SnapshotSignature.objects.create(
+        snapshot=snapshot,
+        key_id=key.public.id,
+        envelope=envelope.model_dump(mode="json"),
+        statement_digest=envelope.digest,
+        signed=now,
+        rows=[row.model_dump(mode="json") for row in rows],
+        salts=salts,
+    )
+
+
+def signature_of(snapshot: Snapshot) -> SnapshotSignature | None:
+    """The signature of a snapshot that was read with it."""
+    return getattr(snapshot, "signature", None)
+
+
+def withhold_names(evaluation_ids: Sequence[UUID]) -> None:
+    """Forget the salts of the names in all rows of these evaluations, for accounts that are closed.
+
+    After: nobody can confirm a guess of these names by a signature, and whatever replaces them in the snapshots'
+    contents is reported as withheld. Figures and ranks of the rows are verified as before.
+    """
+    gone = {str(one) for one in evaluation_ids}
+    with transaction.atomic():
+        for signature in SnapshotSignature.objects.filter(salts__has_any_keys=sorted(gone)).select_for_update():
+            signature.salts = {key: salt for key, salt in signature.salts.items() if key not in gone}
+            signature.save(update_fields=["salts"])
+
+
+def task_entries(*, evaluation_id: UUID, salt: str) -> tuple[list[TaskEntry], Mapping[str, str]]:
+    """The results of an evaluation's tasks in the suite's order, as they are signed, and the digests of its records by
+    task."""
+    fields = (
+        "task__key", "task__metric", "outcome", "accepted", "score", "indicators", "planning_seconds", "prompt_tokens",
+        "completion_tokens", "record_digest",
+    )  # fmt: skip
+    entries, records = list[TaskEntry](), dict[str, str]()
+    found = TaskResult.objects.filter(evaluation=evaluation_id).order_by("task__position").values_list(*fields)
+    for task, metric, outcome, accepted, score, indicators, seconds, prompt, completion, record in found:
+        entries.append(
+            TaskEntry(
+                task=task,
+                metric=metric,
+                outcome=outcome,
+                accepted=accepted,
+                score=score,
+                indicators=indicators,
+                seconds=seconds,
+                prompt_tokens=prompt,
+                completion_tokens=completion,
+                record=record_commitment(salt=salt, task=task, digest=record) if record else None,
+            )
+        )
+        if record:
+            records[task] = record
+    return entries, records
+
+
+def suite_facts(suite: Suite) -> SuiteFacts:
+    """What a statement says of a suite."""
+    primary = next((metric for metric in suite.metrics if metric.get("primary")), suite.metrics[0])
+    return SuiteFacts(
+        slug=suite.slug,
+        version=suite.version,
+        digest=suite.digest,
+        columns=[
+            ColumnFacts(
+                key=column.key,
+                metric=column.metric,
+                indicator=column.indicator,
+                fault=column.fault,
+                interval=column.interval.value,
+            )
+            for column in suite.columns
+        ],
+        ranked_by=primary["key"],
+        higher_is_better=bool(primary.get("higher_is_better", True)),
+    )
+
+
+def _conditions(found: Snapshot | Evaluation) -> Conditions:
+    return Conditions(
+        profile=found.profile, profile_digest=found.profile_digest, split=found.split, samples=found.samples
+    )
+
+
+def _evaluation_signature(*, evaluation: Evaluation, key: PrivateKey) -> EvaluationSignature:
+    salt = secrets.token_hex(_SALT_BYTES)
+    entries, _ = task_entries(evaluation_id=evaluation.pk, salt=salt)
+    digest = tasks_digest(evaluation=str(evaluation.pk), tasks=entries)
+    now = database_now()
+    statement = EvaluationStatement(
+        key=key.public.id,
+        evaluation=str(evaluation.pk),
+        suite=suite_facts(evaluation.suite),
+        conditions=_conditions(evaluation),
+        finished=evaluation.finished,
+        signed=now,
+        tasks=Digested(count=len(entries), digest=digest),
+    )
+    return EvaluationSignature(
+        evaluation=evaluation,
+        key_id=key.public.id,
+        envelope=seal(statement=statement, key=key).model_dump(mode="json"),
+        tasks_digest=digest,
+        salt=salt,
+        signed=now,
+    )
+
+
+def _row_digests(*, rows: Sequence[Mapping[str, Any]], salts: Mapping[str, str]) -> list[RowDigests]:
+    signed = EvaluationSignature.objects.filter(pk__in=list(salts)).values_list("pk", "tasks_digest")
+    tasks = {str(pk): digest for pk, digest in signed}
+    return [
+        RowDigests(
+            evaluation=row["evaluation"],
+            result=result_digest(row),
+            names=names_digest(row=row, salt=salts[row["evaluation"]]),
+            tasks=tasks.get(row["evaluation"]),
+        )
+        for row in rows
+    ]
+
+
+def _previous(snapshot: Snapshot) -> Previous | None:
+    before = Snapshot.objects.filter(suite__slug=snapshot.suite.slug, number__lt=snapshot.number)
+    found = before.order_by("-number").values("number", "digest", "signature__statement_digest").first()
+    if found is None:
+        return None
+    statement = found["signature__statement_digest"]
+    return Previous(number=found["number"], statement=statement, content=None if statement else found["digest"])

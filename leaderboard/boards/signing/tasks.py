@@ -1,0 +1,14 @@
+"""Celery tasks."""
+
+from leaderboard.boards.signing import catching_up
+from leaderboard.site.celery import task
+
+
+@task
+def sign_unsigned() -> None:
+    """Sign what a process without the key has published.
+
+    Before: nothing; it may run twice at once.
+    After: every snapshot since the site first signed one has a signature, if this process has the key.
+    """
+    catching_up.sign_unsigned()

@@ -1,0 +1,205 @@
+"""The one place where the site uses the `evaluator` package, so that tests can give a fake of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from evaluator.records import Outcome, Reason
+from evaluator.suites.hidden import HIDDEN
+from leaderboard.catalog.seasons import seed_now
+from leaderboard.site.problems import ProblemError
+
+if TYPE_CHECKING:
+    from evaluator.episodes.base import Episode
+    from evaluator.planners.endpoint import EndpointSettings
+    from evaluator.planners.trial import Trial
+    from evaluator.suites.base import Suite
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOutcome:
+    """What the summary needs to know of one task."""
+
+    task: str
+    metric: str
+    outcome: Outcome
+    score: float | None
+    indicators: Mapping[str, float] = field(default_factory=dict)
+    """Of suites that judge plans."""
+
+
+class AddressRefusedError(Exception):
+    """An endpoint address that may not be called; the message is a sentence for its owner."""
+
+
+NOT_READY = "This site cannot evaluate at present; its operator has been told. Try again later."
+"""What people read when there is a `NotReadyError`, whose message is for the operator's log."""
+
+
+class NotReadyError(ProblemError):
+    """The installation cannot evaluate at present; the message is a sentence for the operator."""
+
+    status = 503
+    code = "not_ready"
+
+    for_people = NOT_READY
+    """What everybody else reads."""
+
+    @property
+    def sentence(self) -> str:
+        return self.for_people
+
+
+class EvaluatorLibrary(Protocol):
+    """What the site needs of the `evaluator` package."""
+
+    def rules_digest(self, *, suite: str, profile: str) -> str:
+        """Digest of everything besides suite, data and samples that a score depends on: the profile's, or that of the
+        rules by which plans are judged.
+
+        Raises:
+            NotReadyError: suite or profile cannot be read.
+        """
+        ...
+
+    def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
+        """Why tasks cannot run in this profile and split, by task key; tasks that can run are left out.
+
+        Raises:
+            NotReadyError: the profile cannot be read, or there are no data for the suite.
+        """
+        ...
+
+    def summarise(self, *, suite: str, results: Sequence[TaskOutcome]) -> dict[str, Any]:
+        """The metrics of an evaluation with intervals, as `Evaluation.summary` documents it."""
+        ...
+
+    def check_endpoint(self, *, url: str, allow_private: bool) -> None:
+        """Refuse an address that may not be called.
+
+        Raises:
+            AddressRefusedError: it is refused.
+        """
+        ...
+
+    def unreadable_plans(self, *, suite: str, plans: Mapping[str, Any]) -> Mapping[str, str]:
+        """Why plans of a suite that judges plans cannot be read, by task; those that can are left out, and so are
+        tasks that the suite does not have."""
+        ...
+
+    def try_endpoint(self, *, suite: str, profile: str, settings: "EndpointSettings") -> "Trial":
+        """Send one request of a suite to an endpoint, once, as a worker would, from a process of its own.
+
+        Raises:
+            NotReadyError: suite or profile cannot be read.
+        """
+        ...
+
+
+class Library:
+    """The real thing. Nothing here imports torch."""
+
+    def rules_digest(self, *, suite: str, profile: str) -> str:
+        with _ready(suite):
+            return _episode(suite).rules_digest(profile)
+
+    def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
+        from evaluator.episodes.base import Setting
+
+        found = _suite(suite)
+        # Sources of open data refuse a seed, so that it cannot slip into them.
+        seed = seed_now(suite) if split == HIDDEN and found.conditions.experts else None
+        with _ready(suite):
+            return _episode(suite).not_run(suite=found, setting=Setting(profile=profile, split=split, hidden_seed=seed))
+
+    def summarise(self, *, suite: str, results: Sequence[TaskOutcome]) -> dict[str, Any]:
+        from evaluator.metrics.aggregate import TaskScore, summarise
+        from evaluator.suites.registry import suite_of
+
+        scores = [
+            TaskScore(
+                task=result.task,
+                metric=result.metric,
+                outcome=result.outcome,
+                score=result.score,
+                indicators=result.indicators,
+            )
+            for result in results
+        ]
+        return summarise(suite=suite_of(suite), results=scores)
+
+    def check_endpoint(self, *, url: str, allow_private: bool) -> None:
+        from evaluator.planners.egress import EgressRefusedError, check_url
+
+        try:
+            check_url(url=url, allow_private=allow_private)
+        except EgressRefusedError as error:
+            raise AddressRefusedError(str(error)) from error
+
+    def unreadable_plans(self, *, suite: str, plans: Mapping[str, Any]) -> Mapping[str, str]:
+        from evaluator.episodes.judgement import all_tools
+        from evaluator.plans import PlanSyntaxError, read_plan
+
+        found = _suite(suite)
+        tasks = {task.key: task for task in found.tasks if task.key in plans}
+        wrong: dict[str, str] = {}
+        for key, task in tasks.items():
+            try:
+                read_plan(value=plans[key], context=all_tools(suite=found, task=task))
+            except PlanSyntaxError as error:
+                wrong[key] = str(error)
+        return wrong
+
+    def try_endpoint(self, *, suite: str, profile: str, settings: "EndpointSettings") -> "Trial":
+        from evaluator.planners.trial_process import try_endpoint_confined
+
+        found = _suite(suite)
+        with _ready(suite):
+            offered = _episode(suite).offered(suite=found, profile=profile)
+        return try_endpoint_confined(suite=found, settings=settings, offered=offered)
+
+
+def _suite(slug: str) -> "Suite":
+    from evaluator.suites.registry import suite_of
+
+    try:
+        return suite_of(slug)
+    except LookupError as error:
+        raise NotReadyError(f"This site cannot evaluate suite {slug} at present: {error}.") from error
+
+
+def _episode(slug: str) -> "Episode":
+    from evaluator.suites.registry import episode_of
+
+    return episode_of(slug)
+
+
+@contextmanager
+def _ready(suite: str) -> Iterator[None]:
+    """Report a suite that cannot be evaluated in these settings as an installation that is not ready.
+
+    Raises:
+        NotReadyError: it is not.
+    """
+    from evaluator.episodes.base import SettingError
+
+    try:
+        yield
+    except (LookupError, SettingError) as error:
+        raise NotReadyError(f"This site cannot evaluate suite {suite} at present: {error}.") from error
+
+
+def library() -> EvaluatorLibrary:
+    """The library that the settings name."""
+    return _instance(settings.EVALUATOR)
+
+
+@cache
+def _instance(path: str) -> EvaluatorLibrary:
+    made: EvaluatorLibrary = import_string(path)()
+    return made

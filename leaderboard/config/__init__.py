@@ -1,1 +1,0 @@
-"""Settings, URLs, the ASGI application, Celery and the embedded PostgreSQL."""

@@ -1,0 +1,13 @@
+"""Addresses of the documentation."""
+
+from django.urls import path
+
+from leaderboard.docs_pages import views
+
+app_name = "handbook"
+
+urlpatterns = [
+    path("docs/reference/", views.reference, name="reference"),
+    path("docs/examples/<path:name>", views.example_file, name="example"),
+    path("docs/<slug:slug>/", views.chapter, name="chapter"),
+]

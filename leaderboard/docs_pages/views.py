@@ -1,0 +1,45 @@
+"""Pages of the documentation."""
+
+from functools import cache
+
+from django.conf import settings
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from drf_spectacular.generators import SchemaGenerator
+
+from leaderboard.docs_pages.chapters import BY_SLUG, GROUPS, example, page_of
+from leaderboard.docs_pages.reference import Topic, topics
+from leaderboard.site.http.security_txt import contact_link
+
+
+@require_safe
+def chapter(request: HttpRequest, slug: str) -> HttpResponse:
+    """One chapter."""
+    if slug not in BY_SLUG:
+        raise Http404(f"There is no chapter {slug!r}.")
+    context = {"page": page_of(slug), "groups": GROUPS, "slug": slug}
+    if slug == "privacy":
+        context |= {"operator": settings.OPERATOR, "contact": settings.CONTACT, "contact_link": contact_link()}
+    return render(request, "handbook/chapter.html", context)
+
+
+@require_safe
+def reference(request: HttpRequest) -> HttpResponse:
+    """Every call of the API, with examples."""
+    return render(request, "handbook/reference.html", {"topics": _topics(), "groups": GROUPS, "slug": "reference"})
+
+
+@require_safe
+def example_file(request: HttpRequest, name: str) -> FileResponse:  # noqa: ARG001 - the view's signature
+    """A file that a chapter links to, as plain text."""
+    found = example(name)
+    if found is None:
+        raise Http404(f"There is no example {name!r}.")
+    return FileResponse(found.open("rb"), content_type="text/plain; charset=utf-8", filename=found.name)
+
+
+@cache
+def _topics() -> list[Topic]:
+    # It follows from the code alone.
+    return topics(SchemaGenerator().get_schema(request=None, public=True))

@@ -1,0 +1,95 @@
+"""The API about one's own account: taking the data along, closing it, deleting it."""
+
+from typing import Any
+
+from django.http import HttpResponseBase
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers, status
+from rest_framework.exceptions import PermissionDenied, Throttled
+from rest_framework.exceptions import ValidationError as FieldValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.leaving import closing
+from leaderboard.leaving.confirming import problem_with
+from leaderboard.leaving.downloads import export_response
+from leaderboard.site.api.throttling import seconds_to_wait
+
+
+class PasswordInput(serializers.Serializer[Any]):
+    """Shows that it is the owner of the account who asks."""
+
+    password = serializers.CharField(write_only=True, trim_whitespace=False, help_text="The password of the account.")
+
+
+class AccountExport(serializers.Serializer[Any]):
+    """Everything that the site knows of the caller. Besides these there are lists of `webhooks`, `invitations`,
+    `checkpoints`, `plans_files`, `plans`, `results` and `quota`."""
+
+    format = serializers.CharField(read_only=True, help_text="`planarena-account/1`.")
+    username = serializers.CharField(read_only=True)
+    exported_at = serializers.DateTimeField(read_only=True)
+    account = serializers.JSONField(read_only=True, help_text="Addresses, profile, settings, second factors.")
+    api_tokens = serializers.ListField(child=serializers.JSONField(), read_only=True)
+    worker_tokens = serializers.ListField(child=serializers.JSONField(), read_only=True)
+    teams = serializers.ListField(child=serializers.JSONField(), read_only=True)
+    planners = serializers.ListField(child=serializers.JSONField(), read_only=True)
+    submissions = serializers.ListField(child=serializers.JSONField(), read_only=True)
+    evaluations = serializers.ListField(child=serializers.JSONField(), read_only=True)
+    audit = serializers.ListField(child=serializers.JSONField(), read_only=True)
+
+
+_WRONG = OpenApiResponse(description="The password is missing or wrong.")
+
+
+class AccountView(APIView):
+    """The caller's account."""
+
+    permission_classes = LOGGED_IN
+    throttle_scope = "tokens"
+
+    @extend_schema(request=PasswordInput, responses={204: None, 400: _WRONG, 413: None, 415: None})
+    def delete(self, request: Request) -> Response:
+        """Delete it for ever. Submissions stay, as those of a deleted user."""
+        _confirm(request)
+        closing.delete_account(user=request.user, by=request.user)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class CloseView(APIView):
+    """Closing the caller's account."""
+
+    permission_classes = LOGGED_IN
+    throttle_scope = "tokens"
+
+    @extend_schema(request=PasswordInput, responses={204: None})
+    def post(self, request: Request) -> Response:
+        """End every way into it; an operator can open it again."""
+        _confirm(request)
+        closing.close_account(user=request.user, by=request.user)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class ExportView(APIView):
+    """Everything that the site knows of the caller."""
+
+    permission_classes = LOGGED_IN
+
+    @extend_schema(responses=AccountExport)
+    def get(self, request: Request) -> HttpResponseBase:
+        """A JSON document of the format `planarena-account/1`, sent while it is made; at most six a minute."""
+        if wait := seconds_to_wait(request._request, scope="exports"):
+            raise Throttled(wait)
+        return export_response(request=request._request, user=request.user)
+
+
+def _confirm(request: Request) -> None:
+    if not request.user.has_usable_password():
+        raise PermissionDenied("This account has no password: use the page of the account, or set a password first.")
+    body = PasswordInput(data=request.data)
+    body.is_valid(raise_exception=True)
+    entered = body.validated_data["password"]
+    if problem := problem_with(request=request._request, user=request.user, entered=entered):
+        raise FieldValidationError({"password": [problem]})

@@ -1,0 +1,125 @@
+"""The API about one's own webhooks."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.models import Mails
+from leaderboard.notifications import webhooks as services
+from leaderboard.notifications.mails import choose_mails
+from leaderboard.notifications.models import OutboxMessage, Webhook
+
+
+class MailsShape(serializers.Serializer[Any]):
+    """Of what the caller gets mails."""
+
+    mails = serializers.ChoiceField(
+        choices=Mails.choices,
+        help_text="`none`; `needed`: when an evaluation waits for them, failed or was not verified; `ended`: when one "
+        "is complete, too.",
+    )
+
+
+class MailsView(APIView):
+    """Of what the caller gets mails."""
+
+    permission_classes = LOGGED_IN
+
+    @extend_schema(responses=MailsShape)
+    def get(self, request: Request) -> Response:
+        return Response(MailsShape(request.user).data)
+
+    @extend_schema(request=MailsShape, responses=MailsShape)
+    def put(self, request: Request) -> Response:
+        """Choose of what to get mails."""
+        chosen = MailsShape(data=request.data)
+        chosen.is_valid(raise_exception=True)
+        choose_mails(user=request.user, **chosen.validated_data)
+        return Response(MailsShape(request.user).data)
+
+
+class WebhookInput(serializers.Serializer[Any]):
+    """A webhook to add."""
+
+    url = serializers.CharField(help_text="Gets a signed POST when an evaluation of yours ends or waits for you.")
+
+
+class DeliveryOutput(serializers.ModelSerializer[OutboxMessage]):
+    """A message to a webhook."""
+
+    state = serializers.CharField(source="standing", read_only=True, help_text="`waiting`, `sent` or `given up`.")
+    event = serializers.JSONField(source="payload.event", read_only=True)
+
+    class Meta:
+        model = OutboxMessage
+        fields = ["id", "event", "state", "tries", "created", "available_at", "sent_at", "given_up_at", "last_error"]
+        read_only_fields = fields
+
+
+class WebhookOutput(serializers.Serializer[Any]):
+    """A webhook with its last messages. Its secret is shown once, when it is added."""
+
+    id = serializers.UUIDField(source="webhook.id", read_only=True)
+    url = serializers.CharField(source="webhook.url", read_only=True)
+    active = serializers.BooleanField(source="webhook.active", read_only=True)
+    created = serializers.DateTimeField(source="webhook.created", read_only=True)
+    deliveries = DeliveryOutput(many=True, read_only=True)
+
+
+class NewWebhookOutput(serializers.ModelSerializer[Webhook]):
+    """A webhook that was just added."""
+
+    class Meta:
+        model = Webhook
+        fields = ["id", "url", "secret"]
+        read_only_fields = fields
+
+
+class WebhooksView(APIView):
+    """One's webhooks, each with its last messages."""
+
+    permission_classes = LOGGED_IN
+
+    @extend_schema(responses=WebhookOutput(many=True))
+    def get(self, request: Request) -> Response:
+        return Response(WebhookOutput(services.with_deliveries(request.user), many=True).data)
+
+    @extend_schema(request=WebhookInput, responses={201: NewWebhookOutput})
+    def post(self, request: Request) -> Response:
+        body = WebhookInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        made = services.add_webhook(owner=request.user, url=body.validated_data["url"])
+        return Response(NewWebhookOutput(made).data, status=status.HTTP_201_CREATED)
+
+
+class WebhookView(APIView):
+    """One of one's webhooks."""
+
+    permission_classes = LOGGED_IN
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, webhook_id: UUID) -> Response:
+        """Remove it: nothing is sent there any more."""
+        if not services.remove_webhook(owner=request.user, webhook_id=webhook_id):
+            raise NotFound("You have no such webhook.")
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class TestView(APIView):
+    """Trying a webhook out."""
+
+    permission_classes = LOGGED_IN
+
+    @extend_schema(request=None, responses={202: None})
+    def post(self, request: Request, webhook_id: UUID) -> Response:
+        """Send an event `test`, signed like the others."""
+        if not services.send_test(owner=request.user, webhook_id=webhook_id):
+            raise NotFound("You have no such webhook.")
+        return Response(status=status.HTTP_202_ACCEPTED)

@@ -1,0 +1,1 @@
+"""Pages of evaluations, tasks and workers. Reads only."""

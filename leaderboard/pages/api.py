@@ -1,0 +1,252 @@
+"""The API about what an evaluation's page shows beside its results: groups, failures, others, place in the queue."""
+
+from typing import Any
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from evaluator.metrics.statistics import LEAST_VALUES
+from evaluator.planners.offline import offline_planners
+from evaluator.records import Outcome
+from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.evaluations.gold import not_shared
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.visibility import visible_evaluations
+from leaderboard.pages.others import others_on
+from leaderboard.pages.presenters import gather
+from leaderboard.pages.queue_place import WaitsFor, place_of
+from leaderboard.pages.waiting import queue_now
+from leaderboard.results.task_rows import tasks_of
+
+
+class ScoreGroupOutput(serializers.Serializer[Any]):
+    """The scored tasks of one group."""
+
+    facet = serializers.CharField(read_only=True, help_text="What the tasks are grouped by, such as `degradation`.")
+    value = serializers.CharField(read_only=True)
+    tasks = serializers.IntegerField(read_only=True)
+    mean = serializers.FloatField(
+        read_only=True, help_text="Mean score; a task with two degradations counts in both groups."
+    )
+    low = serializers.FloatField(
+        read_only=True,
+        allow_null=True,
+        help_text=f"Lower end of the 95 % interval (bootstrap over tasks); null over fewer than {LEAST_VALUES} tasks.",
+    )
+    high = serializers.FloatField(read_only=True, allow_null=True)
+    faults = serializers.IntegerField(read_only=True, help_text="Faults of the planner among them, which count as 0.")
+
+
+class IndicatorGroupOutput(serializers.Serializer[Any]):
+    """One indicator over the judged tasks of one group."""
+
+    facet = serializers.CharField(read_only=True)
+    value = serializers.CharField(read_only=True)
+    tasks = serializers.IntegerField(read_only=True)
+    indicator = serializers.CharField(read_only=True)
+    mean = serializers.FloatField(read_only=True, help_text="Share of the tasks.")
+    low = serializers.FloatField(
+        read_only=True,
+        allow_null=True,
+        help_text=f"Lower end of Wilson's 95 % interval; null over fewer than {LEAST_VALUES} tasks.",
+    )
+    high = serializers.FloatField(read_only=True, allow_null=True)
+
+
+class BreakdownsOutput(serializers.Serializer[Any]):
+    """An evaluation by groups of tasks."""
+
+    scores = ScoreGroupOutput(many=True, read_only=True, help_text="Of suites that execute plans; else empty.")
+    indicators = IndicatorGroupOutput(many=True, read_only=True, help_text="Of suites that judge plans; else empty.")
+
+
+class CauseOutput(serializers.Serializer[Any]):
+    """Tasks of which the same is said."""
+
+    key = serializers.CharField(read_only=True)
+    count = serializers.IntegerField(read_only=True)
+    sentence = serializers.CharField(read_only=True, help_text="That of the first of them.")
+    examples = serializers.ListField(
+        read_only=True, child=serializers.CharField(), help_text="Keys of the first tasks."
+    )
+
+
+class FailureOutput(serializers.Serializer[Any]):
+    """Tasks without a normal score that share a reason."""
+
+    outcome = serializers.ChoiceField(read_only=True, choices=[outcome.value for outcome in Outcome])
+    reason = serializers.CharField(read_only=True)
+    count = serializers.IntegerField(read_only=True)
+    causes = CauseOutput(many=True, read_only=True, help_text="The most frequent first.")
+    further = serializers.IntegerField(read_only=True, help_text="How many causes are not listed.")
+
+
+class OtherOutput(serializers.Serializer[Any]):
+    """What another planner has on the task."""
+
+    evaluation = serializers.UUIDField(read_only=True)
+    planner = serializers.CharField(read_only=True)
+    owner = serializers.CharField(read_only=True)
+    outcome = serializers.CharField(read_only=True)
+    score = serializers.FloatField(read_only=True, allow_null=True)
+    plan = serializers.CharField(read_only=True, help_text="Names of the called tools.")
+
+
+class OthersOutput(serializers.Serializer[Any]):
+    """How the other planners of the board did on a task, each with its best evaluation."""
+
+    count = serializers.IntegerField(read_only=True)
+    better = serializers.IntegerField(read_only=True)
+    equal = serializers.IntegerField(read_only=True)
+    worse = serializers.IntegerField(read_only=True)
+    unscored = serializers.IntegerField(read_only=True)
+    best = OtherOutput(many=True, read_only=True)
+
+
+class PlaceOutput(serializers.Serializer[Any]):
+    """Where a waiting evaluation stands at this moment. All fields are null where it does not wait."""
+
+    place = serializers.IntegerField(read_only=True, allow_null=True, help_text="1: it is served next.")
+    evaluations_before = serializers.IntegerField(read_only=True, allow_null=True)
+    shards_before = serializers.IntegerField(read_only=True, allow_null=True)
+    waits_for = serializers.ChoiceField(read_only=True, choices=[one.value for one in WaitsFor], allow_null=True)
+    why = serializers.CharField(read_only=True, allow_null=True)
+
+
+class QueueOutput(serializers.Serializer[Any]):
+    """What the site's workers have to do at present."""
+
+    evaluations = serializers.IntegerField(read_only=True)
+    shards = serializers.IntegerField(read_only=True, help_text="That are not done.")
+    leased = serializers.IntegerField(read_only=True, help_text="Of these, how many a worker has at the moment.")
+
+
+class BundledPlannerOutput(serializers.Serializer[Any]):
+    """A planner that comes with PlanArena."""
+
+    name = serializers.CharField(read_only=True, help_text="For `bundled_name` of a submission.")
+    group = serializers.CharField(read_only=True)
+    description = serializers.CharField(read_only=True)
+    suites = serializers.ListField(
+        read_only=True, child=serializers.CharField(), help_text="Those it understands; empty: all."
+    )
+
+
+class BreakdownsView(APIView):
+    """Mean scores, or shares of the indicators, by structure, degradation, language, difficulty and group."""
+
+    @extend_schema(responses=BreakdownsOutput)
+    def get(self, request: Request, evaluation_id: UUID) -> Response:
+        found = gather(_evaluation(request=request, evaluation_id=evaluation_id))
+        scores = [
+            {
+                "facet": part.facet,
+                "value": row.value,
+                "tasks": row.interval.count,
+                "mean": row.interval.mean,
+                "low": row.interval.low,
+                "high": row.interval.high,
+                "faults": row.faults,
+            }
+            for part in found.score_breakdowns
+            for row in part.rows
+        ]
+        indicators = [
+            {
+                "facet": part.facet,
+                "value": row.value,
+                "tasks": row.count,
+                "indicator": share.name,
+                "mean": share.interval.mean,
+                "low": share.interval.low,
+                "high": share.interval.high,
+            }
+            for part in found.breakdowns
+            for row in part.rows
+            for share in row.shares
+        ]
+        return Response({"scores": scores, "indicators": indicators})
+
+
+class FailuresView(APIView):
+    """The tasks without a normal score, by outcome and reason and within these by cause, the most frequent first."""
+
+    @extend_schema(responses=FailureOutput(many=True))
+    def get(self, request: Request, evaluation_id: UUID) -> Response:
+        found = gather(_evaluation(request=request, evaluation_id=evaluation_id)).failures
+        return Response([{**group._asdict(), "causes": [one._asdict() for one in group.causes]} for group in found])
+
+
+class OthersView(APIView):
+    """How the other planners of the evaluation's board did on one task. All counts are 0 where none has a score."""
+
+    @extend_schema(responses=OthersOutput)
+    def get(self, request: Request, evaluation_id: UUID, task_key: str) -> Response:
+        evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
+        task = get_object_or_404(tasks_of(evaluation), key=task_key)
+        result = TaskResult.objects.filter(evaluation=evaluation, task=task).first()
+        score = result.score if result else None
+        found = others_on(evaluation=evaluation, task=task, score=score, reader=request.user)
+        names = ("count", "better", "equal", "worse", "unscored")
+        response = Response(
+            {
+                **{name: getattr(found, name) if found else 0 for name in names},
+                "best": [other._asdict() for other in found.best] if found else [],
+            }
+        )
+        not_shared(response, suite=evaluation.suite, split=evaluation.split)
+        return response
+
+
+class PlaceView(APIView):
+    """The place of an evaluation in the queue, and what it waits for."""
+
+    @extend_schema(responses=PlaceOutput)
+    def get(self, request: Request, evaluation_id: UUID) -> Response:
+        place = place_of(_evaluation(request=request, evaluation_id=evaluation_id))
+        return Response(
+            {
+                "place": place and place.number,
+                "evaluations_before": place and place.before.evaluations,
+                "shards_before": place and place.before.shards,
+                "waits_for": place and place.waits_for.value,
+                "why": place and place.sentence,
+            }
+        )
+
+
+class QueueView(APIView):
+    """How long the queue of the site's workers is now."""
+
+    permission_classes = LOGGED_IN
+
+    @extend_schema(responses=QueueOutput)
+    def get(self, request: Request) -> Response:  # noqa: ARG002 - the base class's
+        return Response(queue_now()._asdict())
+
+
+class BundledPlannersView(APIView):
+    """The planners that come with PlanArena."""
+
+    @extend_schema(responses=BundledPlannerOutput(many=True))
+    def get(self, request: Request) -> Response:  # noqa: ARG002 - the base class's
+        names = ("name", "group", "description")
+        return Response(
+            [
+                {**{name: getattr(planner, name) for name in names}, "suites": list(planner.suites)}
+                for planner in offline_planners().values()
+            ]
+        )
+
+
+def _evaluation(*, request: Request, evaluation_id: UUID) -> Evaluation:
+    """The evaluation, if the caller sees it; to others there is none."""
+    related = visible_evaluations(request.user).select_related(
+        "suite", "submission__planner__owner", "submission__submitted_by", "own_worker_run"
+    )
+    return get_object_or_404(related, pk=evaluation_id)

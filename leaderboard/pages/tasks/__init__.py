@@ -1,0 +1,1 @@
+"""The page of one task: plan, steps, artefacts and indicators."""

@@ -1,0 +1,167 @@
+"""The samples of a task as its page shows them: what each step took and gave, how long it took, and what it scored."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from evaluator.records import ArtefactReference, ResultRecord, SampleResult, StepRun
+from evaluator.tools.types import Catalogue
+from leaderboard.pages.tasks.artefacts_shown import Reading, Shown
+
+SAMPLES_PER_PAGE = 8
+OPEN_AT_FIRST = 3
+
+
+class ShownStep(NamedTuple):
+    """One executed step."""
+
+    run: StepRun
+    inputs: tuple[Shown, ...]
+    outputs: tuple[Shown, ...]
+
+
+class ShownSample(NamedTuple):
+    """One sample with everything that the plan did to it."""
+
+    number: int
+    score: float | None
+    inputs: tuple[Shown, ...]
+    steps: tuple[ShownStep, ...]
+    answer: Shown | None
+    reference: Shown | None
+    is_open: bool
+
+
+class SampleLink(NamedTuple):
+    """A page of samples."""
+
+    number: int
+    words: str
+    is_this: bool
+
+
+class SamplesPage(NamedTuple):
+    """Some of a record's samples, and the way to the others."""
+
+    samples: tuple[ShownSample, ...]
+    total: int
+    pages: tuple[SampleLink, ...]
+    """Empty where one page holds all."""
+
+
+class StepTotal(NamedTuple):
+    """A step of the plan over all samples."""
+
+    id: str
+    tool: str
+    expert: str
+    runs: int
+    stored: int
+    """How many of them the store had already."""
+    seconds: float | None
+    """Mean over those that were executed; None if none was."""
+    failed: int
+    error: str
+    """Of the first that failed."""
+
+
+def samples_page(
+    *, samples: Sequence[SampleResult], number: str | None, reading: Reading, catalogue: Catalogue | None
+) -> SamplesPage:
+    """One page of samples; `number` is that of the query string, and what is no page of these is the first."""
+    count = max(1, -(-len(samples) // SAMPLES_PER_PAGE))
+    page = int(number) if number and number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= count else 1
+    first = (page - 1) * SAMPLES_PER_PAGE
+    shown = [
+        _sample(sample=sample, reading=reading, catalogue=catalogue, is_open=place < OPEN_AT_FIRST)
+        for place, sample in enumerate(samples[first : first + SAMPLES_PER_PAGE])
+    ]
+    links = tuple(_link(place, total=len(samples), page=page) for place in range(1, count + 1))
+    return SamplesPage(samples=tuple(shown), total=len(samples), pages=links if count > 1 else ())
+
+
+def step_totals(record: ResultRecord) -> tuple[StepTotal, ...]:
+    """The steps in the order in which they first ran, over all samples."""
+    runs: dict[str, list[StepRun]] = {}
+    for sample in record.samples:
+        for run in sample.steps:
+            runs.setdefault(run.step, []).append(run)
+    return tuple(_total(found) for found in runs.values())
+
+
+def score_in_words(record: ResultRecord) -> str:
+    """Where the score comes from, as a sentence; nothing where nothing was executed."""
+    scored = [(sample.score, sample.index + 1) for sample in record.samples if sample.score is not None]
+    if not scored:
+        return ""
+    if len(scored) == 1:
+        return f"{record.metric} of the one sample that was scored."
+    (low, worst), (high, best) = min(scored), max(scored)
+    without = len(record.samples) - len(scored)
+    words = f"Mean {record.metric} over {len(scored)} samples"
+    words += f": from {low:.3f} (sample {worst}) to {high:.3f} (sample {best})." if low < high else ", each the same."
+    return words if not without else f"{words} {without} more could not be scored."
+
+
+def _total(runs: Sequence[StepRun]) -> StepTotal:
+    executed = [run.seconds for run in runs if not run.cached and run.error is None]
+    errors = [run.error for run in runs if run.error]
+    return StepTotal(
+        id=runs[0].step,
+        tool=runs[0].tool,
+        expert=runs[0].expert,
+        runs=len(runs),
+        stored=sum(run.cached for run in runs),
+        seconds=sum(executed) / len(executed) if executed else None,
+        failed=len(errors),
+        error=errors[0] if errors else "",
+    )
+
+
+def _link(place: int, *, total: int, page: int) -> SampleLink:
+    first = (place - 1) * SAMPLES_PER_PAGE + 1
+    last = min(place * SAMPLES_PER_PAGE, total)
+    return SampleLink(place, f"{first} to {last}" if first < last else str(first), place == page)
+
+
+def _sample(*, sample: SampleResult, reading: Reading, catalogue: Catalogue | None, is_open: bool) -> ShownSample:
+    number = sample.index + 1
+
+    def show(name: str, reference: ArtefactReference, alt: str) -> Shown:
+        return reading.show(name=name, reference=reference, alt=f"{alt}, sample {number}")
+
+    return ShownSample(
+        number=number,
+        score=sample.score,
+        inputs=tuple(show(f"${name}", value, f"Given {name}") for name, value in sample.inputs.items()),
+        steps=tuple(_step(run=run, number=number, reading=reading, catalogue=catalogue) for run in sample.steps),
+        answer=show("answer", sample.answer, "The plan's answer") if sample.answer else None,
+        reference=show("reference", sample.reference, "The reference") if sample.reference else None,
+        is_open=is_open,
+    )
+
+
+def _step(*, run: StepRun, number: int, reading: Reading, catalogue: Catalogue | None) -> ShownStep:
+    where = f"step {run.step}, {run.tool}, sample {number}"
+    # What is no output of the tool comes last: it says more about one that is.
+    kinds = _output_types(run.tool, catalogue=catalogue)
+    pictures = [value for value in run.inputs.values() if value.media_type.startswith("image/")]
+    over = pictures[0] if pictures else None
+    return ShownStep(
+        run=run,
+        inputs=tuple(
+            reading.show(name=name, reference=value, alt=f"Input {name} of {where}")
+            for name, value in run.inputs.items()
+        ),
+        outputs=tuple(
+            reading.show_output(
+                name=name, kind=kinds.get(name, ""), reference=value, over=over, alt=f"Output {name} of {where}"
+            )
+            for name, value in sorted(run.outputs.items(), key=lambda output: output[0] not in kinds)
+        ),
+    )
+
+
+def _output_types(tool: str, *, catalogue: Catalogue | None) -> Mapping[str, str]:
+    if catalogue is None or tool not in catalogue:
+        return {}
+    return {name: str(kind) for name, kind in catalogue[tool].outputs.items()}

@@ -1,0 +1,219 @@
+"""What the task page shows: the stored record of one task, with its plan drawn and its artefacts named."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
+from evaluator.records import ResultRecord
+from evaluator.suites.base import Panel
+from evaluator.suites.base import Task as LibraryTask
+from evaluator.suites.registry import suite_of
+from evaluator.tools.types import Catalogue
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations.gold import Withheld
+from leaderboard.evaluations.models import TaskResult
+from leaderboard.pages.tasks.artefacts_shown import Reading
+from leaderboard.pages.tasks.notes import NoteBlock, note_blocks
+from leaderboard.pages.tasks.plan_differences import Differences, differences
+from leaderboard.pages.tasks.plan_graph import Graph, draw
+from leaderboard.pages.tasks.plan_reading import Marks
+from leaderboard.pages.tasks.planning_presenters import WRONG_TYPE, PlanningPage, planning_page, step_problems
+from leaderboard.pages.tasks.samples_shown import SamplesPage, StepTotal, samples_page, score_in_words, step_totals
+from leaderboard.results.badges import sentence_in_place_of_steps
+from leaderboard.results.objects import object_url, server_store
+from leaderboard.results.task_filters import language_in_words
+from leaderboard.results.task_rows import modalities
+
+MAX_RECEIVED = 20_000
+"""Characters of what the planner sent that the page shows; the record has it all."""
+FAILED_WHEN_RUN = "failed when run"
+_TYPE_CONFLICTS = frozenset({"type_conflict", "answer_type"})
+
+
+class TaskPage(NamedTuple):
+    """Everything on the page that comes from the record, or stands in for it."""
+
+    modality: str
+    """What the request gives and expects; nothing where that is not known."""
+    language: str
+    record: ResultRecord | None
+    record_missing: bool
+    """The row names a record, but the store cannot give it."""
+    graph: Graph | None
+    """None where there is no plan, or nothing of it to draw."""
+    no_steps: str
+    """A sentence in the place of the plan's steps, where it has none."""
+    gold: Graph | None
+    differences: Differences | None
+    """How the plan differs from the gold plan, where both are shown."""
+    samples: SamplesPage | None
+    steps: tuple[StepTotal, ...]
+    """The steps over all samples."""
+    score_words: str
+    """Where the score comes from."""
+    received: str
+    received_left_out: int
+    """Characters of what the planner sent that are not shown."""
+    withheld: Withheld
+    record_url: str
+    """Where the record is shown; nothing if it is withheld."""
+    planning: PlanningPage | None
+    """Of suites that judge plans."""
+    notes: tuple[NoteBlock, ...]
+    """How a strategy came to the plan. As public as the plan: a planner never sees the data of a sample."""
+
+
+def read_record(*, digest: str, store: Store) -> ResultRecord | None:
+    """The record with this digest; None if the store has lost it or it is of another version."""
+    try:
+        return ResultRecord.model_validate_json(store.get(digest).data)
+    except (ObjectMissingError, ObjectDamagedError, ValidationError):
+        return None
+
+
+def task_page(
+    *, task: Task, result: TaskResult | None, split: str, withheld: Withheld, samples: str | None = None
+) -> TaskPage:
+    """Gather the page without what is withheld, and without whatever tells of it: with the gold plan go the goal, the
+    judge's reasons and the differences from the gold plan, and with the data the scores of samples.
+
+    `samples` is the page of samples that the query string asks for.
+    """
+    digest = result.record_digest if result else ""
+    store = server_store(split=split)
+    found = read_record(digest=digest, store=store) if digest else None
+    record = found and found.model_copy(update=withheld.without())
+    open_record = None if withheld.data else record
+    judged = task.suite.has(Panel.INDICATORS)
+    catalogue, library_task = _signatures(task)
+    drawing = _Drawing(catalogue=catalogue, library_task=library_task, judged=judged)
+    gold = None if withheld.gold else task.gold
+    differs = drawing.differences(record=record, gold=gold)
+    reading = Reading(store=store, split=split)
+    received = _as_text(record.plan_received) if record else ""
+    return TaskPage(
+        modality=modalities(slug=task.suite.slug, digest=task.suite.digest).get(task.key, ""),
+        language=language_in_words(str(task.attributes.get("language") or "")),
+        record=record,
+        record_missing=bool(digest) and record is None,
+        graph=drawing.plan(record=record, differs=differs),
+        no_steps=_no_steps(record=record, judged=judged),
+        gold=drawing.gold(gold=gold, differs=differs),
+        differences=differs,
+        samples=samples_page(samples=open_record.samples, number=samples, reading=reading, catalogue=catalogue)
+        if open_record and open_record.samples
+        else None,
+        steps=step_totals(open_record) if open_record else (),
+        score_words=score_in_words(open_record) if open_record else "",
+        received=received[:MAX_RECEIVED],
+        received_left_out=max(0, len(received) - MAX_RECEIVED),
+        withheld=withheld,
+        record_url=object_url(digest=digest, split=split) if open_record and not withheld.plan else "",
+        planning=_planning(task=task, library_task=library_task, record=record, result=result, withheld=withheld)
+        if judged
+        else None,
+        notes=note_blocks(record.planner_notes) if record else (),
+    )
+
+
+def _no_steps(*, record: ResultRecord | None, judged: bool) -> str:
+    if record is None or not isinstance(record.plan, dict):
+        return ""
+    return sentence_in_place_of_steps(plan=record.plan, outcome=record.outcome or "", judged=judged)
+
+
+def _planning(
+    *,
+    task: Task,
+    library_task: LibraryTask | None,
+    record: ResultRecord | None,
+    result: TaskResult | None,
+    withheld: Withheld,
+) -> PlanningPage:
+    return planning_page(
+        task=task,
+        library_task=library_task,
+        record=record,
+        outcome=result.outcome if result is not None else "",
+        shows_gold=not withheld.gold,
+    )
+
+
+def _signatures(task: Task) -> tuple[Catalogue | None, LibraryTask | None]:
+    """Tools and task of the library. What this release does not know, or knows otherwise, is drawn without types."""
+    try:
+        suite = suite_of(task.suite.slug)
+        return suite.catalogue, suite.task(task.key) if suite.digest == task.suite.digest else None
+    except LookupError:
+        return None, None
+
+
+class _Drawing:
+    """Draws the plans of one task."""
+
+    def __init__(self, *, catalogue: Catalogue | None, library_task: LibraryTask | None, judged: bool) -> None:
+        self._catalogue = catalogue
+        self._judged = judged
+        self._resources: dict[str, str] = {}
+        self._expects = ""
+        if library_task is not None:
+            self._resources = {name: str(kind) for name, kind in library_task.resources.items()}
+            self._expects = "" if library_task.expects is None else str(library_task.expects)
+
+    def differences(self, *, record: ResultRecord | None, gold: Mapping[str, Any] | None) -> Differences | None:
+        if record is None or not isinstance(record.plan, dict) or not gold:
+            return None
+        return differences(plan=record.plan, gold=gold, resources=self._resources)
+
+    def plan(self, *, record: ResultRecord | None, differs: Differences | None) -> Graph | None:
+        if record is None or not isinstance(record.plan, dict):
+            return None
+        problems = step_problems(record) if self._judged else _problems(record)
+        marks = Marks(
+            problems=problems,
+            conflicts=_conflicts(record, problems=problems),
+            differing=differs.extra if differs else {},
+            expects=self._expects,
+        )
+        drawn = self._draw(record.plan, marks=marks)
+        return drawn if drawn.nodes else None
+
+    def gold(self, *, gold: Mapping[str, Any] | None, differs: Differences | None) -> Graph | None:
+        return self._draw(gold, marks=Marks(differing=differs.missing if differs else {})) if gold else None
+
+    def _draw(self, plan: Mapping[str, Any], *, marks: Marks) -> Graph:
+        return draw(
+            plan=plan,
+            catalogue=self._catalogue,
+            resources=self._resources,
+            marks=marks,
+            texts_inside=self._judged,
+        )
+
+
+def _problems(record: ResultRecord) -> dict[str | None, str]:
+    """A few words on each failing step: the first of its problems, and where it failed when it was run."""
+    found: dict[str | None, str] = {}
+    for problem in record.problems:
+        found.setdefault(problem.step, _words(problem.code))
+    for sample in record.samples:
+        found |= {run.step: FAILED_WHEN_RUN for run in sample.steps if run.error}
+    return found
+
+
+def _conflicts(record: ResultRecord, *, problems: Mapping[str | None, str]) -> frozenset[str | None]:
+    """The steps, and None for the answer, that are given a value of a wrong type."""
+    named = {problem.step for problem in record.problems if problem.code in _TYPE_CONFLICTS}
+    return frozenset(named | {step for step, words in problems.items() if words == WRONG_TYPE})
+
+
+def _words(code: str) -> str:
+    words = code.replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def _as_text(received: Any) -> str:
+    return received if isinstance(received, str) else json.dumps(received, indent=2, ensure_ascii=False)

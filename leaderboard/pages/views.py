@@ -1,0 +1,305 @@
+"""Pages of evaluations and their tasks, and what their owners do there."""
+
+import logging
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from leaderboard.catalog.library import NotReadyError
+from leaderboard.compare.services import best_of_board, can_be_compared
+from leaderboard.evaluations import events, transitions
+from leaderboard.evaluations.acting import may_act, reader_in_team, remember_reader
+from leaderboard.evaluations.gold import not_shared, withheld_from
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
+from leaderboard.evaluations.visibility import may_see, visible_evaluations
+from leaderboard.pages.others import others_on
+from leaderboard.pages.presenters import evaluation_page
+from leaderboard.pages.tasks.task_presenters import task_page
+from leaderboard.pages.tasks.walking import kept_query, walk
+from leaderboard.pages.visibility_presenters import for_readers_of, visibility_panel
+from leaderboard.pages.workers.verification_presenters import verification_panel
+from leaderboard.queue import verification
+from leaderboard.queue.workers.logs import may_read, tail
+from leaderboard.quotas.services import QuotaExceededError
+from leaderboard.results.badges import badge_of
+from leaderboard.results.task_filters import PENDING
+from leaderboard.results.task_rows import tasks_of
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.site.operators import is_operator
+from leaderboard.submissions import rerunning, services
+from leaderboard.submissions.releasing import set_visibility
+from leaderboard.submissions.visibility_form import ChangeVisibilityForm
+
+logger = logging.getLogger(__name__)
+
+
+class Action(NamedTuple):
+    """Something that the owner may do now, with the sentence that asks for confirmation."""
+
+    url: str
+    label: str
+    sentence: str
+    confirm: str
+    tone: str
+    button: str
+
+
+RESUME = Action(
+    url="evaluations:resume",
+    label="Resume",
+    sentence="Runs the tasks with infrastructure faults again, and only these; where they are many, one of "
+    "them first. Everything else stays as it is.",
+    confirm="Resume these tasks",
+    tone="",
+    button="primary",
+)
+ACCEPT = Action(
+    url="evaluations:accept",
+    label="Accept as planner faults",
+    sentence="The tasks with infrastructure faults then score 0, and the evaluation is ranked. This cannot be undone.",
+    confirm="Accept and rank",
+    tone="warning",
+    button="danger",
+)
+CANCEL = Action(
+    url="evaluations:cancel",
+    label="Cancel",
+    sentence="Ends the evaluation. It is never ranked, and its results so far stay visible. This cannot be undone.",
+    confirm="Cancel this evaluation",
+    tone="error",
+    button="danger",
+)
+RERUN = Action(
+    url="evaluations:rerun",
+    label="Run again",
+    sentence="Submits the planner again for this suite, under today's conditions. It counts towards the quota like any "
+    "submission, and this evaluation stays as it is.",
+    confirm="Run it again",
+    tone="",
+    button="primary",
+)
+VERIFY = Action(
+    url="evaluations:verify",
+    label="Verify",
+    sentence="A worker of this site runs a sample of the tasks again. If the results agree, the evaluation is ranked.",
+    confirm="Have it verified",
+    tone="",
+    button="primary",
+)
+
+
+@require_safe
+def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """One evaluation: progress, scores, failures, tasks."""
+    evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
+    acts = may_act(user=request.user, submission=evaluation.submission)
+    seen = visible_evaluations(request.user)
+    before = evaluation.submission.rerun_of
+    context = {
+        **_names(evaluation),
+        "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
+        "kept_query": kept_query(request.GET.dict(), suite=evaluation.suite),
+        "is_owner": request.user.pk == evaluation.submission.planner.owner_id,
+        "actions": (
+            *(allowed_actions(evaluation) if acts else ()),
+            *_verifying(request=request, evaluation=evaluation),
+        ),
+        "reruns": _reruns(evaluation=evaluation, seen=seen),
+        "rerun_of": before if before and may_see(reader=request.user, submission=before.submission) else None,
+        "visibility": visibility_panel(evaluation=evaluation, reader=request.user),
+        "verification": verification_panel(evaluation),
+        "offered": best_of_board(evaluation) if can_be_compared(evaluation) else [],
+        "log": tail(evaluation) if may_read(user=request.user, evaluation=evaluation) else None,
+    }
+    return for_readers_of(evaluation.submission, response=render(request, "evaluations/detail.html", context))
+
+
+@require_safe
+def progress(request: HttpRequest, evaluation_id: UUID) -> JsonResponse:
+    """Where an evaluation stands now, for pages that cannot have its events (`events.py` documents the object)."""
+    response = JsonResponse(events.progress(_evaluation(request=request, evaluation_id=evaluation_id)))
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_safe
+def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
+    """One task of an evaluation: plan, problems, samples."""
+    evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
+    found = get_object_or_404(tasks_of(evaluation).select_related("suite"), key=key)
+    result = TaskResult.objects.filter(evaluation=evaluation, task=found).first()
+    withheld = withheld_from(reader=request.user, evaluation=evaluation)
+    score = result.score if result else None
+    context = {
+        **_names(evaluation),
+        "task": found,
+        "result": result,
+        "outcome": result.outcome if result else PENDING,
+        "badge": badge_of(outcome=result.outcome, plan_summary=result.plan_summary) if result else PENDING,
+        "reason_text": result.reason_text if result and not withheld.plan else "",
+        "score": score,
+        "others": others_on(evaluation=evaluation, task=found, score=score, reader=request.user),
+        "walk": walk(evaluation=evaluation, key=found.key, parameters=request.GET.dict()),
+        "page": task_page(
+            task=found,
+            result=result,
+            split=evaluation.split,
+            withheld=withheld,
+            samples=request.GET.get("samples"),
+        ),
+    }
+    response = for_readers_of(evaluation.submission, response=render(request, "evaluations/task.html", context))
+    not_shared(response, suite=evaluation.suite, split=evaluation.split)
+    return response
+
+
+@require_POST
+@login_required
+def resume(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """Run the tasks with infrastructure faults again."""
+    return _act(request=request, evaluation_id=evaluation_id, do=services.resume, said="The tasks run again.")
+
+
+@require_POST
+@login_required
+def accept(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """Let infrastructure faults count as the planner's."""
+    return _act(
+        request=request, evaluation_id=evaluation_id, do=services.accept, said="The faults count as the planner's."
+    )
+
+
+@require_POST
+@login_required
+def cancel(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """End an evaluation."""
+    return _act(request=request, evaluation_id=evaluation_id, do=services.cancel, said="The evaluation is cancelled.")
+
+
+@require_POST
+@login_required
+def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """Submit the planner of an evaluation that has ended once more, and show the new evaluation."""
+    evaluation = _actable(request=request, evaluation_id=evaluation_id)
+    try:
+        submission = rerunning.rerun(evaluation, by=request.user)
+    except (services.NotPossibleError, QuotaExceededError) as error:
+        messages.error(request, str(error))
+    except FieldErrors as problems:
+        messages.error(request, " ".join(text for texts in problems.errors.values() for text in texts))
+    except NotReadyError as error:
+        logger.error("%s", error)
+        messages.error(request, error.for_people)
+    else:
+        messages.success(request, "Submitted again. This page follows the new evaluation.")
+        evaluation = submission.evaluations.get()
+    return redirect("evaluations:detail", evaluation_id=evaluation.pk)
+
+
+@require_POST
+@login_required
+def verify(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """Have a worker of this site run a sample of the tasks again."""
+    return _act(
+        request=request,
+        evaluation_id=evaluation_id,
+        do=lambda evaluation, by: verification.order(user=by, evaluation=evaluation),
+        said="A sample of the tasks is run again.",
+        staff_may=True,
+    )
+
+
+@require_POST
+@login_required
+def visibility(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
+    """Say who sees an evaluation and what was submitted with it."""
+    evaluation = _actable(request=request, evaluation_id=evaluation_id)
+    form = ChangeVisibilityForm(request.POST)
+    problems = form.errors
+    try:
+        if form.is_valid() and set_visibility(evaluation.submission, **form.visibility_entered(), by=request.user):
+            messages.success(request, "Who sees this is changed.")
+    except services.NotPossibleError as error:
+        messages.error(request, str(error))
+    except FieldErrors as error:
+        problems = error.errors
+    for texts in problems.values():
+        messages.error(request, f"Nothing was changed. {' '.join(texts)}")
+    return redirect("evaluations:detail", evaluation_id=evaluation.pk)
+
+
+def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[Action, ...]:
+    """The action of asking for a verification, if this reader may."""
+    concerned = is_operator(request.user) or may_act(user=request.user, submission=evaluation.submission)
+    if not concerned or not hasattr(evaluation, "own_worker_run"):
+        return ()
+    return () if verification.why_not(user=request.user, evaluation=evaluation) else (VERIFY,)
+
+
+def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
+    """What the owner may do in the evaluation's present state."""
+    actions: tuple[Action, ...] = ()
+    if evaluation.verifies_id is not None:
+        return actions
+    if evaluation.state == EvaluationState.ON_HOLD:
+        actions += (RESUME, ACCEPT)
+    if evaluation.state in transitions.CANCELLABLE:
+        actions += (CANCEL,)
+    if evaluation.state in transitions.FINAL:
+        actions += (RERUN,)
+    return actions
+
+
+def _act(
+    *, request: HttpRequest, evaluation_id: UUID, do: Callable[..., Any], said: str, staff_may: bool = False
+) -> HttpResponse:
+    evaluation = _actable(request=request, evaluation_id=evaluation_id, staff_may=staff_may)
+    try:
+        do(evaluation, by=request.user)
+    except services.NotPossibleError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, said)
+    return redirect("evaluations:detail", evaluation_id=evaluation.pk)
+
+
+def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
+    """The evaluation, if the reader sees it; to others there is none."""
+    related = visible_evaluations(request.user).select_related(
+        "suite",
+        "submission__planner__owner",
+        "submission__submitted_by",
+        "submission__team",
+        "submission__rerun_of__submission",
+        "own_worker_run",
+    )
+    found = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
+    remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)
+    return found
+
+
+def _reruns(*, evaluation: Evaluation, seen: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
+    if evaluation.state not in transitions.FINAL:
+        return Evaluation.objects.none()
+    return seen.filter(submission__rerun_of=evaluation, verifies=None).order_by("created")
+
+
+def _actable(*, request: HttpRequest, evaluation_id: UUID, staff_may: bool = False) -> Evaluation:
+    evaluation = _evaluation(request=request, evaluation_id=evaluation_id)
+    if not may_act(user=request.user, submission=evaluation.submission) and not (
+        staff_may and is_operator(request.user)
+    ):
+        raise PermissionDenied
+    return evaluation
+
+
+def _names(evaluation: Evaluation) -> dict[str, Any]:
+    return {"evaluation": evaluation, "suite": evaluation.suite, "planner": evaluation.submission.planner}

@@ -1,0 +1,1 @@
+"""Pages of workers: their logs, tokens and verifications."""

@@ -1,0 +1,127 @@
+"""The API about workers, for people: their own workers' tokens, and the log of an evaluation."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers, status
+from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.evaluations.models import Attempt
+from leaderboard.evaluations.visibility import visible_evaluations
+from leaderboard.pages.workers.presenters import shown_attempt
+from leaderboard.queue.workers import logs
+from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_token, worker_tokens_of
+from leaderboard.site.api.pagination import Pages
+
+
+class WorkerTokenInput(serializers.Serializer[Any]):
+    """A worker token to make."""
+
+    name = serializers.CharField(max_length=80, help_text="What it is for, such as the name of a machine.")
+
+
+class WorkerTokenOutput(serializers.Serializer[Any]):
+    """A worker token. Its text is shown once, when it is made."""
+
+    id = serializers.UUIDField(read_only=True)
+    name = serializers.CharField(read_only=True)
+    created = serializers.DateTimeField(read_only=True)
+    last_used = serializers.DateTimeField(read_only=True, allow_null=True)
+
+
+class NewWorkerTokenOutput(serializers.Serializer[Any]):
+    """A worker token that was just made."""
+
+    id = serializers.UUIDField(read_only=True)
+    name = serializers.CharField(read_only=True)
+    token = serializers.CharField(read_only=True)
+
+
+class WorkerTokensView(APIView):
+    """Tokens of one's own workers: they lease only evaluations that one submitted for them (`own_worker`)."""
+
+    permission_classes = LOGGED_IN
+    throttle_scope = "tokens"
+
+    @extend_schema(responses=WorkerTokenOutput(many=True))
+    def get(self, request: Request) -> Response:
+        return Response(WorkerTokenOutput(worker_tokens_of(request.user), many=True).data)
+
+    @extend_schema(request=WorkerTokenInput, responses={201: NewWorkerTokenOutput})
+    def post(self, request: Request) -> Response:
+        body = WorkerTokenInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        made = create_worker_token(owner=request.user, name=body.validated_data["name"])
+        return Response(NewWorkerTokenOutput(made).data, status=status.HTTP_201_CREATED)
+
+
+class WorkerTokenView(APIView):
+    """One of one's own worker tokens."""
+
+    permission_classes = LOGGED_IN
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, token_id: UUID) -> Response:
+        """Revoke it: what is leased with it goes back to be leased again."""
+        if not revoke_worker_token(owner=request.user, token_id=token_id):
+            raise NotFound("You have no such worker token.")
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class LineOutput(serializers.Serializer[Any]):
+    """One line of a log."""
+
+    at = serializers.DateTimeField(read_only=True)
+    level = serializers.CharField(read_only=True)
+    text = serializers.CharField(read_only=True)
+
+
+class AttemptOutput(serializers.Serializer[Any]):
+    """One try at a shard, with what its worker said."""
+
+    id = serializers.UUIDField(read_only=True)
+    shard = serializers.IntegerField(read_only=True)
+    number = serializers.IntegerField(read_only=True)
+    worker = serializers.CharField(read_only=True)
+    state = serializers.CharField(read_only=True)
+    reason = serializers.CharField(read_only=True)
+    leased_at = serializers.DateTimeField(read_only=True)
+    ended_at = serializers.DateTimeField(read_only=True, allow_null=True)
+    cut = serializers.BooleanField(read_only=True, help_text="Whether there were more lines than are kept.")
+    lines = LineOutput(many=True, read_only=True)
+
+    def to_representation(self, instance: Attempt) -> dict[str, Any]:
+        return super().to_representation(shown_attempt(instance))
+
+
+class LogPages(Pages):
+    """Few attempts a page: each may have a log of `PLANARENA_MAX_LOG_CHARACTERS`."""
+
+    page_size = 20
+    max_page_size = 20
+
+
+class LogView(generics.ListAPIView[Attempt]):
+    """What the workers said, attempt by attempt, the newest first, at most 20 a page. For the evaluation's owner and
+    staff."""
+
+    pagination_class = LogPages
+    serializer_class = AttemptOutput
+    ordering = ("-leased_at", "-id")
+    permission_classes = LOGGED_IN
+
+    def get_queryset(self) -> QuerySet[Attempt]:
+        if getattr(self, "swagger_fake_view", False):
+            return Attempt.objects.none()
+        related = visible_evaluations(self.request.user).select_related("submission")
+        evaluation = get_object_or_404(related, pk=self.kwargs["evaluation_id"])
+        if not logs.may_read(user=self.request.user, evaluation=evaluation):
+            raise PermissionDenied("Only the owner of an evaluation and staff may read its log.")
+        return logs.attempts_of(evaluation)

@@ -1,0 +1,63 @@
+"""The API about one's own uploaded checkpoints."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.scopes import Scope
+from leaderboard.planners import checkpoints as services
+from leaderboard.planners.models import CheckpointUpload
+from leaderboard.site.api.parsers import TooLargeError
+
+
+class CheckpointInput(serializers.Serializer[Any]):
+    """A checkpoint to upload."""
+
+    file = serializers.FileField(
+        help_text="A zip of config.json, the tokenizer's files and model*.safetensors, at its top or in one folder."
+    )
+
+
+class CheckpointOutput(serializers.ModelSerializer[CheckpointUpload]):
+    """An uploaded checkpoint. Submit it by its digest."""
+
+    removed_at = serializers.SerializerMethodField(help_text="When it is removed, unless it is submitted before.")
+
+    class Meta:
+        model = CheckpointUpload
+        fields = ["digest", "bytes", "architecture", "parameters", "weights_bytes", "created", "removed_at"]
+        read_only_fields = fields
+
+    def get_removed_at(self, upload: CheckpointUpload) -> datetime:
+        return upload.wanted_at + timedelta(hours=settings.UNUSED_CHECKPOINT_HOURS)
+
+
+class CheckpointsView(APIView):
+    """One's uploaded checkpoints, the newest first."""
+
+    permission_classes = LOGGED_IN
+    parser_classes = [MultiPartParser]
+    scope = Scope.SUBMIT
+    throttle_scope = "submissions"
+
+    @extend_schema(responses=CheckpointOutput(many=True))
+    def get(self, request: Request) -> Response:
+        return Response(CheckpointOutput(services.uploads_of(request.user), many=True).data)
+
+    @extend_schema(request=CheckpointInput, responses={201: CheckpointOutput})
+    def post(self, request: Request) -> Response:
+        body = CheckpointInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        try:
+            made = services.keep_upload(owner=request.user, file=body.validated_data["file"])
+        except services.TooLargeError as error:
+            raise TooLargeError(str(error)) from None
+        return Response(CheckpointOutput(made).data, status=status.HTTP_201_CREATED)

@@ -1,0 +1,161 @@
+"""The API about people and planners: what they tell of themselves, and what the caller may see of their results."""
+
+from dataclasses import fields as fields_of
+from typing import Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics, serializers
+from rest_framework.exceptions import NotAuthenticated, PermissionDenied
+from rest_framework.exceptions import ValidationError as FieldValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from leaderboard.accounts.models import User
+from leaderboard.accounts.profile import ProfileData, set_profile
+from leaderboard.planners.models import Planner
+from leaderboard.profiles import services
+from leaderboard.site.api.selection import Selected
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.submissions.serializers import PlannerOutput
+
+
+class BoardResultOutput(serializers.Serializer[Any]):
+    """A planner's row on the newest board of a suite."""
+
+    suite = serializers.CharField(source="suite.slug", read_only=True)
+    planner = serializers.CharField(read_only=True)
+    evaluation = serializers.UUIDField(read_only=True)
+    rank = serializers.IntegerField(read_only=True, allow_null=True)
+    planners = serializers.IntegerField(read_only=True, help_text="How many the board has.")
+    metric = serializers.CharField(read_only=True, help_text="Label of the metric that the board is ranked by.")
+    value = serializers.JSONField(
+        read_only=True, allow_null=True, help_text='`{"mean", "low", "high", "tasks"}`; null without a value.'
+    )
+
+
+class ShownTeamOutput(serializers.Serializer[Any]):
+    """A team that everybody sees somebody in."""
+
+    slug = serializers.CharField(read_only=True)
+    name = serializers.CharField(read_only=True)
+
+
+class UserOutput(serializers.Serializer[Any]):
+    """What a person tells of themselves, and their planners' rows on the boards."""
+
+    username = serializers.CharField(read_only=True)
+    display_name = serializers.CharField(read_only=True)
+    affiliation = serializers.CharField(read_only=True)
+    link = serializers.CharField(read_only=True)
+    bio = serializers.CharField(read_only=True)
+    joined = serializers.DateTimeField(source="date_joined", read_only=True)
+    evaluations = serializers.IntegerField(read_only=True, help_text="That they submitted and the caller sees.")
+    teams = ShownTeamOutput(many=True, read_only=True)
+    results = BoardResultOutput(many=True, read_only=True)
+
+
+class ProfileInput(serializers.Serializer[Any]):
+    """What to tell of oneself; fields that are left out stay as they are."""
+
+    display_name = serializers.CharField(required=False, allow_blank=True)
+    affiliation = serializers.CharField(required=False, allow_blank=True)
+    link = serializers.CharField(required=False, allow_blank=True, help_text="A whole address.")
+    bio = serializers.CharField(required=False, allow_blank=True, help_text="Plain text.")
+
+
+class UserView(APIView):
+    """Somebody with an account."""
+
+    @extend_schema(responses=UserOutput)
+    def get(self, request: Request, username: str) -> Response:
+        return _shown(request=request, username=username)
+
+    @extend_schema(request=ProfileInput, responses=UserOutput)
+    def patch(self, request: Request, username: str) -> Response:
+        """Change what one tells of oneself. Everybody reads it."""
+        if not request.user.is_authenticated:
+            raise NotAuthenticated
+        person = _active(username)
+        if person.pk != request.user.pk:
+            raise PermissionDenied("Everybody tells of themselves alone.")
+        body = ProfileInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        present = {field.name: getattr(person, field.name) for field in fields_of(ProfileData)}
+        try:
+            set_profile(user=person, data=ProfileData(**{**present, **body.validated_data}))
+        except FieldErrors as error:
+            raise FieldValidationError(error.errors) from error
+        return _shown(request=request, username=username)
+
+
+def _active(username: str) -> User:
+    return get_object_or_404(services.people(username), is_active=True)
+
+
+def _shown(*, request: Request, username: str) -> Response:
+    person = _active(username)
+    submitted = services.submitted_evaluations(request.user).filter(submission__submitted_by=person)
+    told = ("username", "display_name", "affiliation", "link", "bio", "date_joined")
+    shown = {
+        **{name: getattr(person, name) for name in told},
+        "evaluations": submitted.count(),
+        "teams": services.shown_teams_of(person, reader=request.user),
+        "results": services.board_results(lambda row: row["owner"] == person.username),
+    }
+    return Response(UserOutput(shown).data)
+
+
+class ListedPlannerOutput(PlannerOutput):
+    """A planner that an evaluation tells of which the caller sees. Its address is shown to its owner only."""
+
+    id = serializers.IntegerField(read_only=True)
+    created = serializers.DateTimeField(read_only=True)
+    evaluations = serializers.IntegerField(read_only=True, help_text="That the caller sees.")
+
+    class Meta(PlannerOutput.Meta):
+        fields = ["id", *PlannerOutput.Meta.fields, "created", "evaluations"]
+        read_only_fields = fields
+
+
+class PlannerDetailOutput(ListedPlannerOutput):
+    """A planner with its rows on the boards."""
+
+    results = BoardResultOutput(many=True, read_only=True)
+
+    class Meta(ListedPlannerOutput.Meta):
+        fields = [*ListedPlannerOutput.Meta.fields, "results"]
+        read_only_fields = fields
+
+
+@extend_schema(parameters=[OpenApiParameter("owner", str, description="User name of who entered them.")])
+class PlannersView(Selected, generics.ListAPIView[Planner]):
+    """The planners with an evaluation that the caller sees, and the caller's own, the newest first."""
+
+    serializer_class = ListedPlannerOutput
+    ordering = ("-created", "-id")
+
+    def get_queryset(self) -> QuerySet[Planner]:
+        found = services.planners_seen_by(self.request.user).select_related("secret")
+        owner = self.request.query_params.get("owner")
+        if owner is None:
+            return found
+        return found.filter(owner__in=services.people(owner))
+
+
+class PlannerView(Selected, generics.RetrieveAPIView[Planner]):
+    """One planner."""
+
+    serializer_class = PlannerDetailOutput
+    lookup_url_kwarg = "planner_id"
+
+    def get_queryset(self) -> QuerySet[Planner]:
+        return services.planners_seen_by(self.request.user)
+
+    def get_object(self) -> Planner:
+        planner = super().get_object()
+        name = (planner.owner.username, planner.name)
+        planner.results = services.board_results(lambda row: (row["owner"], row["planner"]) == name)
+        return planner

@@ -1,0 +1,179 @@
+"""Pages of teams: which one is in, and who is in one of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from leaderboard.accounts import teams as services
+from leaderboard.accounts.forms import InviteForm, TeamForm
+from leaderboard.accounts.models import Team, User
+from leaderboard.accounts.profile import TeamProfileData, set_team_profile
+from leaderboard.profiles.forms import TeamProfileForm
+from leaderboard.profiles.views import team as public_team
+from leaderboard.site.field_errors import FieldErrors
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def teams(request: HttpRequest) -> HttpResponse:
+    """One's teams and invitations; a POST makes a team."""
+    form = TeamForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            made = services.create_team(owner=request.user, **form.cleaned_data)
+        except FieldErrors as problems:
+            form.show(problems)
+        else:
+            messages.success(request, f"The team {made.name} is made. Invite its members below.")
+            return redirect("accounts:team", slug=made.slug)
+    context = {
+        "form": form,
+        "teams": services.teams_of(request.user).prefetch_related("memberships__user"),
+        "invitations": services.invitations_of(request.user),
+    }
+    return render(request, "accounts/teams.html", context, status=400 if form.errors else 200)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def team(request: HttpRequest, slug: str) -> HttpResponse:
+    """Who is in a team, for its members; a POST invites somebody. Others see its public page, if it has one, and so do
+    members who ask for it with `?public=1`."""
+    is_inside = services.teams_of(request.user).filter(slug=slug).exists() if request.user.pk else False
+    if not is_inside or "public" in request.GET:
+        return public_team(request, slug)
+    found = _of_member(request=request, slug=slug)
+    form = InviteForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        try:
+            services.invite(team=found, username=form.cleaned_data["username"], by=request.user)
+        except FieldErrors as problems:
+            form.show(problems)
+        except services.NotAllowedError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, f"{form.cleaned_data['username']} is invited.")
+            return redirect("accounts:team", slug=slug)
+    context = {
+        "form": form,
+        "team": found,
+        "is_owner": services.owns(user=request.user, team=found),
+        "members": found.memberships.select_related("user").order_by("joined", "pk"),
+        "invitations": found.invitations.select_related("user").order_by("created", "pk"),
+        "about": TeamProfileForm(initial=_about(found)),
+    }
+    return render(request, "accounts/team.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@login_required
+def describe(request: HttpRequest, slug: str) -> HttpResponse:
+    """Say what the team's public page tells, as its owner."""
+    found = _of_member(request=request, slug=slug)
+    form = TeamProfileForm(request.POST)
+    problems = form.errors
+    try:
+        if form.is_valid():
+            set_team_profile(team=found, data=TeamProfileData(**form.cleaned_data), by=request.user)
+            messages.success(request, "The team's public page is changed.")
+    except FieldErrors as error:
+        problems = error.errors
+    except services.NotAllowedError as error:
+        messages.error(request, str(error))
+    for field, texts in problems.items():
+        messages.error(request, f"{form.fields[field].label}: nothing was changed. {' '.join(texts)}")
+    return redirect("accounts:team", slug=slug)
+
+
+@require_POST
+@login_required
+def accept(request: HttpRequest, slug: str) -> HttpResponse:
+    """Become a member."""
+    found = get_object_or_404(Team, slug=slug)
+    if not services.accept_invitation(team=found, user=request.user):
+        raise Http404("You are not invited.")
+    messages.success(request, f"You are in the team {found.name}.")
+    return redirect("accounts:team", slug=slug)
+
+
+@require_POST
+@login_required
+def decline(request: HttpRequest, slug: str) -> HttpResponse:
+    """Decline an invitation. Doing it twice does no harm."""
+    mine = Team.objects.filter(Q(memberships__user=request.user) | Q(invitations__user=request.user)).distinct()
+    found = get_object_or_404(mine, slug=slug)
+    services.end_invitation(team=found, user=request.user, by=request.user)
+    messages.success(request, "The invitation is declined.")
+    return redirect("accounts:teams")
+
+
+@require_POST
+@login_required
+def withdraw(request: HttpRequest, slug: str, username: str) -> HttpResponse:
+    """Take an invitation back."""
+    return _change(
+        request=request,
+        slug=slug,
+        username=username,
+        do=lambda team, user: services.end_invitation(team=team, user=user, by=request.user),
+        said=f"{username} is not invited any more.",
+    )
+
+
+@require_POST
+@login_required
+def remove(request: HttpRequest, slug: str, username: str) -> HttpResponse:
+    """Take somebody out of the team, or leave it."""
+    leaves = username == request.user.username
+    return _change(
+        request=request,
+        slug=slug,
+        username=username,
+        do=lambda team, user: services.remove(team=team, user=user, by=request.user),
+        said="You have left the team." if leaves else f"{username} is not in the team any more.",
+    )
+
+
+@require_POST
+@login_required
+def hand_over(request: HttpRequest, slug: str, username: str) -> HttpResponse:
+    """Make another member the owner."""
+    return _change(
+        request=request,
+        slug=slug,
+        username=username,
+        do=lambda team, user: services.hand_over(team=team, to=user, by=request.user),
+        said=f"{username} owns the team now.",
+    )
+
+
+def _change(
+    *, request: HttpRequest, slug: str, username: str, do: Callable[[Team, User], Any], said: str
+) -> HttpResponse:
+    found = _of_member(request=request, slug=slug)
+    user = get_object_or_404(User, username=username)
+    try:
+        do(found, user)
+    except services.NotAllowedError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, said)
+    still_in = services.is_member(user_id=request.user.pk, team_id=found.pk)
+    return redirect("accounts:team", slug=slug) if still_in else redirect("accounts:teams")
+
+
+def _about(team: Team) -> dict[str, Any]:
+    return {field: getattr(team, field) for field in ("description", "link", "shows_members")}
+
+
+def _of_member(*, request: HttpRequest, slug: str) -> Team:
+    """The team, if the reader is in it; to others there is none."""
+    return get_object_or_404(services.teams_of(request.user), slug=slug)

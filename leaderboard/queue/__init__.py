@@ -1,0 +1,1 @@
+"""The queue: decisions, attempts, workers and their verification."""

@@ -1,0 +1,1 @@
+"""Which shard a worker leases next, and what a lease contains."""

@@ -1,0 +1,344 @@
+"""Shards are leased to workers, kept by heartbeats, and end with the attempt."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from evaluator.planners.keeping import keepable_text
+from evaluator.records import Outcome
+from evaluator.suites.hidden import HIDDEN
+from gpu_jobs.contract.attempt import GivenUp, Phase
+from gpu_jobs.redaction import Redactor
+from leaderboard.evaluations import deadlines
+from leaderboard.evaluations.models import (
+    ATTRIBUTABLE,
+    Attempt,
+    AttemptState,
+    Evaluation,
+    EvaluationState,
+    Loss,
+    Shard,
+    ShardState,
+)
+from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.states import end_attempt, end_attempts_of, explain, move_shard
+from leaderboard.planners.kinds import kind_of
+from leaderboard.planners.models import Planner
+from leaderboard.queue import canary, losses, unreachable
+from leaderboard.queue.leasing import worker_pools
+from leaderboard.queue.leasing.evaluation_locks import AttemptEndedError, locked_attempt
+from leaderboard.queue.leasing.next_shard import Lease, NextShard, hash_token
+from leaderboard.queue.leasing.turns import Wanted
+from leaderboard.queue.queueing import enqueue_reconcile
+from leaderboard.queue.shards import remaining_tasks
+from leaderboard.queue.stopping import enqueue_replacement, enqueue_stop
+from leaderboard.site.clock import database_now
+from leaderboard.site.known_secrets import known_secrets
+from leaderboard.site.problems import ProblemError
+
+_LONGEST_WAIT = timedelta(seconds=60)
+_REFUSED_WAIT = timedelta(seconds=30)
+_RELEASES_FORGIVEN = 200
+"""Attempts at a shard after which one that is given back counts. No cluster takes away so many workers; a worker of
+somebody's own that leases and gives back would make rows and logs without end."""
+_SET_ASIDE_WAIT = timedelta(seconds=5)
+"""What waits is leased before the shard that made way for it."""
+
+
+class IncompleteError(ProblemError):
+    """A worker reported an attempt as completed, but some of its tasks have no result."""
+
+    code = "incomplete"
+
+    def __init__(self, missing: list[str]) -> None:
+        self.missing = missing
+        super().__init__(f"tasks without a result: {', '.join(missing)}; post them first, or fail the attempt")
+
+    def facts(self) -> dict[str, Any]:
+        return {"missing": self.missing}
+
+
+def lease(
+    *,
+    worker: str,
+    suites: Sequence[str] | None = None,
+    evaluation_id: UUID | None = None,
+    scope: Q | None = None,
+    token: str = "",
+    pool: Sequence[str] = (),
+) -> Lease | None:
+    """Lease the shard that is due next among those in `scope`, or None if there is none.
+
+    Fair order: the user who has had the fewest leases for their weight, then priority, then the oldest evaluation, then
+    the shard's number.
+
+    Before: nothing; many workers may call at once.
+    After: the shard is `leased`, has exactly one live attempt, and its evaluation is `running`; or nothing changed.
+
+    Args:
+        token: what the worker proposes as the attempt's token. A worker whose answer was lost asks again with the same
+            one, and gets the lease that it holds already.
+        pool: suites of which it serves all users (`Attempt.pool`); empty: it serves one evaluation or user.
+    """
+    wanted = Wanted(suites=suites, evaluation_id=evaluation_id, scope=scope, pool=pool)
+    following = NextShard(worker=worker, wanted=wanted)
+    try:
+        if (found := following.take(token=token)) or not token:
+            return found
+    except IntegrityError:
+        if not token or _held(token, scope=None) is None:
+            raise
+    held = _held(token, scope=scope)
+    if held is not None and held.attempt.state != AttemptState.LIVE:
+        # Its lease with this token is over: it needs another one.
+        return following.take(token="")
+    return held
+
+
+def is_work_left(*, evaluation_id: UUID, suites: Sequence[str] | None = None, scope: Q | None = None) -> bool:
+    """Whether an evaluation in `scope` has shards that are not done, also those that nobody may lease now: others hold
+    them, they wait for another try, or for what the canary comes to."""
+    return Wanted(suites=suites, evaluation_id=evaluation_id, scope=scope).unfinished().exists()
+
+
+def _held(token: str, *, scope: Q | None) -> Lease | None:
+    """The lease that was given with this token, unless its evaluation is out of the worker's scope."""
+    related = "shard__evaluation__suite", "shard__evaluation__submission__planner"
+    attempt = Attempt.objects.select_related(*related).filter(token_hash=hash_token(token)).first()
+    if attempt is None:
+        return None
+    if scope is not None and not Evaluation.objects.filter(scope, pk=attempt.shard.evaluation_id).exists():
+        return None
+    tasks = remaining_tasks(attempt.shard)
+    return Lease(attempt=attempt, evaluation=attempt.shard.evaluation, tasks=tasks, token=token)
+
+
+def heartbeat(attempt_id: UUID, *, phase: Phase | None = None) -> None:
+    """Keep an attempt alive for another lease. That gives it no further time to make progress (`deadlines.py`).
+
+    Args:
+        attempt_id: which.
+        phase: what its worker says that it does.
+
+    Raises:
+        AttemptEndedError: it is not live, or its time without progress has passed, then it is `lost` now; or its time
+            slice is over and other work waits, then its shard waits for its next turn.
+    """
+    attempt = None if phase is None else Attempt.objects.annotate(now=Now()).filter(pk=attempt_id).first()
+    if phase is not None and attempt is not None:
+        deadlines.enter_phase(attempt=attempt, phase=phase)
+    expires = Now() + timedelta(seconds=settings.LEASE_SECONDS)
+    in_time = Attempt.objects.filter(pk=attempt_id, state=AttemptState.LIVE).exclude(stalls_at__lte=Now())
+    if in_time.update(expires_at=expires):
+        if attempt is None or not worker_pools.must_give_way(attempt):
+            return
+        set_aside(attempt_id)
+    else:
+        lose_overdue(attempt_id)
+    raise AttemptEndedError(AttemptState(Attempt.objects.values_list("state", flat=True).get(pk=attempt_id)))
+
+
+def set_aside(attempt_id: UUID) -> bool:
+    """End an attempt whose worker is to go on with other users' work.
+
+    Before: nothing; the attempt may have ended meanwhile.
+    After: it is `failed`, which does not count as a try. Its shard can be leased again with the tasks that have no
+    result, and its evaluation counts as slow (True); or it had ended and nothing changed (False).
+    """
+    with transaction.atomic():
+        try:
+            attempt = locked_attempt(attempt_id)
+        except AttemptEndedError:
+            return False
+        evaluation_id = attempt.shard.evaluation_id
+        held = round((database_now() - attempt.leased_at).total_seconds())
+        end_attempt(
+            attempt_id=attempt.pk,
+            target=AttemptState.FAILED,
+            reason=f"{GivenUp.RELEASED}: its planner kept the worker for {held} seconds, and other users' tasks waited",
+        )
+        given_back_for_ever = attempt.number > _RELEASES_FORGIVEN
+        _free_shard(attempt.shard, wait=_SET_ASIDE_WAIT, counts=given_back_for_ever)
+        Evaluation.objects.filter(pk=evaluation_id).update(times_set_aside=F("times_set_aside") + 1, set_aside_at=Now())
+        explain(
+            evaluation_id=evaluation_id,
+            source=EvaluationState.RUNNING,
+            reason=EvaluationReason.SET_ASIDE,
+            facts={"seconds": held},
+        )
+        enqueue_reconcile(evaluation_id)
+    return True
+
+
+def complete(attempt_id: UUID) -> None:
+    """End an attempt all of whose tasks have results.
+
+    Before: the attempt is live.
+    After: it is `completed`, its shard is `done`, and the reconciler is told. A canary that met an `infra_fault` is not
+    done but waits for another try; one that is done has opened the other shards, or ended the evaluation.
+
+    Raises:
+        AttemptEndedError: it is not live.
+        IncompleteError: a task has no result; nothing changed.
+    """
+    with transaction.atomic():
+        complete_locked(locked_attempt(attempt_id))
+
+
+def complete_locked(attempt: Attempt) -> None:
+    """`complete` for an attempt that came from `locked_attempt`.
+
+    Raises:
+        IncompleteError: a task has no result; nothing changed.
+    """
+    if missing := remaining_tasks(attempt.shard):
+        raise IncompleteError(missing)
+    end_attempt(attempt_id=attempt.pk, target=AttemptState.COMPLETED)
+    _note_proven(attempt)
+    if canary.ran_into_infra_fault(attempt.shard):
+        rest = canary.rest_after_fault(attempt.shard)
+        canary.forget_faults(attempt.shard)
+        _free_shard(attempt.shard, wait=max(rest, _wait_after(attempt.shard)), counts=True)
+    else:
+        _move_leased(attempt.shard, target=ShardState.DONE)
+        if not canary.settle(attempt.shard.evaluation):
+            unreachable.settle(attempt.shard.evaluation)
+    enqueue_reconcile(attempt.shard.evaluation_id)
+
+
+def _note_proven(attempt: Attempt) -> None:
+    """Note that the planner of an attempt that is complete answers within its time, if it does."""
+    planner = attempt.shard.evaluation.submission.planner
+    if planner.proven or attempt.is_by_own_worker or not kind_of(planner).has_canary:
+        return
+    answered = attempt.results.filter(outcome__in=[Outcome.SCORED, Outcome.PLANNER_FAULT])
+    if answered.exclude(reason__in=canary.BROKEN).exists():
+        Planner.objects.filter(pk=planner.pk).update(proven=True)
+
+
+def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
+    """End an attempt that its worker cannot finish.
+
+    Before: the attempt is live.
+    After: it is `failed`; its shard can be leased again, at once if the worker was told to stop, else after a while.
+
+    Raises:
+        AttemptEndedError: it is not live.
+    """
+    with transaction.atomic():
+        attempt = locked_attempt(attempt_id)
+        # Everybody reads it on the evaluation's page, and it may be the text of any error.
+        planner = attempt.shard.evaluation.submission.planner
+        detail = Redactor(secrets=known_secrets(), addresses=[planner.endpoint_url])(keepable_text(detail))
+        end_attempt(attempt_id=attempt.pk, target=AttemptState.FAILED, reason=f"{how}: {detail}"[:2000])
+        wait = {
+            GivenUp.RELEASED: timedelta(),
+            GivenUp.REFUSED: _REFUSED_WAIT,
+            GivenUp.FAILED: _wait_after(attempt.shard),
+        }[how]
+        given_back_for_ever = how is GivenUp.RELEASED and attempt.number > _RELEASES_FORGIVEN
+        _free_shard(attempt.shard, wait=wait, counts=how is GivenUp.FAILED or given_back_for_ever)
+        if how is not GivenUp.RELEASED:
+            refused = how is GivenUp.REFUSED
+            if not refused and attempt.shard.evaluation.split == HIDDEN:
+                # As with its log: the message of any error could tell about hidden data.
+                detail = "its log, which staff may read, says why"
+            explain(
+                evaluation_id=attempt.shard.evaluation_id,
+                source=EvaluationState.RUNNING,
+                reason=EvaluationReason.PROFILE_MISMATCH if refused else EvaluationReason.WORKER_FAILED,
+                facts={"detail": detail[:300]},
+            )
+        enqueue_reconcile(attempt.shard.evaluation_id)
+
+
+def lose(*, attempt_id: UUID, detail: str, loss: Loss = Loss.TAKEN) -> bool:
+    """Take a live attempt from its worker.
+
+    Before: nothing; the attempt may have ended meanwhile.
+    After: it is `lost` and its shard can be leased at once, with the tasks that have no result (True); or it had
+    ended and nothing changed (False). What the tasks themselves may have caused (`ATTRIBUTABLE`) has consequences: a
+    canary is not tried again, and an evaluation that loses too many workers waits for its owner.
+
+    Args:
+        attempt_id: which.
+        detail: why, as part of a sentence.
+        loss: how its worker was lost.
+    """
+    with transaction.atomic():
+        try:
+            _lose(locked_attempt(attempt_id), detail=detail, loss=loss)
+        except AttemptEndedError:
+            return False
+    return True
+
+
+def lose_overdue(attempt_id: UUID) -> bool:
+    """`lose`, if at this moment the attempt's lease has passed, or its time without progress: whoever decided that
+    may have looked before the last heartbeat or result came. False if nothing changed."""
+    with transaction.atomic():
+        try:
+            attempt = locked_attempt(attempt_id)
+        except AttemptEndedError:
+            return False
+        now = database_now()
+        # Who fell silent before the deadline may have made progress that the site did not hear of.
+        if attempt.stalls_at is not None and attempt.stalls_at <= min(now, attempt.expires_at):
+            detail = deadlines.stalled_in_words(phase=attempt.phase, allowed=attempt.allowances)
+            _lose(attempt, detail=detail, loss=Loss.STALLED)
+        elif attempt.expires_at <= now:
+            loss = Loss.DISRUPTED if losses.others_fell_silent(attempt, now=now) else Loss.SILENT
+            _lose(attempt, detail="it was not heard of any more", loss=loss)
+        else:
+            return False
+    return True
+
+
+def _lose(attempt: Attempt, *, detail: str, loss: Loss) -> None:
+    """End an attempt that came from `locked_attempt`, and draw the consequences."""
+    shard, evaluation = attempt.shard, attempt.shard.evaluation
+    end_attempt(attempt_id=attempt.pk, target=AttemptState.LOST, reason=detail, loss=loss)
+    explain(
+        evaluation_id=evaluation.pk,
+        source=EvaluationState.RUNNING,
+        reason=EvaluationReason.WORKER_LOST,
+        facts={"detail": detail},
+    )
+    counts = loss in ATTRIBUTABLE and not attempt.is_by_own_worker
+    if counts and canary.is_canary(shard):
+        canary.end_lost(shard, why=detail)
+    else:
+        _free_shard(shard, wait=timedelta(), counts=True)
+        if counts:
+            losses.settle(evaluation, why=detail)
+    if loss in ATTRIBUTABLE:
+        enqueue_replacement(worker=attempt.worker, evaluation_id=evaluation.pk)
+    enqueue_reconcile(evaluation.pk)
+
+
+def cancel_attempts(evaluation_id: UUID) -> None:
+    """End every live attempt of an evaluation that was cancelled or failed, and have its workers stopped."""
+    enqueue_stop(evaluation_id)
+    end_attempts_of(evaluation_id=evaluation_id, target=AttemptState.CANCELLED)
+
+
+def _free_shard(shard: Shard, *, wait: timedelta, counts: bool) -> None:
+    """Let a leased shard be leased again after `wait`; this try is forgotten unless it counts."""
+    tries = shard.tries if counts else shard.tries - 1
+    _move_leased(shard, target=ShardState.PENDING, available_at=Now() + wait, tries_after=tries)
+
+
+def _wait_after(shard: Shard) -> timedelta:
+    return min(timedelta(seconds=2**shard.tries), _LONGEST_WAIT)
+
+
+def _move_leased(shard: Shard, *, target: ShardState, **fields: Any) -> None:
+    """Move the shard of a live attempt, which is locked: only that attempt can have leased it."""
+    moved = move_shard(shard_id=shard.pk, source=ShardState.LEASED, target=target, tries=shard.tries, **fields)
+    assert moved, f"shard {shard} had a live attempt and was not leased"

@@ -1,0 +1,186 @@
+"""What the workers that share their work hold and what waits for them: the facts that `time_slices` decides on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import (
+    Case,
+    Exists,
+    ExpressionWrapper,
+    F,
+    FloatField,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
+from django.db.models.functions import Coalesce, Extract, Now
+
+from leaderboard.evaluations import transitions
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
+from leaderboard.planners.kinds import KINDS
+from leaderboard.planners.models import Planner
+from leaderboard.queue.leasing.time_slices import SLICED_PHASES, Holding, Standing, Waiting, lease_tiers, set_aside
+
+EVERY_SUITE = "*"
+"""In a pool: its workers lease evaluations of all suites."""
+_SUSPECT = timedelta(minutes=10)
+"""For so long after an attempt was set aside, further new planners of its user count as slow."""
+_PAUSE = timedelta(minutes=3)
+"""For so long after that a single worker prefers proven planners."""
+_UNSERVED = timedelta(seconds=3)
+"""What waits for so long has not been taken by an idle worker, which asks every two seconds at least."""
+_PRESENT = timedelta(seconds=15)
+"""A worker whose last attempt ended so recently is about to ask for the next one."""
+_OLDEST = -1e18
+_RECENT = timedelta(minutes=10)
+_FOREIGN = tuple(name for name, kind in KINDS.items() if kind.has_canary)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of a worker's tiers at this moment."""
+
+    tiers: Mapping[Standing, int]
+    suspects: tuple[int, ...]
+    """Users of whom a planner was set aside lately."""
+    newest_first: bool
+    """Whether, of users who have had equally much, the newest of the new planners is first: where some hang, those
+    that were entered next may hang too, and whoever comes later is not to wait for one after the other."""
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether fair share, priority and age alone decide."""
+        return len(set(self.tiers.values())) == 1 and not self.newest_first
+
+    def tier(self) -> Case:
+        """The tier of an evaluation."""
+        tiers = [When(_standing=standing.value, then=Value(tier)) for standing, tier in self.tiers.items()]
+        return Case(*tiers, output_field=IntegerField())
+
+    def annotated(self, evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
+        """The evaluations with their `tier`, and with `recency`, by which equals are ordered."""
+        recency = Value(_OLDEST)
+        if self.newest_first:
+            since = ExpressionWrapper(-Extract("created", "epoch"), output_field=FloatField())
+            recency = Case(When(_standing=Standing.NEW.value, then=since), default=recency, output_field=FloatField())
+        standing = _standing(suspects=self.suspects)
+        return evaluations.annotate(_standing=standing).annotate(tier=self.tier(), recency=recency)
+
+
+def order_of(pool: Sequence[str]) -> Order | None:
+    """The order in which a worker of this pool leases; None if its work is shared with no other user's.
+
+    Two queries. What is leased at this very moment may be missing: then two workers take new planners at once, and a
+    time slice later one of them is free again.
+    """
+    if not pool or not settings.SLICE_SECONDS:
+        return None
+    rows = list(
+        Evaluation.objects.filter(set_aside_at__gte=Now() - max(_SUSPECT, _PAUSE)).values_list(
+            "submission__submitted_by", Q(set_aside_at__gte=Now() - _PAUSE)
+        )
+    )
+    suspects = tuple(sorted({user for user, _ in rows}))
+    others = _live(pool).annotate(standing=_standing("shard__evaluation__", suspects=suspects))
+    held = [Standing(value) for value in others.values_list("standing", flat=True)]
+    lately = any(lately for _, lately in rows)
+    return Order(lease_tiers(others=held, lately_set_aside=lately), suspects, newest_first=lately)
+
+
+def must_give_way(attempt: Attempt) -> bool:
+    """Whether a live attempt, read with `now`, has used up its time slice and is to leave its worker to others."""
+    if not settings.SLICE_SECONDS or not attempt.pool or attempt.phase not in SLICED_PHASES:
+        return False
+    if (attempt.now - attempt.leased_at).total_seconds() < settings.SLICE_SECONDS:
+        return False
+    suspects = _suspects()
+    if not (waiting := _waiting(attempt.pool, suspects=suspects)):
+        return False
+    given = set_aside(
+        holdings=_holdings(attempt.pool, suspects=suspects),
+        waiting=waiting,
+        workers=_workers(attempt.pool),
+        slice_seconds=settings.SLICE_SECONDS,
+    )
+    return attempt.pk in given
+
+
+def _suspects() -> tuple[int, ...]:
+    lately = Evaluation.objects.filter(set_aside_at__gte=Now() - _SUSPECT)
+    return tuple(lately.order_by().values_list("submission__submitted_by", flat=True).distinct())
+
+
+def _standing(prefix: str = "", *, suspects: Sequence[int]) -> Case:
+    planner = f"{prefix}submission__planner__"
+    of_user = Planner.objects.filter(owner=OuterRef(f"{prefix}submission__submitted_by"), proven=True)
+    return Case(
+        When(~Q(**{f"{planner}kind__in": _FOREIGN}), then=Value(Standing.PROVEN.value)),
+        When(Q(**{f"{prefix}times_set_aside__gt": 0}), then=Value(Standing.SLOW.value)),
+        When(Q(**{f"{planner}proven": True}), then=Value(Standing.PROVEN.value)),
+        When(Q(**{f"{prefix}submission__submitted_by__in": suspects}), then=Value(Standing.SLOW.value)),
+        When(Exists(of_user), then=Value(Standing.PROVEN.value)),
+        default=Value(Standing.NEW.value),
+        output_field=IntegerField(),
+    )
+
+
+def _in_pool(pool: Sequence[str]) -> QuerySet[Attempt]:
+    """Attempts on workers that could have taken some of the same work."""
+    shared = ~Q(pool=[]) if EVERY_SUITE in pool else Q(pool__overlap=[*pool, EVERY_SUITE])
+    return Attempt.objects.filter(shared).order_by()
+
+
+def _live(pool: Sequence[str]) -> QuerySet[Attempt]:
+    return _in_pool(pool).filter(state=AttemptState.LIVE)
+
+
+def _workers(pool: Sequence[str]) -> int:
+    # The second bound is there for the index.
+    just_ended = Q(ended_at__gte=Now() - _PRESENT, leased_at__gte=Now() - _RECENT)
+    present = Q(state=AttemptState.LIVE) | just_ended
+    return _in_pool(pool).filter(present).values("worker").distinct().count()
+
+
+def _holdings(pool: Sequence[str], *, suspects: Sequence[int]) -> list[Holding]:
+    of = "shard__evaluation__"
+    live = _live(pool).annotate(
+        now=Now(),
+        standing=_standing(of, suspects=suspects),
+        times=F(f"{of}times_set_aside"),
+        kind=F(f"{of}submission__planner__kind"),
+    )
+    return [
+        Holding(
+            attempt=row.pk,
+            user=row.user_id or 0,
+            standing=Standing(row.standing),
+            held_seconds=(row.now - row.leased_at).total_seconds(),
+            times_set_aside=row.times,
+            is_sliced=row.kind in _FOREIGN and row.phase in SLICED_PHASES,
+        )
+        for row in live
+    ]
+
+
+def _waiting(pool: Sequence[str], *, suspects: Sequence[int]) -> list[Waiting]:
+    """Users with due shards that nobody has taken, once for each standing."""
+    leasable = Coalesce(OuterRef("leasable_shards"), 2**31 - 1)
+    unserved = Shard.objects.filter(
+        evaluation=OuterRef("pk"),
+        state=ShardState.PENDING,
+        tries__lt=settings.SHARD_TRIES,
+        number__lt=leasable,
+        available_at__lte=Now() - _UNSERVED,
+    )
+    waiting = Evaluation.objects.filter(
+        Exists(unserved), state__in=transitions.LEASABLE, own_worker_run__isnull=True
+    ).annotate(standing=_standing(suspects=suspects))
+    if EVERY_SUITE not in pool:
+        waiting = waiting.filter(suite__slug__in=pool)
+    rows = waiting.order_by().values_list("submission__submitted_by", "standing").distinct()
+    return [Waiting(user=user, standing=Standing(standing)) for user, standing in rows]

@@ -1,0 +1,78 @@
+"""Shards and the results of their tasks, as the site itself writes them. The caller has locked the evaluation."""
+
+from collections.abc import Sequence
+
+from django.utils import timezone
+
+from evaluator.records import Outcome, Reason
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations.events import NewResult, announce
+from leaderboard.evaluations.models import Evaluation, Shard, ShardState, TaskResult
+from leaderboard.evaluations.states import move_shard
+from leaderboard.site.clock import database_now
+
+FAULT_SCORE = 0.0
+"""What a `planner_fault` scores in the suites there are (OpenAGI, section 5)."""
+
+
+def remaining_tasks(shard: Shard) -> list[str]:
+    """The shard's tasks that have no result yet, in order."""
+    done = set(
+        TaskResult.objects.filter(evaluation=shard.evaluation_id, task__key__in=shard.task_keys).values_list(
+            "task__key", flat=True
+        )
+    )
+    return [key for key in shard.task_keys if key not in done]
+
+
+def add_shards(*, evaluation: Evaluation, shards: Sequence[Sequence[str]]) -> None:
+    """Add shards with these tasks after the ones that there are."""
+    now = database_now()
+    first = Shard.objects.filter(evaluation=evaluation).count()
+    Shard.objects.bulk_create(
+        Shard(evaluation=evaluation, number=number, task_keys=list(keys), available_at=now)
+        for number, keys in enumerate(shards, start=first)
+    )
+
+
+def end_shard(*, shard: Shard, evaluation: Evaluation, outcome: Outcome, reason: Reason, text: str) -> int:
+    """End a shard that no worker holds any more, and return how many of its tasks had no result.
+
+    Before: the shard is locked, and has no live attempt.
+    After: it is `done`, and these tasks have ended as `outcome`.
+    """
+    keys = remaining_tasks(shard)
+    score = FAULT_SCORE if outcome is Outcome.PLANNER_FAULT else None
+    TaskResult.objects.bulk_create(
+        [
+            TaskResult(
+                evaluation=evaluation,
+                task=task,
+                outcome=outcome,
+                reason=reason,
+                reason_text=text,
+                score=score,
+                updated=timezone.now(),
+            )
+            for task in Task.objects.filter(suite=evaluation.suite_id, key__in=keys).order_by("position")
+        ],
+        ignore_conflicts=True,
+    )
+    move_shard(shard_id=shard.pk, source=ShardState(shard.state), target=ShardState.DONE, tries=shard.tries)
+    announce(evaluation_id=evaluation.pk, results=[NewResult(task=key, outcome=outcome, score=score) for key in keys])
+    return len(keys)
+
+
+def end_waiting_shards(*, evaluation: Evaluation, reason: Reason, text: str) -> int:
+    """End every shard that waits for a worker, and return how many tasks thereby ended as `infra_fault`.
+
+    After: no worker may take a shard of this evaluation; what workers hold at present goes on. Once that has ended too,
+    the evaluation waits for its owner.
+    """
+    waiting = Shard.objects.select_for_update().filter(evaluation=evaluation, state=ShardState.PENDING)
+    ended = [
+        end_shard(shard=shard, evaluation=evaluation, outcome=Outcome.INFRA_FAULT, reason=reason, text=text)
+        for shard in waiting.order_by("number")
+    ]
+    Evaluation.objects.filter(pk=evaluation.pk).update(leasable_shards=None)
+    return sum(ended)

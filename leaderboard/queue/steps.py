@@ -1,0 +1,280 @@
+"""The steps that the reconciler takes: each a compare-and-set in one transaction that says whether it did anything."""
+
+import logging
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import transaction
+
+from evaluator.planners.breaker import UNREACHABLE_TASKS
+from evaluator.records import Outcome, Reason
+from gpu_jobs.launchers import Launcher, LaunchError, LaunchGivenUpError
+from leaderboard.catalog.library import TaskOutcome, library
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Loss, Shard, ShardState, TaskResult
+from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.states import advance, explain
+from leaderboard.evaluations.transitions import DEADLINES, LEASABLE
+from leaderboard.queue import canary, publishing, verification
+from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
+from leaderboard.queue.leasing.leases import cancel_attempts, lose, lose_overdue
+from leaderboard.queue.shards import end_shard
+from leaderboard.queue.unreachable import AWAY
+from leaderboard.queue.workers.own import runs_on_own_worker
+from leaderboard.results.usage import usage_of
+
+logger = logging.getLogger(__name__)
+
+
+class LostAttempt(NamedTuple):
+    """An attempt whose worker is gone, or is late."""
+
+    attempt: UUID
+    why: str = ""
+    """What the launcher knows, as part of a sentence; empty: only the attempt's deadlines tell."""
+    disrupted: bool = False
+    """Whether the cluster took the worker away."""
+
+
+def launch(evaluation: Evaluation) -> bool:
+    """queued -> launching."""
+    return advance(
+        evaluation_id=evaluation.pk,
+        source=EvaluationState.QUEUED,
+        attempt=evaluation.attempt,
+        target=EvaluationState.LAUNCHING,
+        reason=EvaluationReason.STARTING_WORKER,
+    )
+
+
+def ensure_worker(*, evaluation: Evaluation, launching: Launcher) -> bool:
+    """See that a worker runs, and keep its handle. Launchers adopt what they started before, so that a process that
+    is killed between the two lines leaves nothing behind that the next step does not find."""
+    state = EvaluationState(evaluation.state)
+    if runs_on_own_worker(evaluation.pk):
+        _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_OWN_WORKER)
+        return False
+    try:
+        handle = launching.ensure(evaluation_id=str(evaluation.pk))
+    except LaunchGivenUpError as error:
+        return _give_up_launching(evaluation=evaluation, why=str(error))
+    except LaunchError as error:
+        facts: dict[str, object] = {"detail": str(error)[:1000]}
+        if explain(evaluation_id=evaluation.pk, source=state, reason=EvaluationReason.LAUNCH_FAILED, facts=facts):
+            logger.warning("no worker for evaluation %s: %s", evaluation.pk, error)
+        return False
+    if handle != evaluation.launch_handle:
+        Evaluation.objects.filter(pk=evaluation.pk, attempt=evaluation.attempt).update(launch_handle=handle)
+    _say_what_it_waits_for(evaluation, EvaluationReason.WAITING_FOR_WORKER)
+    return False
+
+
+def _say_what_it_waits_for(evaluation: Evaluation, reason: EvaluationReason) -> None:
+    # Each sweep comes here with each evaluation that waits: what is said already needs no transaction.
+    if evaluation.state == EvaluationState.LAUNCHING and evaluation.reason != reason:
+        explain(evaluation_id=evaluation.pk, source=EvaluationState.LAUNCHING, reason=reason)
+
+
+def _give_up_launching(*, evaluation: Evaluation, why: str) -> bool:
+    """launching or running -> failed: somebody has to change something first, and trying again would only hide that."""
+    logger.warning("no worker for evaluation %s, given up: %s", evaluation.pk, why)
+    with transaction.atomic():
+        done = advance(
+            evaluation_id=evaluation.pk,
+            source=EvaluationState(evaluation.state),
+            attempt=evaluation.attempt,
+            target=EvaluationState.FAILED,
+            reason=EvaluationReason.LAUNCH_GIVEN_UP,
+            facts={"detail": why[:1000]},
+        )
+        if done:
+            cancel_attempts(evaluation.pk)
+    return done
+
+
+def lose_attempts(attempts: Sequence[LostAttempt]) -> bool:
+    """Take shards from workers that are gone, or make no progress."""
+    lost = [
+        lose(attempt_id=one.attempt, detail=one.why, loss=Loss.DISRUPTED if one.disrupted else Loss.ENDED)
+        if one.why
+        else lose_overdue(one.attempt)
+        for one in attempts
+    ]
+    return any(lost)
+
+
+def give_up_shards(*, evaluation: Evaluation, shard_ids: Sequence[int]) -> bool:
+    """End shards that were tried too often: their open tasks become `infra_fault`, which the owner can resume."""
+    did = False
+    for shard_id in shard_ids:
+        with transaction.atomic():
+            if lock_evaluation(evaluation.pk).state not in LEASABLE:
+                return did
+            shard = Shard.objects.select_for_update().filter(pk=shard_id, state=ShardState.PENDING).first()
+            if shard is None:
+                continue
+            text = f"The task was tried {shard.tries} times and its worker was lost each time."
+            end_shard(
+                shard=shard,
+                evaluation=evaluation,
+                outcome=Outcome.INFRA_FAULT,
+                reason=Reason.WORKER_LOST,
+                text=text,
+            )
+            did = True
+    return did
+
+
+def settle_canary(evaluation: Evaluation) -> bool:
+    """Act on what the canary came to, where that was not done when its worker said that it was."""
+    with transaction.atomic():
+        return canary.settle(lock_evaluation(evaluation.pk))
+
+
+def aggregate(evaluation: Evaluation) -> bool:
+    """launching or running -> aggregating."""
+    return advance(
+        evaluation_id=evaluation.pk,
+        source=EvaluationState(evaluation.state),
+        attempt=evaluation.attempt,
+        target=EvaluationState.AGGREGATING,
+        reason=EvaluationReason.AGGREGATING,
+    )
+
+
+def summarise(evaluation: Evaluation) -> bool:
+    """aggregating -> completed, published in the same transaction by this process or by another one that publishes, or
+    sent to verification; or -> on_hold if tasks are `infra_fault`, of a verification -> failed."""
+    results = list(evaluation.results.select_related("task").order_by("task__position"))
+    if faults := [result for result in results if result.outcome == Outcome.INFRA_FAULT]:
+        # Nobody resumes a verification: another one is asked for.
+        again = evaluation.verifies_id is not None
+        return advance(
+            evaluation_id=evaluation.pk,
+            source=EvaluationState.AGGREGATING,
+            attempt=evaluation.attempt,
+            target=EvaluationState.FAILED if again else EvaluationState.ON_HOLD,
+            reason=EvaluationReason.NOT_RUN_AGAIN if again else _why_it_waits(faults),
+            facts={
+                "count": len(faults),
+                "total": evaluation.tasks_total,
+                "detail": _first_said(faults)[:1000],
+            },
+        )
+    try:
+        return _complete(evaluation=evaluation, results=results)
+    except SoftTimeLimitExceeded:
+        # It says nothing about these scores: the process had no more time.
+        raise
+    except Exception as error:  # whatever it is, its owner must not be left without an answer
+        logger.exception("the scores of evaluation %s could not be computed", evaluation.pk)
+        explain(
+            evaluation_id=evaluation.pk,
+            source=EvaluationState.AGGREGATING,
+            reason=EvaluationReason.AGGREGATE_RETRY,
+            facts={"detail": type(error).__name__},
+        )
+        return False
+
+
+def _why_it_waits(faults: Sequence[TaskResult]) -> EvaluationReason:
+    """Why an evaluation with these infrastructure faults waits for its owner. Pure."""
+    reasons = {fault.reason for fault in faults}
+    if reasons <= AWAY and len(faults) >= UNREACHABLE_TASKS:
+        return EvaluationReason.PLANNER_UNAVAILABLE
+    return EvaluationReason.WORKERS_LOST if reasons == {Reason.WORKER_LOST} else EvaluationReason.INFRA_FAULTS
+
+
+def _first_said(faults: Sequence[TaskResult]) -> str:
+    """The sentence of the fault that came first: those of tasks that were not run thereupon say less."""
+    return min(faults, key=lambda fault: fault.pk).reason_text
+
+
+def _complete(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
+    summary = library().summarise(
+        suite=evaluation.suite.slug,
+        results=[
+            TaskOutcome(
+                task=result.task.key,
+                metric=result.task.metric,
+                outcome=Outcome(result.outcome),
+                score=result.score,
+                indicators=result.indicators,
+            )
+            for result in results
+        ],
+    )
+    summary = {**summary, "usage": usage_of(results)}
+    own = runs_on_own_worker(evaluation.pk)
+    if not own and evaluation.verifies_id is None:
+        if not publishing.make_ready(evaluation=evaluation, summary=summary):
+            return False
+        publishing.publish_ready(evaluation)
+        return Evaluation.objects.filter(pk=evaluation.pk, state=EvaluationState.COMPLETED).exists()
+    sample = verification.draw(evaluation=evaluation, results=results) if own else ()
+    with transaction.atomic():
+        done = advance(
+            evaluation_id=evaluation.pk,
+            source=EvaluationState.AGGREGATING,
+            attempt=evaluation.attempt,
+            target=EvaluationState.COMPLETED,
+            reason=_reason_of_end(evaluation=evaluation, sample=sample),
+            facts={"count": len(sample)},
+            summary=summary,
+        )
+        if done and sample:
+            verification.begin(evaluation=evaluation, tasks=sample)
+    return done
+
+
+def _reason_of_end(*, evaluation: Evaluation, sample: Sequence[str]) -> EvaluationReason:
+    """Why an evaluation has ended that is not published now. `sample`: the tasks to be run again."""
+    if evaluation.verifies_id is not None:
+        return EvaluationReason.RUN_AGAIN
+    return EvaluationReason.AWAITING_VERIFICATION if sample else EvaluationReason.NOT_VERIFIED
+
+
+def settle_verification(evaluation: Evaluation) -> bool:
+    """Compare what a verification measured, or say why it measured nothing."""
+    return verification.settle(evaluation.pk)
+
+
+def fail_overdue(evaluation: Evaluation) -> bool:
+    """End an evaluation whose state lasted too long."""
+    state = EvaluationState(evaluation.state)
+    lasts = DEADLINES[state]
+    if lasts is None:
+        return False
+    hours = int(lasts.total_seconds() // 3600)
+    reason = {
+        EvaluationState.RUNNING: EvaluationReason.STALLED,
+        EvaluationState.AGGREGATING: EvaluationReason.AGGREGATE_FAILED,
+    }.get(state, EvaluationReason.NO_WORKER)
+    with transaction.atomic():
+        done = advance(
+            evaluation_id=evaluation.pk,
+            source=state,
+            attempt=evaluation.attempt,
+            target=EvaluationState.FAILED,
+            reason=reason,
+            facts={"hours": hours},
+            only_overdue=True,
+        )
+        if done:
+            cancel_attempts(evaluation.pk)
+    return done
+
+
+def abandon(evaluation: Evaluation) -> bool:
+    """on_hold -> cancelled, since its owner did nothing."""
+    lasts = DEADLINES[EvaluationState.ON_HOLD]
+    return advance(
+        evaluation_id=evaluation.pk,
+        source=EvaluationState.ON_HOLD,
+        attempt=evaluation.attempt,
+        target=EvaluationState.CANCELLED,
+        reason=EvaluationReason.ABANDONED,
+        facts={"days": lasts.days if lasts else 0},
+        only_overdue=True,
+    )

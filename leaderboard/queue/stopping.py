@@ -1,0 +1,82 @@
+"""Stopping the workers of an evaluation that was cancelled or has failed, at once and through the launcher.
+
+It saves time and GPUs, no more: a worker that nobody stops learns from its next heartbeat that its attempt is over, and
+what outlives its evaluation on a cluster is found by `orphans`.
+"""
+
+import logging
+from uuid import UUID
+
+from gpu_jobs.launchers import FindsOrphans, Launcher, LaunchError, PoolsWorkers
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation
+from leaderboard.evaluations.transitions import FINAL
+from leaderboard.site.celery import send_on_commit
+
+logger = logging.getLogger(__name__)
+STOP_TASK = "leaderboard.queue.tasks.stop_workers"
+REPLACE_TASK = "leaderboard.queue.tasks.replace_worker"
+
+
+def enqueue_stop(evaluation_id: UUID) -> None:
+    """Ask for the workers to be stopped after the commit. A lost message costs time only."""
+    send_on_commit(STOP_TASK, str(evaluation_id))
+
+
+def stop_workers(*, evaluation_id: UUID, launching: Launcher) -> list[str]:
+    """Stop what works for an evaluation that is over, and return the handles. An error is logged.
+
+    Before: nothing; the evaluation may be in any state, and the message may come twice.
+    After: if the evaluation was over, its Job or the workers that held its cancelled attempts were told to stop.
+    """
+    stopped = []
+    # A worker of a pool may take a task of somebody else's between our look and the stop: it decides by itself.
+    stop = launching.stop_if_over if isinstance(launching, PoolsWorkers) else launching.stop
+    for handle in _handles(evaluation_id=evaluation_id, one_each=isinstance(launching, FindsOrphans)):
+        try:
+            stop(handle=handle)
+            stopped.append(handle)
+        except LaunchError as error:
+            logger.warning("%s: %s", handle, error)
+    return stopped
+
+
+def enqueue_replacement(*, worker: str, evaluation_id: UUID) -> None:
+    """Ask after the commit for another worker in the place of one that is lost, which is stopped if it hangs."""
+    send_on_commit(REPLACE_TASK, worker, str(evaluation_id))
+
+
+def stop_hung_worker(*, worker: str, launching: Launcher) -> bool:
+    """Stop a worker that has lost its attempt and may not have noticed. False if there is nothing to stop.
+
+    Before: nothing; the message may come twice or late.
+    After: the worker was told to stop, unless it holds another lease, and so has moved on, or is not the launcher's.
+    """
+    if Attempt.objects.filter(worker=worker, state=AttemptState.LIVE).exists():
+        return False
+    if launching.alive(handle=worker).alive is not True:
+        return False
+    try:
+        launching.stop_one(handle=worker)
+    except LaunchError as error:
+        logger.warning("%s: %s", worker, error)
+        return False
+    logger.warning("stopped %s: it made no progress, or was not heard of any more", worker)
+    return True
+
+
+def _handles(*, evaluation_id: UUID, one_each: bool) -> list[str]:
+    """What is to be stopped.
+
+    Args:
+        one_each: whether what the launcher starts works for one evaluation. Else a handle is one of a pool's workers,
+            and the one that the evaluation was launched with may be working for somebody else by now.
+    """
+    over = Evaluation.objects.filter(pk=evaluation_id, state__in=[state.value for state in FINAL]).first()
+    if over is None:
+        return []
+    if one_each:
+        return [over.launch_handle] if over.launch_handle else []
+    cancelled = Attempt.objects.filter(shard__evaluation=over, state=AttemptState.CANCELLED).order_by("worker")
+    busy = Attempt.objects.filter(state=AttemptState.LIVE).values("worker")
+    # Who holds another lease has noticed already and moved on.
+    return list(cancelled.exclude(worker__in=busy).values_list("worker", flat=True).distinct())

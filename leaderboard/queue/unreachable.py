@@ -1,0 +1,35 @@
+"""Planners that cannot be reached: after some tasks in a row nobody asks them any more, and their owner decides."""
+
+from evaluator.planners.breaker import UNREACHABLE_TASKS
+from evaluator.records import Reason
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.queue.shards import end_waiting_shards
+
+AWAY = frozenset({Reason.ENDPOINT_UNAVAILABLE, Reason.MODEL_UNAVAILABLE})
+"""Faults of tasks whose planner could not be reached or fetched. It may be there again later."""
+
+
+def leave_to_owner(*, evaluation: Evaluation, reason: Reason, why: str) -> int:
+    """End what waits for a worker without asking the planner, and return how many tasks that leaves to the owner.
+
+    Before: the evaluation is locked.
+    After: as `end_waiting_shards`. `why` is what the planner's last task said.
+    """
+    return end_waiting_shards(evaluation=evaluation, reason=reason, text=f"Not asked: {why}"[:2000])
+
+
+def settle(evaluation: Evaluation) -> bool:
+    """Stop asking a planner whose last tasks could not reach it. False if it goes on.
+
+    Before: the evaluation is locked; a worker has just completed a shard.
+    """
+    if evaluation.leasable_shards is not None:
+        return False
+    # In the order in which they came in. What the site wrote itself has no attempt.
+    from_workers = TaskResult.objects.filter(evaluation=evaluation, attempt__isnull=False).order_by("-pk")
+    last = list(from_workers.values_list("reason", "reason_text")[:UNREACHABLE_TASKS])
+    if len(last) < UNREACHABLE_TASKS or any(reason not in AWAY for reason, _ in last):
+        return False
+    reason, text = last[-1]
+    why = f"the planner could not be reached for {UNREACHABLE_TASKS} tasks in a row. {text}"
+    return leave_to_owner(evaluation=evaluation, reason=Reason(reason), why=why) > 0

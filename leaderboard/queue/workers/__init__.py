@@ -1,0 +1,1 @@
+"""Credentials, logs and launches of workers."""

@@ -1,0 +1,33 @@
+"""Evaluations that researchers run on their own workers. They are marked, and not ranked: nobody has verified them."""
+
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import F
+
+from leaderboard.queue.models import OwnWorkerRun
+
+
+def runs_on_own_worker(evaluation_id: UUID) -> bool:
+    """Whether the evaluation's owner runs it."""
+    return OwnWorkerRun.objects.filter(evaluation=evaluation_id).exists()
+
+
+class TooMuchUploadedError(Exception):
+    """The worker has sent as much as it may for one evaluation; nothing was kept. The message is a sentence."""
+
+    def __init__(self) -> None:
+        most = settings.MAX_OWN_WORKER_BYTES
+        super().__init__(f"Of one evaluation at most {most} bytes of new artefacts are taken from an own worker.")
+
+
+def count_upload(*, attempt_id: UUID, size: int) -> None:
+    """Count bytes that a researcher's own worker sends to be kept: it may send anything.
+
+    Raises:
+        TooMuchUploadedError: with these they would be too many.
+    """
+    run = OwnWorkerRun.objects.filter(evaluation__shards__attempts=attempt_id).values("pk")
+    room = OwnWorkerRun.objects.filter(pk__in=run, uploaded_bytes__lte=settings.MAX_OWN_WORKER_BYTES - size)
+    if size and not room.update(uploaded_bytes=F("uploaded_bytes") + size):
+        raise TooMuchUploadedError

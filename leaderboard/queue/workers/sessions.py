@@ -1,0 +1,114 @@
+"""Sessions of workers: credentials that lease shards for an hour, opened with an enrolment token as often as needed.
+
+What a worker sends with each lease request is worth little to whoever reads it: it ends within the hour, with its
+enrolment, or when the operator changes PLANARENA_WORKER_TOKEN.
+"""
+
+import secrets
+from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from gpu_jobs.contract.session import Session
+from leaderboard.queue.leasing.leases import hash_token
+from leaderboard.queue.models import WorkerSession
+from leaderboard.queue.workers.tokens import PREFIX as ENROLMENT_PREFIX
+from leaderboard.queue.workers.tokens import EnrolmentRefusedError, Holder, enrolled, is_valid, note_use
+
+PREFIX = "pas_"
+VALID = timedelta(hours=1)
+_KEPT = timedelta(days=1)
+"""How long expired sessions are kept."""
+_MOST_OF_A_USER = 200
+"""Sessions of one user's token; the oldest end when there are more. The operator's have no limit."""
+_NEEDS_SESSION = (
+    "This is an enrolment token, and shards are leased with a session, which POST worker/session/ opens with it. This "
+    "worker is older than the site: update its checkout or image to the site's release and start it again."
+)
+_OVER = "This session is unknown or over: open another one at POST worker/session/ with the enrolment token."
+_NOT_COVERED = "The enrolment token covers {covered} only."
+
+
+class SessionRefusedError(Exception):
+    """A credential that leases nothing. The message is a sentence that says what to do; `code` is for programs."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+def open_session(*, enrolment: str, evaluation_id: UUID | None = None, suites: Sequence[str] | None = None) -> Session:
+    """Open a session, bound to what the enrolment covers and, within that, to what the worker asks for.
+
+    Args:
+        enrolment: the enrolment token.
+        evaluation_id: the only evaluation that the worker wants; None: no bound of its own.
+        suites: slugs of the only suites that it wants; None: no bound of its own.
+
+    Raises:
+        EnrolmentRefusedError: the token opens no session, or none for this evaluation or these suites.
+    """
+    holder = enrolled(enrolment)
+    _check_covered(holder=holder, evaluation_id=evaluation_id, suites=suites)
+    now, valid = timezone.now(), VALID
+    if holder.token is not None:
+        note_use(holder.token)
+        if holder.token.expires_at is not None:
+            valid = min(valid, holder.token.expires_at - now)
+    text = f"{PREFIX}{secrets.token_urlsafe(32)}"
+    WorkerSession.objects.create(
+        token_hash=hash_token(text),
+        enrolment=holder.token,
+        enrolled_with=hash_token(enrolment),
+        evaluation=evaluation_id,
+        suites=None if suites is None else list(suites),
+        expires_at=now + valid,
+    )
+    _forget_old(holder)
+    return Session(token=text, expires_in=valid.total_seconds())
+
+
+def _forget_old(holder: Holder) -> None:
+    WorkerSession.objects.filter(expires_at__lt=timezone.now() - _KEPT).delete()
+    if holder.owner_id is not None:
+        own = WorkerSession.objects.filter(enrolment=holder.token).order_by("-pk")
+        oldest_kept = own.values_list("pk", flat=True)[_MOST_OF_A_USER - 1 : _MOST_OF_A_USER].first()
+        if oldest_kept is not None:
+            own.filter(pk__lt=oldest_kept).delete()
+
+
+def holder_of_session(token: str) -> Holder:
+    """The worker of a session.
+
+    Raises:
+        SessionRefusedError: it is no session, or one that is over.
+    """
+    found = WorkerSession.objects.filter(token_hash=hash_token(token)).select_related("enrolment__owner").first()
+    if found is None or found.expires_at <= timezone.now() or not _enrolment_is_valid(found):
+        if token.startswith(ENROLMENT_PREFIX) or constant_time_compare(token, settings.WORKER_TOKEN):
+            raise SessionRefusedError("session_needed", _NEEDS_SESSION)
+        raise SessionRefusedError("session_over", _OVER)
+    if found.enrolment is not None:
+        note_use(found.enrolment)
+    suites = None if found.suites is None else tuple(found.suites)
+    return Holder(token=found.enrolment, evaluation_id=found.evaluation, suites=suites)
+
+
+def _enrolment_is_valid(session: WorkerSession) -> bool:
+    if session.enrolment is not None:
+        return is_valid(session.enrolment)
+    return bool(settings.WORKER_TOKEN) and session.enrolled_with == hash_token(settings.WORKER_TOKEN)
+
+
+def _check_covered(*, holder: Holder, evaluation_id: UUID | None, suites: Sequence[str] | None) -> None:
+    token = holder.token
+    if token is None:
+        return
+    if token.evaluation is not None and evaluation_id not in {None, token.evaluation}:
+        raise EnrolmentRefusedError("not_covered", _NOT_COVERED.format(covered=f"evaluation {token.evaluation}"))
+    if token.suite and suites is not None and token.suite not in suites:
+        raise EnrolmentRefusedError("not_covered", _NOT_COVERED.format(covered=f"suite {token.suite}"))

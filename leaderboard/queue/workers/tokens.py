@@ -1,0 +1,279 @@
+"""Enrolment tokens of workers: the operator's, researchers' own, and those that launchers mint for one launch.
+
+An enrolment token opens sessions (`sessions.py`), and only sessions lease. What a worker may lease follows from whose
+token it is and what the token is bound to.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from leaderboard.accounts.credentials import Credential, last_use
+from leaderboard.accounts.locks import lock_owner
+from leaderboard.accounts.models import User
+from leaderboard.audit.models import Action
+from leaderboard.audit.services import record
+from leaderboard.evaluations.models import OWN_WORKER, AttemptState
+from leaderboard.queue.leasing.leases import hash_token, lose
+from leaderboard.queue.leasing.worker_pools import EVERY_SUITE
+from leaderboard.queue.models import AttemptToken, WorkerToken
+from leaderboard.site.field_errors import FieldErrors
+
+PREFIX = "paw_"
+MOST_TOKENS = 20
+_REVOKED = "the token of its worker was revoked"
+_USE_IS_NOTED_EVERY = timedelta(minutes=1)
+_UNKNOWN = (
+    "This is no valid enrolment token of this site, or it was revoked. The operator makes one with "
+    "`manage.py worker_token NAME`, a user on the page of their workers."
+)
+_EXPIRED = (
+    "This enrolment token has expired. It was minted for one launch, whose launcher starts another worker if needed."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NewWorkerToken:
+    """A token that was just made. `token` is shown this once; only its hash is kept."""
+
+    id: UUID
+    name: str
+    token: str
+
+
+class EnrolmentRefusedError(Exception):
+    """An enrolment token opens no session. The message is a sentence that says what to do; `code` is for programs."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """The worker that calls: its enrolment, and what its session is bound to besides."""
+
+    token: WorkerToken | None
+    """None: PLANARENA_WORKER_TOKEN, which is the operator's."""
+    evaluation_id: UUID | None = None
+    """The only evaluation of its session; None: no bound."""
+    suites: tuple[str, ...] | None = None
+    """The only suites of its session; None: no bound."""
+
+    @property
+    def owner_id(self) -> int | None:
+        """The researcher whose worker it is; None for the operator's."""
+        return None if self.token is None else self.token.owner_id
+
+    @property
+    def scope(self) -> Q:
+        """The evaluations of which this worker may lease shards."""
+        if self.owner_id is None:
+            scope = Q(own_worker_run__isnull=True)
+        else:
+            scope = Q(own_worker_run__isnull=False, submission__submitted_by=self.owner_id)
+        if self.token is not None and self.token.evaluation is not None:
+            scope &= Q(pk=self.token.evaluation)
+        if self.token is not None and self.token.suite:
+            scope &= Q(suite__slug=self.token.suite)
+        if self.evaluation_id is not None:
+            scope &= Q(pk=self.evaluation_id)
+        return scope if self.suites is None else scope & Q(suite__slug__in=self.suites)
+
+    def pool(self, *, suites: Sequence[str] | None, evaluation_id: UUID | None) -> list[str]:
+        """The suites of which this worker serves all users, where it asks for these suites or this evaluation
+        (`Attempt.pool`)."""
+        bound = self.evaluation_id or evaluation_id or (self.token is not None and self.token.evaluation)
+        if bound or self.owner_id is not None:
+            return []
+        if self.token is not None and self.token.suite:
+            return [self.token.suite]
+        chosen = [set(some) for some in (self.suites, suites) if some is not None]
+        return sorted(set.intersection(*chosen)) if chosen else [EVERY_SUITE]
+
+    def name(self, worker: str) -> str:
+        """How the worker is called here."""
+        return worker if self.owner_id is None else f"{OWN_WORKER}{worker}"[:120]
+
+
+def create_worker_token(*, owner: User | None, name: str) -> NewWorkerToken:
+    """Make a token for a worker of this user, or of the operator at the command line.
+
+    Raises:
+        FieldErrors: the name is empty or too long, or there are too many tokens.
+    """
+    name = name.strip()
+    if not 1 <= len(name) <= 80 or not name.isprintable():
+        raise FieldErrors({"name": ["A worker token has a name of 1 to 80 characters that can be shown."]})
+    text = f"{PREFIX}{secrets.token_urlsafe(32)}"
+    with transaction.atomic():
+        if owner is not None:
+            _refuse_too_many(owner)
+        row = WorkerToken.objects.create(owner=owner, name=name, token_hash=hash_token(text))
+        record(by=owner, action=Action.WORKER_TOKEN_MADE, target=row)
+    return NewWorkerToken(id=row.pk, name=name, token=text)
+
+
+def mint_launch_token(*, name: str, valid: timedelta, evaluation_id: UUID | None = None) -> str:
+    """Make the enrolment token of one launch, and return its text, which is kept nowhere.
+
+    Args:
+        name: what is launched, such as the Job's name.
+        valid: how long it opens sessions.
+        evaluation_id: the only evaluation that it covers; None: all that the operator's workers run.
+    """
+    text = f"{PREFIX}{secrets.token_urlsafe(32)}"
+    WorkerToken.objects.create(
+        owner=None,
+        name=name[:80],
+        token_hash=hash_token(text),
+        evaluation=evaluation_id,
+        expires_at=timezone.now() + valid,
+    )
+    return text
+
+
+def withdraw_launch_token(token: str) -> None:
+    """Revoke a launch's token that no worker has received."""
+    minted = WorkerToken.objects.filter(token_hash=hash_token(token), expires_at__isnull=False, revoked_at=None)
+    minted.update(revoked_at=timezone.now())
+
+
+def extend_launch_tokens(*, evaluation_id: UUID, valid: timedelta) -> None:
+    """Let the tokens of an evaluation whose launch still waits be valid from now on for so long."""
+    now = timezone.now()
+    waiting = WorkerToken.objects.filter(evaluation=evaluation_id, revoked_at=None, expires_at__lt=now + valid / 2)
+    waiting.update(expires_at=now + valid)
+
+
+def _refuse_too_many(owner: User) -> None:
+    lock_owner(owner)
+    if worker_tokens_of(owner).count() >= MOST_TOKENS:
+        raise FieldErrors({"name": [f"You have {MOST_TOKENS} worker tokens, the most there may be: revoke one first."]})
+
+
+def worker_tokens_of(owner: User) -> QuerySet[WorkerToken]:
+    """The user's tokens that were not revoked, newest first."""
+    return WorkerToken.objects.filter(owner=owner, revoked_at=None).order_by("-created", "pk")
+
+
+def revoke_worker_token(*, owner: User | None, token_id: UUID, by: User | None = None) -> bool:
+    """End a token. False if the owner has no such token. `by` is who does it, if that is not the owner.
+
+    After: nobody leases with it any more, and what is leased with it goes back to be leased again.
+    """
+    with transaction.atomic():
+        if not _end(owner=owner, token_id=token_id, by=by or owner):
+            return False
+    _take_back(token_id)
+    return True
+
+
+def revoke_with_commit(*, owner: User, token_id: UUID | str, because: str) -> bool:
+    """The same within a transaction, which ends the token with its commit. The audit log says `because` of what."""
+    if not _end(owner=owner, token_id=token_id, by=owner, because=because):
+        return False
+    transaction.on_commit(partial(_take_back, token_id))
+    return True
+
+
+def _end(*, owner: User | None, token_id: UUID | str, by: User | None, because: str = "") -> bool:
+    own = WorkerToken.objects.filter(pk=token_id, owner=owner, revoked_at=None)
+    if not own.update(revoked_at=timezone.now()):
+        return False
+    token = WorkerToken.objects.get(pk=token_id)
+    details = {"because": because} if because else None
+    record(by=by, action=Action.WORKER_TOKEN_REVOKED, target=token, details=details)
+    return True
+
+
+def _take_back(token_id: UUID | str) -> None:
+    # After the commit, so that a lease which is given at this moment is seen here or sees that the token has ended;
+    # and each by itself: whoever holds the locks of one evaluation waits for no other.
+    live = AttemptToken.objects.filter(token=token_id, attempt__state=AttemptState.LIVE).order_by("attempt")
+    for attempt_id in list(live.values_list("attempt", flat=True)):
+        lose(attempt_id=attempt_id, detail=_REVOKED)
+
+
+def enrolled(token: str) -> Holder:
+    """The worker of an enrolment token.
+
+    Raises:
+        EnrolmentRefusedError: it is no worker's, was revoked, has expired, or its owner has no account any more.
+    """
+    if settings.WORKER_TOKEN and constant_time_compare(token, settings.WORKER_TOKEN):
+        return Holder(token=None)
+    # Looked up by its hash: how long that takes tells nothing about the token.
+    found = WorkerToken.objects.filter(token_hash=hash_token(token)).select_related("owner").first()
+    if found is None or not is_valid(found):
+        raise EnrolmentRefusedError("enrolment_refused", _UNKNOWN)
+    if found.expires_at is not None and found.expires_at <= timezone.now():
+        raise EnrolmentRefusedError("enrolment_expired", _EXPIRED)
+    return Holder(token=found)
+
+
+def holder_of(token: str) -> Holder | None:
+    """The worker of an enrolment token; None if it opens no session."""
+    try:
+        return enrolled(token)
+    except EnrolmentRefusedError:
+        return None
+
+
+def is_valid(token: WorkerToken) -> bool:
+    """Whether the token was not revoked and its owner, which is read with it, still has an account."""
+    return token.revoked_at is None and (token.owner is None or token.owner.is_active)
+
+
+def note_lease(*, attempt_id: UUID, holder: Holder) -> bool:
+    """Record which token an attempt was leased with.
+
+    Before: nothing; the token may be revoked at this moment.
+    After: it is recorded (True); or the token has ended meanwhile, and so has the lease (False).
+    """
+    if holder.token is None:
+        return True
+    AttemptToken.objects.get_or_create(attempt_id=attempt_id, defaults={"token": holder.token})
+    if WorkerToken.objects.filter(pk=holder.token.pk, revoked_at=None).exists():
+        return True
+    lose(attempt_id=attempt_id, detail=_REVOKED)
+    return False
+
+
+def note_use(token: WorkerToken) -> None:
+    """Record that a worker used the token, to the minute."""
+    now = timezone.now()
+    if token.last_used is None or now - token.last_used > _USE_IS_NOTED_EVERY:
+        WorkerToken.objects.filter(pk=token.pk).update(last_used=now)
+
+
+class WorkerTokens:
+    """Worker tokens as credentials of their owner."""
+
+    prefix = "worker"
+
+    def of(self, user: User) -> list[Credential]:
+        """Those that can be used, the newest first."""
+        return [
+            Credential(
+                key=f"{self.prefix}:{token.pk}",
+                kind="worker token",
+                name=token.name,
+                made=token.created,
+                note=last_use(token.last_used),
+            )
+            for token in worker_tokens_of(user)
+        ]
+
+    def revoke(self, *, user: User, token_id: str, because: str) -> None:
+        """End one with the commit of the present transaction."""
+        revoke_with_commit(owner=user, token_id=token_id, because=because)

@@ -1,0 +1,83 @@
+"""The server's stores, and the addresses of their artefacts: one store is public, the other is for operators.
+
+What evaluations on the hidden split consist of, records included, is kept in a store of its own: whoever could read it
+could train on it. Both stores are filled through the worker's protocol alone, which chooses by the evaluation's split.
+"""
+
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError, Store
+from evaluator.suites.hidden import HIDDEN
+from evaluator.values import MediaType
+from leaderboard.evaluations.gold import is_gold_record
+from leaderboard.site.operators import is_operator
+
+
+def server_store(*, split: str) -> LocalStore:
+    """Where artefacts and records of evaluations on this split are kept."""
+    # Folders beside each other, and nothing else is ever served from this installation's data.
+    hidden = split == HIDDEN
+    return _store(settings.STORE_DIR / ("hidden" if hidden else "public"), private=hidden)
+
+
+@cache
+def _store(path: Path, *, private: bool) -> LocalStore:
+    if private:
+        # Others on this machine are not to read it either.
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return LocalStore(path, durable=True)
+
+
+def object_url(*, digest: str, split: str) -> str:
+    """Where an artefact of an evaluation on this split is shown to those who may see it."""
+    return reverse("hidden-object" if split == HIDDEN else "object", kwargs={"digest": digest})
+
+
+@require_safe
+def artefact(request: HttpRequest, digest: str) -> HttpResponse:
+    """One artefact: `GET /objects/<digest>`. It can never change, so browsers may keep it for ever.
+
+    Records of gold plans are for operators only while these are withheld.
+    """
+    etag = f'"{digest}"'
+    if settings.SPLIT == HIDDEN and is_gold_record(digest):
+        return _for_operators(request, store=server_store(split=""), digest=digest)
+    if request.headers.get("If-None-Match") == etag:
+        return HttpResponseNotModified()
+    response = _served(store=server_store(split=""), digest=digest)
+    response["Cache-Control"] = "public, max-age=31536000, immutable"
+    response["ETag"] = etag
+    return response
+
+
+@require_safe
+def hidden_artefact(request: HttpRequest, digest: str) -> HttpResponse:
+    """One artefact of the hidden split: `GET /hidden-objects/<digest>`, for staff only."""
+    return _for_operators(request, store=server_store(split=HIDDEN), digest=digest)
+
+
+def _for_operators(request: HttpRequest, *, store: Store, digest: str) -> HttpResponse:
+    if not is_operator(request.user):
+        raise Http404("There is no such artefact.")
+    response = _served(store=store, digest=digest)
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def _served(*, store: Store, digest: str) -> HttpResponse:
+    try:
+        found = store.get(digest)
+    except (ObjectMissingError, ObjectDamagedError) as error:
+        raise Http404("There is no such artefact.") from error
+    response = HttpResponse(found.data, content_type=MediaType(found.media_type).value)
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Content-Disposition"] = "inline"
+    # Whatever a text says, a browser that opens it runs nothing.
+    response["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    return response

@@ -1,0 +1,266 @@
+"""Taking in what workers measured: records into the store, one slim row per task into the database."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from django.db.models import Exists, OuterRef
+from pydantic import BaseModel, Field, ValidationError
+
+from evaluator import canonical_json
+from evaluator.engine.store import Store
+from evaluator.planners.keeping import keepable_text
+from evaluator.planners.secret_header import SecretHeader
+from evaluator.records import Outcome, ResultRecord
+from evaluator.values import Artefact, MediaType
+from gpu_jobs.redaction import Redactor
+from leaderboard.catalog.models import Suite, Task
+from leaderboard.catalog.seasons import seeds_to_hide
+from leaderboard.evaluations import deadlines
+from leaderboard.evaluations.events import NewResult, announce
+from leaderboard.evaluations.models import Attempt, Evaluation, TaskResult
+from leaderboard.evaluations.states import note_progress
+from leaderboard.planners.secret_headers import header_to_hide
+from leaderboard.results.indicators import mark_columns
+from leaderboard.results.usage import usage_fields
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.site.hooks import Hook
+from leaderboard.site.known_secrets import known_secrets
+from leaderboard.site.problems import ProblemError
+
+_MOST_SECONDS = 10_000_000
+_LARGEST_RECORD = 8 * 1024 * 1024
+"""Bytes. Of an answer of 1 MiB and eight samples of a hundred steps each there are less than three million."""
+_MOST_INDICATORS = 30
+_MOST_STEPS = 1000
+"""More than any parser lets pass."""
+_FROM_WORKERS = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
+
+taken_in: Hook[Sequence[ResultRecord]] = Hook()
+"""Called with the records that were new, at the end of the transaction that takes them in."""
+
+
+class _Step(BaseModel):
+    """What pages rely on of a plan's step."""
+
+    id: str
+    tool: str
+    inputs: dict[str, str] = {}
+    outputs: dict[str, str] = {}
+
+
+class _Plan(BaseModel):
+    """What pages rely on of a plan."""
+
+    steps: Annotated[list[_Step], Field(max_length=_MOST_STEPS)]
+    answers: Annotated[list[str], Field(max_length=_MOST_STEPS)]
+    subgoals: list[str] | None = None
+
+
+class RecordsRefusedError(FieldErrors):
+    """Records that do not fit the attempt; nothing was changed. `problems` has a sentence for each, by task."""
+
+    def __init__(self, problems: dict[str, str]) -> None:
+        self.problems = problems
+        super().__init__({"results": [f"task {task}: {problem}" for task, problem in problems.items()]})
+
+
+class ObjectsMissingError(ProblemError):
+    """Records name artefacts that the store does not have: they are to be sent first. Nothing was changed."""
+
+    code = "objects_missing"
+
+    def __init__(self, digests: list[str]) -> None:
+        self.digests = digests
+        super().__init__(f"{len(digests)} artefacts are not in the store; send them before the results")
+
+    def facts(self) -> dict[str, Any]:
+        return {"missing": self.digests}
+
+
+def count_steps_of(*, attempt: Attempt, records: Sequence[ResultRecord]) -> None:
+    """Count the steps of records, but of own workers none: each name that they make up would be a metric for ever."""
+    if not attempt.is_by_own_worker:
+        taken_in.call(records)
+
+
+def take_in(
+    *, attempt: Attempt, records: Sequence[ResultRecord], store: Store, credential: str = ""
+) -> list[ResultRecord]:
+    """`deliver` for an attempt that came from `locked_attempt`, without counting the steps of the records that were
+    new: these are returned.
+
+    Args:
+        attempt: whose results they are.
+        records: the results.
+        store: has their artefacts.
+        credential: the attempt's, which must be in no record.
+
+    Raises:
+        RecordsRefusedError: a record is not of this attempt's tasks or contradicts itself.
+        ObjectsMissingError: an artefact is missing.
+    """
+    shard = attempt.shard
+    evaluation = shard.evaluation
+    url = evaluation.submission.planner.endpoint_url
+    header = header_to_hide(evaluation.submission.planner)
+    # Its worker has done so, too; a model that reached the site's own secrets would tell them in a plan.
+    redactor = Redactor(secrets=[*known_secrets(), *seeds_to_hide(evaluation), credential])
+    records = [without_secret(record=redactor.in_record(record), header=header) for record in records]
+    records = [without_address(record=record, url=url) for record in records]
+    _check(records=records, evaluation=evaluation, tasks=frozenset(shard.task_keys))
+    _refuse_missing_objects(records=records, store=store)
+    kept = store.put_all([_artefact(record) for record in records])
+    digests = dict(zip((record.task for record in records), kept, strict=True))
+    new = _insert(attempt=attempt, evaluation=evaluation, records=records, digests=digests)
+    if new:
+        note_progress(evaluation.pk)
+        deadlines.note_result(attempt)
+        announce(
+            evaluation_id=evaluation.pk,
+            results=[NewResult(task=record.task, outcome=record.outcome, score=record.score) for record in new],
+        )
+    return new
+
+
+def _check(*, records: Sequence[ResultRecord], evaluation: Evaluation, tasks: frozenset[str]) -> None:
+    suite = evaluation.suite
+    problems: dict[str, str] = {}
+    seen: set[str] = set()
+    for record in records:
+        measured = record.outcome in {Outcome.SCORED, Outcome.PLANNER_FAULT}
+        if record.suite != suite.slug:
+            problems[record.task] = f"the record is of suite {record.suite!r}, the attempt of {suite.slug!r}"
+        elif record.task not in tasks:
+            problems[record.task] = "is not one of the attempt's tasks"
+        elif record.task in seen:
+            problems[record.task] = "comes twice in one delivery"
+        elif record.outcome not in _FROM_WORKERS:
+            problems[record.task] = f"outcome {record.outcome} cannot come from a worker"
+        elif measured != (record.score is not None):
+            wanted = "needs a score" if measured else "must not have a score"
+            problems[record.task] = f"outcome {record.outcome} {wanted}"
+        elif record.outcome is not Outcome.SCORED and record.reason is None:
+            problems[record.task] = f"outcome {record.outcome} needs a reason"
+        elif problem := _problem_of_figures(record=record, suite=suite) or _problem_of_shape(record, evaluation):
+            problems[record.task] = problem
+        seen.add(record.task)
+    if problems:
+        raise RecordsRefusedError(problems)
+
+
+def _problem_of_figures(*, record: ResultRecord, suite: Suite) -> str:
+    """What no measurement gives, as a sentence: one such figure would outweigh all others in a mean."""
+    for score in (record.score, *(sample.score for sample in record.samples)):
+        if score is not None and not -1 <= score <= 1:
+            return f"a score is {score}; scores are in [-1, 1]"
+    if problem := _problem_of_usage(record):
+        return problem
+    if record.outcome is not Outcome.SCORED:
+        return ""
+    marks = mark_columns(suite.columns)
+    wrong = [one.key for one in marks if not 0 <= record.indicators.get(one.key, -1) <= 1]
+    return f"a judged plan needs {', '.join(wrong)} in [0, 1]" if wrong else ""
+
+
+def _problem_of_shape(record: ResultRecord, evaluation: Evaluation) -> str:
+    """What no evaluator makes, and the pages could not show, as a sentence."""
+    if record.plan is not None:
+        try:
+            _Plan.model_validate(record.plan)
+        except ValidationError as error:
+            first = error.errors()[0]
+            return f"`plan` is no plan/1: {'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    if len(record.indicators) > _MOST_INDICATORS or any(len(name) > 40 for name in record.indicators):
+        return f"it has more than {_MOST_INDICATORS} indicators, or one with a name of more than 40 characters"
+    if len(record.samples) > evaluation.samples:
+        return f"it has {len(record.samples)} samples; the evaluation has {evaluation.samples}"
+    if any(len(sample.steps) > _MOST_STEPS for sample in record.samples):
+        return f"a sample has more than {_MOST_STEPS} steps"
+    return ""
+
+
+def _problem_of_usage(record: ResultRecord) -> str:
+    """What nothing can take, as a sentence."""
+    steps = [step.seconds for sample in record.samples for step in sample.steps]
+    for seconds in [*steps, record.planner.seconds if record.planner else 0.0]:
+        if not 0 <= seconds <= _MOST_SECONDS:
+            return f"something took {seconds} seconds; these are from 0 to {_MOST_SECONDS}"
+    return ""
+
+
+def _refuse_missing_objects(*, records: Sequence[ResultRecord], store: Store) -> None:
+    digests = {artefact.digest for record in records for artefact in record.artefacts()}
+    if missing := sorted(digest for digest in digests if not store.has(digest)):
+        raise ObjectsMissingError(missing)
+
+
+def _artefact(record: ResultRecord) -> Artefact:
+    try:
+        data = canonical_json.dumps(record.model_dump(mode="json")).encode()
+    except ValueError as error:
+        raise RecordsRefusedError({record.task: f"holds a number or text that cannot be kept ({error})"}) from error
+    if len(data) > _LARGEST_RECORD:
+        raise RecordsRefusedError({record.task: f"has {len(data)} bytes; a record has at most {_LARGEST_RECORD}"})
+    return Artefact(data=data, media_type=MediaType.TEXT)
+
+
+def _insert(
+    *, attempt: Attempt, evaluation: Evaluation, records: Sequence[ResultRecord], digests: dict[str, str]
+) -> list[ResultRecord]:
+    """Insert the rows of tasks that have none. The lock on the attempt keeps others from inserting them meanwhile."""
+    has_result = Exists(TaskResult.objects.filter(evaluation=evaluation, task=OuterRef("pk")))
+    named = Task.objects.filter(suite=evaluation.suite_id, key__in=list(digests)).order_by()
+    tasks = dict(named.filter(~has_result).values_list("key", "pk"))
+    new = [record for record in records if record.task in tasks]
+    if not new:
+        return []
+    TaskResult.objects.bulk_create(
+        [
+            TaskResult(
+                evaluation=evaluation,
+                task_id=tasks[record.task],
+                outcome=record.outcome,
+                reason=record.reason or "",
+                reason_text=keepable_text(record.reason_text),
+                score=record.score,
+                indicators=record.indicators,
+                seconds=_seconds(record),
+                **usage_fields(record.planner),
+                plan_summary=plan_summary(record),
+                record_digest=digests[record.task],
+                attempt=attempt,
+            )
+            for record in new
+        ],
+        ignore_conflicts=True,
+    )
+    return new
+
+
+def without_secret(*, record: ResultRecord, header: SecretHeader | None) -> ResultRecord:
+    """The record without the secret header of its planner, which its worker should have taken out already."""
+    if header is None:
+        return record
+    told = record.model_dump(mode="json")
+    hidden = header.taken_out_of_json(told)
+    return record if hidden == told else ResultRecord.model_validate(hidden)
+
+
+def without_address(*, record: ResultRecord, url: str) -> ResultRecord:
+    """The record without the planner's address in its sentence: records are public, addresses are their owner's."""
+    text = Redactor(addresses=[url]).without_addresses(record.reason_text)
+    return record if text == record.reason_text else record.model_copy(update={"reason_text": text})
+
+
+def plan_summary(record: ResultRecord) -> str:
+    """Tool names of the parsed plan in order, for tables; cut at 400 characters."""
+    steps = record.plan.get("steps") if isinstance(record.plan, dict) else None
+    listed = steps if isinstance(steps, list) else []
+    names = [str(step.get("tool", "?")) for step in listed if isinstance(step, dict)]
+    text = keepable_text(" → ".join(names))
+    return text if len(text) <= 400 else text[:399] + "…"
+
+
+def _seconds(record: ResultRecord) -> float:
+    planning = record.planner.seconds if record.planner else 0.0
+    return planning + sum(step.seconds for sample in record.samples for step in sample.steps)

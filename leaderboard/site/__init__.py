@@ -1,0 +1,1 @@
+"""The ground floor: settings, environment, encryption, clock, ASGI application, Celery, embedded PostgreSQL."""

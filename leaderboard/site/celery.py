@@ -1,0 +1,85 @@
+"""The Celery app, and the one decorator that tasks are made with.
+
+Messages carry ids only and may be lost or doubled without harm: Postgres is the truth, and the sweep finds whatever a
+lost message would have started.
+"""
+
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from celery import Celery, Task, bootsteps, signals
+from celery import shared_task as _shared_task  # noqa: TID251 - the one place where it may be used
+from django.conf import settings
+from django.db import close_old_connections, transaction
+from kombu.exceptions import OperationalError
+from kombu.transport import TRANSPORT_ALIASES
+
+from leaderboard.site.health import alive_file
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.site.settings")
+
+logger = logging.getLogger(__name__)
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+TRANSPORT_ALIASES["filesystem"] = "leaderboard.site.file_broker:Transport"
+
+app = Celery("planarena")
+# The namespace matters: without it Celery ignores every new-style name silently.
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+
+@signals.task_prerun.connect
+@signals.task_postrun.connect
+def _give_connections_back(**_: Any) -> None:
+    """As at the end of a request: the pool keeps the connection, and looks whether it still works when it is needed."""
+    close_old_connections()
+
+
+class SignOfLife(bootsteps.StartStopStep):
+    """Touches a file from the worker's main loop, which a probe looks at: remote control, by which one could ask, is
+    off."""
+
+    requires = {"celery.worker.components:Timer"}
+
+    def start(self, parent: Any) -> None:
+        """Begin with it when the worker starts."""
+        parent.timer.call_repeatedly(10, alive_file())
+
+
+app.steps["worker"].add(SignOfLife)
+
+for _folder in ("data_folder_in", "control_folder"):
+    if _path := settings.CELERY_BROKER_TRANSPORT_OPTIONS.get(_folder):
+        Path(_path).mkdir(parents=True, exist_ok=True)
+
+
+def task(function: Callable[Parameters, Result]) -> "Task[Parameters, Result]":
+    """Make a task that is acknowledged after it ran, and runs again if its worker process died.
+
+    A task must therefore bear to run twice; its docstring states what holds before and after it.
+    """
+    options: dict[str, Any] = {"acks_late": True, "reject_on_worker_lost": True, "ignore_result": True}
+    made: Task[Parameters, Result] = _shared_task(**options)(function)
+    return made
+
+
+def send_on_commit(name: str, *args: str) -> None:
+    """Send the message of the task `name` once the current transaction is committed.
+
+    Celery's `delay_on_commit` would raise in a request whose changes are committed if the broker is away. Here the
+    message is lost then, which costs time only.
+    """
+    # Not a partial: Django fails to log an error in one, and raises instead.
+    transaction.on_commit(lambda: _send(name, *args), robust=True)
+
+
+def _send(name: str, *args: str) -> None:
+    try:
+        app.send_task(name, args=args, retry=False)
+    except (OperationalError, OSError) as error:
+        logger.warning("no message for %s%s, which costs time only: the broker is away (%s)", name, args, error)

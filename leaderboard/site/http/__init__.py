@@ -1,0 +1,1 @@
+"""Middleware and request handling: body limits, client addresses, refused methods."""

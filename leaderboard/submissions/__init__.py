@@ -1,0 +1,1 @@
+"""Submitting planners, running them again, hiding and releasing what they achieved."""

@@ -1,0 +1,163 @@
+"""Checking a submission while it is typed: the same rules as submitting, and nothing is changed.
+
+A field that is empty as yet is not wrong yet, unless it is the one that was just changed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from evaluator.plans_file import PlansFile as PlansContent
+from leaderboard.accounts.models import User
+from leaderboard.accounts.teams import teams_of
+from leaderboard.catalog.library import library
+from leaderboard.catalog.models import Suite
+from leaderboard.planners import plans_files, secret_headers
+from leaderboard.planners.data import PlannerData
+from leaderboard.planners.models import CALLED, Planner
+from leaderboard.planners.services import check_name
+from leaderboard.quotas.services import Quota, quotas_of, quotas_of_teams
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.submissions import services
+from leaderboard.submissions.forms import SubmitForm
+
+_READ_AT_MOST = 300
+"""So many plans of a file are tried while its owner waits."""
+_SHOWN_BESIDE_ANOTHER = {"plans_digest": "plans_file"}
+"""Errors of fields that are not seen, and where they stand."""
+
+
+class Found(NamedTuple):
+    """What there is to say of a field."""
+
+    field: str
+    errors: Sequence[str] = ()
+    good: str = ""
+    caution: str = ""
+    """What may be submitted, and is probably not meant."""
+
+
+def check(*, user: User, form: SubmitForm, changed: str, content: PlansContent | None = None) -> list[Found]:
+    """What there is to say of every field of the form; of most, nothing.
+
+    Args:
+        form: bound.
+        changed: name of the field that was just changed.
+        content: the plans file that came with it.
+    """
+    form.is_valid()
+    data = form.data_entered()
+    errors = {**form.errors, **_problems(user=user, form=form, data=data, content=content)}
+    errors = {_SHOWN_BESIDE_ANOTHER.get(name, name): texts for name, texts in errors.items()}
+    for name, texts in _used_up(user=user, data=data).items():
+        errors.setdefault(name, texts)
+    good = dict(_good_news(user=user, data=data, content=content))
+    shown = [name for name, field in form.fields.items() if not field.widget.is_hidden]
+    return [
+        Found(
+            field=name,
+            errors=[str(text) for text in errors.get(name, ())] if name == changed or _entered(form, name) else [],
+            good="" if name in errors else good.get(name, ""),
+            caution=""
+            if name in errors or content is None or name != "plans_file"
+            else _unreadable(content, data=data),
+        )
+        for name in shown
+    ]
+
+
+def _entered(form: SubmitForm, name: str) -> bool:
+    return bool(form.data.getlist(name) and any(form.data.getlist(name))) or name in form.files
+
+
+def _problems(
+    *, user: User, form: SubmitForm, data: services.SubmissionData, content: PlansContent | None
+) -> Mapping[str, Sequence[str]]:
+    found = dict(services.problems(user=user, data=data))
+    if content is not None:
+        # It is kept when it is submitted, and until then it has no digest to be found by.
+        for name in ("plans_file", "plans_digest"):
+            found.pop(name, None)
+        found |= _problems_of_file(content=content, suites=data.suites)
+    if data.planner.kind and "name" not in found and form.cleaned_data.get("name"):
+        found |= check_name(data=data.planner, owner=user)
+    return found
+
+
+def _problems_of_file(*, content: PlansContent, suites: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    try:
+        for suite in suites:
+            plans_files.check_tasks(content, suite=suite)
+    except FieldErrors as problems:
+        return problems.errors
+    return {}
+
+
+def _used_up(*, user: User, data: services.SubmissionData) -> Mapping[str, Sequence[str]]:
+    """Quotas that leave no room for this submission."""
+    quotas = quotas_of(user=user, suites=data.suites)
+    if data.team:
+        quotas += quotas_of_teams(teams=list(teams_of(user).filter(slug=data.team)), suites=data.suites)
+    if short := [quota for quota in quotas if quota.left is not None and quota.left < _needed(quota, data)]:
+        return {"suites": [_no_room(short[0])]}
+    return {}
+
+
+def _needed(quota: Quota, data: services.SubmissionData) -> int:
+    return 1 if quota.suite else len(data.suites)
+
+
+def _no_room(quota: Quota) -> str:
+    whose = f"The team {quota.team} has" if quota.team else "You have"
+    of = f" of {quota.suite}" if quota.suite else ""
+    left = f"only {quota.left}" if quota.left else "none"
+    return f"{whose} {left} of {quota.limit} evaluations{of} left today; more from {quota.free_at:%Y-%m-%d %H:%M} UTC."
+
+
+def _good_news(*, user: User, data: services.SubmissionData, content: PlansContent | None) -> Iterator[tuple[str, str]]:
+    planner = data.planner
+    if name := planner.name.strip():
+        there = Planner.objects.filter(owner=user, name__iexact=name).first()
+        yield "name", "You have this planner already: it gets a further evaluation." if there else "This name is free."
+    if planner.endpoint_url:
+        yield "endpoint_url", "This address may be called."
+    if planner.kind in CALLED:
+        yield from _header_news(user=user, planner=planner)
+    if content is not None:
+        yield "plans_file", plans_news(content, suites=data.suites)
+
+
+def _header_news(*, user: User, planner: PlannerData) -> Iterator[tuple[str, str]]:
+    there = Planner.objects.filter(owner=user, name__iexact=planner.name.strip()).select_related("secret").first()
+    kept = None if there is None else secret_headers.kept_header(there)
+    if kept is None:
+        return
+    if planner.remove_header:
+        yield "remove_header", f"{kept.name} will be removed when you submit."
+    elif planner.header_value:
+        yield "header_value", f"It replaces {kept.name} when you submit."
+    else:
+        yield "header_name", f"{kept.in_words()}: it stays as it is."
+
+
+def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:
+    """How much of a suite a plans file answers, and whether its plans can be read."""
+    count = len(content.plans)
+    if len(suites) != 1 or not Suite.objects.filter(slug=suites[0], current=True, conditions__experts=False).exists():
+        return f"{count} plan{'' if count == 1 else 's'}."
+    slug = suites[0]
+    total = plans_files.tasks_of(slug).count()
+    left_out = f"; {total - count} are left out and count as unanswered" if total > count else ""
+    return f"{count} of {total} tasks of {slug} have a plan{left_out}."
+
+
+def _unreadable(content: PlansContent, *, data: services.SubmissionData) -> str:
+    """How many of the first plans no parser reads. That is no error: they count as what they are."""
+    suite = Suite.objects.filter(slug__in=data.suites, current=True, conditions__experts=False).first()
+    tried = dict(list(content.plans.items())[:_READ_AT_MOST])
+    plans = {task: given.plan for task, given in tried.items()}
+    wrong = library().unreadable_plans(suite=suite.slug, plans=plans) if suite else {}
+    if not wrong:
+        return ""
+    task, why = next(iter(wrong.items()))
+    of = f" of the first {len(tried)}" if len(tried) < len(content.plans) else ""
+    return f"{len(wrong)}{of} cannot be read and will score 0. {task}: {why}."

@@ -1,0 +1,81 @@
+"""Asking once: a request that carries an `Idempotency-Key` submits once, however often it arrives.
+
+The key is written in the transaction of the submission, so that neither is there without the other. Of two requests
+that arrive at once the second waits in the database for the end of the first: it then finds the submission, or, if the
+first was refused, makes its own.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from leaderboard.accounts.models import User
+from leaderboard.evaluations.models import IdempotencyKey, Submission
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.site.problems import ProblemError
+
+LASTS = timedelta(hours=24)
+LONGEST_KEY = 255
+
+
+class KeyReusedError(ProblemError):
+    """The key came before with another request; nothing was changed."""
+
+    status = 422
+    code = "idempotency_key_reused"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"The Idempotency-Key {key!r} came before with another request: use a new one for this.")
+
+
+class WrongKeyError(FieldErrors):
+    """The key cannot be one; nothing was changed."""
+
+    def __init__(self) -> None:
+        sentence = f"An Idempotency-Key has 1 to {LONGEST_KEY} printable ASCII characters."
+        super().__init__({"Idempotency-Key": [sentence]})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Once:
+    """What came of a request."""
+
+    submission: Submission
+    repeated: bool
+    """Whether an earlier request with the same key made it."""
+
+
+def submit_once(*, user: User, key: str | None, request: Any, submit: Callable[[], Submission]) -> Once:
+    """Submit, unless the user's same request did within the last day.
+
+    `request` is what must be the same: anything that is JSON. Without a key (None), every request submits.
+
+    Raises:
+        WrongKeyError: the key cannot be one.
+        KeyReusedError: the key came with another request.
+        Exception: whatever `submit` raises; the key is as if it had never come.
+    """
+    if key is None:
+        return Once(submission=submit(), repeated=False)
+    if not 1 <= len(key) <= LONGEST_KEY or not key.isascii() or not key.isprintable():
+        raise WrongKeyError
+    # Escaped: a request may hold halves of surrogate pairs, which have no bytes of their own.
+    digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode("ascii")).hexdigest()
+    with transaction.atomic():
+        IdempotencyKey.objects.filter(user=user, created__lt=timezone.now() - LASTS).delete()
+        # Waits here for a request with this key that is under way.
+        IdempotencyKey.objects.bulk_create([IdempotencyKey(user=user, key=key, digest=digest)], ignore_conflicts=True)
+        row = IdempotencyKey.objects.select_related("submission").get(user=user, key=key)
+        if row.digest != digest:
+            raise KeyReusedError(key)
+        if row.submission is not None:
+            return Once(submission=row.submission, repeated=True)
+        row.submission = submit()
+        row.save(update_fields=["submission"])
+    return Once(submission=row.submission, repeated=False)

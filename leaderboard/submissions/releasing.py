@@ -1,0 +1,148 @@
+"""Changing who sees a submission: by its owner at any time, and by itself when an embargo ends.
+
+Boards are published in the same transaction, under the lock that every publisher of a suite takes. So no snapshot ever
+holds what was made private before it, and nothing is made private that a snapshot holds.
+"""
+
+import logging
+from collections.abc import Iterable
+from datetime import datetime
+from uuid import UUID
+
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import transaction
+from django.db.models.functions import Now
+
+from leaderboard.accounts.models import User
+from leaderboard.audit.models import Action
+from leaderboard.audit.services import record
+from leaderboard.boards.services import publish_locked
+from leaderboard.evaluations.acting import NotPossibleError
+from leaderboard.evaluations.board_of import conditions_of_board, lock_board
+from leaderboard.evaluations.events import ask_anew
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
+from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.states import explain
+from leaderboard.evaluations.visibility import check, is_public
+from leaderboard.queue.publishing import published_or_not
+from leaderboard.site.clock import database_now
+from leaderboard.site.field_errors import FieldErrors
+
+logger = logging.getLogger(__name__)
+
+_MOST_AT_ONCE = 100
+_STAYS_PUBLIC = (
+    "This stays public: a published snapshot of a board holds it, and snapshots are never rewritten, so that hiding it "
+    "elsewhere would only seem to take it back."
+)
+
+
+def set_visibility(
+    submission: Submission, *, visibility: str, embargo_until: datetime | None = None, by: User | None = None
+) -> bool:
+    """Say who sees a submission from now on. False if that is what it was; then nothing was changed.
+
+    Before: nothing; evaluations may be under way or have ended.
+    After: what is public now and may be ranked is on its boards, and listeners who see it no more are cut off.
+
+    Raises:
+        FieldErrors: the choice is not possible; nothing was changed.
+        NotPossibleError: a snapshot holds one of its evaluations, and it would not be public any more.
+    """
+    if errors := check(visibility=visibility, embargo_until=embargo_until):
+        raise FieldErrors(errors)
+    with transaction.atomic():
+        current = _locked(submission.pk)
+        before = _told(current)
+        was_public = is_public(current)
+        current.visibility, current.embargo_until = Visibility(visibility), embargo_until
+        if _told(current) == before:
+            return False
+        if was_public and visibility != Visibility.PUBLIC and _is_ranked(current):
+            raise NotPossibleError(_STAYS_PUBLIC)
+        current.public_since = _public_since(current, was_public=was_public)
+        _save(current, by=by, action=Action.VISIBILITY_SET, before=before)
+    return True
+
+
+def release_due() -> int:
+    """Publish what was under embargo until now, and return how many submissions that were.
+
+    Level-triggered: what a killed process left is found again, and whoever comes second finds nothing to do. An error
+    with one of them is logged and keeps none of the others.
+    """
+    due = Submission.objects.filter(visibility=Visibility.EMBARGO, embargo_until__lte=Now()).order_by("embargo_until")
+    return sum(_release_safely(pk) for pk in due.values_list("pk", flat=True)[:_MOST_AT_ONCE])
+
+
+def _release_safely(submission_id: UUID) -> bool:
+    try:
+        return _release(submission_id)
+    except SoftTimeLimitExceeded:
+        raise
+    except Exception:  # one that cannot be published must not keep all others from it
+        logger.exception("the embargo of submission %s is over, but it could not be published", submission_id)
+        return False
+
+
+def _release(submission_id: UUID) -> bool:
+    with transaction.atomic():
+        current = _locked(submission_id)
+        if current.visibility != Visibility.EMBARGO or not is_public(current):
+            return False
+        before = _told(current)
+        # Public since its date, also where nobody looked for a while.
+        current.public_since = current.embargo_until
+        current.visibility, current.embargo_until = Visibility.PUBLIC, None
+        _save(current, by=None, action=Action.EMBARGO_ENDED, before=before)
+    return True
+
+
+def _locked(submission_id: UUID) -> Submission:
+    """The submission as it is, with every suite that it is entered for locked as publishers do."""
+    entered = Evaluation.objects.filter(submission=submission_id, verifies=None)
+    for slug in sorted(set(entered.values_list("suite__slug", flat=True))):
+        lock_board(slug)
+    return (
+        Submission.objects.select_for_update(no_key=True, of=("self",)).select_related("planner").get(pk=submission_id)
+    )
+
+
+def _save(current: Submission, *, by: User | None, action: Action, before: dict[str, str | None]) -> None:
+    current.save(update_fields=["visibility", "embargo_until", "public_since"])
+    details = {"before": before, "after": _told(current)}
+    record(by=by, action=action, target=current, label=current.planner.name, details=details)
+    evaluations = current.evaluations.select_related("suite", "submission__planner")
+    _publish(evaluations.filter(state=EvaluationState.COMPLETED, verifies=None))
+    for evaluation in evaluations:
+        ask_anew(evaluation.pk)
+
+
+def _publish(evaluations: Iterable[Evaluation]) -> None:
+    boards = {(one.suite_id, conditions_of_board(one)): one for one in evaluations}
+    for evaluation in evaluations:
+        _correct_reason(evaluation)
+    for evaluation in boards.values():
+        publish_locked(evaluation)
+
+
+def _correct_reason(evaluation: Evaluation) -> None:
+    """What its page says of how it ended, if that is about being published."""
+    if evaluation.reason in {EvaluationReason.PUBLISHED, EvaluationReason.NOT_PUBLIC}:
+        reason = published_or_not(evaluation.submission)
+        explain(evaluation_id=evaluation.pk, source=EvaluationState.COMPLETED, reason=reason)
+
+
+def _is_ranked(submission: Submission) -> bool:
+    return submission.evaluations.exclude(first_ranked=None).exists()
+
+
+def _public_since(submission: Submission, *, was_public: bool) -> datetime | None:
+    if submission.visibility != Visibility.PUBLIC:
+        return None
+    return submission.public_since if was_public else database_now()
+
+
+def _told(submission: Submission) -> dict[str, str | None]:
+    until = submission.embargo_until
+    return {"visibility": str(submission.visibility), "embargo_until": None if until is None else until.isoformat()}

@@ -1,0 +1,95 @@
+"""Running again what has ended. A final state stays final, so this is a new submission under today's conditions."""
+
+from django.db import transaction
+
+from leaderboard.accounts.models import Team, User
+from leaderboard.accounts.teams import is_member
+from leaderboard.audit.models import Action
+from leaderboard.audit.services import record
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations import transitions
+from leaderboard.evaluations.acting import NotPossibleError
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
+from leaderboard.evaluations.visibility import is_public
+from leaderboard.planners.kinds import kind_of
+from leaderboard.planners.services import check_planner, data_of
+from leaderboard.queue.workers.own import runs_on_own_worker
+from leaderboard.submissions import services
+from leaderboard.submissions.own_workers import mark
+
+
+def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submission:
+    """Submit the evaluation's planner once more for the same suite.
+
+    Before: the evaluation has ended, whichever way.
+    After: a submission that names it in `rerun_of` has one queued evaluation under today's conditions, run on its
+    submitter's own worker if this one was, and seen by whom this one is seen by. It is charged to `by`, who submits
+    it, and to the team that the first one was for; with `for_owner` the first submitter submits it again, at nobody's
+    charge.
+
+    Raises:
+        NotPossibleError: it has not ended, or suite or planner could not be submitted today; nothing was changed.
+        FieldErrors: it would run on an own worker, and data is hidden from its owner; nothing was changed.
+        QuotaExceededError: `by` has none left today; nothing was changed.
+        NotReadyError: this installation cannot evaluate at present.
+    """
+    before = Evaluation.objects.select_related(
+        "suite", "submission__planner", "submission__submitted_by", "submission__team"
+    ).get(pk=evaluation.pk)
+    entrances = services.look_up([_todays_suite(before)])
+    first = before.submission
+    submitter = first.submitted_by if for_owner else by
+    own_worker = runs_on_own_worker(before.pk)
+    if own_worker and kind_of(first.planner).has_secret and submitter.pk != first.planner.owner_id:
+        raise NotPossibleError(
+            "Only the planner's owner can run this again: it would run on your own worker, which would be told what "
+            "only its owner may know."
+        )
+    with transaction.atomic():
+        submission = Submission.objects.create(
+            planner=first.planner,
+            submitted_by=submitter,
+            team=_team_of(first, submitter=submitter),
+            rerun_of=before,
+            priority=first.priority,
+            **_visibility_of(first),
+        )
+        services.enter(submission=submission, entrances=entrances, charged=not for_owner)
+        if own_worker:
+            mark(submission)
+        record(
+            by=by,
+            action=Action.RERUN,
+            target=before,
+            label=before.in_words(),
+            details={"submission": str(submission.pk), "charged": not for_owner},
+        )
+    return submission
+
+
+def _team_of(first: Submission, *, submitter: User) -> Team | None:
+    """The team that a re-run is for: the first one's, if its submitter still is in it."""
+    return first.team if is_member(user_id=submitter.pk, team_id=first.team_id) else None
+
+
+def _visibility_of(first: Submission) -> dict[str, object]:
+    """A re-run is seen by whom the first one is seen by now: an embargo that is over is none."""
+    if is_public(first):
+        return {"visibility": Visibility.PUBLIC, "embargo_until": None}
+    return {"visibility": first.visibility, "embargo_until": first.embargo_until}
+
+
+def _todays_suite(evaluation: Evaluation) -> Suite:
+    """The suite that a re-run is entered for, if there can be one."""
+    if evaluation.verifies_id is not None:
+        raise NotPossibleError("This is a verification: run the evaluation again that it verifies.")
+    if evaluation.state not in transitions.FINAL:
+        label = EvaluationState(evaluation.state).label.lower()
+        raise NotPossibleError(f"The evaluation is {label!r}; only one that has ended can be run again.")
+    suite = Suite.objects.filter(slug=evaluation.suite.slug, current=True).first()
+    if suite is None:
+        raise NotPossibleError(f"The suite {evaluation.suite.slug} cannot be submitted to any more.")
+    if problems := check_planner(data_of(evaluation.submission.planner)):
+        why = " ".join(text for texts in problems.values() for text in texts)
+        raise NotPossibleError(f"The planner could not be submitted like this today: {why}")
+    return suite

@@ -1,0 +1,323 @@
+"""What owners do with evaluations: submit, resume, accept, cancel. Pages, API and admin use the same functions.
+
+Whether somebody may do it is asked before (`acting.py`). `by` is who does it, for the audit log and for the reason that
+the owner reads; None stands for a command on the operator's own machine.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import transaction
+from django.utils import timezone
+
+from evaluator.records import Outcome, Reason
+from leaderboard.accounts.models import Team, User
+from leaderboard.accounts.teams import teams_of
+from leaderboard.audit.models import Action
+from leaderboard.audit.services import record
+from leaderboard.catalog.conditions import RunConditions, conditions_of, tasks_per_shard
+from leaderboard.catalog.library import library
+from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations import transitions
+from leaderboard.evaluations.acting import NotPossibleError, in_words
+from leaderboard.evaluations.models import (
+    Evaluation,
+    EvaluationState,
+    Shard,
+    Submission,
+    SubmitterPriority,
+    TaskResult,
+    Visibility,
+)
+from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.states import advance
+from leaderboard.evaluations.visibility import check as check_visibility
+from leaderboard.planners.services import (
+    PlannerData,
+    check_name,
+    check_owned,
+    check_planner,
+    check_suites,
+    enter_planner,
+    facts_of,
+)
+from leaderboard.queue import canary
+from leaderboard.queue.entering import queue_tasks
+from leaderboard.queue.leasing.leases import cancel_attempts
+from leaderboard.queue.queueing import enqueue_reconcile
+from leaderboard.queue.shards import FAULT_SCORE, add_shards
+from leaderboard.quotas.services import charge
+from leaderboard.site.field_errors import FieldErrors
+
+PRIORITIES = {choice.name.lower(): choice for choice in SubmitterPriority}
+"""What users write for their own order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionData:
+    """A submission as a user enters it, not checked yet."""
+
+    planner: PlannerData
+    suites: Sequence[str]
+    team: str = ""
+    """Slug of the team that it is for; empty: for the user alone."""
+    priority: str = "normal"
+    """Among the user's own evaluations: `low`, `normal` or `high`."""
+    visibility: str = Visibility.PUBLIC
+    embargo_until: datetime | None = None
+    """With an embargo, when it ends."""
+
+
+def submit(*, user: User, data: SubmissionData) -> Submission:
+    """Enter a planner for suites.
+
+    Before: nothing.
+    After: planner, submission, one evaluation per suite with its shards, and the results of the tasks that cannot run
+    are there, all or none of them; the reconciler is told after the commit.
+
+    Raises:
+        FieldErrors: something entered is wrong; nothing was changed.
+        QuotaExceededError: user or team has none left today; nothing was changed.
+    """
+    if errors := problems(user=user, data=data):
+        raise FieldErrors(errors)
+    suites, _ = _find_suites(data.suites)
+    team, _ = _find_team(user=user, slug=data.team)
+    entrances = look_up(suites)
+    facts = facts_of(owner=user, data=data.planner)
+    with transaction.atomic():
+        planner = enter_planner(owner=user, data=data.planner, facts=facts)
+        submission = Submission.objects.create(
+            planner=planner,
+            submitted_by=user,
+            team=team,
+            priority=PRIORITIES[data.priority],
+            visibility=data.visibility,
+            embargo_until=data.embargo_until,
+        )
+        enter(submission=submission, entrances=entrances)
+        record(
+            by=user,
+            action=Action.SUBMITTED,
+            target=submission,
+            label=planner.name,
+            details={
+                "suites": [entrance.suite.slug for entrance in entrances],
+                "team": data.team,
+                "visibility": data.visibility,
+            },
+        )
+    return submission
+
+
+def problems(*, user: User, data: SubmissionData) -> dict[str, list[str]]:
+    """What is wrong with a submission, by field, as far as this site can tell alone. Changes nothing."""
+    _, errors = _find_suites(data.suites)
+    _, wrong_team = _find_team(user=user, slug=data.team)
+    wrong_suites = errors or check_suites(data=data.planner, suites=data.suites)
+    wrong_priority = {} if data.priority in PRIORITIES else {"priority": [f"Choose one of {', '.join(PRIORITIES)}."]}
+    wrong_visibility = check_visibility(visibility=data.visibility, embargo_until=data.embargo_until)
+    found = {**check_planner(data.planner), **wrong_suites, **wrong_team, **wrong_priority, **wrong_visibility}
+    if found:
+        return found
+    return check_owned(data=data.planner, suites=data.suites, owner=user) or check_name(data=data.planner, owner=user)
+
+
+class Entrance(NamedTuple):
+    """What is known of a suite before a planner is entered for it."""
+
+    suite: Suite
+    conditions: RunConditions
+    not_run: Mapping[str, tuple[Reason, str]]
+    """By task: why it cannot run under these conditions."""
+
+
+def look_up(suites: Sequence[Suite]) -> list[Entrance]:
+    """Today's conditions of these suites, in the order in which they are charged.
+
+    Raises:
+        NotReadyError: this installation cannot evaluate at present.
+    """
+    # Sorted: whoever else submits to the same suites at this moment charges them in the same order.
+    ordered = sorted(suites, key=lambda suite: suite.slug)
+    return [
+        Entrance(suite, conditions, _not_run(suite=suite, conditions=conditions))
+        for suite in ordered
+        for conditions in [conditions_of(suite)]
+    ]
+
+
+def _not_run(*, suite: Suite, conditions: RunConditions) -> Mapping[str, tuple[Reason, str]]:
+    return library().not_run_reasons(suite=suite.slug, profile=conditions.profile, split=conditions.split)
+
+
+def enter(*, submission: Submission, entrances: Sequence[Entrance], charged: bool = True) -> None:
+    """Queue one evaluation of the submission for each of these suites, within the present transaction.
+
+    Raises:
+        QuotaExceededError: user or team has none left today; the transaction must be rolled back.
+    """
+    for entrance in entrances:
+        evaluation = _queue(submission=submission, entrance=entrance)
+        if charged:
+            charge(user=submission.submitted_by, team=submission.team, evaluation=evaluation)
+
+
+def _find_suites(slugs: Sequence[str]) -> tuple[list[Suite], dict[str, list[str]]]:
+    if not slugs:
+        return [], {"suites": ["Choose at least one suite."]}
+    if len(set(slugs)) != len(slugs):
+        return [], {"suites": ["A suite is named twice."]}
+    found = {suite.slug: suite for suite in Suite.objects.filter(slug__in=slugs, current=True)}
+    if unknown := [slug for slug in slugs if slug not in found]:
+        known = ", ".join(Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True))
+        return [], {"suites": [f"There is no suite {unknown[0]!r}; there are: {known or 'none yet'}."]}
+    return [found[slug] for slug in slugs], {}
+
+
+def _find_team(*, user: User, slug: str) -> tuple[Team | None, dict[str, list[str]]]:
+    if not slug:
+        return None, {}
+    team = teams_of(user).filter(slug=slug).first()
+    if team is None:
+        return None, {"team": [f"You are in no team {slug!r}."]}
+    return team, {}
+
+
+def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
+    suite, conditions, not_run = entrance
+    tasks = list(Task.objects.filter(suite=suite).order_by("position"))
+    evaluation = queue_tasks(
+        submission=submission,
+        suite=suite,
+        conditions=conditions,
+        keys=[task.key for task in tasks if task.key not in not_run],
+        tasks_total=len(tasks),
+        tasks_not_run=sum(task.key in not_run for task in tasks),
+    )
+    TaskResult.objects.bulk_create(
+        TaskResult(
+            evaluation=evaluation,
+            task=task,
+            outcome=Outcome.NOT_RUN,
+            reason=not_run[task.key][0],
+            reason_text=not_run[task.key][1],
+        )
+        for task in tasks
+        if task.key in not_run
+    )
+    return evaluation
+
+
+def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
+    """Run the tasks that ended as `infra_fault` again, and only these. Returns how many there are.
+
+    Before: the evaluation is `on_hold`.
+    After: it is `queued` with its attempt raised by one, new shards hold these tasks, the first of them as a canary
+    where there are many, and their results are gone.
+
+    Raises:
+        NotPossibleError: it is in another state.
+    """
+    with transaction.atomic():
+        current = _locked(evaluation, wanted=EvaluationState.ON_HOLD, verb="resumed")
+        faults = _faults(current)
+        keys = list(faults.order_by("task__position").values_list("task__key", flat=True))
+        planner = current.submission.planner
+        shards, leasable = canary.split(planner=planner, keys=keys, size=tasks_per_shard(current.suite))
+        first = Shard.objects.filter(evaluation=current).count()
+        advance(
+            evaluation_id=current.pk,
+            source=EvaluationState.ON_HOLD,
+            attempt=current.attempt,
+            target=EvaluationState.QUEUED,
+            reason=EvaluationReason.RESUMED,
+            facts={"count": len(keys), "who": in_words(by=by, submission=current.submission)},
+            raise_fence=True,
+            launch_handle="",
+            canaries_from=first,
+            leasable_shards=None if leasable is None else first + leasable,
+        )
+        faults.delete()
+        add_shards(evaluation=current, shards=shards)
+        _note(by=by, action=Action.RESUMED, evaluation=current, after=EvaluationState.QUEUED, tasks=len(keys))
+        enqueue_reconcile(current.pk)
+    return len(keys)
+
+
+def accept(evaluation: Evaluation, *, by: User | None = None) -> int:
+    """Let the tasks that ended as `infra_fault` count as faults of the planner. Returns how many there are.
+
+    Before: the evaluation is `on_hold`.
+    After: it is `aggregating`; these tasks are `planner_fault` with a score of 0, marked as accepted.
+
+    Raises:
+        NotPossibleError: it is in another state.
+    """
+    with transaction.atomic():
+        current = _locked(evaluation, wanted=EvaluationState.ON_HOLD, verb="accepted")
+        count = _faults(current).update(
+            outcome=Outcome.PLANNER_FAULT, score=FAULT_SCORE, accepted=True, updated=timezone.now()
+        )
+        advance(
+            evaluation_id=current.pk,
+            source=EvaluationState.ON_HOLD,
+            attempt=current.attempt,
+            target=EvaluationState.AGGREGATING,
+            reason=EvaluationReason.ACCEPTED,
+            facts={"count": count, "who": in_words(by=by, submission=current.submission)},
+            # Who read the results before must not put it back on hold.
+            raise_fence=True,
+        )
+        _note(by=by, action=Action.ACCEPTED, evaluation=current, after=EvaluationState.AGGREGATING, tasks=count)
+        enqueue_reconcile(current.pk)
+    return count
+
+
+def cancel(evaluation: Evaluation, *, by: User | None = None) -> None:
+    """End an evaluation because somebody wants it so.
+
+    Before: it is in any state that is not final.
+    After: it is `cancelled`, its workers' next calls are refused, and tasks without a result are `cancelled`.
+
+    Raises:
+        NotPossibleError: it has ended already.
+    """
+    with transaction.atomic():
+        current = _locked(evaluation, wanted=None, verb="cancelled")
+        advance(
+            evaluation_id=current.pk,
+            source=EvaluationState(current.state),
+            attempt=current.attempt,
+            target=EvaluationState.CANCELLED,
+            reason=EvaluationReason.CANCELLED_BY_OWNER,
+            facts={"who": in_words(by=by, submission=current.submission)},
+        )
+        _note(by=by, action=Action.CANCELLED, evaluation=current, after=EvaluationState.CANCELLED)
+        cancel_attempts(current.pk)
+
+
+def _note(
+    *, by: User | None, action: Action, evaluation: Evaluation, after: EvaluationState, **details: object
+) -> None:
+    """Tell the audit log of a change of state; `evaluation` is what it was before."""
+    states = {"before": {"state": evaluation.state}, "after": {"state": str(after)}}
+    record(by=by, action=action, target=evaluation, label=evaluation.in_words(), details={**states, **details})
+
+
+def _locked(evaluation: Evaluation, *, wanted: EvaluationState | None, verb: str) -> Evaluation:
+    current = Evaluation.objects.select_for_update().get(pk=evaluation.pk)
+    if current.verifies_id is not None:
+        raise NotPossibleError(f"This is the verification of evaluation {current.verifies_id}; it cannot be {verb}.")
+    allowed = transitions.CANCELLABLE if wanted is None else {wanted}
+    if current.state not in allowed:
+        needed = "has not ended" if wanted is None else f"is {wanted.label.lower()!r}"
+        label = EvaluationState(current.state).label
+        raise NotPossibleError(f"The evaluation is {label.lower()!r}; only one that {needed} can be {verb}.")
+    return current
+
+
+def _faults(evaluation: Evaluation):  # noqa: ANN202 - a queryset of the generic manager
+    return TaskResult.objects.filter(evaluation=evaluation, outcome=Outcome.INFRA_FAULT)

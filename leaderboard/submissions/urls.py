@@ -1,0 +1,15 @@
+"""Addresses of the pages."""
+
+from django.urls import path
+
+from leaderboard.submissions import views
+
+app_name = "planners"
+
+urlpatterns = [
+    path("submit/", views.submit, name="submit"),
+    path("submit/check/", views.check, name="check"),
+    path("submit/test/", views.test_call, name="test"),
+    path("submissions/<uuid:submission_id>/remove-header/", views.remove_header, name="remove-header"),
+    path("submissions/", views.submissions, name="submissions"),
+]

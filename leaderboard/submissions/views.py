@@ -1,0 +1,255 @@
+"""Pages on which planners are entered and found again."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db.models import Prefetch
+from django.forms.utils import ErrorDict
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from evaluator.plans_file import MAX_BYTES
+from leaderboard.accounts.models import Team
+from leaderboard.accounts.teams import teams_of
+from leaderboard.catalog.library import NotReadyError
+from leaderboard.evaluations.acting import acted_on_by
+from leaderboard.evaluations.models import Evaluation, Submission
+from leaderboard.pages.expecting import expected_of_new
+from leaderboard.pages.waiting import queue_now
+from leaderboard.planners import plans_files, secret_headers
+from leaderboard.planners.kinds import KINDS
+from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.presenters import shown_trial
+from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams
+from leaderboard.site.api.throttling import seconds_to_wait
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.submissions import checking, services
+from leaderboard.submissions.endpoint_tests import BusyError, try_endpoint
+from leaderboard.submissions.forms import SubmitForm
+from leaderboard.submissions.own_workers import submit_for_own_worker
+
+logger = logging.getLogger(__name__)
+
+SUBMISSIONS_PER_PAGE = 25
+_SAY_ELSEWHERE = {"plans_digest": "plans_file", "file": "checkpoint_file"}
+"""Errors of services about fields that have another name here."""
+
+
+@sensitive_post_parameters("header_value")
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def submit(request: HttpRequest) -> HttpResponse:
+    """Enter a planner; what is wrong stands beside its field, with status 400. If the site cannot evaluate at present,
+    the form says so, with status 503; if the user's quota is used up, with 429; if a file is too large, with 413."""
+    form = _form(request)
+    if request.method != "POST":
+        return _page(request, form=form)
+    too_large = _too_large(request)
+    form.keep_checkpoint(request.user)
+    form.offer_checkpoints(request.user)
+    form.is_valid()
+    if not too_large:
+        _take_plans(request, form=form)
+    status = 413 if too_large else 400
+    if too_large == "plans_file":
+        form.add_error("plans_file", f"The file is too large: at most {MAX_BYTES // 1024**2} MiB are read.")
+    if form.errors:
+        _show_the_rest(request, form=form)
+    else:
+        status, submission = _entered(request, form=form)
+        if submission is not None:
+            messages.success(request, "Submitted. This page follows the evaluation.")
+            first = submission.evaluations.filter(verifies=None).order_by("created").values_list("pk", flat=True)[0]
+            return redirect("evaluations:detail", evaluation_id=first)
+    return _page(request, form=form, status=status)
+
+
+@sensitive_post_parameters("header_value")
+@require_POST
+@login_required
+def check(request: HttpRequest) -> HttpResponse:
+    """What is wrong with the form as it is typed, for htmx: a message for each field, and when it would begin. Changes
+    nothing. 429 to who asks too often."""
+    if wait := seconds_to_wait(request, scope="checks"):
+        return HttpResponse(status=429, headers={"Retry-After": str(wait)})
+    form = _form(request)
+    changed = request.headers.get("HX-Trigger-Name", "")
+    content, problems = None, {}
+    if "plans_file" in request.FILES:
+        try:
+            content = plans_files.read(request.FILES["plans_file"].read(MAX_BYTES + 1))
+        except FieldErrors as error:
+            problems = error.errors
+    found = checking.check(user=request.user, form=form, changed=changed, content=content)
+    found = [one._replace(errors=problems[one.field], good="") if one.field in problems else one for one in found]
+    context = {"found": found, "expected": _expected(request, form=form)}
+    return render(request, "planners/check.html", context)
+
+
+@sensitive_post_parameters("header_value")
+@require_POST
+@login_required
+def test_call(request: HttpRequest) -> HttpResponse:
+    """Call the endpoint that was entered once, and show what came of it: beside the form for htmx, else as the page."""
+    form = _form(request)
+    form.is_valid()
+    status, tested = _tested(request, form=form)
+    if "HX-Request" in request.headers:
+        # With its own status htmx would not show it.
+        return render(request, "planners/endpoint_test.html", tested)
+    # What is wrong with other fields is said when it is submitted.
+    form._errors = ErrorDict()
+    return _page(request, form=form, status=status, **tested)
+
+
+def _tested(request: HttpRequest, *, form: SubmitForm) -> tuple[int, dict[str, Any]]:
+    """Status and what the page shows of a test call: `trial`, or why there was none."""
+    if wait := seconds_to_wait(request, scope="endpoint-tests"):
+        return 429, {"test_problems": [f"You tested often in the last minute: try again in {wait} seconds."]}
+    suites = form.cleaned_data.get("suites") or [""]
+    try:
+        trial = try_endpoint(user=request.user, data=form.planner_entered(), suite=suites[0])
+    except FieldErrors as error:
+        return 400, {"test_problems": [text for texts in error.errors.values() for text in texts]}
+    except BusyError as error:
+        return 503, {"test_problems": [str(error)]}
+    except NotReadyError as error:
+        logger.error("%s", error)
+        return 503, {"test_problems": [error.for_people]}
+    return 200, {"trial": shown_trial(trial)}
+
+
+def _form(request: HttpRequest) -> SubmitForm:
+    teams = list(teams_of(request.user))
+    if request.method == "POST":
+        return SubmitForm(request.POST, request.FILES, user=request.user, teams=teams)
+    kind = request.GET.get("kind", "")
+    initial = {"kind": kind} if kind in KINDS else {}
+    return SubmitForm(user=request.user, teams=teams, initial=initial)
+
+
+def _too_large(request: HttpRequest) -> str:
+    """Name of the field of the chosen kind whose file is too large to be read; empty if none is."""
+    kind, files = request.POST.get("kind"), request.FILES
+    if kind == PlannerKind.PLANS and "plans_file" in files and files["plans_file"].size > MAX_BYTES:
+        return "plans_file"
+    if kind == PlannerKind.CHECKPOINT and "checkpoint_file" in files and files["checkpoint_file"].too_large:
+        return "checkpoint_file"
+    return ""
+
+
+def _take_plans(request: HttpRequest, *, form: SubmitForm) -> None:
+    """Keep a plans file, also if something else is wrong: a browser does not send it again by itself."""
+    if form.cleaned_data.get("kind") != PlannerKind.PLANS or "plans_file" not in request.FILES:
+        return
+    try:
+        content = plans_files.read(request.FILES["plans_file"].read())
+    except FieldErrors as problems:
+        form.show(problems)
+    else:
+        form.remember_plans(plans_files.keep(owner=request.user, content=content).digest)
+
+
+def _show_the_rest(request: HttpRequest, *, form: SubmitForm) -> None:
+    """What the services would find wrong besides, so that all is said at once."""
+    found = _renamed(FieldErrors(services.problems(user=request.user, data=form.data_entered()))).errors
+    said = set(form.errors)
+    if "checkpoint_file" in said:
+        # That there is no checkpoint follows from what is wrong with its file.
+        said.add("checkpoint_digest")
+    form.show(FieldErrors({field: texts for field, texts in found.items() if field not in said}))
+
+
+def _entered(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Submission | None]:
+    """Submit what was entered, or put into the form why not."""
+    enter = submit_for_own_worker if form.cleaned_data["own_worker"] else services.submit
+    try:
+        return 302, enter(user=request.user, data=form.data_entered())
+    except FieldErrors as problems:
+        form.show(_renamed(problems))
+        return 400, None
+    except NotReadyError as error:
+        logger.error("%s", error)
+        form.add_error(None, error.for_people)
+        return 503, None
+    except QuotaExceededError as error:
+        form.add_error(None, str(error))
+        return 429, None
+
+
+def _renamed(problems: FieldErrors) -> FieldErrors:
+    return FieldErrors({_SAY_ELSEWHERE.get(field, field): texts for field, texts in problems.errors.items()})
+
+
+def _page(request: HttpRequest, *, form: SubmitForm, status: int = 200, **more: Any) -> HttpResponse:
+    suites = [slug for slug, _ in form.fields["suites"].choices]
+    context = {
+        "form": form,
+        "quotas": quotas_of(user=request.user, suites=suites),
+        "team_quotas": _team_quotas(teams=form.teams, suites=suites),
+        "queue": queue_now(),
+        "expected": _expected(request, form=form),
+        "kept_plans": _kept_plans(request, form=form),
+        **more,
+    }
+    return render(request, "planners/submit.html", context, status=status)
+
+
+def _team_quotas(*, teams: Sequence[Team], suites: list[str]) -> list[tuple[Team, list[Quota]]]:
+    """The quotas of each team, in one query for all."""
+    found = quotas_of_teams(teams=teams, suites=suites) if teams else []
+    return [(team, [quota for quota in found if quota.team == team.slug]) for team in teams]
+
+
+def _expected(request: HttpRequest, *, form: SubmitForm) -> str:
+    """When the first of the chosen suites would begin and end, in words; empty where one's own worker runs it."""
+    if form.is_bound:
+        slugs, own, priority = form.data.getlist("suites"), form.data.get("own_worker"), form.data.get("priority", "")
+    else:
+        slugs, own, priority = form.fields["suites"].initial or [], False, "normal"
+    suite = next((suite for suite in form.suites if suite.slug in slugs), None)
+    if suite is None or own:
+        return ""
+    return expected_of_new(user=request.user, suite=suite, priority=priority).in_words()
+
+
+def _kept_plans(request: HttpRequest, *, form: SubmitForm) -> str:
+    """What is known of the plans file that came with the form before."""
+    digest = form.data.get("plans_digest", "") if form.is_bound else ""
+    file = plans_files.find(owner=request.user, digest=digest) if digest else None
+    if file is None:
+        return ""
+    plans = f"{file.count} plan{'' if file.count == 1 else 's'}"
+    return f"Your file with {plans} is kept: you need not choose it again."
+
+
+@require_POST
+@login_required
+def remove_header(request: HttpRequest, submission_id: UUID) -> HttpResponse:
+    """Forget the secret header of a planner of one's own."""
+    planner = get_object_or_404(Planner, submissions=submission_id, owner=request.user)
+    if secret_headers.take_away(planner=planner, by=request.user):
+        messages.success(request, f"The secret header of {planner.name} is forgotten.")
+    return redirect("planners:submissions")
+
+
+@require_safe
+@login_required
+def submissions(request: HttpRequest) -> HttpResponse:
+    """The reader's own submissions and those of their teams, the newest first."""
+    submitted = Evaluation.objects.filter(verifies=None)
+    own = (
+        Submission.objects.filter(acted_on_by(request.user))
+        .select_related("planner__secret", "submitted_by", "team")
+        .prefetch_related(Prefetch("evaluations", submitted.select_related("suite").order_by("created")))
+        .order_by("-created")
+    )
+    page = Paginator(own, SUBMISSIONS_PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "planners/submissions.html", {"page": page})

@@ -1,0 +1,34 @@
+"""The ASGI application: `uvicorn leaderboard.wiring.asgi:application`."""
+
+import os
+
+import django
+
+# Requests run beside each other: small matrix products that each wait for threads of their own take several times as
+# long on a busy machine. NumPy reads this when it is first imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.site.settings")
+
+django.setup(set_prefix=False)
+
+from django.conf import settings  # noqa: E402 - after Django is set up
+
+from leaderboard.site.http.bodies import BoundedBodies  # noqa: E402
+from leaderboard.site.http.collecting import collect_seldom  # noqa: E402
+from leaderboard.site.http.spooling import SpoolingHandler  # noqa: E402
+from leaderboard.site.http.worker_calls import PREFIX, Receive, Scope, Send, WorkerCalls  # noqa: E402
+from leaderboard.uploads.receiving import TicketedUploads  # noqa: E402
+from leaderboard.wiring.body_limits import LIMITS  # noqa: E402
+
+_site = SpoolingHandler()
+_worker_calls = WorkerCalls(threads=settings.WORKER_CALLS_AT_ONCE)
+collect_seldom()
+
+
+async def _routed(scope: Scope, receive: Receive, send: Send) -> None:
+    """The site; workers' calls have a handler of their own."""
+    handler = _worker_calls if scope["type"] == "http" and scope["path"].startswith(PREFIX) else _site
+    await handler(scope, receive, send)
+
+
+application = TicketedUploads(BoundedBodies(_routed, limits=LIMITS))

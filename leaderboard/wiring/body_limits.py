@@ -1,0 +1,215 @@
+"""Which requests may have large bodies: at which addresses, and from whom.
+
+The credentials are checked by the head of the request alone, before its body is read. The views check them again, with
+scopes and rights. Of workers' calls nothing is read before their token is checked; the largest bodies of users also
+need room, as uploads with a ticket do.
+"""
+
+import hmac
+import threading
+from collections import Counter
+from functools import partial
+from http import HTTPStatus
+from importlib import import_module
+from io import BytesIO
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.core.handlers.asgi import ASGIRequest
+from django.db import connection
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from leaderboard.accounts.api.authentication import ApiTokenAuthentication
+from leaderboard.evaluations.models import Attempt
+from leaderboard.queue.leasing.leases import hash_token
+from leaderboard.queue.workers.sessions import SessionRefusedError, holder_of_session
+from leaderboard.queue.workers.tokens import EnrolmentRefusedError, enrolled
+from leaderboard.site.api.parsers import LARGEST_BODY
+from leaderboard.site.http.addresses import address_of_scope
+from leaderboard.site.http.bodies import Admission, BodyLimits, Refusal, Scope
+from leaderboard.site.http.worker_calls import PREFIX as WORKERS
+from leaderboard.site.lru_cache import SharedCache
+from leaderboard.uploads import services as uploads
+
+_MIB = 1024 * 1024
+SMALL_BODY = 64 * 1024
+"""Of forms and calls from anybody, such as those that sign in."""
+LARGE_BODY = _MIB
+"""From here on a body of a user takes room among the uploads."""
+MOST_OF_ATTEMPT = 4
+"""Large bodies of one attempt that a web process reads at once: researchers' own workers send them too."""
+RETRY_ATTEMPT_SECONDS = 5
+_API = "/api/"
+_ATTEMPTS = f"{WORKERS}attempts/"
+_SESSION = f"{WORKERS}session/"
+_CHECKPOINTS = frozenset({"/submit/", "/api/v1/checkpoints/"})
+_MOST_REMEMBERED = 10_000
+
+
+def small_bytes(scope: Scope) -> int:
+    """The largest body at an address from anybody."""
+    return 0 if scope["path"].startswith(WORKERS) else SMALL_BODY
+
+
+def most_bytes(scope: Scope) -> int:
+    """The largest body at an address, from a caller with valid credentials."""
+    path = scope["path"]
+    if path.startswith(_ATTEMPTS):
+        return max(settings.MAX_OBJECT_BYTES, LARGEST_BODY)
+    if path.startswith(WORKERS):
+        return SMALL_BODY
+    if path in _CHECKPOINTS and scope["method"] == "POST":
+        return settings.MAX_CHECKPOINT_BYTES + _MIB
+    return LARGEST_BODY + _MIB
+
+
+def admit(scope: Scope, size: int) -> Admission | Refusal:
+    """Decide about a body of at most so many bytes by the credentials that its address goes by.
+
+    These are the token of the attempt or of the worker for calls of workers, a personal token or a session for other
+    calls of the API, and a session for pages. Asks the database, and gives its connection back: no request ends here.
+    """
+    try:
+        request = ASGIRequest(scope, BytesIO())
+        if scope["path"].startswith(WORKERS):
+            return _refused_worker(request, path=scope["path"]) or _of_worker(scope["path"], size=size)
+        user = _user(request, path=scope["path"])
+        if user is None:
+            return _unknown(most=SMALL_BODY)
+        return Admission() if size <= LARGE_BODY else _with_room(scope, owner_id=user, size=size)
+    except UnicodeDecodeError:
+        return _unknown(most=small_bytes(scope))
+    finally:
+        connection.close()
+
+
+def _of_worker(path: str, *, size: int) -> Admission | Refusal:
+    """Artefacts of one attempt come one after the other; a few at once are retries of calls that were cut off."""
+    if size <= LARGE_BODY or not path.startswith(_ATTEMPTS):
+        return Admission()
+    attempt = path.removeprefix(_ATTEMPTS).partition("/")[0]
+    if not _bodies_of_attempts.take(attempt):
+        detail = f"This attempt already sends {MOST_OF_ATTEMPT} large bodies: wait for one of them."
+        return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "too_many_bodies", detail, RETRY_ATTEMPT_SECONDS)
+    return Admission(release=partial(_bodies_of_attempts.give_back, attempt))
+
+
+class _AtOnce:
+    """Counts what is under way in this process, by key."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._counts: Counter[str] = Counter()
+
+    def take(self, key: str) -> bool:
+        with self._lock:
+            if self._counts[key] >= self._most:
+                return False
+            self._counts[key] += 1
+            return True
+
+    def give_back(self, key: str) -> None:
+        with self._lock:
+            self._counts[key] -= 1
+            self._counts += Counter()  # drops what has come to zero
+
+
+def _with_room(scope: Scope, *, owner_id: int, size: int) -> Admission | Refusal:
+    try:
+        taken = uploads.reserve(owner_id=owner_id, address=address_of_scope(scope), size=size)
+    except uploads.NoRoomError as error:
+        return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "no_room", str(error), uploads.RETRY_SECONDS)
+    return Admission(release=partial(_release, taken.pk))
+
+
+def _release(ticket_id: UUID) -> None:
+    try:
+        uploads.end(ticket_id)
+    finally:
+        connection.close()
+
+
+def _unknown(*, most: int) -> Refusal:
+    larger = f"Larger bodies than {most} bytes" if most else "Bodies of workers' calls"
+    detail = f"{larger} need valid credentials: sign in, or send a valid token."
+    return Refusal(HTTPStatus.UNAUTHORIZED, "not_authenticated", detail)
+
+
+def _user(request: ASGIRequest, *, path: str) -> int | None:
+    """Who sends the request; None if nobody is known."""
+    if path.startswith(_API) and (found := _of_token(request)) is not None:
+        return found
+    return _of_session(request)
+
+
+def _of_session(request: ASGIRequest) -> int | None:
+    key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
+    user = get_user(request) if key else None
+    return user.pk if user is not None and user.is_authenticated else None
+
+
+def _of_token(request: ASGIRequest) -> int | None:
+    try:
+        found = ApiTokenAuthentication().authenticate(Request(request))
+    except AuthenticationFailed:
+        return None
+    return None if found is None else found[0].pk
+
+
+_attempts: SharedCache[UUID, str] = SharedCache(maxsize=_MOST_REMEMBERED)
+"""Token hashes of attempts whose token this process has seen. They never change, so that a further call costs no
+query; the views check that the attempt is still live."""
+
+
+def _matches(attempt_id: UUID, *, token_hash: str) -> bool:
+    known = _attempts.get(attempt_id)
+    if known is None:
+        known = Attempt.objects.filter(pk=attempt_id).values_list("token_hash", flat=True).first()
+    if known is None or not hmac.compare_digest(known, token_hash):
+        return False
+    _attempts.put(attempt_id, known)
+    return True
+
+
+_bodies_of_attempts = _AtOnce(MOST_OF_ATTEMPT)
+
+
+def _refused_worker(request: ASGIRequest, *, path: str) -> Refusal | None:
+    """Why nothing is read of a worker's call; None: its token is the one that its address goes by.
+
+    Says what the view would say, since workers act by the code: they open another session, or are updated.
+    """
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    token = text.strip()
+    if scheme.lower() != "bearer" or not token or not token.isascii():
+        return _unknown(most=0)
+    if path.startswith(_ATTEMPTS):
+        return None if _is_of_attempt(token, path=path) else _unknown(most=0)
+    try:
+        if path == _SESSION:
+            enrolled(token)
+        else:
+            holder_of_session(token)
+    except (EnrolmentRefusedError, SessionRefusedError) as error:
+        return Refusal(HTTPStatus.FORBIDDEN, error.code, str(error))
+    return None
+
+
+def _is_of_attempt(token: str, *, path: str) -> bool:
+    try:
+        attempt_id = UUID(path.removeprefix(_ATTEMPTS).partition("/")[0])
+    except ValueError:
+        return False
+    return _matches(attempt_id, token_hash=hash_token(token))
+
+
+LIMITS = BodyLimits(
+    small=small_bytes,
+    at_address=most_bytes,
+    admit=admit,
+    patience_seconds=uploads.PATIENCE_SECONDS,
+    bytes_per_second=uploads.SLOWEST_BYTES_PER_SECOND,
+)

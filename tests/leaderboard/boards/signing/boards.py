@@ -1,0 +1,76 @@
+"""Boards with evaluations whose figures follow from their results, and a reader of the site without a network."""
+
+from typing import Any
+
+from django.test import Client
+
+from evaluator.client.verify.addresses import board_address
+from evaluator.client.verify.checking import Order, check
+from evaluator.client.verify.fetching import FetchError, MissingError
+from evaluator.client.verify.pins import KnownSite
+from evaluator.client.verify.report import Kind, Report
+from evaluator.client.verify.site import Site
+from evaluator.records import Outcome
+from leaderboard.boards.models import Snapshot
+from leaderboard.boards.services import publish
+from leaderboard.catalog.library import Library, TaskOutcome
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.results.usage import usage_of
+from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_results, make_user
+
+TASKS = 28
+"""So many of OpenAGI's first tasks have results; some of them were run and have records."""
+
+
+class Reader:
+    """A `Fetcher` that asks the site in this process, as somebody who is not signed in."""
+
+    def __init__(self) -> None:
+        self._client = Client()
+
+    def get(self, path: str, *, most_bytes: int) -> bytes:
+        response = self._client.get(path)
+        if response.status_code == 404:
+            raise MissingError("the site answers 404")
+        if response.status_code != 200:
+            raise FetchError(f"the site answers {response.status_code}")
+        return response.content
+
+
+def evaluated(*, suite: Suite, owner: str, **fields: Any) -> Evaluation:
+    """A completed evaluation with results, records and artefacts, not published yet."""
+    planner = make_planner(owner=make_user(owner), name=f"planner of {owner}", bundled_name="random-valid")
+    evaluation = make_evaluation(planner=planner, suite=suite, **fields)
+    make_results(evaluation, samples=1, faults=False, upto=TASKS)
+    results = list(evaluation.results.select_related("task").order_by("task__position"))
+    outcomes = [
+        TaskOutcome(
+            task=one.task.key, metric=one.task.metric, outcome=Outcome(one.outcome), score=one.score,
+            indicators=one.indicators,
+        )
+        for one in results
+    ]  # fmt: skip
+    summary = Library().summarise(suite="openagi", results=outcomes)
+    Evaluation.objects.filter(pk=evaluation.pk).update(summary={**summary, "usage": usage_of(results)})
+    evaluation.refresh_from_db()
+    return evaluation
+
+
+def published(*, suite: Suite, owner: str, **fields: Any) -> Snapshot:
+    """The snapshot that holds such an evaluation."""
+    made = publish(evaluated(suite=suite, owner=owner, **fields))
+    assert made is not None
+    return made
+
+
+def verified(path: str = "/boards/openagi/", *, known: KnownSite | None = None, sample: int = 1000) -> Report:
+    """What `planarena verify` says of an address."""
+    report = Report(address=f"https://testserver{path}")
+    order = Order(address=board_address(report.address), sample=sample, seed=1)
+    check(order=order, site=Site(Reader()), known=known or KnownSite(), report=report)
+    return report
+
+
+def mismatches(report: Report) -> list[str]:
+    return [f"{finding.part}: {finding.text}" for finding in report.of(Kind.MISMATCH)]

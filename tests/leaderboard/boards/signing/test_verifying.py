@@ -1,0 +1,161 @@
+"""`planarena verify` against the site itself: what it publishes is verified, and what is changed in it is found."""
+
+import json
+
+import pytest
+from django.db import transaction
+
+from evaluator import canonical_json
+from evaluator.client.verify.report import Kind, VerifyExit
+from leaderboard.accounts.models import User
+from leaderboard.boards.models import Snapshot
+from leaderboard.boards.services import publish
+from leaderboard.boards.signing.services import withhold_names
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.leaving.closing import delete_account
+from leaderboard.leaving.erasing import erase_all
+from leaderboard.results.objects import server_store
+from leaderboard.submissions.hiding import hide
+from tests.leaderboard.boards.signing.boards import evaluated, mismatches, published, verified
+from tests.leaderboard.pages.factories import make_suite
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def board(settings, tmp_path) -> Snapshot:
+    """A board with two planners, in two snapshots."""
+    settings.STORE_DIR = tmp_path / "store"
+    suite = make_suite()
+    published(suite=suite, owner="ada")
+    return published(suite=suite, owner="bea")
+
+
+def test_what_the_site_publishes_is_verified_down_to_the_artefacts(board):
+    report = verified()
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert {finding.part for finding in report.of(Kind.OK)} == {"history", "snapshot", "rows", "results", "records"}
+    assert report.facts["sampled"] == report.facts["records"] > 10
+    assert verified("/boards/openagi/snapshots/1/").exit_code is VerifyExit.VERIFIED
+
+
+def change_row(board):
+    board.content["rows"][0]["metrics"]["overall"]["mean"] = 0.99
+    Snapshot.objects.filter(pk=board.pk).update(content=board.content, digest=canonical_json.digest(board.content))
+
+
+def swap_rows(board):
+    content = {**board.content, "rows": board.content["rows"][::-1]}
+    Snapshot.objects.filter(pk=board.pk).update(content=content, digest=canonical_json.digest(content))
+
+
+def change_score(board):
+    TaskResult.objects.filter(evaluation=board.content["rows"][0]["evaluation"], score__isnull=False).update(score=1.0)
+
+
+def remove_result(board):
+    TaskResult.objects.filter(evaluation=board.content["rows"][0]["evaluation"]).first().delete()
+
+
+def exchange_record(board):
+    found = TaskResult.objects.filter(evaluation=board.content["rows"][0]["evaluation"]).exclude(record_digest="")
+    one, other = found[:2]
+    TaskResult.objects.filter(pk=one.pk).update(record_digest=other.record_digest)
+
+
+def remove_evaluation(board):
+    Evaluation.objects.filter(pk=board.content["rows"][0]["evaluation"]).delete()
+
+
+def remove_objects(board):
+    for file in server_store(split="public").path.rglob("*.png"):
+        file.unlink()
+
+
+def remove_first_snapshot(board):
+    Snapshot.objects.filter(number=1).delete()
+
+
+CHANGES = {
+    change_row: "rows: row 1 ",
+    swap_rows: "rows: row 1 ",
+    change_score: "results: ",
+    remove_result: "results: ",
+    exchange_record: "results: ",
+    remove_evaluation: "results: ",
+    remove_first_snapshot: "history: the snapshot before",
+    # Last, since no rollback brings files back.
+    remove_objects: "records: artefact of ",
+}
+
+
+def test_what_is_changed_in_the_database_or_the_store_is_found(board):
+    for change, part in CHANGES.items():
+        with transaction.atomic():
+            change(Snapshot.objects.get(pk=board.pk))
+            report = verified()
+            transaction.set_rollback(True)
+        assert report.exit_code is VerifyExit.MISMATCH, (change, report.as_text())
+        assert any(text.startswith(part) for text in mismatches(report)), (change, report.as_text())
+
+
+def test_an_evaluation_that_an_operator_hid_stays_verifiable_in_older_snapshots(board):
+    hide(Evaluation.objects.get(pk=board.content["rows"][1]["evaluation"]), reason="Trained on the test data.")
+    newest = Snapshot.objects.order_by("-number").first()
+    assert (newest.number, len(newest.content["rows"])) == (3, 1)
+    assert verified().exit_code is VerifyExit.VERIFIED
+    assert verified("/boards/openagi/snapshots/2/").exit_code is VerifyExit.VERIFIED
+
+
+def test_names_of_closed_accounts_can_be_replaced_and_the_figures_stay_verifiable(board):
+    row = board.content["rows"][0]
+    withhold_names([row["evaluation"]])
+    row |= {"owner": "deleted user", "planner": "planner"}
+    Snapshot.objects.filter(pk=board.pk).update(content=board.content)
+    report = verified()
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert any("names in 1 of 2 rows are withheld" in finding.text for finding in report.of(Kind.NOTE))
+
+
+def test_a_board_stays_verifiable_when_one_of_its_users_is_deleted(board):
+    owner = board.content["rows"][0]["owner"]
+    delete_account(user=User.objects.get(username=owner), by=None)
+    erase_all()
+    report = verified(f"/boards/openagi/snapshots/{board.number}/")
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert f'"{owner}"' not in json.dumps(Snapshot.objects.get(pk=board.pk).content)
+    assert any("names in 1 of 2 rows are withheld" in finding.text for finding in report.of(Kind.NOTE))
+
+
+def test_a_hidden_split_shows_no_digest_of_a_record_and_its_figures_are_verified(settings, tmp_path, client):
+    settings.STORE_DIR, settings.SPLIT, settings.HIDDEN_SEED = tmp_path / "store", "hidden", "a secret"
+    made = evaluated(suite=make_suite(), owner="ada", split="hidden")
+    publish(made)
+    report = verified()
+    assert report.exit_code is VerifyExit.VERIFIED, report.as_text()
+    assert any("are not public" in finding.text for finding in report.of(Kind.NOTE))
+    told = client.get(f"/api/v1/evaluations/{made.pk}/proof/").content.decode()
+    digests = made.results.exclude(record_digest="").values_list("record_digest", flat=True)
+    assert len(digests) > 5
+    assert not any(digest in told for digest in digests)
+    assert made.signature.salt not in told, "with the salt a guess of a record could be confirmed"
+
+
+def test_a_private_evaluation_has_no_proof_for_others(board, client):
+    found = Evaluation.objects.get(pk=board.content["rows"][0]["evaluation"])
+    address = f"/api/v1/evaluations/{found.pk}/proof/"
+    assert client.get(address).status_code == 200
+    private = evaluated(suite=found.suite, owner="eve")
+    private.submission.visibility = "private"
+    private.submission.save()
+    assert client.get(f"/api/v1/evaluations/{private.pk}/proof/").status_code == 404
+
+
+def test_the_page_of_a_board_says_by_whom_it_is_signed_and_how_to_verify_it(board, client):
+    page = client.get("/boards/openagi/").content.decode()
+    assert f'Signed by key <code title="{board.signature.key_id}">' in page
+    assert "planarena verify http://testserver/boards/openagi/" in page
+    board.signature.delete()
+    unsigned = client.get("/boards/openagi/").content.decode()
+    assert "This snapshot is not signed." in unsigned, "the ETag and kept pages know of the signature"
+    assert "planarena verify" not in unsigned

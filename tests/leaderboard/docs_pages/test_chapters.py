@@ -1,0 +1,101 @@
+"""The chapters of `docs/` as pages."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from django.test import Client
+
+from leaderboard.docs_pages.chapters import BY_SLUG, DOCS, EXAMPLES, anchor_of, page_of
+
+
+class Seen(HTMLParser):
+    """Ids, and the targets of links, of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.links, self.tags = set(), [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.tags.append(tag)
+        self.ids.add(found.get("id"))
+        if tag == "a":
+            self.links.append(found["href"])
+
+
+def page(slug):
+    answer = Client().get(f"/docs/{slug}/")
+    assert answer.status_code == 200
+    return Seen(answer.content.decode())
+
+
+def test_every_file_is_a_chapter():
+    assert set(BY_SLUG) == {path.stem for path in DOCS.glob("*.md")}
+
+
+@pytest.mark.parametrize("slug", BY_SLUG)
+def test_every_link_of_a_chapter_leads_somewhere(slug):
+    seen = page(slug)
+    assert seen.tags.count("h1") == 1
+    for link in Seen(page_of(slug).html).links:
+        if link.startswith(("https://", "http://")):
+            continue
+        path, _, anchor = link.partition("#")
+        if path:
+            answer = Client().get(path, follow=True)
+            assert answer.status_code == 200, link
+        if anchor:
+            target = Seen(answer.content.decode()) if path else seen
+            assert anchor in target.ids, link
+
+
+def test_html_in_a_chapter_is_text(tmp_path, monkeypatch):
+    from leaderboard.docs_pages import chapters
+
+    (tmp_path / "api.md").write_text("# A\n\n<script>alert(1)</script> [x](javascript:alert(1))\n")
+    monkeypatch.setattr(chapters, "DOCS", tmp_path)
+    page_of.cache_clear()
+    try:
+        html = page_of("api").html
+    finally:
+        page_of.cache_clear()
+    assert "<script" not in html
+    assert 'href="javascript' not in html
+
+
+def test_headings_have_the_anchors_of_code_forges():
+    assert anchor_of("`planarena` & more: what's there?") == "planarena--more-whats-there"
+
+
+def test_examples_are_given_as_plain_text_and_nothing_else_is():
+    for path in EXAMPLES.rglob("*"):
+        if path.is_file():
+            answer = Client().get(f"/docs/examples/{path.relative_to(EXAMPLES)}")
+            assert b"".join(answer) == path.read_bytes()
+            assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+    for name in ("../manage.py", "nothing", "ci", "%2e%2e/manage.py"):
+        assert Client().get(f"/docs/examples/{name}").status_code == 404
+    assert Client().get("/docs/nothing/").status_code == 404
+
+
+class TestTheReference:
+    def test_it_has_every_call_that_people_make_and_none_of_the_workers(self):
+        schema = Client().get("/api/v1/schema/?format=json").json()
+        text = Client().get("/docs/reference/").content.decode()
+        shown = set(re.findall(r'class="method mono">(\w+)</span> <code class="break">([^<]+)</code>', text))
+        wanted = {
+            (method.upper(), path)
+            for path, operations in schema["paths"].items()
+            for method in operations
+            if not path.startswith("/api/v1/worker/")
+        }
+        assert shown == wanted
+        assert len(shown) > 30
+
+    def test_a_call_shows_fields_and_examples(self):
+        text = Client().get("/docs/reference/").content.decode()
+        (entry,) = re.findall(r'<details class="call-entry" id="submissions_create">(.*?)</details>', text, re.S)
+        for part in ("Idempotency-Key", "suites", "list of string", "Answer 201", "my-planner", "429"):
+            assert part in entry, part

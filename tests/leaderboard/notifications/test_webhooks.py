@@ -1,0 +1,298 @@
+"""Webhooks: signed, never redirected, never to a private address."""
+
+import hashlib
+import hmac
+import json
+import threading
+import time
+import tracemalloc
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib import import_module
+
+import httpx
+import pytest
+from django.apps import apps
+from django.core import mail
+from django.db import connection
+from django.utils import timezone
+
+from leaderboard.notifications import receivers, senders, services, webhooks
+from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
+from leaderboard.notifications.signing import sealed, signature
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.submissions import services as evaluations
+from tests.fakes.connect_proxy import connect_proxy, connections_seen
+from tests.fakes.hostile_server import SLOW_ANSWERS, gzip_bomb, hostile_server
+from tests.leaderboard.factories import make_evaluation, make_user
+
+pytestmark = pytest.mark.django_db
+SECRET = "a secret of both"
+
+
+class Receiver(HTTPServer):
+    """Keeps what it receives and answers `status`."""
+
+    def __init__(self) -> None:
+        self.received: list[tuple[str, dict[str, str], bytes]] = []
+        self.status = 204
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/hook"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.received.append((self.path, dict(self.headers), body))
+        self.send_response(self.server.status)
+        self.send_header("Location", "/elsewhere")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    server = Receiver()
+    thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.02))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join(timeout=5)
+    server.server_close()
+
+
+@pytest.fixture
+def webhook(receiver, settings) -> Webhook:
+    settings.DEMO = True
+    return Webhook.objects.create(owner=make_user(), url=receiver.url, secret=sealed(SECRET))
+
+
+def message(webhook: Webhook) -> OutboxMessage:
+    return OutboxMessage.objects.create(
+        kind=Kind.WEBHOOK, payload={"webhook": str(webhook.pk), "event": {"state": "failed"}}
+    )
+
+
+def test_an_event_is_signed_with_its_time(webhook, receiver):
+    senders.post_webhook(message(webhook))
+    ((_, headers, body),) = receiver.received
+    assert json.loads(body) == {"state": "failed"}
+    signed = headers["X-PlanArena-Timestamp"].encode() + b"." + body
+    assert headers["X-PlanArena-Signature"] == "sha256=" + hmac.new(SECRET.encode(), signed, hashlib.sha256).hexdigest()
+    assert headers["X-PlanArena-Delivery"]
+
+
+@pytest.mark.parametrize("status", [302, 307, 400, 503])
+def test_any_other_answer_is_tried_again_and_no_redirect_is_followed(webhook, receiver, status):
+    receiver.status = status
+    waiting = message(webhook)
+    assert services.dispatch() == 0
+    waiting.refresh_from_db()
+    assert (waiting.sent_at, waiting.given_up_at) == (None, None)
+    assert f"HTTP {status}" in waiting.last_error
+    assert [path for path, _, _ in receiver.received] == ["/hook"]
+
+
+def test_a_receiver_that_is_gone_is_not_asked_again(webhook, receiver):
+    receiver.status = 410
+    with pytest.raises(senders.GoneError, match="410"):
+        senders.post_webhook(message(webhook))
+
+
+def test_a_private_address_is_never_called(webhook, receiver, settings):
+    settings.DEMO = False
+    with pytest.raises(senders.PermanentError, match="loopback, private or reserved"):
+        senders.post_webhook(message(webhook))
+    assert receiver.received == []
+
+
+def test_a_webhook_that_was_switched_off_gets_nothing(webhook, receiver):
+    Webhook.objects.update(active=False)
+    with pytest.raises(senders.PermanentError, match="switched off"):
+        senders.post_webhook(message(webhook))
+    assert receiver.received == []
+
+
+def test_the_owner_s_webhooks_and_nobody_else_s_are_told(webhook, receiver):
+    Webhook.objects.create(owner=make_user(), url=receiver.url, secret=sealed("another"))
+    evaluation = make_evaluation(user=webhook.owner)
+    evaluations.cancel(evaluation)
+    OutboxMessage.objects.exclude(kind=Kind.WEBHOOK).delete()
+    assert services.dispatch() == 1
+    ((_, _, body),) = receiver.received
+    assert json.loads(body)["evaluation"] == str(evaluation.pk)
+    assert json.loads(body)["state"] == "cancelled"
+
+
+def due(webhook: Webhook) -> OutboxMessage:
+    """A message that is tried now, whatever came before."""
+    Webhook.objects.update(rests_until=None)
+    return message(webhook)
+
+
+class TestReceiversThatDoNotAnswer:
+    def test_one_that_did_not_take_a_message_rests_for_all_messages(self, webhook, receiver):
+        receiver.status = 503
+        for _ in range(5):
+            message(webhook)
+        assert services.dispatch() == 0
+        assert len(receiver.received) == 1, "the others would take as long, and keep everybody waiting"
+        tries = sorted(OutboxMessage.objects.values_list("tries", flat=True))
+        assert tries == [0, 0, 0, 0, 1]
+        webhook.refresh_from_db()
+        rested = OutboxMessage.objects.filter(tries=0).values_list("available_at", flat=True)
+        assert set(rested) == {webhook.rests_until}
+
+    def test_it_rests_longer_each_time_and_is_as_before_when_it_takes_one(self, webhook, receiver):
+        receiver.status = 500
+        rests = []
+        for _ in range(3):
+            due(webhook)
+            services.dispatch()
+            webhook.refresh_from_db()
+            rests.append(round((webhook.rests_until - timezone.now()).total_seconds()))
+            OutboxMessage.objects.all().delete()
+        assert rests == [5, 10, 20]
+        receiver.status = 204
+        due(webhook)
+        assert services.dispatch() == 1
+        webhook.refresh_from_db()
+        assert (webhook.failures, webhook.failing_since, webhook.rests_until) == (0, None, None)
+
+    def test_one_that_takes_nothing_for_days_is_switched_off_and_its_owner_told_once(self, webhook, receiver):
+        receiver.status = 500
+        due(webhook)
+        services.dispatch()
+        Webhook.objects.update(failing_since=timezone.now() - receivers.SWITCHED_OFF_AFTER)
+        for _ in range(2):
+            due(webhook)
+            services.dispatch()
+        webhook.refresh_from_db()
+        assert not webhook.active
+        services.dispatch()
+        (sent,) = mail.outbox
+        assert sent.to == [webhook.owner.email]
+        assert "has taken no message for 5 days" in sent.body
+
+    def test_one_that_says_that_it_is_gone_is_switched_off_at_once(self, webhook, receiver):
+        receiver.status = 410
+        message(webhook)
+        services.dispatch()
+        webhook.refresh_from_db()
+        assert not webhook.active
+
+    def test_a_test_switches_it_on_again(self, webhook, receiver):
+        Webhook.objects.update(active=False, failures=9, failing_since=timezone.now(), rests_until=timezone.now())
+        assert webhooks.send_test(owner=webhook.owner, webhook_id=webhook.pk)
+        assert services.dispatch() == 1
+        webhook.refresh_from_db()
+        assert (webhook.active, webhook.failures) == (True, 0)
+        assert len(receiver.received) == 1
+
+    def test_a_stranger_cannot_switch_it_on(self, webhook):
+        Webhook.objects.update(active=False)
+        assert not webhooks.send_test(owner=make_user(), webhook_id=webhook.pk)
+        webhook.refresh_from_db()
+        assert not webhook.active
+
+
+def test_the_last_messages_are_found_by_an_index(webhook, django_assert_num_queries):
+    waiting = message(webhook)
+    OutboxMessage.objects.create(kind=Kind.WEBHOOK, payload={"webhook": "another", "event": {}})
+    with django_assert_num_queries(2) as queries:
+        (told,) = webhooks.with_deliveries(webhook.owner)
+    assert told.deliveries == [waiting]
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("EXPLAIN " + queries.captured_queries[1]["sql"])
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    assert "messages_by_webhook" in plan, plan
+
+
+class TestSecrets:
+    def test_the_one_that_is_shown_signs_and_the_database_does_not_hold_it(self, receiver, settings):
+        settings.DEMO = True
+        owner = make_user()
+        shown = webhooks.add_webhook(owner=owner, url=receiver.url)
+        kept = Webhook.objects.get().secret
+        assert shown.secret not in kept
+        assert webhooks.send_test(owner=owner, webhook_id=shown.pk)
+        assert services.dispatch() == 1
+        ((_, headers, body),) = receiver.received
+        timestamp = int(headers["X-PlanArena-Timestamp"])
+        assert headers["X-PlanArena-Signature"] == signature(secret=shown.secret, timestamp=timestamp, body=body)
+
+    def test_one_from_another_key_sends_nothing_and_says_why(self, webhook, receiver, settings):
+        settings.WEBHOOK_KEYS = ["another key of this site"]
+        waiting = message(webhook)
+        assert services.dispatch() == 0
+        waiting.refresh_from_db()
+        assert "PLANARENA_SECRET_KEY_BEFORE" in waiting.last_error
+        assert receiver.received == []
+
+    def test_those_from_before_are_encrypted_where_they_are(self):
+        webhook = Webhook.objects.create(owner=make_user(), url="https://example.org/", secret="in clear")
+        migration = import_module("leaderboard.notifications.migrations.0002_receivers")
+        migration.seal(apps, None)
+        webhook.refresh_from_db()
+        assert "in clear" not in webhook.secret
+        migration.open_again(apps, None)
+        webhook.refresh_from_db()
+        assert webhook.secret == "in clear"
+
+
+def test_the_compressed_body_of_an_answer_is_not_read(webhook):
+    with hostile_server(gzip_bomb()) as server:
+        webhook.url = server.url
+        webhook.save()
+        tracemalloc.start()
+        try:
+            senders.post_webhook(message(webhook))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak < 16 * 1024 * 1024
+    assert b"accept-encoding: identity\r\n" in server.requests[0].lower()
+
+
+@pytest.mark.parametrize("does", ["drips its headers", "goes on continuing"])
+def test_a_receiver_that_never_ends_its_headers_is_left_at_the_deadline(webhook, monkeypatch, does):
+    monkeypatch.setattr(senders, "WEBHOOK_SECONDS", 0.5)
+    with hostile_server(SLOW_ANSWERS[does]) as server:
+        webhook.url = server.url
+        webhook.save()
+        started = time.monotonic()
+        with pytest.raises(httpx.TimeoutException):
+            senders.post_webhook(message(webhook))
+    assert time.monotonic() - started < 10
+
+
+def test_an_event_goes_through_the_egress_proxy_and_by_no_other_way(receiver, settings, monkeypatch):
+    webhook = Webhook.objects.create(owner=make_user(), url="http://93.184.215.14:8443/hook", secret=sealed(SECRET))
+    waiting = message(webhook)
+    settings.DEMO = False
+    with connect_proxy(receiver.url) as proxy:
+        monkeypatch.setenv("PLANARENA_EGRESS_PROXY", proxy.url)
+        with connections_seen() as seen:
+            senders._post(url=webhook.url, body=b"{}", headers={})
+        senders.post_webhook(waiting)
+    assert set(proxy.asked) == {"CONNECT 93.184.215.14:8443"}
+    assert set(seen) == {proxy.port}
+    assert len(receiver.received) == 2
+
+
+def test_a_port_of_another_service_is_refused_when_it_is_added_and_when_it_is_called(settings):
+    settings.DEMO, settings.EVALUATOR = False, "leaderboard.catalog.library.Library"
+    says = "Port 25 may not be called; this site calls ports 80, 443, 1024-65535 only."
+    with pytest.raises(FieldErrors) as caught:
+        webhooks.add_webhook(owner=make_user(), url="http://8.8.8.8:25/")
+    assert caught.value.errors == {"url": [says]}
+    old = Webhook.objects.create(owner=make_user(), url="http://8.8.8.8:25/", secret=sealed(SECRET))
+    with pytest.raises(senders.PermanentError, match="Port 25 may not be called"):
+        senders.post_webhook(message(old))

@@ -1,0 +1,134 @@
+"""Live progress, through a real server."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from evaluator.engine.store import MemoryStore
+from leaderboard.evaluations.models import EvaluationState
+from leaderboard.pages import live
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.workers.finishing import deliver
+from leaderboard.submissions import services
+from leaderboard.submissions.releasing import set_visibility
+from tests.leaderboard.factories import make_evaluation, make_lease, make_record
+from tests.leaderboard.serving import server
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def read_events(response: httpx.Response) -> Iterator[dict]:
+    """The data of each event; an event with a name gives `{"event": name}`."""
+    name = ""
+    for line in response.iter_lines():
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            yield {"event": name} if name else json.loads(line.removeprefix("data: "))
+            name = ""
+
+
+def test_a_listener_gets_the_state_then_each_change_then_the_end():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    with server() as url, httpx.stream("GET", f"{url}/evaluations/{evaluation.pk}/events/", timeout=10) as response:
+        assert response.headers["content-type"] == "text/event-stream"
+        events = read_events(response)
+        first = next(events)
+        assert (first["state"], first["done"], first["total"], first["results"]) == ("launching", 0, 4, [])
+
+        lease = make_lease(evaluation)
+        assert next(events)["state"] == "running"
+        record = make_record(lease.tasks[0], suite=lease.evaluation.suite.slug)
+        deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
+        third = next(events)
+        assert third["results"] == [{"task": lease.tasks[0], "outcome": "scored", "score": 0.5}]
+        assert (third["done"], third["outcomes"]) == (1, {"scored": 1})
+
+        services.cancel(evaluation)
+        assert next(events)["state_label"] == "Cancelled"
+        assert next(events) == {"event": "end"}
+        assert next(events, None) is None
+
+
+def test_a_listener_that_comes_late_gets_the_results_so_far():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    lease = make_lease(evaluation)
+    records = [make_record(task, suite=lease.evaluation.suite.slug) for task in lease.tasks]
+    deliver(attempt_id=lease.attempt.pk, records=records, store=MemoryStore())
+    leases.complete(lease.attempt.pk)
+    with server() as url, httpx.stream("GET", f"{url}/evaluations/{evaluation.pk}/events/", timeout=10) as response:
+        assert len(next(read_events(response))["results"]) == 4
+
+
+def test_many_listeners_share_one_connection():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    with server() as url:
+        responses = [httpx.Client().send(_request(url, evaluation), stream=True) for _ in range(5)]
+        streams = [read_events(response) for response in responses]
+        for stream in streams:
+            next(stream)
+        assert _listening_connections() == 1
+        make_lease(evaluation)
+        assert [next(stream)["state"] for stream in streams] == ["running"] * 5
+        for response in responses:
+            response.close()
+
+
+def test_an_unknown_evaluation_is_404():
+    with server() as url:
+        response = httpx.get(f"{url}/evaluations/00000000-0000-4000-8000-000000000000/events/")
+    assert response.status_code == 404
+
+
+def test_what_is_not_public_is_404_for_others_and_cuts_them_off_when_it_becomes_so():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    path = f"/evaluations/{evaluation.pk}/events/"
+    with server() as url:
+        with httpx.stream("GET", f"{url}{path}", timeout=10) as response:
+            events = read_events(response)
+            assert next(events)["state"] == "launching"
+            set_visibility(evaluation.submission, visibility="private", by=None)
+            assert next(events, None) is None
+        assert httpx.get(f"{url}{path}").status_code == 404
+
+
+def _request(url: str, evaluation) -> httpx.Request:
+    return httpx.Request("GET", f"{url}/evaluations/{evaluation.pk}/events/")
+
+
+def _listening_connections() -> int:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'planarena-events'")
+        return cursor.fetchone()[0]
+
+
+def test_a_listener_that_falls_behind_gets_the_whole_state_instead_of_every_event():
+    queue = asyncio.Queue(maxsize=3)
+    for number in range(3):
+        live._put(queue, {"number": number})
+    live._put(queue, {"number": 3})
+    assert [queue.get_nowait() for _ in range(queue.qsize())] == [live._RESYNC]
+
+
+def test_a_listener_that_goes_while_it_waits_for_the_connection_leaves_nothing_behind(monkeypatch):
+    async def never(self: live.Hub) -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(live.Hub, "_listen", never)
+
+    async def come_and_go() -> live.Hub:
+        hub = live.Hub()
+        coming = asyncio.create_task(hub.subscribe("e1"))
+        await asyncio.sleep(0.05)
+        coming.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await coming
+        return hub
+
+    hub = asyncio.run(come_and_go())
+    assert (dict(hub._queues), hub._task) == ({}, None)

@@ -1,0 +1,203 @@
+"""Where a waiting evaluation stands, against the order in which workers are really served."""
+
+import random
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from leaderboard.evaluations.models import Evaluation, EvaluationState, ShardState
+from leaderboard.pages.queue_place import Before, Shards, WaitsFor, place_of, what_it_waits_for
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.models import OwnWorkerRun
+from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_user
+
+LAUNCHING = EvaluationState.LAUNCHING
+NONE = Before(evaluations=0, shards=0, of_others=0)
+DUE = Shards(pending=2, leased=0, due=2, resting=0, next_at=None)
+
+
+def fresh(evaluation: Evaluation) -> Evaluation:
+    """The evaluation as a request reads it."""
+    related = "submission__submitted_by", "own_worker_run", "suite"
+    return Evaluation.objects.select_related(*related).get(pk=evaluation.pk)
+
+
+def waits_for(evaluation: Evaluation) -> WaitsFor | None:
+    place = place_of(fresh(evaluation))
+    return None if place is None else place.waits_for
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, WaitsFor.FREE_WORKER),
+        ({"workers": 0}, WaitsFor.WORKER),
+        ({"workers": 0, "is_own": True}, WaitsFor.OWN_WORKER),
+        ({"is_own": True}, WaitsFor.FREE_WORKER),
+        ({"state": "queued", "workers": 0}, WaitsFor.LAUNCH),
+        ({"held_back": True, "shards": DUE._replace(leased=1, due=0)}, WaitsFor.CANARY),
+        ({"held_back": True}, WaitsFor.FREE_WORKER),
+        ({"shards": DUE._replace(due=0, resting=2)}, WaitsFor.RETRY),
+        ({"before": Before(3, 9, 1)}, WaitsFor.SHARE),
+        ({"before": Before(3, 9, 0)}, WaitsFor.TURN),
+        ({"before": Before(3, 9, 0), "workers": 0}, WaitsFor.TURN),
+    ],
+)
+def test_the_first_obstacle_is_what_it_waits_for(changes, expected):
+    facts = {"state": "launching", "is_own": False, "held_back": False, "shards": DUE, "before": NONE, "workers": 1}
+    assert what_it_waits_for(**facts | changes) == expected
+
+
+@pytest.mark.django_db
+def test_places_are_those_in_which_workers_are_served():
+    """Each user has one evaluation, so that nobody's turn changes the places of the others before they are served."""
+    suite = make_suite(runnable=1)
+    waiting = [make_evaluation(state=LAUNCHING, user=make_user(), suite=suite) for _ in range(5)]
+    Evaluation.objects.filter(pk=waiting[3].pk).update(priority=5)
+    places = {evaluation.pk: place_of(fresh(evaluation)) for evaluation in waiting}
+    assert [places[evaluation.pk].number for evaluation in waiting] == [2, 3, 4, 1, 5]
+    assert [places[evaluation.pk].before.shards for evaluation in waiting] == [1, 2, 3, 0, 4]
+    served = []
+    while lease := leases.lease(worker="w"):
+        served.append(lease.evaluation.pk)
+    assert served == sorted(places, key=lambda pk: places[pk].number)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("seed", range(3))
+def test_whose_place_is_the_first_is_served_next_whatever_was_before(seed: int):
+    """Some users with several evaluations each, of different priorities and weights, are served one by one."""
+    dice = random.Random(seed)
+    suite = make_suite(runnable=1)
+    users = [make_user() for _ in range(3)]
+    for user in users:
+        user.queue_weight = dice.randint(1, 3)
+        user.save()
+    waiting = {make_evaluation(state=LAUNCHING, user=dice.choice(users), suite=suite).pk for _ in range(7)}
+    for pk in waiting:
+        Evaluation.objects.filter(pk=pk).update(priority=dice.choice([0, 0, 1]))
+    while waiting:
+        numbers = {place_of(fresh(one)).number: one.pk for one in Evaluation.objects.filter(pk__in=waiting)}
+        assert sorted(numbers) == list(range(1, len(waiting) + 1)), "each has a place of its own"
+        served = leases.lease(worker="w").evaluation.pk
+        assert numbers[1] == served
+        waiting.discard(served)
+
+
+@pytest.mark.django_db
+def test_who_has_had_less_for_their_weight_goes_first():
+    suite = make_suite(runnable=40)
+    ada, bea = make_user(), make_user()
+    first = make_evaluation(state=LAUNCHING, user=ada, suite=suite)
+    make_lease(first)
+    mine = make_evaluation(state=LAUNCHING, user=ada, suite=suite)
+    place = place_of(fresh(mine))
+    assert (place.number, place.waits_for) == (2, WaitsFor.TURN), "the older one of the same user is served first"
+    make_evaluation(state=LAUNCHING, user=bea, suite=suite)
+    place = place_of(fresh(mine))
+    assert (place.waits_for, place.before.evaluations, place.before.of_others) == (WaitsFor.SHARE, 2, 1)
+    assert place.sentence.startswith("Place 3 in the queue: 2 evaluations with ")
+    assert "in the last 10 minutes" in place.sentence
+
+
+@pytest.mark.django_db
+def test_alone_it_waits_for_a_worker_and_then_for_a_free_one():
+    suite = make_suite(runnable=1)
+    mine = make_evaluation(state=LAUNCHING, suite=suite)
+    assert place_of(fresh(mine)).sentence == "Next in the queue. It waits for a worker, and none is at work now."
+    other = make_evaluation(state=LAUNCHING, suite=suite)
+    make_lease(other)
+    assert waits_for(mine) == WaitsFor.FREE_WORKER
+    make_lease(mine)
+    assert place_of(fresh(mine)) is None, "its only shard is worked on"
+
+
+@pytest.mark.django_db
+def test_what_runs_is_not_next_in_the_queue():
+    mine = make_evaluation(state=LAUNCHING, suite=make_suite(runnable=20))
+    leases.give_up(attempt_id=make_lease(mine).attempt.pk, how=leases.GivenUp.RELEASED, detail="it was stopped")
+    assert fresh(mine).state == EvaluationState.RUNNING
+    assert place_of(fresh(mine)).sentence == "It waits for a worker, and none is at work now."
+    other = make_evaluation(state=LAUNCHING, suite=make_suite(runnable=1))
+    make_lease(other)
+    assert place_of(fresh(mine)).sentence == "The next worker that is free takes it."
+
+
+@pytest.mark.django_db
+def test_what_runs_and_is_behind_others_says_that_the_place_is_that_of_its_rest():
+    mine = make_evaluation(state=LAUNCHING, suite=make_suite(runnable=20))
+    leases.give_up(attempt_id=make_lease(mine).attempt.pk, how=leases.GivenUp.RELEASED, detail="it was stopped")
+    make_evaluation(state=LAUNCHING, suite=make_suite(runnable=1))
+    assert place_of(fresh(mine)).sentence.startswith("Its remaining tasks have place 2 in the queue: ")
+
+
+@pytest.mark.django_db
+def test_before_its_launch_it_has_no_place_but_says_how_many_wait():
+    suite = make_suite(runnable=1)
+    for _ in range(2):
+        make_evaluation(state=LAUNCHING, suite=suite)
+    place = place_of(fresh(make_evaluation(suite=suite)))
+    assert place.waits_for == WaitsFor.LAUNCH
+    assert place.sentence == "It is about to be handed to the workers, for whom 2 evaluations wait already."
+
+
+@pytest.mark.django_db
+def test_what_own_workers_run_has_a_queue_of_its_own():
+    suite = make_suite(runnable=1)
+    user = make_user()
+    for owner in (user, make_user()):
+        make_evaluation(state=LAUNCHING, user=owner, suite=suite)
+    own = make_evaluation(state=LAUNCHING, user=user, suite=suite)
+    OwnWorkerRun.objects.create(evaluation=own)
+    place = place_of(fresh(own))
+    assert (place.number, place.waits_for) == (1, WaitsFor.OWN_WORKER)
+    last = make_evaluation(state=LAUNCHING, user=make_user(), suite=suite)
+    assert place_of(fresh(last)).number == 3, "the own one is not before it"
+
+
+@pytest.mark.django_db
+def test_shards_that_rest_are_tried_again_at_a_time():
+    mine = make_evaluation(state=LAUNCHING, suite=make_suite(runnable=1))
+    at = timezone.now() + timedelta(minutes=7)
+    mine.shards.update(available_at=at)
+    place = place_of(fresh(mine))
+    assert place.waits_for == WaitsFor.RETRY
+    assert f"{at:%H:%M} UTC" in place.why
+
+
+@pytest.mark.django_db
+def test_while_the_canary_runs_the_others_wait_for_it():
+    mine = make_evaluation(state=LAUNCHING, suite=make_suite(runnable=40))
+    Evaluation.objects.filter(pk=mine.pk).update(leasable_shards=1)
+    make_lease(mine)
+    place = place_of(fresh(mine))
+    assert (place.waits_for, place.sentence) == (WaitsFor.CANARY, place.why), "a place would be no answer"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("waiting", "words"), [(0, "no evaluations wait"), (1, "1 evaluation waits")])
+def test_few_that_wait_are_said_in_right_english(waiting: int, words: str):
+    suite = make_suite(runnable=1)
+    for _ in range(waiting):
+        make_evaluation(state=LAUNCHING, suite=suite)
+    assert f"for whom {words} already" in place_of(fresh(make_evaluation(suite=suite))).sentence
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("state", ["aggregating", "on_hold", "failed", "cancelled"])
+def test_what_does_not_wait_has_no_place(state):
+    mine = make_evaluation(suite=make_suite(runnable=1))
+    Evaluation.objects.filter(pk=mine.pk).update(state=state)
+    assert place_of(fresh(mine)) is None
+
+
+@pytest.mark.django_db
+def test_the_number_of_queries_does_not_grow_with_the_queue(django_assert_num_queries):
+    suite = make_suite(runnable=1)
+    for _ in range(6):
+        make_evaluation(state=LAUNCHING, suite=suite)
+    mine = fresh(make_evaluation(state=LAUNCHING, suite=suite))
+    with django_assert_num_queries(5):
+        assert place_of(mine).number == 7
+    assert mine.shards.get().state == ShardState.PENDING

@@ -1,0 +1,96 @@
+"""Samples of a task as its page shows them, without a database."""
+
+import pytest
+
+from evaluator.engine.store import MemoryStore
+from evaluator.records import ArtefactReference, Outcome, ResultRecord, SampleResult, StepRun
+from evaluator.tools.openagi import OPENAGI
+from leaderboard.pages.tasks.artefacts_shown import Reading
+from leaderboard.pages.tasks.samples_shown import SAMPLES_PER_PAGE, samples_page, score_in_words, step_totals
+
+TEXT = ArtefactReference(digest="1" * 64, media_type="text/plain; charset=utf-8")
+
+
+def run(step: str, *, seconds: float = 0.0, cached: bool = False, error: str | None = None, **outputs) -> StepRun:
+    return StepRun(
+        step=step, tool="Object Detection", expert="e", key="k", inputs={}, outputs=outputs, cached=cached,
+        seconds=seconds, error=error,
+    )  # fmt: skip
+
+
+def record(*samples: SampleResult) -> ResultRecord:
+    return ResultRecord(
+        suite="openagi", task="0", request="", metric="ViT", outcome=Outcome.SCORED, score=0.5, samples=list(samples)
+    )
+
+
+def sample(index: int, score: float | None = 0.5, *steps: StepRun) -> SampleResult:
+    return SampleResult(index=index, score=score, inputs={}, reference=None, answer=None, steps=list(steps))
+
+
+def page_of(count: int, number: str | None):
+    reading = Reading(store=MemoryStore(), split="public")
+    return samples_page(
+        samples=[sample(index) for index in range(count)], number=number, reading=reading, catalogue=OPENAGI
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [(None, 1), ("2", 9), ("7", 49), ("8", 1), ("0", 1), ("-1", 1), ("x", 1), ("²", 1), ("9" * 40, 1)],
+)
+def test_fifty_samples_come_in_pages(asked: str | None, first: int):
+    page = page_of(50, asked)
+    assert page.samples[0].number == first
+    assert len(page.samples) <= SAMPLES_PER_PAGE
+    assert page.total == 50
+    assert [link.words for link in page.pages][:1] + [link.words for link in page.pages][-1:] == ["1 to 8", "49 to 50"]
+    assert [link.number for link in page.pages if link.is_this] == [(first - 1) // SAMPLES_PER_PAGE + 1]
+
+
+def test_few_samples_have_no_pages_and_the_first_are_open():
+    page = page_of(5, None)
+    assert page.pages == ()
+    assert [one.is_open for one in page.samples] == [True, True, True, False, False]
+
+
+def test_steps_are_counted_over_all_samples():
+    found = step_totals(
+        record(
+            sample(0, 0.5, run("s1", seconds=0.2), run("s2", seconds=1)),
+            sample(1, 0.5, run("s1", cached=True), run("s2", error="out of memory")),
+            sample(2, 0.5, run("s1", seconds=0.4)),
+        )
+    )
+    assert [(one.id, one.runs, one.stored, one.failed, one.error) for one in found] == [
+        ("s1", 3, 1, 0, ""),
+        ("s2", 2, 0, 1, "out of memory"),
+    ]
+    assert found[0].seconds == pytest.approx(0.3), "what the store had took no time and says nothing of the expert's"
+    assert step_totals(record(sample(0, 0.5, run("s1", cached=True))))[0].seconds is None
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([], ""),
+        ([None], ""),
+        ([0.5], "ViT of the one sample that was scored."),
+        ([0.5, 0.5], "Mean ViT over 2 samples, each the same."),
+        ([0.5, 0.9, 0.2], "Mean ViT over 3 samples: from 0.200 (sample 3) to 0.900 (sample 2)."),
+        (
+            [0.5, 0.9, None],
+            "Mean ViT over 2 samples: from 0.500 (sample 1) to 0.900 (sample 2). 1 more could not be scored.",
+        ),
+    ],
+)
+def test_a_score_says_where_it_comes_from(scores, expected):
+    assert score_in_words(record(*(sample(index, score) for index, score in enumerate(scores)))) == expected
+
+
+def test_what_is_no_output_of_the_tool_comes_last():
+    reading = Reading(store=MemoryStore(), split="public")
+    shown = samples_page(
+        samples=[sample(0, 0.5, run("s1", boxes=TEXT, text=TEXT))], number=None, reading=reading, catalogue=OPENAGI
+    )
+    assert [one.name for one in shown.samples[0].steps[0].outputs] == ["text", "boxes"]

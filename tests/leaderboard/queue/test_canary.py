@@ -1,0 +1,436 @@
+"""The canary: one task runs first, alone, and what it comes to decides about the others."""
+
+from datetime import timedelta
+
+import pytest
+from django.db.models import F
+
+from evaluator.engine.store import MemoryStore
+from evaluator.records import Outcome, Reason
+from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard
+from leaderboard.queue import canary, losses, steps, unreachable
+from leaderboard.queue.canary import Ending, Verdict, judge
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.reconcile import reconcile, sweep
+from leaderboard.queue.workers.finishing import deliver
+from leaderboard.quotas.models import QuotaEntry
+from leaderboard.submissions import services
+from tests.leaderboard.factories import expire, make_lease, make_record, make_submission, make_suite, rows
+
+TIMEOUT = Ending(Outcome.PLANNER_FAULT, Reason.PLANNER_TIMEOUT)
+NOT_JSON = Ending(Outcome.PLANNER_FAULT, Reason.INVALID_RESPONSE)
+SCORED = Ending(Outcome.SCORED, "")
+
+
+AWAY = Ending(Outcome.INFRA_FAULT, Reason.ENDPOINT_UNAVAILABLE)
+LOST = Ending(Outcome.PLANNER_FAULT, Reason.ENDED_WORKER)
+
+
+class TestJudging:
+    @pytest.mark.parametrize("reason", sorted(set(Reason) - canary.BROKEN - unreachable.AWAY))
+    @pytest.mark.parametrize("outcome", [Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT])
+    def test_whoever_answers_is_measured_whatever_the_plan_is_worth(self, outcome, reason):
+        assert judge([[Ending(outcome, reason)]]) is Verdict.FAN_OUT
+
+    @pytest.mark.parametrize("reason", sorted(canary.BROKEN))
+    def test_whoever_does_not_answer_is_asked_twice(self, reason):
+        silent = [Ending(Outcome.PLANNER_FAULT, reason)]
+        assert judge([silent]) is Verdict.ASK_AGAIN
+        assert judge([silent, silent]) is Verdict.BROKEN
+        assert judge([silent, [SCORED]]) is Verdict.FAN_OUT
+
+    def test_two_different_faults_do_not_prove_that_all_would_fail(self):
+        assert judge([[TIMEOUT], [NOT_JSON]]) is Verdict.FAN_OUT
+
+    def test_of_several_tasks_all_must_fail(self):
+        assert judge([[TIMEOUT, SCORED]]) is Verdict.FAN_OUT
+        assert judge([[TIMEOUT, TIMEOUT]]) is Verdict.ASK_AGAIN
+
+    @pytest.mark.parametrize("reason", sorted(unreachable.AWAY))
+    def test_whoever_cannot_be_reached_is_left_to_the_owner(self, reason):
+        away = [Ending(Outcome.INFRA_FAULT, reason)]
+        assert judge([away]) is Verdict.AWAY
+        assert judge([[TIMEOUT], away]) is Verdict.AWAY
+
+    def test_whoever_loses_a_worker_after_some_answers_is_no_less_broken(self):
+        assert judge([[SCORED, LOST]]) is Verdict.ASK_AGAIN
+        assert judge([[SCORED, LOST], [LOST]]) is Verdict.BROKEN
+
+    def test_a_canary_without_results_holds_nothing_back(self):
+        assert judge([[]]) is Verdict.FAN_OUT
+
+
+def make(*, runnable: int = 6, endpoint: bool = True) -> Evaluation:
+    """An evaluation of a planner behind HTTP that is launching, with two tasks per shard."""
+    planner = {"kind": "endpoint", "bundled_name": "", "endpoint_url": "https://planner.example.org/plan"}
+    submission = make_submission(suite=make_suite(runnable=runnable, not_run=1), **(planner if endpoint else {}))
+    steps.launch(submission.evaluations.get())
+    return submission.evaluations.get()
+
+
+def work(evaluation: Evaluation, *endings: Ending) -> list[str]:
+    """Run the next shard; its tasks end as told, or are scored."""
+    lease = make_lease(evaluation)
+    records = []
+    for number, task in enumerate(lease.tasks):
+        ending = endings[number] if number < len(endings) else SCORED
+        record = make_record(task, suite=evaluation.suite.slug, outcome=Outcome(ending.outcome), score=0.0)
+        if ending.reason:
+            record = record.model_copy(update={"reason": Reason(ending.reason), "reason_text": f"Said {task}."})
+        records.append(record)
+    deliver(attempt_id=lease.attempt.pk, records=records, store=MemoryStore())
+    leases.complete(lease.attempt.pk)
+    evaluation.refresh_from_db()
+    return lease.tasks
+
+
+@pytest.mark.django_db
+class TestRunning:
+    @pytest.fixture(autouse=True)
+    def _two_tasks_per_shard(self, settings, launcher):
+        settings.TASKS_PER_SHARD = 2
+
+    def test_the_first_task_runs_alone_and_then_the_others(self):
+        evaluation = make()
+        first = make_lease(evaluation)
+        evaluation.refresh_from_db()
+        assert first.tasks == ["0"]
+        assert evaluation.reason == "canary"
+        assert leases.lease(worker="another") is None
+        leases.give_up(attempt_id=first.attempt.pk, how=leases.GivenUp.RELEASED, detail="it was stopped")
+        assert work(evaluation) == ["0"]
+        assert (evaluation.leasable_shards, evaluation.reason) == (None, "running")
+        assert [make_lease(evaluation).tasks for _ in range(3)] == [["1"], ["2", "3"], ["4", "5"]]
+
+    def test_the_workers_of_a_broken_planner_are_stopped(self, celery_messages, django_capture_on_commit_callbacks):
+        evaluation = make()
+        stop = ("stop_workers", str(evaluation.pk))
+        with django_capture_on_commit_callbacks(execute=True):
+            work(evaluation, NOT_JSON)
+        assert stop not in celery_messages
+        with django_capture_on_commit_callbacks(execute=True):
+            work(evaluation, NOT_JSON)
+        assert celery_messages.count(stop) == 1
+
+    def test_a_broken_planner_fails_after_two_tasks_with_what_it_answered(self):
+        evaluation = make()
+        work(evaluation, NOT_JSON)
+        assert (evaluation.state, evaluation.reason) == ("running", "second_canary")
+        assert "Said 0." in evaluation.reason_text
+        assert work(evaluation, NOT_JSON) == ["1"]
+        assert (evaluation.state, evaluation.reason) == ("failed", "canary_failed")
+        assert "Said 1." in evaluation.reason_text
+        assert leases.lease(worker="w") is None
+        assert list(QuotaEntry.objects.values_list("amount", flat=True)) == [1], "its own fault is not refunded"
+
+    def test_the_second_task_runs_alone_too(self):
+        evaluation = make()
+        work(evaluation, TIMEOUT)
+        second = make_lease(evaluation)
+        assert second.tasks == ["1"]
+        assert leases.lease(worker="another") is None
+        evaluation.refresh_from_db()
+        assert evaluation.reason == "second_canary"
+
+    def test_a_planner_that_answers_the_second_time_runs_fully(self):
+        evaluation = make()
+        work(evaluation, TIMEOUT)
+        work(evaluation)
+        work(evaluation)
+        work(evaluation)
+        sweep()
+        evaluation.refresh_from_db()
+        assert evaluation.state == EvaluationState.COMPLETED
+        assert rows(evaluation)["0"] == ("planner_fault", 0.0)
+
+    @pytest.mark.parametrize("reason", [Reason.INVALID_PLAN, Reason.UNPARSABLE_PLAN, Reason.LIMIT_EXCEEDED])
+    def test_a_planner_whose_plans_are_bad_runs_fully(self, reason):
+        evaluation = make()
+        work(evaluation, Ending(Outcome.PLANNER_FAULT, reason))
+        assert evaluation.leasable_shards is None
+
+    def test_an_infra_fault_is_tried_again_before_the_others_follow(self, settings):
+        settings.SHARD_TRIES = 2
+        evaluation = make()
+        broken = Ending(Outcome.INFRA_FAULT, Reason.EXPERT_FAILED)
+        work(evaluation, broken)
+        assert (evaluation.reason, list(rows(evaluation))) == ("canary_retry", ["x0"])
+        assert "Said 0." in evaluation.reason_text
+        assert leases.lease(worker="w") is None, "it waits a little"
+        rest(evaluation)
+        work(evaluation, broken)
+        assert rows(evaluation)["0"] == ("infra_fault", None)
+        assert evaluation.leasable_shards is None
+        assert work(evaluation) == ["1"]
+
+    def test_what_its_worker_did_not_settle_the_reconciler_does(self, monkeypatch):
+        evaluation = make()
+        monkeypatch.setattr(leases.canary, "settle", lambda evaluation: False)
+        work(evaluation)
+        monkeypatch.undo()
+        assert evaluation.leasable_shards == 1
+        assert reconcile(evaluation.pk) is True
+        evaluation.refresh_from_db()
+        assert evaluation.leasable_shards is None
+        assert steps.settle_canary(evaluation) is False
+
+    def test_what_is_resumed_has_a_canary_again(self):
+        evaluation = make()
+        broken = Ending(Outcome.INFRA_FAULT, Reason.EXPERT_FAILED)
+        work(evaluation)
+        for _ in range(3):
+            work(evaluation, broken, broken)
+        sweep()
+        services.resume(evaluation)
+        sweep()
+        first = make_lease(evaluation)
+        assert first.tasks == ["1"]
+        assert leases.lease(worker="another") is None
+        leases.give_up(attempt_id=first.attempt.pk, how=leases.GivenUp.RELEASED, detail="it was stopped")
+        evaluation.refresh_from_db()
+        assert work(evaluation) == ["1"]
+        assert [make_lease(evaluation).tasks for _ in range(2)] == [["2"], ["3", "4"]]
+
+    def test_few_resumed_tasks_need_no_canary(self):
+        evaluation = make()
+        for _ in range(3):
+            work(evaluation)
+        work(evaluation, *[Ending(Outcome.INFRA_FAULT, Reason.EXPERT_FAILED)] * 2)
+        sweep()
+        services.resume(evaluation)
+        sweep()
+        assert make_lease(evaluation).tasks == ["4", "5"]
+
+    def test_a_canary_after_a_resume_never_fails_what_was_scored_before(self):
+        evaluation = make()
+        for _ in range(2):
+            work(evaluation)
+        for _ in range(2):
+            work(evaluation, *[Ending(Outcome.INFRA_FAULT, Reason.EXPERT_FAILED)] * 2)
+        sweep()
+        services.resume(evaluation)
+        sweep()
+        assert [work(evaluation, NOT_JSON), work(evaluation, NOT_JSON)] == [["2"], ["3"]]
+        sweep()
+        evaluation.refresh_from_db()
+        assert evaluation.state == EvaluationState.ON_HOLD
+        assert rows(evaluation)["0"] == ("scored", 0.0)
+        assert leases.lease(worker="w") is None
+
+
+def rest(evaluation: Evaluation) -> None:
+    """Let the time pass for which its shards rest."""
+    Shard.objects.filter(evaluation=evaluation).update(available_at=evaluation.created)
+
+
+@pytest.mark.django_db
+class TestUnreachable:
+    @pytest.fixture(autouse=True)
+    def _two_tasks_per_shard(self, settings, launcher):
+        settings.TASKS_PER_SHARD = 2
+
+    def dead(self) -> Evaluation:
+        """An evaluation whose endpoint was dead from the beginning."""
+        evaluation = make(runnable=20)
+        assert work(evaluation, AWAY) == ["0"]
+        assert evaluation.reason == "canary_retry"
+        assert leases.lease(worker="w") is None, "it rests"
+        rest(evaluation)
+        assert work(evaluation, AWAY) == ["0"]
+        sweep()
+        evaluation.refresh_from_db()
+        return evaluation
+
+    def test_a_dead_endpoint_is_asked_for_one_task_and_then_waits_for_its_owner(self):
+        evaluation = self.dead()
+        assert (evaluation.state, evaluation.reason) == ("on_hold", "planner_unavailable")
+        assert "20 of 21 tasks" in evaluation.reason_text
+        assert "Said 0." in evaluation.reason_text
+        assert leases.lease(worker="w") is None
+        asked = evaluation.results.filter(outcome="infra_fault", attempt__isnull=False)
+        assert [result.task.key for result in asked] == ["0"]
+        assert evaluation.results.get(task__key="7").reason_text == "Not asked: Said 0."
+
+    def test_nothing_is_charged_for_it(self):
+        self.dead()
+        assert sorted(QuotaEntry.objects.values_list("amount", flat=True)) == [-1, 1]
+
+    def test_when_it_is_resumed_one_task_is_asked_first_and_then_all_are(self):
+        evaluation = self.dead()
+        services.resume(evaluation)
+        sweep()
+        evaluation.refresh_from_db()
+        assert work(evaluation) == ["0"]
+        assert sorted(task for _ in range(10) for task in work(evaluation)) == sorted(str(key) for key in range(1, 20))
+        sweep()
+        evaluation.refresh_from_db()
+        assert evaluation.state == EvaluationState.COMPLETED
+
+    def test_resumed_too_early_it_waits_again_after_one_task(self):
+        evaluation = self.dead()
+        services.resume(evaluation)
+        sweep()
+        evaluation.refresh_from_db()
+        work(evaluation, AWAY)
+        rest(evaluation)
+        work(evaluation, AWAY)
+        sweep()
+        evaluation.refresh_from_db()
+        assert (evaluation.state, evaluation.reason) == ("on_hold", "planner_unavailable")
+        assert leases.lease(worker="w") is None
+
+    def test_an_endpoint_that_dies_in_the_middle_is_not_asked_for_the_rest(self):
+        evaluation = make(runnable=20)
+        for _ in range(3):
+            work(evaluation)
+        for _ in range(3):
+            work(evaluation, AWAY, AWAY)
+        assert leases.lease(worker="w") is None
+        sweep()
+        evaluation.refresh_from_db()
+        assert (evaluation.state, evaluation.reason) == ("on_hold", "planner_unavailable")
+        outcomes = dict(evaluation.results.values_list("task__key", "outcome"))
+        assert [outcomes[str(number)] for number in range(4)] == ["scored"] * 4
+        assert services.resume(evaluation) == 16
+
+    def test_an_endpoint_that_is_away_now_and_then_is_asked_for_all(self):
+        evaluation = make(runnable=20)
+        for _ in range(2):
+            work(evaluation)
+        for _ in range(9):
+            work(evaluation, AWAY)
+        sweep()
+        evaluation.refresh_from_db()
+        assert evaluation.state == EvaluationState.ON_HOLD
+        assert not evaluation.results.filter(reason_text__startswith="Not asked").exists()
+
+
+@pytest.mark.django_db
+class TestLosingWorkers:
+    @pytest.fixture(autouse=True)
+    def _two_tasks_per_shard(self, settings, launcher):
+        settings.TASKS_PER_SHARD = 2
+        self.launcher = launcher
+
+    def kill(self, evaluation: Evaluation) -> list[str]:
+        """Let the worker die that runs the next shard."""
+        lease = make_lease(evaluation, worker=f"worker {len(self.launcher.dead)}")
+        self.launcher.dead[lease.attempt.worker] = "its process ended"
+        sweep()
+        evaluation.refresh_from_db()
+        return lease.tasks
+
+    def test_a_planner_that_ends_the_worker_of_both_first_tasks_fails_after_two(self):
+        evaluation = make(runnable=20)
+        assert [self.kill(evaluation), self.kill(evaluation)] == [["0"], ["1"]]
+        assert (evaluation.state, evaluation.reason) == ("failed", "canary_ended_workers")
+        assert "its process ended" in evaluation.reason_text
+        assert leases.lease(worker="w") is None
+        assert rows(evaluation)["0"] == ("planner_fault", 0.0)
+        assert list(QuotaEntry.objects.values_list("amount", flat=True)) == [1], "its own fault is not refunded"
+
+    def test_a_first_task_whose_worker_was_lost_once_runs_again_with_the_others(self):
+        evaluation = make()
+        assert self.kill(evaluation) == ["0"]
+        assert evaluation.reason == "second_canary"
+        assert work(evaluation) == ["1"]
+        assert [work(evaluation) for _ in range(3)] == [["2", "3"], ["4", "5"], ["0"]]
+        sweep()
+        evaluation.refresh_from_db()
+        assert evaluation.state == EvaluationState.COMPLETED
+
+    def test_a_worker_that_is_told_to_stop_says_nothing_about_the_planner(self):
+        evaluation = make()
+        for _ in range(5):
+            lease = make_lease(evaluation)
+            assert lease.tasks == ["0"]
+            leases.give_up(attempt_id=lease.attempt.pk, how=leases.GivenUp.RELEASED, detail="it was stopped")
+        evaluation.refresh_from_db()
+        assert evaluation.leasable_shards == 1
+
+    def test_workers_that_fall_silent_with_those_of_others_say_nothing_about_the_planner(self):
+        evaluation = make()
+        other = make(endpoint=False)
+        expire(make_lease(other, worker="b"))
+        lease = make_lease(evaluation, worker="a")
+        expire(lease)
+        assert leases.lose_overdue(lease.attempt.pk)
+        assert make_lease(evaluation, worker="c").tasks == ["0"]
+
+    def test_workers_that_the_cluster_takes_away_say_nothing_about_the_planner(self):
+        evaluation = make()
+        lease = make_lease(evaluation)
+        assert steps.lose_attempts([steps.LostAttempt(lease.attempt.pk, "it was evicted", disrupted=True)])
+        assert make_lease(evaluation).tasks == ["0"]
+        assert losses.lost_workers(evaluation) == 0
+
+    def test_a_researcher_s_own_worker_may_be_switched_off(self):
+        evaluation = make()
+        lease = make_lease(evaluation, worker="own:laptop")
+        expire(lease)
+        sweep()
+        assert make_lease(evaluation, worker="own:laptop").tasks == ["0"]
+        assert losses.lost_workers(evaluation) == 0
+
+    @pytest.mark.parametrize("endpoint", [True, False])
+    def test_no_evaluation_loses_more_workers_than_the_limit(self, settings, endpoint):
+        settings.LOST_WORKERS = 4
+        evaluation = make(runnable=20, endpoint=endpoint)
+        work(evaluation)
+        for _ in range(4):
+            self.kill(evaluation)
+        assert leases.lease(worker="w") is None
+        sweep()
+        evaluation.refresh_from_db()
+        assert (evaluation.state, evaluation.reason) == ("on_hold", "workers_lost")
+        assert "its process ended" in evaluation.reason_text
+
+    def test_workers_that_fall_silent_together_while_the_site_is_away_do_not_stop_an_evaluation(self, settings):
+        settings.LOST_WORKERS = 4
+        evaluation = make(runnable=20, endpoint=False)
+        for number in range(6):
+            expire(make_lease(evaluation, worker=f"worker {number}"))
+        sweep()
+        assert losses.lost_workers(evaluation) == 1
+        assert make_lease(evaluation, worker="back").tasks
+
+    def test_workers_that_fall_silent_one_after_the_other_stop_an_evaluation(self, settings):
+        settings.LOST_WORKERS = 3
+        evaluation = make(runnable=20, endpoint=False)
+        for number in range(3):
+            expire(make_lease(evaluation, worker=f"worker {number}"))
+            sweep()
+            Attempt.objects.filter(state="lost").update(ended_at=F("ended_at") - timedelta(minutes=10))
+        sweep()
+        evaluation.refresh_from_db()
+        assert (evaluation.state, evaluation.reason) == ("on_hold", "workers_lost")
+
+    def test_resumed_it_may_lose_one_more(self, settings):
+        settings.LOST_WORKERS = 2
+        evaluation = make(runnable=20, endpoint=False)
+        self.kill(evaluation)
+        self.kill(evaluation)
+        sweep()
+        evaluation.refresh_from_db()
+        assert services.resume(evaluation) == 20
+        sweep()
+        self.kill(evaluation)
+        sweep()
+        evaluation.refresh_from_db()
+        assert (evaluation.state, evaluation.reason) == ("on_hold", "workers_lost")
+
+
+@pytest.mark.django_db
+class TestWithout:
+    def test_a_bundled_planner_has_none(self, settings):
+        settings.TASKS_PER_SHARD = 2
+        evaluation = make(endpoint=False)
+        assert [make_lease(evaluation).tasks for _ in range(3)] == [["0", "1"], ["2", "3"], ["4", "5"]]
+
+    def test_what_fits_into_one_shard_has_none(self):
+        evaluation = make(runnable=5)
+        assert make_lease(evaluation).tasks == ["0", "1", "2", "3", "4"]
+
+    def test_the_operator_can_switch_it_off(self, settings):
+        settings.TASKS_PER_SHARD, settings.CANARY_TASKS = 2, 0
+        assert make_lease(make()).tasks == ["0", "1"]

@@ -1,0 +1,257 @@
+"""Whether own results agree with those measured again, without a database."""
+
+import math
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from evaluator.records import Outcome, SampleResult
+from leaderboard.queue.comparing import Comparison, Finding, Measured, compare, measured, most_differing, sentence
+from tests.leaderboard.factories import make_record
+
+RIGHT = {"steps": ["denoise"]}
+OTHER = {"steps": ["sharpen"]}
+
+
+def result(
+    task: str = "0", *, score: float = 0.5, plan: Any = RIGHT, outcome: str = "scored", **fields: Any
+) -> Measured:
+    return Measured(task=task, outcome=outcome, score=score, plan=plan, **fields)
+
+
+def executed(*samples: float, task: str = "0", score: float | None = None) -> Measured:
+    mean = sum(samples) / len(samples)
+    return result(task, score=mean if score is None else score, samples=samples)
+
+
+def fault(task: str = "0", *, plan: Any = None) -> Measured:
+    return result(task, score=0.0, plan=plan, outcome="planner_fault")
+
+
+def finding(own: Measured, again: Measured, *, repeatable: bool = False) -> Finding:
+    (task,) = compare(own=[own], again=[again], repeatable=repeatable).tasks
+    return task.finding
+
+
+@pytest.mark.parametrize(
+    ("own", "again", "expected"),
+    [
+        (result(), result(), Finding.SAME),
+        (fault(), fault(), Finding.SAME),
+        (result(score=0.51), result(score=0.5), Finding.OTHER_SCORE),
+        (replace(fault(), score=0.9), fault(), Finding.OTHER_SCORE),
+        (executed(0.51), executed(0.5), Finding.SAME),
+        (executed(0.53), executed(0.5), Finding.OTHER_SAMPLES),
+        (executed(0.47), executed(0.5), Finding.OTHER_SAMPLES),
+        (executed(0.5, 0.5), executed(0.5, 0.5), Finding.SAME),
+        (executed(0.9, 0.1), executed(0.1, 0.9), Finding.OTHER_SAMPLES),
+        (executed(0.5, 0.5, score=0.9), executed(0.5, 0.5), Finding.INCONSISTENT),
+        (executed(0.5), executed(0.5, 0.5), Finding.INCONSISTENT),
+        (result(), executed(0.5, 0.5), Finding.INCONSISTENT),
+        (executed(1.5, 0.5), executed(0.5, 0.5), Finding.INCONSISTENT),
+        (result(score=0.0), fault(plan=RIGHT), Finding.OTHER_OUTCOME),
+        (result(), result(plan=OTHER), Finding.OTHER_PLAN),
+        (result(), fault(), Finding.OTHER_PLAN),
+        (fault(), result(), Finding.OTHER_PLAN),
+        (result(plan=None), result(), Finding.NO_PLAN),
+        (result(indicators={"IR": 0.0}), result(indicators={"IR": 1.0}), Finding.OTHER_INDICATORS),
+        (result(indicators={}), result(indicators={"IR": 1.0}), Finding.OTHER_INDICATORS),
+        (result(indicators={"SE_best": 1.0}), result(indicators={"SE_best": 0.0}), Finding.SAME),
+    ],
+)
+def test_what_becomes_of_a_task(own: Measured, again: Measured, expected: Finding):
+    assert finding(own, again) is expected
+
+
+def test_a_planner_that_repeats_itself_must_not_have_another_plan():
+    assert finding(result(), result(plan=OTHER), repeatable=True) is Finding.OTHER_PLAN_OF_REPEATABLE
+
+
+def test_the_order_of_keys_makes_no_other_plan():
+    assert finding(result(plan={"a": 1, "b": 2}), result(plan={"b": 2, "a": 1})) is Finding.SAME
+
+
+def test_results_of_other_tasks_are_refused():
+    with pytest.raises(ValueError, match="different tasks"):
+        compare(own=[result("0")], again=[result("1")], repeatable=False)
+
+
+def test_where_plans_are_judged_the_indicator_counts_that_the_board_is_ranked_by():
+    record = make_record("0", suite="toolmini", score=0.0).model_copy(update={"indicators": {"SE": 1.0}})
+    assert measured(record=record, ranked_by="SE").score == 1.0
+    assert measured(record=record, ranked_by="overall").score == 0.0
+    missing = make_record("0", suite="openagi", outcome=Outcome.PLANNER_FAULT, score=0.0)
+    assert measured(record=missing, ranked_by="overall").score == 0.0
+
+
+def test_samples_of_a_task_at_fault_say_nothing():
+    partly = SampleResult(index=0, score=0.9, inputs={}, reference=None, answer=None, steps=[])
+    record = make_record("0", suite="openagi", outcome=Outcome.PLANNER_FAULT, score=0.0)
+    record = record.model_copy(update={"samples": [partly]})
+    assert measured(record=record, ranked_by="overall").samples == ()
+    scored = make_record("0", suite="openagi", score=0.9).model_copy(update={"samples": [partly]})
+    assert measured(record=scored, ranked_by="overall").samples == (0.9,)
+
+
+# --- Whole samples ----------------------------------------------------------------------------------------------------
+
+
+def sample(scores: list[float], *, plan: Any = RIGHT) -> list[Measured]:
+    return [result(str(number), score=score, plan=plan, samples=(score,) * 8) for number, score in enumerate(scores)]
+
+
+def of(own: list[Measured], again: list[Measured], *, repeatable: bool = False) -> Comparison:
+    return compare(own=own, again=again, repeatable=repeatable)
+
+
+def test_an_honest_planner_that_repeats_itself_is_accepted():
+    scores = [number / 20 for number in range(20)]
+    comparison = of(sample(scores), sample(scores), repeatable=True)
+    assert comparison.agrees
+    assert sentence(comparison) == "the results agreed on 20 of 20 tasks that were run again."
+
+
+def test_rounding_that_leans_to_one_side_is_no_fraud():
+    comparison = of(sample([0.5 + 5e-4] * 20), sample([0.5] * 20))
+    assert comparison.agrees
+    assert comparison.p_value == 1.0
+
+
+def eights(*, differing: int = 0, better: float = 0.3) -> list[Measured]:
+    """Twenty tasks of eight samples each, the first `differing` samples of which score better."""
+    scores = [0.5 + (better if number < differing else 0.0) for number in range(160)]
+    return [executed(*scores[8 * task : 8 * task + 8], task=str(task)) for task in range(20)]
+
+
+def test_one_forged_score_with_the_right_plan_is_enough():
+    comparison = of(eights(differing=8, better=0.1), eights())
+    assert not comparison.agrees
+    assert sentence(comparison) == (
+        "1 of 20 tasks that were run again came out otherwise: 0 (the same plan scored differently)."
+    )
+    assert [task["contradicts"] for task in comparison.as_json()["tasks"]] == [True, *[False] * 19]
+
+
+def test_a_few_samples_that_another_device_scores_otherwise_are_no_fraud():
+    comparison = of(eights(differing=5, better=-0.4), eights())
+    assert comparison.agrees
+    assert sentence(comparison) == (
+        "the results agreed on 20 of 20 tasks that were run again (5 of 160 samples differ, as rounding may make them)."
+    )
+    assert not any(task["contradicts"] for task in comparison.as_json()["tasks"])
+    assert not of(eights(differing=6, better=-0.4), eights()).agrees
+
+
+@pytest.mark.parametrize(("samples", "most"), [(0, 0), (20, 2), (160, 5), (480, 11)])
+def test_how_many_samples_may_differ(samples, most):
+    share = 0.01
+    assert most_differing(samples) == most
+
+    def more_than(count: int) -> float:
+        below = (math.comb(samples, k) * share**k * (1 - share) ** (samples - k) for k in range(count + 1))
+        return 1 - sum(below)
+
+    assert more_than(most) <= 0.01
+    assert most == 0 or more_than(most - 1) > 0.01
+
+
+def test_forged_scores_within_the_tolerance_are_found_when_all_lean_to_one_side():
+    comparison = of(sample([0.515] * 20), sample([0.5] * 20))
+    assert comparison.contradicting == ()
+    assert not comparison.agrees
+    assert "better, in 0, 1, 2, 3, 4 and 15 more, than chance explains" in sentence(comparison)
+
+
+def test_forged_plans_are_found_by_what_they_score():
+    honest = sample([0.3] * 12)
+    forged = [result(str(number), score=0.9, plan=OTHER) for number in range(12, 20)]
+    again = honest + sample([0.3] * 20)[12:]
+    comparison = of(honest + forged, again)
+    assert comparison.contradicting == ()
+    assert comparison.p_value == 2**-8
+    assert not comparison.agrees
+    assert "the planner made another plan in 8 of 20 tasks" in sentence(comparison)
+
+
+def test_a_bundled_planner_s_single_forged_plan_is_found():
+    own = [*sample([0.3] * 19), result("19", score=0.31, plan=OTHER)]
+    comparison = of(own, sample([0.3] * 20), repeatable=True)
+    assert not comparison.agrees
+    assert "19 (another plan, although this planner always makes the same)" in sentence(comparison)
+
+
+def noisy(rng: random.Random) -> list[Measured]:
+    """A planner that finds a good plan for seven of ten requests, anew each time, and sometimes none."""
+    found = []
+    for number in range(20):
+        luck = rng.random()
+        if luck < 0.1:
+            found.append(fault(str(number)))
+        else:
+            plan, score = (RIGHT, 0.8) if luck < 0.7 else (OTHER, 0.2)
+            found.append(result(str(number), score=score, plan=plan, samples=(score,) * 8))
+    return found
+
+
+def test_an_honest_planner_that_decides_differently_each_time_is_rejected_in_one_of_twenty_at_most():
+    rng = random.Random(11)
+    comparisons = [of(noisy(rng), noisy(rng)) for _ in range(400)]
+    assert all(comparison.contradicting == () for comparison in comparisons)
+    accepted = sum(comparison.agrees for comparison in comparisons)
+    assert 0.95 <= accepted / 400 < 1.0
+
+
+def test_such_a_planner_s_chosen_best_runs_are_found():
+    """Somebody who asks five times and keeps the best answer."""
+    rng = random.Random(7)
+
+    def best() -> list[Measured]:
+        return [max(tries, key=lambda one: one.score) for tries in zip(*(noisy(rng) for _ in range(5)), strict=True)]
+
+    assert sum(of(best(), noisy(rng)).agrees for _ in range(100)) <= 10
+
+
+def test_the_sentence_tells_of_other_plans():
+    comparison = of([*sample([0.5] * 19), result("19", plan=OTHER)], sample([0.5] * 20))
+    assert comparison.agrees
+    assert sentence(comparison) == (
+        "the results agreed on 19 of 20 tasks that were run again; in 1 the planner made another plan, and the "
+        "scores differ no more than by chance."
+    )
+
+
+def test_the_sentence_names_a_few_tasks_by_what_is_wrong_with_them():
+    own = [*sample([0.9] * 7), result("7", plan=None), *sample([0.5] * 20)[8:]]
+    text = sentence(of(own, sample([0.5] * 20)))
+    assert text == (
+        "8 of 20 tasks that were run again came out otherwise: 7 (scored without a plan); "
+        "0, 1, 2, 3, 4 and 2 more (the same plan scored differently)."
+    )
+
+
+def forged(count: int) -> Comparison:
+    """So many forged plans, each with a better score, in an honest sample."""
+    better = [result(str(number), score=0.9, plan=OTHER) for number in range(count)]
+    return of([*better, *sample([0.5] * 20)[count:]], sample([0.5] * 20))
+
+
+@pytest.mark.parametrize(("count", "leans"), [(0, False), (1, False), (2, True), (4, True)])
+def test_a_few_tasks_that_are_better_convict_nobody_but_call_for_more(count, leans):
+    comparison = forged(count)
+    assert (comparison.agrees, comparison.leans) == (True, leans)
+
+
+def test_five_are_enough():
+    assert not forged(5).agrees
+
+
+def test_a_larger_sample_after_one_that_leans_rejects_few_honest_planners():
+    rng = random.Random(5)
+
+    def rejected() -> bool:
+        first = of(noisy(rng), noisy(rng))
+        return not first.agrees or (first.leans and not of(noisy(rng), noisy(rng)).agrees)
+
+    assert sum(rejected() for _ in range(400)) / 400 <= 0.0625 + 0.02

@@ -1,0 +1,285 @@
+"""Whose turn it is: by weight and what they had, then priority, then age."""
+
+import random
+import threading
+from collections import Counter
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from leaderboard.accounts.models import User
+from leaderboard.audit.models import Action, AuditEntry
+from leaderboard.evaluations.models import (
+    Attempt,
+    AttemptState,
+    Evaluation,
+    EvaluationState,
+    Shard,
+    ShardState,
+    Submission,
+)
+from leaderboard.evaluations.states import end_attempt, move_shard
+from leaderboard.queue.leasing import leases, next_shard
+from leaderboard.queue.leasing.turns import Wanted, next_evaluations, next_of_each_user
+from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user
+
+pytestmark = pytest.mark.django_db
+LAUNCHING = EvaluationState.LAUNCHING
+
+
+def next_evaluation():
+    """The evaluation whose turn it is; None if there is none."""
+    return next(iter(next_of_each_user(Wanted(), most=1)), None)
+
+
+def serve(*, slots: int, until: int, seed: int = 0) -> Counter[str]:
+    """Let `slots` workers take shards until `until` were taken, ending them in random order; count them by user.
+
+    The leases are simulated: whose turn it is comes from the real query, results do not matter.
+    """
+    dice = random.Random(seed)
+    owners = dict(Evaluation.objects.values_list("pk", "submission__submitted_by__username"))
+    served: Counter[str] = Counter()
+    live: list[tuple[Attempt, Shard]] = []
+    while served.total() < until:
+        if len(live) == slots:
+            _finish(*live.pop(dice.randrange(slots)))
+        turn = next_evaluation()
+        assert turn is not None, "every queue is longer than this"
+        evaluation = Evaluation.objects.select_related("submission").get(pk=turn)
+        shard = next_shard._next_shard(evaluation)
+        attempt, _ = next_shard._attempt(shard=shard, submission=evaluation.submission, worker="w")
+        live.append((attempt, shard))
+        served[owners[turn]] += 1
+    for attempt, shard in live:
+        _finish(attempt, shard)
+    return served
+
+
+def _for_team(*, user, suite, team):
+    evaluation = make_submission(user=user, suite=suite, team=team).evaluations.get()
+    Evaluation.objects.filter(pk=evaluation.pk).update(state=LAUNCHING)
+
+
+def _finish(attempt: Attempt, shard: Shard) -> None:
+    assert end_attempt(attempt_id=attempt.pk, target=AttemptState.COMPLETED)
+    leased, done = ShardState.LEASED, ShardState.DONE
+    assert move_shard(shard_id=shard.pk, source=leased, target=done, tries=shard.tries + 1)
+
+
+@pytest.fixture(autouse=True)
+def _one_task_per_shard(settings, launcher):
+    settings.TASKS_PER_SHARD = 1
+
+
+def test_ten_users_with_unequal_queues_get_the_same_within_a_tenth():
+    suite = make_suite(runnable=12)
+    for number in range(10):
+        user = make_user(f"user{number}")
+        for _ in range(3 if number == 0 else 1):
+            make_evaluation(user=user, suite=suite, state=LAUNCHING)
+    # Fewer workers than users, as in a real queue: live leases alone would always prefer the oldest evaluations.
+    served = serve(slots=4, until=100)
+    assert len(served) == 10
+    assert all(9 <= count <= 11 for count in served.values()), served
+
+
+def test_a_user_of_twice_the_weight_gets_twice_as_much():
+    suite = make_suite(runnable=20)
+    heavy, light = make_user("heavy"), make_user("light")
+    call_command("prioritise", "user", "heavy", "2", verbosity=0)
+    make_evaluation(user=light, suite=suite, state=LAUNCHING)
+    make_evaluation(user=heavy, suite=suite, state=LAUNCHING)
+    served = serve(slots=2, until=18)
+    assert abs(served["heavy"] - 12) <= 1
+    assert (User.objects.get(pk=heavy.pk).queue_weight, light.queue_weight) == (2, 1)
+
+
+def test_a_team_gets_no_more_than_a_user_however_many_are_in_it():
+    suite = make_suite(runnable=20)
+    alone, *members = (make_user(name) for name in ("alone", "ada", "bea", "cleo"))
+    lab = make_team(*members, name="lab")
+    make_evaluation(user=alone, suite=suite, state=LAUNCHING)
+    for member in members:
+        _for_team(user=member, suite=suite, team=lab)
+    served = serve(slots=2, until=20)
+    assert abs(served["alone"] - 10) <= 1, served
+    assert all(2 <= served[member.username] <= 5 for member in members), served
+
+
+def test_a_team_of_twice_the_weight_gets_twice_as_much():
+    suite = make_suite(runnable=20)
+    alone, *members = (make_user(name) for name in ("alone", "ada", "bea"))
+    lab = make_team(*members, name="lab")
+    call_command("prioritise", "team", "lab", "2", verbosity=0)
+    make_evaluation(user=alone, suite=suite, state=LAUNCHING)
+    for member in members:
+        _for_team(user=member, suite=suite, team=lab)
+    served = serve(slots=2, until=18)
+    assert abs(served["alone"] - 6) <= 1, served
+    assert AuditEntry.objects.get(action=Action.WEIGHT_SET).details == {"before": 1, "after": 2}
+
+
+def test_who_submits_for_many_teams_gets_no_more_than_who_submits_for_none():
+    suite = make_suite(runnable=20)
+    alone, busy = make_user("alone"), make_user("busy")
+    make_evaluation(user=alone, suite=suite, state=LAUNCHING)
+    for number in range(3):
+        _for_team(user=busy, suite=suite, team=make_team(busy, name=f"lab{number}"))
+    served = serve(slots=2, until=20)
+    assert abs(served["alone"] - 10) <= 1, served
+
+
+def test_what_was_had_long_ago_does_not_count():
+    suite = make_suite(runnable=8)
+    first = make_evaluation(suite=suite, state=LAUNCHING)
+    serve(slots=1, until=4)
+    second = make_evaluation(suite=suite, state=LAUNCHING)
+    assert next_evaluation() == second.pk
+    Attempt.objects.update(leased_at=timezone.now() - timedelta(days=1))
+    assert next_evaluation() == first.pk
+
+
+def test_among_equal_shares_priority_goes_before_age():
+    user, suite = make_user(), make_suite()
+    make_evaluation(user=user, suite=suite, state=LAUNCHING)
+    urgent = make_evaluation(user=user, suite=suite, state=LAUNCHING)
+    call_command("prioritise", "evaluation", str(urgent.pk), "5", verbosity=0)
+    assert next_evaluation() == urgent.pk
+
+
+def test_priority_does_not_outweigh_shares():
+    suite = make_suite()
+    urgent = make_evaluation(suite=suite, state=LAUNCHING)
+    Evaluation.objects.update(priority=100)
+    assert leases.lease(worker="w").evaluation.pk == urgent.pk
+    other = make_evaluation(suite=suite, state=LAUNCHING)
+    assert leases.lease(worker="w").evaluation.pk == other.pk
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["user", "nobody", "2"],
+        ["user", "ada", "0"],
+        ["team", "nothing", "2"],
+        ["evaluation", "not-an-id", "1"],
+        ["user", "ada", "x"],
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_sentence(arguments):
+    make_user("ada")
+    with pytest.raises(CommandError):
+        call_command("prioritise", *arguments)
+
+
+def test_leases_are_counted_once_and_not_again_for_each_evaluation_that_waits():
+    suite = make_suite(runnable=2)
+    for _ in range(3):
+        make_evaluation(suite=suite, state=LAUNCHING)
+    serve(slots=1, until=2)
+    with CaptureQueriesContext(connection) as queries:
+        next_evaluation()
+    assert [Attempt._meta.db_table in query["sql"] for query in queries] == [True, False]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_that_ask_at_the_same_moment_serve_different_users():
+    suite = make_suite(runnable=1)
+    users = [make_user(f"user{number}") for number in range(4)]
+    for user in users:
+        for _ in range(4):
+            make_evaluation(user=user, suite=suite, state=LAUNCHING)
+    with ExitStack() as stack:
+        served = []
+        for _ in users:
+            # Each in a transaction of its own that has not ended: none sees the leases of the others.
+            held = stack.enter_context(_lease_elsewhere())
+            served.append(held)
+    assert sorted(served) == sorted(user.username for user in users)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_takes_the_next_evaluation_of_the_same_user_where_there_is_no_other_user():
+    user, suite = make_user("ada"), make_suite(runnable=1)
+    for _ in range(3):
+        make_evaluation(user=user, suite=suite, state=LAUNCHING)
+    with ExitStack() as stack:
+        assert [stack.enter_context(_lease_elsewhere()) for _ in range(3)] == ["ada"] * 3
+
+
+@contextmanager
+def _lease_elsewhere():
+    """Lease in a thread whose transaction ends only with this block, and say whose evaluation it is."""
+    leased, end = threading.Event(), threading.Event()
+    found = []
+
+    def work() -> None:
+        try:
+            with transaction.atomic():
+                lease = leases.lease(worker="w")
+                found.append(lease.evaluation.submission.submitted_by.username)
+                leased.set()
+                end.wait(timeout=30)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert leased.wait(timeout=15), "the lease waits for another transaction"
+    try:
+        yield found[0]
+    finally:
+        end.set()
+        thread.join(timeout=15)
+
+
+def prioritised(evaluation: Evaluation, priority: int) -> Evaluation:
+    """The evaluation with its submitter's own priority."""
+    Submission.objects.filter(pk=evaluation.submission_id).update(priority=priority)
+    return evaluation
+
+
+def test_a_submitters_own_priority_orders_their_own_evaluations():
+    user, suite = make_user(), make_suite()
+    low, normal, high = (make_evaluation(user=user, suite=suite, state=LAUNCHING) for _ in range(3))
+    prioritised(low, -1)
+    prioritised(high, 1)
+    for wanted in (high, normal, low):
+        assert next_evaluation() == wanted.pk
+        assert next_evaluations(Wanted(), most=1) == [wanted.pk]
+        Shard.objects.filter(evaluation=wanted).update(state=ShardState.DONE)
+
+
+def test_the_operators_priority_comes_before_the_submitters():
+    user, suite = make_user(), make_suite()
+    prioritised(make_evaluation(user=user, suite=suite, state=LAUNCHING), 1)
+    urgent = make_evaluation(user=user, suite=suite, state=LAUNCHING)
+    call_command("prioritise", "evaluation", str(urgent.pk), "5", verbosity=0)
+    assert next_evaluation() == urgent.pk
+
+
+def test_a_submitters_own_priority_passes_no_other_user():
+    suite = make_suite()
+    older = make_evaluation(suite=suite, state=LAUNCHING)
+    user = make_user()
+    second = make_evaluation(user=user, suite=suite, state=LAUNCHING)
+    first = prioritised(make_evaluation(user=user, suite=suite, state=LAUNCHING), 1)
+    prioritised(older, -1)
+    assert next_of_each_user(Wanted(), most=9) == [older.pk, first.pk]
+    assert next_evaluations(Wanted(), most=9) == [older.pk, first.pk, second.pk]
+
+
+def test_marking_all_as_high_gives_no_user_more():
+    suite = make_suite(runnable=20)
+    eager, modest = make_user("eager"), make_user("modest")
+    for user, priority in ((eager, 1), (modest, -1)):
+        for _ in range(2):
+            prioritised(make_evaluation(user=user, suite=suite, state=LAUNCHING), priority)
+    served = serve(slots=2, until=20)
+    assert abs(served["eager"] - served["modest"]) <= 1, served

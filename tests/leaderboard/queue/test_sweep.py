@@ -1,0 +1,101 @@
+"""The sweep: one at a time, within its time, and everybody's turn comes."""
+
+from datetime import timedelta
+
+import pytest
+from celery.exceptions import SoftTimeLimitExceeded
+
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.queue import reconcile
+from leaderboard.site.coordination.services import exclusive
+from tests.fakes.launcher import FakeLauncher
+from tests.leaderboard.factories import make_evaluation
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def reconciled(monkeypatch):
+    """Ids of the evaluations that were looked at, in order."""
+    seen = []
+
+    def act(*, evaluation, **_):
+        seen.append(evaluation.pk)
+        return False
+
+    monkeypatch.setattr(reconcile, "_act", act)
+    return seen
+
+
+def test_every_evaluation_that_has_not_ended_has_its_turn(reconciled):
+    waiting = {make_evaluation(state=EvaluationState.QUEUED).pk for _ in range(4)}
+    assert reconcile.sweep() == 4
+    assert set(reconciled) == waiting
+    assert len(reconciled) == 4
+
+
+def test_a_long_queue_that_only_waits_takes_a_few_queries(launcher, django_assert_max_num_queries):
+    for _ in range(20):
+        make_evaluation(state=EvaluationState.QUEUED)
+    reconcile.sweep()
+    # The lock, the list, the verdicts that are open, the evaluations, their shards, and the lock again: all have their
+    # worker.
+    with django_assert_max_num_queries(6):
+        assert reconcile.sweep() == 20
+
+
+class LookingFails(FakeLauncher):
+    """A launcher with a defect that one evaluation meets."""
+
+    defect = ""
+
+    def alive(self, *, handle):
+        if handle == self.defect:
+            raise RuntimeError("a defect")
+        return super().alive(handle=handle)
+
+
+def test_what_cannot_be_looked_at_keeps_none_of_the_others_waiting(launcher, settings, monkeypatch):
+    broken, *others = [make_evaluation(state=EvaluationState.QUEUED) for _ in range(4)]
+    reconcile.sweep()
+    broken.refresh_from_db()
+    failing = LookingFails()
+    failing.defect = broken.launch_handle
+    monkeypatch.setattr(reconcile, "launcher", lambda: failing)
+    Evaluation.objects.filter(pk__in=[other.pk for other in others]).update(launch_handle="")
+    reconcile.sweep()
+    assert not Evaluation.objects.exclude(pk=broken.pk).filter(launch_handle="").exists()
+
+
+def test_a_second_sweep_at_the_same_time_leaves(reconciled):
+    make_evaluation(state=EvaluationState.QUEUED)
+    with exclusive(reconcile.SWEEP, lasting=timedelta(minutes=1)):
+        assert reconcile.sweep() == 0
+    assert reconciled == []
+    assert reconcile.sweep() == 1
+
+
+def test_without_time_it_stops_and_beginnings_differ(reconciled, monkeypatch):
+    for _ in range(5):
+        make_evaluation(state=EvaluationState.QUEUED)
+    assert reconcile.sweep(budget=timedelta()) == 5
+    assert reconciled == []
+    firsts = set()
+    for turn in range(5):
+        monkeypatch.setattr(reconcile.random, "randrange", lambda _, turn=turn: turn)
+        reconcile.sweep()
+        firsts.add(reconciled[-5])
+    assert len(firsts) == 5
+
+
+def test_the_end_of_a_tasks_time_is_no_error_of_an_evaluation(monkeypatch):
+    make_evaluation(state=EvaluationState.QUEUED)
+
+    def act(**_):
+        raise SoftTimeLimitExceeded
+
+    monkeypatch.setattr(reconcile, "_act", act)
+    with pytest.raises(SoftTimeLimitExceeded):
+        reconcile.sweep()
+    monkeypatch.setattr(reconcile, "_act", lambda **_: False)
+    assert reconcile.sweep() == 1

@@ -1,0 +1,560 @@
+"""What own workers measured is run again in part, and ranked only if that agrees."""
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.utils import timezone
+
+from evaluator.records import Outcome, PlannerCall, Reason
+from leaderboard.boards.models import Snapshot
+from leaderboard.boards.services import latest_snapshot, unranked
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.acting import NotPossibleError
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.notifications.models import Kind, OutboxMessage
+from leaderboard.queue import steps, verification
+from leaderboard.queue.models import OwnWorkerRun, Verification
+from leaderboard.queue.reconcile import reconcile, sweep
+from leaderboard.quotas.models import QuotaEntry
+from leaderboard.submissions import services
+from tests.leaderboard.factories import PASSWORD, make_evaluation, make_record, make_suite, make_user
+from tests.leaderboard.queue.verifying import Answer, completed_own, honest, make_own, rerun_of, run, work_off
+from tests.leaderboard.site.api.helpers import client_of, lease_request, worker_client, worker_with
+from tests.leaderboard.threads import in_threads
+
+pytestmark = pytest.mark.django_db
+
+ENDPOINT = {"kind": "endpoint", "bundled_name": "", "endpoint_url": "https://example.org/plan"}
+
+
+@pytest.fixture(autouse=True)
+def own_store(settings, tmp_path, launcher):
+    settings.STORE_DIR = tmp_path / "store"
+
+
+@pytest.fixture
+def suite() -> Suite:
+    return make_suite(runnable=30, not_run=3)
+
+
+def ranked(suite: Suite) -> list[dict]:
+    board = latest_snapshot(suite=suite)
+    return [] if board is None else board.content["rows"]
+
+
+def faulty(suite: Suite) -> Answer:
+    """A planner whose endpoint is away."""
+    return lambda task: make_record(task, suite=suite.slug, outcome=Outcome.INFRA_FAULT)
+
+
+def mails() -> list[str]:
+    payloads = OutboxMessage.objects.filter(kind=Kind.MAIL).order_by("created").values_list("payload", flat=True)
+    return [payload["subject"] for payload in payloads]
+
+
+# --- The sample -------------------------------------------------------------------------------------------------------
+
+
+def test_when_the_results_are_in_a_random_sample_is_queued(suite):
+    own = completed_own(suite=suite)
+    assert (own.state, own.reason) == ("completed", "awaiting_verification")
+    assert "20 of its tasks again" in own.reason_text
+    again = rerun_of(own)
+    assert (again.state, again.tasks_total, again.tasks_not_run) == ("launching", 20, 0)
+    tasks = [key for shard in again.shards.order_by("number") for key in shard.task_keys]
+    assert len(set(tasks)) == 20
+    assert set(tasks) < {str(number) for number in range(30)}
+    assert again.verification.tasks == tasks
+    same = ("submission_id", "suite_id", "profile", "profile_digest", "split", "samples")
+    assert [getattr(again, name) for name in same] == [getattr(own, name) for name in same]
+    assert ranked(suite) == []
+
+
+def test_there_is_no_sample_before_the_results_are_in(suite):
+    own = make_own(suite=suite)
+    work_off(own)
+    assert not Verification.objects.exists()
+    own.refresh_from_db()
+    assert own.state == EvaluationState.RUNNING
+
+
+def test_no_two_samples_are_alike(suite):
+    own = completed_own(suite=suite)
+    results = list(own.results.select_related("task"))
+    assert len({tuple(verification.draw(evaluation=own, results=results)) for _ in range(20)}) == 20
+
+
+def test_a_small_suite_is_run_again_as_a_whole_and_the_number_is_a_setting(settings):
+    assert rerun_of(completed_own(suite=make_suite(runnable=4))).tasks_total == 4
+    settings.VERIFY_TASKS = 3
+    assert rerun_of(completed_own(suite=make_suite(runnable=4))).tasks_total == 3
+
+
+def test_what_the_owner_accepted_as_a_fault_is_not_sampled_and_scored_tasks_come_first():
+    suite = make_suite(runnable=6)
+    outcomes = {"1": Outcome.INFRA_FAULT, "0": Outcome.PLANNER_FAULT, "2": Outcome.PLANNER_FAULT}
+    own = completed_own(
+        suite=suite,
+        answer=lambda task: make_record(task, suite=suite.slug, score=0.0, outcome=outcomes.get(task, Outcome.SCORED)),
+    )
+    assert own.state == EvaluationState.ON_HOLD
+    services.accept(own)
+    sweep()
+    assert rerun_of(own).verification.tasks == ["3", "4", "5", "0", "2"]
+
+
+def test_where_nothing_ran_there_is_nothing_to_verify():
+    own = make_own(suite=make_suite(runnable=0, not_run=2))
+    sweep()
+    own.refresh_from_db()
+    assert (own.state, own.reason) == ("completed", "not_verified")
+    assert not Verification.objects.exists()
+    with pytest.raises(NotPossibleError, match="No task of this evaluation"):
+        verification.order(user=own.submission.submitted_by, evaluation=own)
+
+
+def test_an_endpoint_s_canary_is_a_task_that_it_is_said_to_have_answered(suite):
+    own = completed_own(suite=suite, **ENDPOINT)
+    again = rerun_of(own)
+    assert again.leasable_shards == 1
+    assert [len(shard.task_keys) for shard in again.shards.order_by("number")] == [1, 1, 8, 8, 2]
+
+
+def test_the_database_refuses_two_open_verifications_and_two_submitted_evaluations_of_one_suite(suite):
+    own = completed_own(suite=suite)
+    with pytest.raises(IntegrityError, match="one_verification_at_a_time"), transaction.atomic():
+        verification.begin(evaluation=own, tasks=["0"])
+    with pytest.raises(IntegrityError, match="one_evaluation_per_submission_and_suite"), transaction.atomic():
+        Evaluation.objects.create(submission=own.submission, suite=suite, samples=8, state_since=timezone.now())
+
+
+# --- The verdict ------------------------------------------------------------------------------------------------------
+
+
+def test_when_it_agrees_the_evaluation_is_ranked_and_marked(suite):
+    own = completed_own(suite=suite)
+    again = run(rerun_of(own))
+    own.refresh_from_db()
+    assert (again.state, again.reason) == ("completed", "run_again")
+    assert own.reason == "verified"
+    assert own.reason_text.endswith("the results agreed on 20 of 20 tasks that were run again.")
+    (row,) = ranked(suite)
+    assert (row["evaluation"], row["run_by_owner"], row["outcomes"]["scored"]) == (str(own.pk), True, 30)
+    assert latest_snapshot(suite=suite).content["coverage"] == {"run": 30, "total": 33}
+    assert OwnWorkerRun.objects.get().verified_by_id == again.pk
+    assert mails() == []
+
+
+def test_other_rows_bear_no_mark(suite):
+    other = run(make_evaluation(suite=suite))
+    run(rerun_of(completed_own(suite=suite)))
+    marks = {row["evaluation"]: "run_by_owner" in row for row in ranked(suite)}
+    assert len(marks) == 2
+    assert marks[str(other.pk)] is False
+
+
+def test_forged_scores_are_found(suite):
+    own = completed_own(suite=suite, answer=lambda task: make_record(task, suite=suite.slug, score=0.99))
+    run(rerun_of(own))
+    own.refresh_from_db()
+    assert (own.state, own.reason) == ("completed", "verification_failed")
+    assert "20 of 20 tasks that were run again came out otherwise" in own.reason_text
+    assert "(the same plan scored differently)" in own.reason_text
+    assert ranked(suite) == []
+    assert [subject.split()[-3:] for subject in mails()] == [["was", "not", "verified"]]
+
+
+def test_forged_plans_are_found(suite):
+    """The owner sends gold plans, and what they really score; the planner itself makes poor ones."""
+    gold = {"steps": [{"id": "s1", "tool": "Super Resolution"}], "answers": ["s1.image"]}
+    own = completed_own(suite=suite, answer=honest(suite, plan=gold, score=0.9), **ENDPOINT)
+    run(rerun_of(own))
+    own.refresh_from_db()
+    assert own.reason == "verification_failed"
+    assert "the planner made another plan in 20 of 20 tasks" in own.reason_text
+    assert ranked(suite) == []
+    compared = rerun_of(own).verification.comparison
+    assert compared["p_value"] < 1e-4
+    assert {task["finding"] for task in compared["tasks"]} == {"other_plan"}
+
+
+def test_an_honest_planner_that_decides_differently_each_time_is_ranked(suite):
+    def noisy(turn: int) -> Answer:
+        def answer(task: str):
+            lucky = (int(task) + turn) % 2 == 0
+            plan = {"steps": [{"id": "s1", "tool": "Colorization" if lucky else "Summarization"}], "answers": []}
+            return honest(suite, plan=plan, score=0.8 if lucky else 0.3)(task)
+
+        return answer
+
+    # Half of its luck is better, half worse. Which half is sampled is drawn, so the whole is.
+    suite = make_suite(runnable=20)
+    own = completed_own(suite=suite, answer=noisy(0), **ENDPOINT)
+    run(rerun_of(own), answer=noisy(1))
+    own.refresh_from_db()
+    assert own.reason == "verified"
+    assert "in 20 the planner made another plan" in own.reason_text
+
+
+def few_forged_plans(suite: Suite, *, better: int) -> Answer:
+    """Forged plans for the first tasks: too few for the first sample to say so."""
+    gold = {"steps": [{"id": "s1", "tool": "Super Resolution"}], "answers": ["s1.image"]}
+
+    def answer(task: str):
+        forged = {"plan": gold, "score": 0.9} if int(task) < better else {}
+        return honest(suite, **forged)(task)
+
+    return answer
+
+
+def test_a_sample_that_leans_to_the_owner_s_side_is_followed_by_a_larger_one_which_decides(settings):
+    settings.VERIFY_TASKS = 8
+    suite = make_suite(runnable=40)
+    own = completed_own(suite=suite, answer=few_forged_plans(suite, better=8), **ENDPOINT)
+    first = rerun_of(own)
+    # Whatever was drawn: three of these tasks and five others.
+    tasks = ["0", "1", "2", "10", "11", "12", "13", "14"]
+    first.shards.all().delete()
+    first.shards.create(number=0, task_keys=tasks, available_at=timezone.now())
+    Evaluation.objects.filter(pk=first.pk).update(leasable_shards=None)
+    Verification.objects.filter(pk=first.pk).update(tasks=tasks)
+    run(first)
+    own.refresh_from_db()
+    settled = Verification.objects.get(pk=first.pk)
+    assert (settled.verdict, settled.comparison["p_value"]) == ("undecided", 1 / 8)
+    assert "better in 0, 1, 2 (p = 0.125): more tasks are run again" in settled.detail
+    again = rerun_of(own)
+    assert (again.tasks_total, own.reason) == (24, "awaiting_verification")
+    assert (ranked(suite), mails()) == ([], [])
+    run(again)
+    own.refresh_from_db()
+    found = len([task for task in again.verification.tasks if int(task) < 8])
+    assert own.reason == ("verification_failed" if found >= 5 else "verified")
+    assert Verification.objects.filter(verdict="open").count() == 0, "there is no third"
+
+
+def test_where_all_tasks_were_run_again_no_larger_sample_follows(settings):
+    suite = make_suite(runnable=6)
+    own = completed_own(suite=suite, answer=few_forged_plans(suite, better=2), **ENDPOINT)
+    run(rerun_of(own))
+    own.refresh_from_db()
+    assert (own.reason, own.verifications.count()) == ("verified", 1)
+
+
+def test_a_planner_that_we_do_not_reach_leaves_it_unverified_and_its_owner_is_told(suite):
+    own = completed_own(suite=suite)
+    again = run(rerun_of(own), answer=faulty(suite))
+    own.refresh_from_db()
+    assert (again.state, again.reason) == ("failed", "not_run_again")
+    assert own.reason == "not_verifiable"
+    assert "20 of 20 tasks could not be run again" in own.reason_text
+    assert ranked(suite) == []
+    assert len(mails()) == 1, "one about the evaluation, none about the verification"
+
+
+def test_a_broken_canary_leaves_it_unverified(suite):
+    own = completed_own(suite=suite, **ENDPOINT)
+
+    def times_out(task: str):
+        record = make_record(task, suite=suite.slug, outcome=Outcome.PLANNER_FAULT, score=0.0)
+        return record.model_copy(update={"reason": Reason.PLANNER_TIMEOUT, "plan": None})
+
+    again = run(rerun_of(own), answer=times_out)
+    own.refresh_from_db()
+    assert (again.state, again.reason) == ("failed", "canary_failed")
+    assert again.results.exclude(reason="evaluation_failed").count() == 2
+    assert own.reason == "not_verifiable"
+    assert "answered neither of the first two tasks" in own.reason_text
+
+
+def test_a_verification_waits_for_a_worker_and_ends_when_none_can_be_started(suite, launcher):
+    own = completed_own(suite=suite)
+    Evaluation.objects.filter(verifies=own).update(state_deadline=timezone.now())
+    sweep()
+    own.refresh_from_db()
+    assert own.reason == "awaiting_verification"
+    launcher.living.clear()
+    launcher.final_refusal = "The cluster refuses the worker."
+    sweep()
+    own.refresh_from_db()
+    assert own.reason == "not_verifiable"
+    assert "no worker of this site could be started" in own.reason_text
+
+
+def test_records_that_are_gone_are_no_fault_of_the_owner_s(suite, settings, tmp_path):
+    own = completed_own(suite=suite)
+    again = rerun_of(own)
+    settings.STORE_DIR = tmp_path / "another store"
+    # Records that are equal to the last byte would be one object.
+    run(again, answer=honest(suite, planner=PlannerCall(seconds=2.0)))
+    own.refresh_from_db()
+    assert own.reason == "not_verifiable"
+    assert "the records of 20 tasks are not in the store any more" in own.reason_text
+
+
+# --- Asking for another one -------------------------------------------------------------------------------------------
+
+
+def test_the_owner_asks_again_and_gets_the_same_tasks_three_times_a_day(suite):
+    ada = make_user("ada")
+    own = completed_own(user=ada, suite=suite)
+    first = rerun_of(own)
+    client = client_of(ada)
+    running = client.post(f"evaluations/{own.pk}/verify/")
+    assert (running.status_code, "under way" in running.content.decode()) == (409, True)
+    run(first, answer=faulty(suite))
+    for _ in range(3):
+        assert client.post(f"evaluations/{own.pk}/verify/").json()["reason"] == "awaiting_verification"
+        again = rerun_of(own)
+        assert again.pk != first.pk
+        assert again.verification.tasks == first.verification.tasks
+        run(again, answer=faulty(suite))
+    refused = client.post(f"evaluations/{own.pk}/verify/")
+    assert (refused.status_code, "in the last 24 hours" in refused.content.decode()) == (409, True)
+    Verification.objects.update(created=timezone.now() - timezone.timedelta(days=1, minutes=1))
+    assert client.post(f"evaluations/{own.pk}/verify/").status_code == 200
+    run(rerun_of(own))
+    assert [row["evaluation"] for row in ranked(suite)] == [str(own.pk)]
+
+
+def test_evaluations_from_before_there_were_verifications_are_verified_at_their_owner_s_wish(suite):
+    own = completed_own(suite=suite)
+    Evaluation.objects.filter(verifies=own).delete()
+    Evaluation.objects.filter(pk=own.pk).update(reason="not_verified")
+    verification.order(user=own.submission.submitted_by, evaluation=own)
+    run(rerun_of(own))
+    assert len(ranked(suite)) == 1
+
+
+def test_after_a_verdict_only_staff_order_another_and_of_other_tasks(suite):
+    own = completed_own(suite=suite)
+    owner = own.submission.submitted_by
+    forged = lambda task: make_record(task, suite=suite.slug, score=0.1)  # noqa: E731
+    first = run(rerun_of(own), answer=forged)
+    with pytest.raises(NotPossibleError, match="Only the operators"):
+        verification.order(user=owner, evaluation=own)
+    staff = make_user()
+    staff.is_staff = True
+    staff.save()
+    assert client_of(make_user()).post(f"evaluations/{own.pk}/verify/").status_code == 403
+    assert client_of(staff).post(f"evaluations/{own.pk}/verify/").status_code == 200
+    again = rerun_of(own)
+    assert (len(first.verification.tasks), len(again.verification.tasks)) == (20, 30)
+    run(again)
+    own.refresh_from_db()
+    assert own.reason == "verified"
+    assert len(ranked(suite)) == 1
+    with pytest.raises(NotPossibleError, match="is verified"):
+        verification.order(user=owner, evaluation=own)
+
+
+def test_what_staff_find_wrong_later_leaves_the_board_and_what_they_cannot_run_stays(suite):
+    other = run(make_evaluation(suite=suite))
+    own = completed_own(suite=suite)
+    run(rerun_of(own))
+    assert len(ranked(suite)) == 2
+    staff = make_user()
+    staff.is_staff = True
+    verification.order(user=staff, evaluation=own)
+    own.refresh_from_db()
+    assert own.reason == "verified", "it stays ranked meanwhile"
+    run(rerun_of(own), answer=faulty(suite))
+    own.refresh_from_db()
+    assert (own.reason, len(ranked(suite))) == ("verified", 2)
+    verification.order(user=staff, evaluation=own)
+    run(rerun_of(own), answer=lambda task: make_record(task, suite=suite.slug, score=0.1))
+    own.refresh_from_db()
+    assert own.reason == "verification_failed"
+    assert [row["evaluation"] for row in ranked(suite)] == [str(other.pk)]
+
+
+def test_only_what_an_own_worker_measured_is_verified(suite):
+    site_s = run(make_evaluation(suite=suite))
+    own = completed_own(suite=suite)
+    for evaluation in (site_s, rerun_of(own)):
+        with pytest.raises(NotPossibleError, match="own worker measured"):
+            verification.order(user=evaluation.submission.submitted_by, evaluation=evaluation)
+    with pytest.raises(NotPossibleError, match="completed"):
+        verification.order(user=own.submission.submitted_by, evaluation=make_own(suite=suite))
+
+
+def test_of_an_owner_whose_results_were_found_wrong_all_tasks_are_run_again(suite):
+    ada = make_user("ada")
+    own = completed_own(user=ada, suite=suite)
+    run(rerun_of(own), answer=lambda task: make_record(task, suite=suite.slug, score=0.1))
+    assert rerun_of(completed_own(user=ada, suite=suite)).tasks_total == 30
+    assert rerun_of(completed_own(suite=suite)).tasks_total == 20, "of others not"
+    Verification.objects.update(created=timezone.now(), settled_at=None, verdict="open")
+    Verification.objects.filter(evaluation__verifies=own).update(
+        verdict="disagrees", settled_at=timezone.now() - timezone.timedelta(days=31)
+    )
+    assert rerun_of(completed_own(user=ada, suite=suite)).tasks_total == 20, "not for ever"
+
+
+def test_an_owner_whom_a_later_verification_confirms_is_trusted_again(suite):
+    ada, staff = make_user("ada"), make_user()
+    staff.is_staff = True
+    own = completed_own(user=ada, suite=suite)
+    run(rerun_of(own), answer=lambda task: make_record(task, suite=suite.slug, score=0.1))
+    run(verification.order(user=staff, evaluation=own))
+    own.refresh_from_db()
+    assert own.reason == "verified"
+    assert rerun_of(completed_own(user=ada, suite=suite)).tasks_total == 20
+
+
+# --- Beside all others ------------------------------------------------------------------------------------------------
+
+
+def test_a_verification_is_in_no_list_costs_no_quota_and_is_nobody_s_to_end(suite):
+    ada = make_user("ada")
+    charged = QuotaEntry.objects.count()
+    own = completed_own(user=ada, suite=suite)
+    again = rerun_of(own)
+    sweep()
+    assert QuotaEntry.objects.count() == charged + 1
+    assert list(unranked(suite=suite, reader=ada)) == []
+    client = client_of(ada)
+    assert [row["id"] for row in client.get("evaluations/").json()["results"]] == [str(own.pk)]
+    (submission,) = client.get("submissions/").json()["results"]
+    assert [row["id"] for row in submission["evaluations"]] == [str(own.pk)]
+    browser = Client()
+    assert browser.login(username="ada", password=PASSWORD)
+    listed = browser.get("/submissions/").content.decode()
+    assert (str(own.pk) in listed, str(again.pk) in listed) == (True, False)
+    again.refresh_from_db()
+    assert again.state == EvaluationState.LAUNCHING
+    for action in ("cancel", "resume", "accept"):
+        refused = client.post(f"evaluations/{again.pk}/{action}/")
+        assert (refused.status_code, "This is the verification" in refused.content.decode()) == (409, True)
+
+
+def test_only_the_operator_s_workers_lease_it(suite):
+    ada = make_user("ada")
+    own = completed_own(user=ada, suite=suite)
+    sweep()
+    token = client_of(ada).post("worker-tokens/", {"name": "mine"}).json()["token"]
+    client = worker_with(token)
+    body = {"worker": "w", "evaluation": str(rerun_of(own).pk)}
+    assert client.post("worker/lease/", lease_request()).status_code == 204
+    assert client.post("worker/lease/", body).status_code == 204
+    leased = worker_client().post("worker/lease/", lease_request())
+    assert leased.json()["evaluation"] == str(rerun_of(own).pk)
+
+
+def test_the_api_tells_what_was_compared(suite):
+    own = completed_own(suite=suite)
+    client = client_of(make_user())
+    (open_one,) = client.get(f"evaluations/{own.pk}/verifications/").json()["results"]
+    assert (open_one["verdict"], open_one["p_value"], open_one["compared"]) == ("open", None, [])
+    assert client.get(f"evaluations/{own.pk}/").json()["verified"] is False
+    again = run(rerun_of(own))
+    (row,) = client.get(f"evaluations/{own.pk}/verifications/").json()["results"]
+    assert (row["evaluation"], row["verdict"], row["p_value"]) == (str(again.pk), "agrees", 1.0)
+    assert len(row["tasks"]) == len(row["compared"]) == 20
+    assert row["compared"][0] == {
+        "task": row["tasks"][0], "finding": "same", "contradicts": False, "own_outcome": "scored", "own_score": 0.5,
+        "outcome": "scored", "score": 0.5, "samples": 0, "differing": 0,
+    }  # fmt: skip
+    assert row["ordered_by"] is None
+    shown = client.get(f"evaluations/{own.pk}/").json()
+    assert (shown["own_worker"], shown["verified"], shown["verifies"]) == (True, True, None)
+    shown = client.get(f"evaluations/{again.pk}/").json()
+    assert (shown["own_worker"], shown["verified"], shown["verifies"]) == (False, None, str(own.pk))
+
+
+# --- Whatever dies ----------------------------------------------------------------------------------------------------
+
+
+def ended(suite: Suite) -> tuple[Evaluation, Evaluation]:
+    """An own evaluation and its verification, which has ended; nobody has drawn the consequences."""
+    own = completed_own(suite=suite)
+    again = rerun_of(own)
+    sweep()
+    work_off(again)
+    for step in (steps.aggregate, steps.summarise):
+        again.refresh_from_db()
+        assert step(again)
+    again.refresh_from_db()
+    assert (again.state, again.verification.verdict) == ("completed", "open")
+    return own, again
+
+
+def test_a_verdict_that_nobody_drew_is_drawn_by_the_sweep(suite):
+    own, _ = ended(suite)
+    assert ranked(suite) == []
+    sweep()
+    own.refresh_from_db()
+    assert own.reason == "verified"
+    assert len(ranked(suite)) == 1
+
+
+def test_a_verdict_is_drawn_once(suite):
+    _, again = ended(suite)
+    assert verification.settle(again.pk) is True
+    before = (Snapshot.objects.count(), OutboxMessage.objects.count(), Verification.objects.values().get())
+    assert verification.settle(again.pk) is False
+    assert reconcile(again.pk) is False
+    sweep()
+    assert (Snapshot.objects.count(), OutboxMessage.objects.count(), Verification.objects.values().get()) == before
+
+
+@pytest.mark.parametrize("broken", ["publish", "explain", "tell_verdict"])
+def test_who_dies_while_drawing_the_verdict_leaves_nothing_behind(suite, monkeypatch, broken):
+    own, again = ended(suite)
+
+    class Killed(BaseException):
+        pass
+
+    def die(*_, **__):
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(verification, broken, die)
+        with pytest.raises(Killed), transaction.atomic():
+            verification.settle(again.pk)
+    own.refresh_from_db()
+    assert own.reason == "awaiting_verification"
+    assert verification.open_among([again.pk])
+    assert not Snapshot.objects.exists()
+    sweep()
+    own.refresh_from_db()
+    assert (own.reason, Snapshot.objects.count()) == ("verified", 1)
+
+
+def test_who_dies_while_completing_loses_no_verification(suite, monkeypatch):
+    own = make_own(suite=suite)
+    work_off(own)
+
+    class Killed(BaseException):
+        pass
+
+    def die(**_):
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(verification, "begin", die)
+        with pytest.raises(Killed), transaction.atomic():
+            sweep()
+    sweep()
+    own.refresh_from_db()
+    assert own.state == EvaluationState.COMPLETED
+    assert rerun_of(own).state == EvaluationState.QUEUED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_processes_that_draw_the_same_verdict_publish_once(suite):
+    own, again = ended(suite)
+    assert in_threads(lambda: verification.settle(again.pk), count=4) == []
+    own.refresh_from_db()
+    assert own.reason == "verified"
+    assert Snapshot.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_owners_who_ask_twice_at_once_get_one_verification(suite):
+    own = completed_own(suite=suite)
+    run(rerun_of(own), answer=faulty(suite))
+    owner = own.submission.submitted_by
+    errors = in_threads(lambda: verification.order(user=owner, evaluation=own), count=4)
+    assert [type(error) for error in errors] == [NotPossibleError] * 3
+    assert own.verifications.filter(state="queued").count() == 1

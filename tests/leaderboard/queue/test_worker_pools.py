@@ -1,0 +1,256 @@
+"""Time slices in the database: who gives a worker to whom, and what is leased next."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from evaluator.engine.store import MemoryStore
+from evaluator.records import Outcome, Reason
+from gpu_jobs.contract.attempt import Phase
+from leaderboard.accounts.models import User
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.planners.models import Planner
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.leasing.turns import Wanted, next_evaluations, next_of_each_user
+from leaderboard.queue.workers.finishing import deliver
+from tests.leaderboard.factories import make_evaluation, make_record, make_submission, make_suite, make_user
+
+pytestmark = pytest.mark.django_db
+LAUNCHING = EvaluationState.LAUNCHING
+POOL = ("*",)
+
+
+@pytest.fixture(autouse=True)
+def _small_shards(settings, launcher):
+    settings.TASKS_PER_SHARD = 1
+
+
+@pytest.fixture
+def suite() -> Suite:
+    return make_suite(runnable=4)
+
+
+def foreign(*, suite: Suite, user: User | None = None) -> Evaluation:
+    """An evaluation of an endpoint."""
+    submission = make_submission(
+        user=user, suite=suite, kind="endpoint", bundled_name="", endpoint_url="http://planner.example/"
+    )
+    Evaluation.objects.filter(submission=submission).update(state=LAUNCHING)
+    return submission.evaluations.get()
+
+
+def bundled(*, suite: Suite, user: User | None = None) -> Evaluation:
+    return make_evaluation(state=LAUNCHING, suite=suite, user=user)
+
+
+def leased(worker: str = "w", *, pool: tuple[str, ...] = POOL) -> leases.Lease:
+    found = leases.lease(worker=worker, pool=pool)
+    assert found is not None, "no shard is due"
+    return found
+
+
+def hold(lease: leases.Lease, *, seconds: float) -> None:
+    """Let a worker have had its attempt for so long, and others wait as long."""
+    past = timezone.now() - timedelta(seconds=seconds)
+    Attempt.objects.filter(pk=lease.attempt.pk).update(leased_at=past)
+    Shard.objects.filter(state=ShardState.PENDING).update(available_at=past)
+
+
+def beat(lease: leases.Lease, phase: Phase = Phase.PLANNING) -> AttemptState:
+    """The attempt's state after a heartbeat."""
+    try:
+        leases.heartbeat(lease.attempt.pk, phase=phase)
+    except leases.AttemptEndedError as error:
+        return error.state
+    return AttemptState.LIVE
+
+
+def complete(lease: leases.Lease, **record) -> None:
+    records = [make_record(task, suite=lease.evaluation.suite.slug, **record) for task in lease.tasks]
+    deliver(attempt_id=lease.attempt.pk, records=records, store=MemoryStore())
+    leases.complete(lease.attempt.pk)
+
+
+def test_a_planner_that_keeps_the_worker_beyond_its_slice_makes_way_for_another_user(suite):
+    hostile = foreign(suite=suite)
+    lease = leased()
+    honest = bundled(suite=suite)
+    hold(lease, seconds=20)
+    assert beat(lease) == AttemptState.FAILED
+    attempt = Attempt.objects.get(pk=lease.attempt.pk)
+    assert attempt.reason.startswith("released: its planner kept the worker for 20 seconds")
+    hostile.refresh_from_db()
+    assert (hostile.state, hostile.reason, hostile.times_set_aside) == ("running", "set_aside", 1)
+    assert "20 seconds" in hostile.reason_text
+    assert leased().evaluation == honest
+
+
+def test_its_shard_is_leased_again_without_counting_as_tried(suite):
+    evaluation = foreign(suite=suite)
+    lease = leased()
+    bundled(suite=suite)
+    hold(lease, seconds=20)
+    beat(lease)
+    shard = evaluation.shards.get(number=0)
+    assert (shard.state, shard.tries) == (ShardState.PENDING, 0)
+    assert shard.available_at > timezone.now(), "what waits goes first"
+    hold(lease, seconds=20)
+    Evaluation.objects.exclude(pk=evaluation.pk).update(state=EvaluationState.AGGREGATING)
+    assert leased().tasks == lease.tasks
+
+
+@pytest.mark.parametrize(
+    ("seconds", "phase", "others", "pool"),
+    [
+        (10, Phase.PLANNING, True, POOL),
+        (20, Phase.EXECUTING, True, POOL),
+        (20, Phase.PREPARING, True, POOL),
+        (20, Phase.PLANNING, False, POOL),
+        (20, Phase.PLANNING, True, ()),
+        (20, Phase.PLANNING, True, ("another-suite",)),
+    ],
+    ids=["within its slice", "executing", "preparing", "nobody waits", "worker of one evaluation", "other suites wait"],
+)
+def test_it_keeps_its_worker(suite, seconds, phase, others, pool):
+    own = make_suite(slug="another-suite")
+    foreign(suite=own)
+    lease = leased(pool=pool)
+    if others:
+        bundled(suite=suite)
+    hold(lease, seconds=seconds)
+    assert beat(lease, phase) == AttemptState.LIVE
+
+
+def test_what_idle_workers_are_about_to_take_interrupts_nobody(suite):
+    foreign(suite=suite)
+    lease = leased()
+    hold(lease, seconds=20)
+    bundled(suite=suite)
+    assert beat(lease) == AttemptState.LIVE
+
+
+def test_own_work_of_the_same_user_interrupts_nobody(suite):
+    user = make_user()
+    foreign(suite=suite, user=user)
+    lease = leased()
+    bundled(suite=suite, user=user)
+    hold(lease, seconds=20)
+    assert beat(lease) == AttemptState.LIVE
+
+
+def test_slices_can_be_switched_off(suite, settings):
+    settings.SLICE_SECONDS = 0
+    foreign(suite=suite)
+    lease = leased()
+    bundled(suite=suite)
+    hold(lease, seconds=2000)
+    assert beat(lease) == AttemptState.LIVE
+
+
+def test_the_last_worker_is_kept_for_proven_planners(suite):
+    for _ in range(3):
+        foreign(suite=suite)
+    leased("w1")
+    # Older than it, and its user has had no lease either.
+    honest = bundled(suite=suite)
+    assert leased("w2").evaluation == honest
+    assert leased("w3").evaluation != honest
+
+
+def test_a_worker_never_idles_because_only_new_planners_wait(suite):
+    for _ in range(3):
+        foreign(suite=suite)
+    assert len({leased(worker).evaluation.pk for worker in ("w1", "w2", "w3")}) == 3
+
+
+def test_further_new_planners_of_a_user_whose_planner_was_set_aside_come_last(suite):
+    user = make_user()
+    foreign(suite=suite, user=user)
+    lease = leased()
+    foreign(suite=suite, user=user)
+    honest = foreign(suite=suite)
+    hold(lease, seconds=20)
+    assert beat(lease) == AttemptState.FAILED
+    # By fair share nothing speaks against its user once the time of shares has passed.
+    Attempt.objects.update(leased_at=timezone.now() - timedelta(hours=1))
+    assert leased().evaluation == honest
+
+
+def test_after_a_planner_was_set_aside_who_comes_last_does_not_wait_for_all_who_came_before(suite):
+    """They may hang too."""
+    foreign(suite=suite)
+    lease = leased()
+    waiting = [foreign(suite=suite) for _ in range(3)]
+    assert next_evaluations(Wanted(pool=POOL), most=3) == [one.pk for one in waiting]
+    hold(lease, seconds=20)
+    assert beat(lease) == AttemptState.FAILED
+    newest_first = [one.pk for one in reversed(waiting)]
+    assert next_evaluations(Wanted(pool=POOL), most=3) == newest_first
+    assert next_of_each_user(Wanted(pool=POOL), most=3) == newest_first
+
+
+def test_a_planner_is_proven_once_it_has_answered_a_task(suite):
+    evaluation = foreign(suite=suite)
+    lease = leased()
+    assert not evaluation.submission.planner.proven
+    complete(lease)
+    assert Planner.objects.get().proven
+
+
+def test_a_bundled_planner_says_nothing_about_other_planners_of_its_user(suite):
+    bundled(suite=suite)
+    complete(leased())
+    assert not Planner.objects.get().proven
+
+
+def test_a_new_planner_of_a_user_with_a_proven_one_does_not_wait_for_those_of_newcomers(suite):
+    user = make_user()
+    foreign(suite=suite, user=user)
+    complete(leased())
+    Evaluation.objects.update(state=EvaluationState.AGGREGATING)
+    foreign(suite=suite)
+    leased("w1")
+    foreign(suite=suite)
+    known = foreign(suite=suite, user=user)
+    assert leased("w2").evaluation == known
+
+
+def test_a_planner_that_did_not_answer_in_time_is_not_proven(suite):
+    foreign(suite=suite)
+    record = make_record("0", suite=suite.slug, outcome=Outcome.PLANNER_FAULT, score=0.0)
+    lease = leased()
+    timed_out = record.model_copy(update={"task": lease.tasks[0], "reason": Reason.PLANNER_TIMEOUT, "reason_text": "x"})
+    deliver(attempt_id=lease.attempt.pk, records=[timed_out], store=MemoryStore())
+    leases.complete(lease.attempt.pk)
+    assert not Planner.objects.get().proven
+
+
+def test_a_planner_that_proved_itself_and_hangs_afterwards_makes_way_too(suite):
+    foreign(suite=suite)
+    complete(leased())
+    lease = leased()
+    bundled(suite=suite)
+    hold(lease, seconds=20)
+    assert beat(lease) == AttemptState.FAILED
+
+
+def test_late_results_of_an_attempt_that_was_set_aside_change_nothing(suite):
+    foreign(suite=suite)
+    lease = leased()
+    bundled(suite=suite)
+    hold(lease, seconds=20)
+    beat(lease)
+    with pytest.raises(leases.AttemptEndedError):
+        complete(lease)
+    assert not lease.evaluation.results.exists()
+
+
+def test_setting_aside_an_attempt_that_has_ended_changes_nothing(suite):
+    evaluation = foreign(suite=suite)
+    lease = leased()
+    complete(lease)
+    assert not leases.set_aside(lease.attempt.pk)
+    evaluation.refresh_from_db()
+    assert evaluation.times_set_aside == 0

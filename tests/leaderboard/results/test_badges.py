@@ -1,0 +1,24 @@
+"""How outcomes are shown where the plan is empty."""
+
+import pytest
+
+from leaderboard.results.badges import badge_of, sentence_in_place_of_steps
+
+EMPTY = {"steps": [], "answers": []}
+
+
+def test_a_scored_task_without_steps_has_a_badge_of_its_own():
+    assert badge_of(outcome="scored", plan_summary="") == "empty_plan"
+
+
+@pytest.mark.parametrize("outcome", ["planner_fault", "infra_fault", "not_run", "cancelled", "pending"])
+def test_all_other_badges_are_the_outcome(outcome):
+    assert badge_of(outcome=outcome, plan_summary="") == outcome
+    assert badge_of(outcome="scored", plan_summary="Colorization") == "scored"
+
+
+def test_a_sentence_stands_in_the_place_of_missing_steps_only():
+    assert sentence_in_place_of_steps(plan={"steps": [{"id": "s1"}]}, outcome="scored", judged=False) == ""
+    assert "input was scored" in sentence_in_place_of_steps(plan=EMPTY, outcome="scored", judged=False)
+    assert "was judged" in sentence_in_place_of_steps(plan=EMPTY, outcome="scored", judged=True)
+    assert "scored" not in sentence_in_place_of_steps(plan=EMPTY, outcome="planner_fault", judged=False)

@@ -1,0 +1,340 @@
+"""The client and its commands against the served site."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.cache import cache
+from django.utils import timezone
+
+from evaluator.client import Client, NewSubmission, PlannerEntry, RefusedError, UnreachableError
+from evaluator.client.errors import UsageError
+from leaderboard.accounts.services import create_token
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.models import Evaluation, Submission
+from leaderboard.planners import secret_headers
+from leaderboard.planners.models import FilePlan
+from leaderboard.queue.reconcile import sweep
+from leaderboard.site.api.throttling import forget_refused
+from tests.evaluator.planners.test_endpoint import endpoint
+from tests.fakes.cutting_proxy import cutting
+from tests.leaderboard.factories import make_evaluation, make_suite, make_user
+from tests.leaderboard.planners.servers import TOKEN, guarded
+from tests.leaderboard.serving import server
+from tests.leaderboard.site.api.test_reading import finish
+from tests.leaderboard.suites import JUDGED
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def own_store(settings, tmp_path, launcher):
+    settings.STORE_DIR = tmp_path / "store"
+
+
+@pytest.fixture
+def site():
+    with server() as url:
+        yield url
+
+
+@pytest.fixture
+def token():
+    return create_token(user=make_user()).token
+
+
+class Commands:
+    """`python -m evaluator.client` with a token and a state file of its own."""
+
+    def __init__(self, *, url: str, token: str, folder: Path) -> None:
+        state = str(folder / "state.json")
+        self.environment = {**os.environ, "PLANARENA_URL": url, "PLANARENA_TOKEN": token, "PLANARENA_STATE": state}
+
+    def start(self, *arguments: str) -> subprocess.Popen:
+        return subprocess.Popen(
+            [sys.executable, "-m", "evaluator.client", *arguments], cwd=ROOT, env=self.environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess:
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=100)
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+
+@pytest.fixture
+def commands(site, token, tmp_path):
+    return Commands(url=site, token=token, folder=tmp_path)
+
+
+def entry(suite, *more: str) -> list[str]:
+    return ["submit", "--name", "mine", "--planner", "gold", "--suite", suite.slug, *more]
+
+
+def run_to_its_end(*, faults: int = 0) -> Evaluation:
+    """Evaluate what a command submits."""
+    until = time.monotonic() + 60
+    while not (found := Evaluation.objects.select_related("suite").first()):
+        assert time.monotonic() < until, "nothing was submitted"
+        time.sleep(0.1)
+    sweep()
+    finish(found, faults=faults)
+    found.refresh_from_db()
+    return found
+
+
+def new(suite) -> NewSubmission:
+    return NewSubmission(planner=PlannerEntry.bundled("gold", name="mine"), suites=[suite.slug])
+
+
+class TestSubmitting:
+    def test_a_planner_is_submitted_followed_and_reported(self, commands, tmp_path):
+        suite = make_suite(runnable=2, not_run=1)
+        process = commands.start(
+            *entry(suite, "--wait", "--fail-under", "overall=0.4"), "--junit", str(tmp_path / "deep/out.xml"),
+            "--json", str(tmp_path / "out.json"),
+        )  # fmt: skip
+        ended = run_to_its_end()
+        _, said = process.communicate(timeout=100)
+        assert process.returncode == 0, said
+        assert str(ended.pk) in said
+        assert "completed, 3 of 3 tasks" in said
+        report = json.loads((tmp_path / "out.json").read_text())
+        assert report["thresholds"][0]["measured"] == ended.summary["metrics"]["overall"]["mean"]
+        tasks, _ = ET.parse(tmp_path / "deep/out.xml").getroot()
+        assert [case.get("name") for case in tasks] == ["0", "1", "x0"]
+        assert json.loads((tmp_path / "state.json").read_text()) == {}
+
+    def test_below_a_threshold_is_1_and_tasks_on_hold_are_4(self, commands):
+        make_suite(slug="one")
+        process = commands.start(*entry(ended_suite("one"), "--wait", "--fail-under", "overall=0.9"))
+        run_to_its_end()
+        _, said = process.communicate(timeout=100)
+        assert (process.returncode, "is 0.5000, below 0.9" in said) == (1, True), said
+        held = make_evaluation(state="launching")
+        finish(held, faults=1)
+        found = commands.run("status", str(held.pk))
+        assert (found.returncode, "on_hold" in found.stdout) == (4, True)
+
+    def test_what_the_site_refuses_is_2_with_its_sentences(self, commands):
+        suite = make_suite()
+        wrong = commands.run("submit", "--name", "mine", "--planner", "nope", "--suite", suite.slug)
+        assert (wrong.returncode, "bundled_name: Choose one of" in wrong.stderr) == (2, True), wrong.stderr
+        unknown = commands.run(*entry(suite, "--wait", "--fail-under", "overal=0.4"))
+        assert (unknown.returncode, "has overall" in unknown.stderr) == (2, True)
+        assert not Submission.objects.exists()
+        commands.environment["PLANARENA_TOKEN"] = "pa_wrong"
+        stranger = commands.run(*entry(suite))
+        assert (stranger.returncode, "(HTTP 401)" in stranger.stderr) == (2, True)
+
+    def test_a_used_up_quota_is_4_and_says_when(self, commands, settings):
+        settings.QUOTA_PER_DAY = 1
+        suite = make_suite()
+        assert commands.run(*entry(suite)).returncode == 0
+        again = commands.run(*entry(suite))
+        assert (again.returncode, "(HTTP 429)" in again.stderr) == (4, True), again.stderr
+
+    def test_after_it_submitted_the_same_command_submits_anew(self, commands):
+        suite = make_suite()
+        for _ in range(2):
+            assert commands.run(*entry(suite)).returncode == 0
+        assert Submission.objects.count() == 2
+
+    def test_with_one_s_own_key_it_submits_once(self, commands):
+        suite = make_suite()
+        for _ in range(2):
+            assert commands.run(*entry(suite, "--idempotency-key", "build 7")).returncode == 0
+        assert Submission.objects.count() == 1
+
+
+def ended_suite(slug: str):
+    from leaderboard.catalog.models import Suite
+
+    return Suite.objects.get(slug=slug)
+
+
+class TestLostConnections:
+    def test_an_answer_that_is_lost_is_asked_for_again_and_nothing_is_submitted_twice(self, site, token):
+        suite = make_suite()
+        with cutting(site) as proxy, Client(url=proxy.url, token=token, patience=20, sleep=lambda _: None) as client:
+            proxy.lose_answers = 2
+            made = client.submit(new(suite), key="k")
+        assert made.replayed
+        assert len(proxy.lost) == 2
+        assert b"201 Created" in proxy.lost[0]
+        assert str(Submission.objects.get().pk) == made.id
+
+    def test_a_command_that_lost_the_answer_goes_on_when_it_is_run_again(self, site, token, tmp_path):
+        suite = make_suite()
+        with cutting(site) as proxy:
+            commands = Commands(url=proxy.url, token=token, folder=tmp_path)
+            proxy.lose_answers = 1
+            first = commands.run(*entry(suite, "--patience", "0"))
+            assert (first.returncode, "Run the same command again" in first.stderr) == (4, True), first.stderr
+            assert Submission.objects.count() == 1
+            again = commands.run(*entry(suite, "--patience", "0"))
+        assert again.returncode == 0, again.stderr
+        assert f"going on with submission {Submission.objects.get().pk}" in again.stderr
+
+    def test_a_command_that_is_killed_while_it_waits_goes_on_when_it_is_run_again(self, commands):
+        suite = make_suite()
+        process = commands.start(*entry(suite, "--wait"))
+        for line in process.stderr:
+            if "queued" in line or "launching" in line:
+                break
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        run_to_its_end()
+        again = commands.run(*entry(suite, "--wait"))
+        assert again.returncode == 0, again.stderr
+        assert "going on with submission" in again.stderr
+        assert Submission.objects.count() == 1
+
+    def test_a_site_that_is_away_is_4(self, token, tmp_path):
+        commands = Commands(url="http://127.0.0.1:9", token=token, folder=tmp_path)
+        found = commands.run(*entry(make_suite(), "--patience", "0"))
+        assert (found.returncode, "http://127.0.0.1:9" in found.stderr) == (4, True)
+        with Client(url="http://127.0.0.1:9", patience=0) as client, pytest.raises(UnreachableError):
+            client.suites()
+
+
+class TestOtherCommands:
+    def test_status_results_and_cancel_take_the_id_of_a_submission_or_an_evaluation(self, site, tmp_path):
+        owner = make_user()
+        commands = Commands(url=site, token=create_token(user=owner).token, folder=tmp_path)
+        done, waiting = make_evaluation(user=owner, state="launching"), make_evaluation(user=owner)
+        finish(done)
+        assert commands.run("results", str(done.submission_id)).stdout.startswith(f"{done.suite.slug}\t0\tscored\t0.5")
+        assert "0 of 4 tasks. Waiting" in commands.run("status", str(waiting.pk)).stdout
+        assert "cancelled" in commands.run("cancel", str(waiting.submission_id)).stdout
+        waiting.refresh_from_db()
+        assert waiting.state == "cancelled"
+        assert commands.run("cancel", str(done.pk)).returncode == 0
+        nothing = commands.run("status", "../suites")
+        assert (nothing.returncode, "neither a submission nor an evaluation" in nothing.stderr) == (2, True)
+
+    def test_status_and_results_print_nothing_but_json_on_request(self, site, tmp_path):
+        owner = make_user()
+        commands = Commands(url=site, token=create_token(user=owner).token, folder=tmp_path)
+        done = make_evaluation(user=owner, state="launching")
+        finish(done)
+        for command in ("status", "results"):
+            report = json.loads(commands.run(command, str(done.pk), "--json", "-").stdout)
+            assert (report["submission"], report["evaluations"][0]["suite"]) == (
+                str(done.submission_id),
+                done.suite.slug,
+            )
+        assert report["evaluations"][0]["results"][0]["outcome"] == "scored"
+
+    def test_who_may_not_cancel_reads_why(self, commands):
+        found = commands.run("cancel", str(make_evaluation().pk))
+        assert (found.returncode, "Only the owner" in found.stderr) == (2, True), found.stderr
+
+
+class TestClient:
+    def test_results_are_read_over_all_pages(self, site, monkeypatch):
+        from evaluator.client import api
+
+        evaluation = make_evaluation(suite=make_suite(runnable=5), state="launching")
+        finish(evaluation)
+        monkeypatch.setattr(api, "_ROWS_PER_PAGE", 2)
+        with Client(url=site) as client:
+            assert [row.task for row in client.results(str(evaluation.pk))] == list("01234")
+
+    def test_reading_too_often_is_waited_out_for_as_long_as_the_site_asks(self, site, settings):
+        cache.clear()
+        settings.API_READS_PER_MINUTE = {"reads": 0, "anonymous-reads": 1}
+        slept = []
+
+        def sleep(seconds: float) -> None:
+            slept.append(seconds)
+            cache.clear()
+            forget_refused()
+
+        with Client(url=site, patience=120, sleep=sleep) as client:
+            assert [client.suites() for _ in range(2)] == [[], []]
+        assert len(slept) == 1
+        assert 0 < slept[0] <= 60
+
+    def test_what_is_refused_has_its_status_and_code(self, site):
+        with Client(url=site) as client, pytest.raises(RefusedError) as refused:
+            client.submit(new(make_suite()), key="k")
+        assert refused.value.problem.status == 401
+
+    def test_an_address_that_is_none_is_refused_before_anything_is_sent(self):
+        with pytest.raises(UsageError, match="https://"):
+            Client(url="planarena.example.org")
+        with pytest.raises(UsageError, match="PLANARENA_URL"):
+            Client.from_environment({})
+
+
+def test_a_plans_file_and_a_priority_are_submitted_by_a_command(commands, settings, tmp_path):
+    suite = make_suite(slug="judged")
+    Suite.objects.filter(pk=suite.pk).update(**JUDGED)
+    file = tmp_path / "plans.jsonl"
+    file.write_text('{"task": "0", "plan": {"plan": "odd", "steps": []}}\n{"task": "1", "plan": "b"}\n')
+    done = commands.run("submit", "--name", "written", "--plans", str(file), "--suite", "judged", "--priority", "low")
+    assert done.returncode == 0, done.stderr
+    submission = Submission.objects.get()
+    assert (submission.planner.kind, submission.priority) == ("plans", -1)
+    found = dict(FilePlan.objects.values_list("task", "plan"))
+    assert found == {"0": '{"plan": "odd", "steps": []}', "1": '"b"'}
+
+
+def test_a_secret_header_comes_from_a_variable_and_is_told_by_nobody(commands, settings):
+    settings.DEMO = True
+    make_suite(slug="openagi")
+    with guarded() as asked:
+        header = ["--header", "Authorization", "--header-value-env", "MY_SECRET"]
+        commands.environment["MY_SECRET"] = TOKEN
+        tried = commands.run("try-endpoint", asked.url, *header)
+        assert tried.returncode == 0, tried.stderr
+        assert "HTTP 200" in tried.stdout
+        assert commands.run("try-endpoint", asked.url).returncode == 3
+        made = commands.run("submit", "--name", "mine", "--planner", asked.url, "--suite", "openagi", *header)
+    assert made.returncode == 0, made.stderr
+    assert secret_headers.header_of(Submission.objects.get().planner).value == TOKEN
+    state = Path(commands.environment["PLANARENA_STATE"]).read_text()
+    assert "s3cr3t" not in "".join([tried.stdout, tried.stderr, made.stdout, made.stderr, state])
+
+
+def test_an_empty_plan_is_not_called_good_and_the_form_of_a_plan_is_printed(commands, settings):
+    settings.DEMO = True
+    make_suite(slug="openagi")
+    with endpoint((200, b'{"plan": []}')) as (url, _):
+        tried = commands.run("try-endpoint", url)
+    assert tried.returncode == 3
+    assert "The plan has no steps. That is a planner fault: the task would score 0." in tried.stderr
+    assert '{"steps": [{"id": "s1", "tool": ' in tried.stderr
+    assert "the answer is good" not in tried.stderr
+
+
+def test_the_expected_wait_is_told(site, token):
+    make_suite(slug="openagi")
+    with Client(url=site, token=token) as client:
+        assert not client.expected_wait("openagi").known
+        made = client.submit(NewSubmission(planner=PlannerEntry.bundled("gold", name="m"), suites=["openagi"]), key="k")
+        assert client.wait_of(made.evaluations[0].id).in_words.startswith("Not known yet")
+
+
+def test_who_sees_it_is_said_when_submitting_and_changed_later(commands):
+    until = f"{timezone.now() + timedelta(days=60):%Y-%m-%d}"
+    submitted = commands.run(*entry(make_suite(), "--embargo-until", until))
+    assert submitted.returncode == 0, submitted.stderr
+    submission = Submission.objects.get()
+    assert (submission.visibility, f"{submission.embargo_until:%Y-%m-%d %H:%M}") == ("embargo", f"{until} 00:00")
+    changed = commands.run("visibility", str(submission.pk), "private")
+    assert changed.returncode == 0, changed.stderr
+    assert changed.stdout == f"{submission.pk}\tprivate\n"
+    assert Submission.objects.get().visibility == "private"
+    wrong = commands.run("visibility", str(submission.pk), "secret")
+    assert wrong.returncode == 2
+    assert "one of public, embargo, private" in wrong.stderr

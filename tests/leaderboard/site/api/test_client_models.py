@@ -1,0 +1,150 @@
+"""Submitting models by the command line and the client, against the served site."""
+
+import hashlib
+import re
+
+import httpx
+import pytest
+
+from evaluator.client import Client, RefusedError
+from evaluator.client.errors import UsageError
+from leaderboard.evaluations.models import Submission
+from leaderboard.planners.models import CheckpointUpload, Planner
+from tests.evaluator.experts.hub_server import serving
+from tests.fakes.checkpoints import tiny_files, zipped
+from tests.leaderboard.factories import make_suite
+from tests.leaderboard.site.api.test_client import Commands, commands, own_store, site, token  # noqa: F401 - fixtures
+
+pytestmark = pytest.mark.django_db(transaction=True)
+COMMIT = "c" * 40
+
+
+@pytest.fixture
+def hub(tmp_path, settings):
+    folder = tmp_path / "hub" / "own" / "planner"
+    folder.mkdir(parents=True)
+    for name, data in tiny_files().items():
+        (folder / name).write_bytes(data)
+    with serving(tmp_path / "hub", commits={"own/planner": COMMIT}, revisions=["main", "v1"]) as address:
+        settings.HUB_URL = address
+        yield address
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "model.zip"
+    path.write_bytes(zipped())
+    return path
+
+
+def entry(suite, *how: str) -> list[str]:
+    return ["submit", "--name", "mine", "--suite", suite.slug, *how]
+
+
+class TestCommand:
+    def test_a_hub_s_model_is_named_with_its_revision(self, commands: Commands, hub):  # noqa: F811
+        suite = make_suite()
+        how = ("--model", "own/planner@v1", "--strategy", "hugginggpt")
+        done = commands.run(*entry(suite, *how))
+        assert done.returncode == 0, done.stderr
+        planner = Planner.objects.get()
+        assert (planner.model_id, planner.revision, planner.commit) == ("own/planner", "v1", COMMIT)
+        other = entry(suite, "--model", "own/planner@nightly", "--strategy", "hugginggpt", "--name", "other")
+        refused = commands.run(*other)
+        assert (refused.returncode, "has no revision 'nightly'" in refused.stderr) == (2, True), refused.stderr
+
+    def test_a_hub_that_is_away_is_infrastructure(self, commands: Commands, settings):  # noqa: F811
+        settings.HUB_URL = "http://127.0.0.1:9"
+        how = ("--model", "own/planner", "--strategy", "hugginggpt", "--patience", "0")
+        done = commands.run(*entry(make_suite(), *how))
+        assert (done.returncode, "The model hub http://127.0.0.1:9 did not answer" in done.stderr) == (4, True)
+
+    def test_a_checkpoint_is_uploaded_and_submitted(self, commands: Commands, file):  # noqa: F811
+        suite = make_suite()
+        done = commands.run(*entry(suite, "--checkpoint", str(file), "--strategy", "hugginggpt"))
+        assert done.returncode == 0, done.stderr
+        assert re.search(r"uploading .*model\.zip", done.stderr)
+        assert Planner.objects.get().checkpoint_digest == hashlib.sha256(file.read_bytes()).hexdigest()
+        file.write_bytes(zipped(modeling_own__py=b"x"))
+        refused = commands.run(*entry(suite, "--checkpoint", str(file), "--strategy", "hugginggpt"))
+        assert (refused.returncode, "file: 'modeling_own.py' in the zip is a program" in refused.stderr) == (2, True)
+        assert Submission.objects.count() == 1
+
+    def test_a_chat_endpoint_is_named_with_its_model_and_a_header_from_a_variable(self, commands: Commands):  # noqa: F811
+        commands.environment["CHAT_KEY"] = "Bearer s3cr3t-of-the-owner"
+        how = ("--chat", "https://chat.example.org/v1", "--chat-model", "small", "--strategy", "hugginggpt")
+        secret = ("--header", "Authorization", "--header-value-env", "CHAT_KEY", "--timeout", "60")
+        done = commands.run(*entry(make_suite(), *how, *secret))
+        assert done.returncode == 0, done.stderr
+        planner = Planner.objects.get()
+        assert (planner.kind, planner.endpoint_url) == ("chat", "https://chat.example.org/v1")
+        assert (planner.model_id, planner.strategy, planner.timeout_seconds) == ("small", "hugginggpt", 60)
+        assert planner.secret.name == "Authorization"
+        assert "s3cr3t" not in done.stdout + done.stderr
+        unfit = ("--chat", "https://a.org/v1", "--chat-model", "m", "--strategy", "openagi/constrained")
+        refused = commands.run(*entry(make_suite(slug="openagi"), *unfit, "--name", "other"))
+        assert (refused.returncode, "needs the probabilities of tokens" in refused.stderr) == (2, True), refused.stderr
+
+    @pytest.mark.parametrize(
+        ("how", "complaint"),
+        [
+            ([], "give one of --planner, --model, --checkpoint, --chat and --plans, not none"),
+            (["--planner", "gold", "--model", "a/b", "--strategy", "s"], "not --planner and --model"),
+            (
+                ["--planner", "gold", "--strategy", "hugginggpt"],
+                "--strategy goes with --model, --checkpoint or --chat only",
+            ),
+            (["--chat", "https://a.org/v1", "--chat-model", "m"], "--strategy is missing beside --chat"),
+            (["--chat", "https://a.org/v1", "--strategy", "hugginggpt"], "--chat-model is missing beside --chat"),
+            (["--planner", "gold", "--chat-model", "m"], "--chat-model goes with --chat only"),
+            (["--planner", "gold", "--chat", "https://a.org/v1", "--chat-model", "m"], "not --planner and --chat"),
+            (["--model", "a/b"], "--strategy is missing beside --model"),
+            (["--checkpoint", "nowhere.zip", "--strategy", "s"], "nowhere.zip cannot be read"),
+        ],
+    )
+    def test_wrong_usage_is_said_before_anything_is_sent(self, commands: Commands, how, complaint):  # noqa: F811
+        done = commands.run("submit", "--name", "mine", "--suite", "openagi", *how)
+        assert (done.returncode, complaint in done.stderr) == (2, True), done.stderr
+
+
+class TestClient:
+    def test_an_upload_that_was_cut_is_sent_again_from_its_beginning(self, site, token, file):  # noqa: F811
+        real, seen = httpx.HTTPTransport(), []
+
+        class Cutting(httpx.BaseTransport):
+            def handle_request(self, request):
+                if request.method == "PUT":
+                    seen.append(len(request.read()))
+                    if len(seen) == 1:
+                        raise httpx.WriteError("cut")
+                return real.handle_request(request)
+
+        with Client(url=site, token=token, transport=Cutting(), sleep=lambda _: None) as client:
+            digest = client.upload_checkpoint(file)
+        assert digest == CheckpointUpload.objects.get().digest == hashlib.sha256(file.read_bytes()).hexdigest()
+        assert seen == [file.stat().st_size] * 2
+
+    def test_an_upload_whose_answer_was_lost_is_sent_again_with_another_ticket(self, site, token, file):  # noqa: F811
+        real, sent = httpx.HTTPTransport(), []
+
+        class Losing(httpx.BaseTransport):
+            def handle_request(self, request):
+                answer = real.handle_request(request)
+                if request.method == "PUT":
+                    sent.append(answer.status_code)
+                    if len(sent) == 1:
+                        answer.close()
+                        raise httpx.ReadError("lost")
+                return answer
+
+        with Client(url=site, token=token, transport=Losing(), sleep=lambda _: None) as client:
+            assert client.upload_checkpoint(file) == CheckpointUpload.objects.get().digest
+        assert sent == [201, 401, 201]
+
+    def test_what_is_no_file_or_no_checkpoint_is_said(self, site, token, file, tmp_path):  # noqa: F811
+        with Client(url=site, token=token) as client:
+            with pytest.raises(UsageError, match="cannot be read"):
+                client.upload_checkpoint(tmp_path / "none.zip")
+            file.write_bytes(b"no zip")
+            with pytest.raises(RefusedError, match="no zip, or only a part of one"):
+                client.upload_checkpoint(file)

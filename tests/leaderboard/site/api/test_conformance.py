@@ -1,0 +1,126 @@
+"""The site keeps what its schema promises, whatever it is sent: Schemathesis makes up the requests.
+
+As nobody, as a user who owns things, and as staff; with made-up identifiers and with those of things that there are.
+Never a 5xx, a status or a media type that is not documented, or a body of another shape.
+"""
+
+import pytest
+import schemathesis
+from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.failures import FailureGroup
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from leaderboard.accounts.scopes import Scope
+from leaderboard.accounts.services import create_token
+from leaderboard.notifications.webhooks import add_webhook
+from leaderboard.queue.workers.tokens import create_worker_token
+from leaderboard.uploads import services as upload_tickets
+from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_team, make_user
+from tests.leaderboard.site.api.test_reading import finish
+
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(120)]
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+MODES = {GenerationMode.POSITIVE: 5, GenerationMode.NEGATIVE: 4}
+"""Requests of each operation and kind of identifier that follow the schema, and that do not."""
+
+
+@pytest.fixture(autouse=True)
+def own_store(settings, tmp_path, launcher):
+    settings.STORE_DIR = tmp_path / "store"
+
+
+@pytest.fixture
+def served_here():
+    """Requests use the test's own connection, which they must not close; Django's test client does the same."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture
+def schema(served_here):
+    return schemathesis.openapi.from_wsgi("/api/v1/schema/?format=json", app=get_wsgi_application())
+
+
+@pytest.fixture
+def things():
+    """Identifiers of what the owner has, by the names that they have in addresses."""
+    owner = make_user("owner")
+    make_team(owner, make_user("member"), name="lab")
+    suite = make_suite(slug="openagi", not_run=1)
+    waiting = make_evaluation(user=owner, suite=suite)
+    done = make_evaluation(user=owner, suite=suite, state="launching")
+    finish(done)
+    make_evaluation(user=owner, suite=suite)
+    running = make_evaluation(user=owner, suite=suite, state="launching")
+    return owner, {
+        "evaluation_id": [str(done.pk), str(waiting.pk)],
+        "submission_id": [str(done.submission_id)],
+        "task_key": ["0", "x0"],
+        "number": [1, 2],
+        "slug": ["lab", "openagi"],
+        "username": ["member", "owner"],
+        "planner_id": [str(done.submission.planner_id)],
+        "ticket_id": [str(upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk)],
+        "token_id": [create_token(user=owner).id, str(create_worker_token(owner=owner, name="a").id)],
+        "attempt_id": [str(make_lease(running).attempt.pk)],
+        "digest": ["d" * 64],
+        "webhook_id": [str(add_webhook(owner=owner, url="https://example.org/hook").pk)],
+    }
+
+
+def calls(operation, things):
+    """Strategies for the requests of an operation, each with its kind and how many to try."""
+    names = [parameter.name for parameter in operation.path_parameters]
+    real = [{name: things[name][number % len(things[name])] for name in names} for number in range(2)] if names else []
+    for mode, count in MODES.items():
+        yield operation.as_strategy(generation_mode=mode), mode, count
+        for values in real:
+            yield operation.as_strategy(generation_mode=mode, path_parameters=values), mode, count
+
+
+@pytest.mark.parametrize("role", ["nobody", "owner", "staff"])
+def test_every_operation_answers_as_the_schema_says(schema, things, role):
+    owner, known = things
+    staff = make_user("root")
+    staff.is_staff = True
+    staff.save()
+    user = {"nobody": None, "owner": owner, "staff": staff}[role]
+    token = create_token(user=user, scopes=Scope.values).token if user else ""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    asked, found = set(), set()
+    for result in schema.get_all_operations():
+        operation = result.ok()
+        asked.add(operation.label)
+        for strategy, mode, count in calls(operation, known):
+
+            @given(case=strategy)
+            @settings(
+                max_examples=count, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            )  # fmt: skip
+            def keeps_its_promise(case):
+                case.headers.pop("Authorization", None)
+                case.validate_response(case.call(headers=headers), checks=CHECKS)
+
+            try:
+                keeps_its_promise()
+            except FailureGroup as broken:
+                found |= {f"{operation.label}: {one.title}: {one.message}" for one in broken.exceptions}
+            except Unsatisfiable:
+                # Of an operation without parameters there is no request that does not follow the schema.
+                assert mode is GenerationMode.NEGATIVE, operation.label
+    assert not found, "\n\n".join(sorted(found))
+    assert len(asked) >= 50, sorted(asked)

@@ -1,0 +1,172 @@
+"""Reading through the API, and what owners may do there."""
+
+import json
+
+import pytest
+
+from evaluator.engine.store import LocalStore
+from evaluator.records import Outcome
+from leaderboard.evaluations.models import EvaluationState
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.reconcile import sweep
+from leaderboard.queue.workers.finishing import deliver
+from leaderboard.results.objects import server_store
+from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite, make_user
+from tests.leaderboard.site.api.helpers import ApiClient, client_of
+
+pytestmark = pytest.mark.django_db
+EVERYBODY = ApiClient()
+
+
+@pytest.fixture(autouse=True)
+def own_store(settings, tmp_path, launcher):
+    settings.STORE_DIR = tmp_path / "store"
+
+
+def finish(evaluation, *, faults: int = 0, score: float = 0.5) -> None:
+    """Run an evaluation to its end, or to `on_hold` if tasks are faulty."""
+    lease = make_lease(evaluation)
+    slug = lease.evaluation.suite.slug
+    records = [
+        make_record(task, suite=slug, outcome=Outcome.INFRA_FAULT if number < faults else Outcome.SCORED, score=score)
+        for number, task in enumerate(lease.tasks)
+    ]
+    assert isinstance(server_store(split="public"), LocalStore)
+    deliver(attempt_id=lease.attempt.pk, records=records, store=server_store(split="public"))
+    leases.complete(lease.attempt.pk)
+    sweep()
+
+
+def test_evaluations_are_public_and_can_be_filtered():
+    first = make_evaluation(state=EvaluationState.LAUNCHING)
+    owner = make_user()
+    second = make_evaluation(user=owner)
+    listed = EVERYBODY.get("evaluations/").json()
+    assert {row["id"] for row in listed["results"]} == {str(first.pk), str(second.pk)}
+    assert [row["id"] for row in EVERYBODY.get("evaluations/", state="queued").json()["results"]] == [str(second.pk)]
+    suite = first.suite.slug
+    assert [row["id"] for row in EVERYBODY.get("evaluations/", suite=suite).json()["results"]] == [str(first.pk)]
+    assert [row["id"] for row in client_of(owner).get("evaluations/", mine=1).json()["results"]] == [str(second.pk)]
+
+
+@pytest.mark.parametrize("query", [{"state": "odd"}, {"suite": "a\x00b"}, {"state": "\x00"}])
+def test_an_unknown_filter_value_is_400_and_names_the_field(query):
+    response = EVERYBODY.get("evaluations/", **query)
+    assert response.status_code == 400
+    assert list(response.json()["errors"]) == list(query)
+
+
+def test_the_list_of_evaluations_costs_the_same_queries_whatever_its_length(django_assert_max_num_queries):
+    for _ in range(5):
+        make_evaluation()
+    with django_assert_max_num_queries(4):
+        EVERYBODY.get("evaluations/")
+
+
+def test_results_come_in_the_suite_s_order_and_can_be_filtered():
+    evaluation = make_evaluation(suite=make_suite(runnable=4, not_run=2), state=EvaluationState.LAUNCHING)
+    finish(evaluation, faults=1)
+    path = f"evaluations/{evaluation.pk}/results/"
+    listed = EVERYBODY.get(path).json()
+    assert [row["task"] for row in listed["results"]] == ["0", "1", "2", "3", "x0", "x1"]
+    assert [row["task"] for row in EVERYBODY.get(path, outcome="infra_fault").json()["results"]] == ["0"]
+    assert len(EVERYBODY.get(path, metric="vit").json()["results"]) == 6
+    assert EVERYBODY.get(path, outcome="odd").status_code == 400
+    assert EVERYBODY.get(path, metric="odd").status_code == 400
+
+
+def test_the_record_of_a_task_is_shown_whole():
+    evaluation = make_evaluation(suite=make_suite(runnable=1, not_run=1), state=EvaluationState.LAUNCHING)
+    finish(evaluation)
+    shown = EVERYBODY.get(f"evaluations/{evaluation.pk}/results/0/").json()
+    assert shown["record"]["version"] == "result/1"
+    assert shown["record"]["score"] == shown["score"] == 0.5
+    assert EVERYBODY.get(f"evaluations/{evaluation.pk}/results/x0/").json()["record"] is None
+    assert EVERYBODY.get(f"evaluations/{evaluation.pk}/results/99/").status_code == 404
+
+
+def test_a_board_is_served_with_its_etag():
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    path = f"boards/{evaluation.suite.slug}/"
+    assert EVERYBODY.get(path).status_code == 404
+    finish(evaluation)
+    response = EVERYBODY.get(path)
+    assert response.json()["content"]["rows"][0]["evaluation"] == str(evaluation.pk)
+    again = EVERYBODY._client.get(f"/api/v1/{path}", headers={"If-None-Match": response.headers["ETag"]})
+    assert again.status_code == 304
+
+
+def test_suites_and_their_tasks_are_listed():
+    suite = make_suite(runnable=3)
+    assert EVERYBODY.get("suites/").json()["results"][0]["tasks"] == 3
+    assert len(EVERYBODY.get(f"suites/{suite.slug}/tasks/").json()["results"]) == 3
+    assert EVERYBODY.get("suites/unheard-of/tasks/").status_code == 404
+
+
+class TestOwnersActions:
+    @pytest.mark.parametrize("action", ["resume", "accept", "cancel"])
+    def test_only_the_owner_may_act(self, action):
+        owner = make_user()
+        evaluation = make_evaluation(user=owner, state=EvaluationState.LAUNCHING)
+        finish(evaluation, faults=1)
+        path = f"evaluations/{evaluation.pk}/{action}/"
+        assert EVERYBODY.post(path).status_code == 401
+        assert client_of(make_user()).post(path).status_code == 403
+        evaluation.refresh_from_db()
+        assert evaluation.state == EvaluationState.ON_HOLD
+        assert client_of(owner).post(path).status_code == 200
+
+    @pytest.mark.parametrize("action", ["resume", "accept", "cancel"])
+    def test_in_the_wrong_state_the_answer_is_409_with_a_sentence(self, action):
+        owner = make_user()
+        evaluation = make_evaluation(user=owner, state=EvaluationState.LAUNCHING)
+        finish(evaluation)
+        response = client_of(owner).post(f"evaluations/{evaluation.pk}/{action}/")
+        assert response.status_code == 409
+        assert response.json()["detail"].startswith("The evaluation is 'completed'")
+
+    def test_accepting_ends_in_a_published_row(self):
+        owner = make_user()
+        evaluation = make_evaluation(user=owner, state=EvaluationState.LAUNCHING)
+        finish(evaluation, faults=4)
+        assert client_of(owner).post(f"evaluations/{evaluation.pk}/accept/").json()["state"] == "aggregating"
+        sweep()
+        assert EVERYBODY.get(f"evaluations/{evaluation.pk}/").json()["state"] == "completed"
+
+
+def test_an_artefact_is_served_for_ever_and_runs_nothing(client):
+    evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
+    finish(evaluation)
+    digest = evaluation.results.first().record_digest
+    response = client.get(f"/objects/{digest}")
+    assert json.loads(response.content)["version"] == "result/1"
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    assert "immutable" in response["Cache-Control"]
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in response["Content-Security-Policy"]
+    assert client.get(f"/objects/{digest}", headers={"If-None-Match": f'"{digest}"'}).status_code == 304
+    assert client.get(f"/objects/{'0' * 64}").status_code == 404
+    assert client.get("/objects/..%2f..%2fsecrets").status_code == 404
+    assert client.post(f"/objects/{digest}").status_code == 405
+
+
+def test_the_schema_is_served_and_valid(client):
+    from drf_spectacular.validation import validate_schema
+
+    response = client.get("/api/v1/schema/?format=json")
+    schema = json.loads(response.content)
+    validate_schema(schema)
+    assert "/api/v1/submissions/" in schema["paths"]
+    assert "/api/v1/worker-tokens/" in schema["paths"]
+    assert not any("/worker/" in path for path in schema["paths"])
+
+
+def test_an_unexpected_error_is_answered_in_json(settings):
+    settings.EVALUATOR = "tests.fakes.evaluator.BrokenEvaluator"
+    make_suite(slug="openagi")
+    client = client_of(make_user())
+    client._client.raise_request_exception = False
+    body = {"planner": {"name": "a", "kind": "bundled", "bundled_name": "gold"}, "suites": ["openagi"]}
+    response = client.post("submissions/", body)
+    assert response.status_code == 500
+    assert response.json()["code"] == "internal_error"

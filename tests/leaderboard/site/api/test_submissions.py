@@ -1,0 +1,178 @@
+"""Submitting through the API: every wrong field is named."""
+
+import pytest
+
+from leaderboard.evaluations.models import Evaluation, Submission
+from leaderboard.planners.models import Planner
+from tests.leaderboard.factories import make_submission, make_suite, make_user
+from tests.leaderboard.site.api.helpers import ApiClient, client_of
+
+pytestmark = pytest.mark.django_db
+
+
+def body(**planner) -> dict:
+    return {
+        "planner": {"name": "mine", "kind": "bundled", "bundled_name": "gold", **planner},
+        "suites": ["openagi"],
+    }
+
+
+ENDPOINT = {"kind": "endpoint", "bundled_name": "", "endpoint_url": "https://planner.example.org/plan"}
+
+
+def test_a_submission_makes_an_evaluation_with_shards_for_what_can_run(settings):
+    settings.TASKS_PER_SHARD = 3
+    make_suite(slug="openagi", runnable=7, not_run=2)
+    user = make_user()
+    response = client_of(user).post("submissions/", body())
+    assert response.status_code == 201, response.json()
+    (evaluation,) = response.json()["evaluations"]
+    assert (evaluation["state"], evaluation["tasks_total"], evaluation["tasks_not_run"]) == ("queued", 9, 2)
+    assert evaluation["done"] == 2
+    row = Evaluation.objects.get(pk=evaluation["id"])
+    assert [shard.task_keys for shard in row.shards.order_by("number")] == [["0", "1", "2"], ["3", "4", "5"], ["6"]]
+    assert set(row.results.values_list("task__key", "outcome", "reason")) == {
+        ("x0", "not_run", "no_expert"),
+        ("x1", "not_run", "no_expert"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "complaint"),
+    [
+        ({"name": ""}, ("planner", "name"), "blank"),
+        ({"name": "a" * 81}, ("planner", "name"), "at most 80"),
+        ({"name": "a\nb"}, ("planner", "name"), "cannot be shown"),
+        ({"name": "a\x00b"}, ("planner", "name"), "Null"),
+        ({"name": "\ud800"}, ("planner", "name"), "Surrogate"),
+        ({"name": ["a"]}, ("planner", "name"), "string"),
+        ({"kind": "magic"}, ("planner", "kind"), "choice"),
+        ({"bundled_name": "hugginggpt:chat:http://10.0.0.1/v1#m"}, ("planner", "bundled_name"), "Choose one of gold"),
+        ({"bundled_name": "controlllm/adaptive"}, ("suites",), "does not understand requests of openagi"),
+        ({"bundled_name": "silver"}, ("planner", "bundled_name"), "gold, random-valid, no-op"),
+        ({"endpoint_url": "https://a.example"}, ("planner", "endpoint_url"), "leave this empty"),
+        ({**ENDPOINT, "endpoint_url": ""}, ("planner", "endpoint_url"), "Give the address"),
+        ({**ENDPOINT, "endpoint_url": "ftp://a.example"}, ("planner", "endpoint_url"), "http"),
+        ({**ENDPOINT, "endpoint_url": "http://private.example"}, ("planner", "endpoint_url"), "private"),
+        ({**ENDPOINT, "endpoint_url": "http://a.example/" + "a" * 500}, ("planner", "endpoint_url"), "at most 500"),
+        ({**ENDPOINT, "bundled_name": "gold"}, ("planner", "bundled_name"), "leave this empty"),
+        ({"timeout_seconds": 0}, ("planner", "timeout_seconds"), "1 to 300"),
+        ({"timeout_seconds": 10**6}, ("planner", "timeout_seconds"), "1 to 300"),
+        ({"timeout_seconds": "soon"}, ("planner", "timeout_seconds"), "integer"),
+        ({"description": "a" * 4001}, ("planner", "description"), "4000"),
+    ],
+)
+def test_a_wrong_field_of_the_planner_is_named(change, where, complaint):
+    make_suite(slug="openagi")
+    response = client_of(make_user()).post("submissions/", body(**change))
+    assert response.status_code == 400
+    assert complaint in response.json()["errors"][".".join(where)][0]
+    assert not Planner.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("suites", "complaint"),
+    [
+        ([], "at least one"),
+        (["unheard-of"], "no suite 'unheard-of'"),
+        (["openagi", "openagi"], "twice"),
+        ("openagi", "list"),
+    ],
+)
+def test_wrong_suites_are_named(suites, complaint):
+    make_suite(slug="openagi")
+    response = client_of(make_user()).post("submissions/", {**body(), "suites": suites})
+    assert response.status_code == 400
+    assert complaint in response.json()["errors"]["suites"][0]
+    assert not Submission.objects.exists()
+
+
+@pytest.mark.parametrize("missing", ["planner", "suites"])
+def test_a_missing_field_is_named(missing):
+    whole = body()
+    del whole[missing]
+    response = client_of(make_user()).post("submissions/", whole)
+    assert response.status_code == 400
+    assert "required" in response.json()["errors"][missing][0]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "null", "\x00", "[" * 100_000, '{"planner": NaN}'])
+def test_a_malformed_body_is_400(text):
+    response = client_of(make_user()).post("submissions/", text)
+    assert response.status_code == 400
+
+
+def test_a_body_that_is_too_large_is_413(monkeypatch):
+    monkeypatch.setattr("leaderboard.site.api.parsers.LARGEST_BODY", 100)
+    assert client_of(make_user()).post("submissions/", {"planner": "a" * 200}).status_code == 413
+
+
+def test_several_wrong_fields_are_all_named():
+    make_suite(slug="openagi")
+    response = client_of(make_user()).post(
+        "submissions/", {**body(timeout_seconds=0, bundled_name=""), "suites": ["x"]}
+    )
+    assert set(response.json()["errors"]) == {"planner.timeout_seconds", "planner.bundled_name", "suites"}
+
+
+def test_a_private_address_is_accepted_in_demo_mode_only(settings):
+    make_suite(slug="openagi")
+    private = body(**{**ENDPOINT, "endpoint_url": "http://private.example/plan"})
+    client = client_of(make_user())
+    assert client.post("submissions/", private).status_code == 400
+    settings.DEMO = True
+    assert client.post("submissions/", private).status_code == 201
+
+
+def test_the_same_planner_is_used_again_and_a_different_one_needs_another_name():
+    make_suite(slug="openagi")
+    client = client_of(make_user())
+    assert client.post("submissions/", body()).status_code == 201
+    assert client.post("submissions/", body(name="MINE")).status_code == 201
+    assert Planner.objects.count() == 1
+    response = client.post("submissions/", body(bundled_name="no-op"))
+    assert response.status_code == 400
+    assert "another bundled planner" in response.json()["errors"]["planner.name"][0]
+    assert Submission.objects.count() == 2
+
+
+def test_two_users_may_use_the_same_name():
+    make_suite(slug="openagi")
+    assert client_of(make_user()).post("submissions/", body()).status_code == 201
+    assert client_of(make_user()).post("submissions/", body()).status_code == 201
+
+
+@pytest.mark.parametrize("client", [ApiClient(), ApiClient("pa_wrong")])
+def test_without_a_valid_token_nothing_is_submitted(client):
+    make_suite(slug="openagi")
+    response = client.post("submissions/", body())
+    assert response.status_code == 401
+    assert not Submission.objects.exists()
+
+
+def test_a_planner_s_address_is_shown_to_its_owner_only():
+    owner = make_user()
+    submission = make_submission(user=owner, **ENDPOINT)
+    path = f"submissions/{submission.pk}/"
+    assert client_of(owner).get(path).json()["planner"]["endpoint_url"] == ENDPOINT["endpoint_url"]
+    for other in (ApiClient(), client_of(make_user())):
+        response = other.get(path)
+        assert response.status_code == 200
+        assert ENDPOINT["endpoint_url"] not in response.content.decode()
+
+
+def test_one_lists_one_s_own_submissions():
+    owner = make_user()
+    mine = make_submission(user=owner)
+    make_submission()
+    listed = client_of(owner).get("submissions/").json()
+    assert [entry["id"] for entry in listed["results"]] == [str(mine.pk)]
+
+
+def test_an_installation_that_cannot_evaluate_says_so(settings):
+    settings.EVALUATOR = "tests.fakes.evaluator.UnpreparedEvaluator"
+    make_suite(slug="openagi")
+    response = client_of(make_user()).post("submissions/", body())
+    assert response.status_code == 503
+    assert response.json()["code"] == "not_ready"
+    assert not Submission.objects.exists()

@@ -1,0 +1,121 @@
+"""Personal tokens through the API."""
+
+from base64 import b64encode
+
+import pytest
+from django.test import Client
+from knox.models import AuthToken
+
+from tests.leaderboard.factories import PASSWORD, make_user
+from tests.leaderboard.site.api.helpers import ApiClient, client_of
+
+pytestmark = pytest.mark.django_db
+
+
+def basic(name: str, password: str) -> dict[str, str]:
+    return {"Authorization": "Basic " + b64encode(f"{name}:{password}".encode()).decode()}
+
+
+def make(headers: dict[str, str], body: dict | None = None):
+    return Client().post("/api/v1/tokens/", body or {}, content_type="application/json", headers=headers)
+
+
+def test_a_token_is_made_with_a_password_and_works():
+    user = make_user()
+    made = make(basic(user.username, PASSWORD), {"days": 3})
+    assert made.status_code == 201
+    token = made.json()["token"]
+    assert token.startswith("pa_")
+    assert ApiClient(token).get("submissions/").status_code == 200
+    assert AuthToken.objects.get().digest not in token
+
+
+def test_a_token_is_made_with_an_email_address_and_with_a_session():
+    user = make_user()
+    assert make(basic(user.email, PASSWORD)).status_code == 201
+    session = Client()
+    session.force_login(user)
+    assert session.post("/api/v1/tokens/", {}, content_type="application/json").status_code == 201
+
+
+def test_a_wrong_password_makes_no_token():
+    user = make_user()
+    assert make(basic(user.username, "wrong")).status_code == 401
+    assert not AuthToken.objects.exists()
+
+
+def test_a_session_needs_the_csrf_token():
+    session = Client(enforce_csrf_checks=True)
+    session.force_login(make_user())
+    assert session.post("/api/v1/tokens/", {}, content_type="application/json").status_code == 403
+
+
+def test_a_token_cannot_make_tokens():
+    assert client_of(make_user()).post("tokens/").status_code == 403
+
+
+@pytest.mark.parametrize("days", [0, 366, -1])
+def test_a_token_ends(days):
+    user = make_user()
+    response = make(basic(user.username, PASSWORD), {"days": days})
+    assert response.status_code == 400
+    assert "1 to 365" in response.json()["errors"]["days"][0]
+
+
+def test_one_sees_and_revokes_one_s_own_tokens_only():
+    mine, other = client_of(make_user()), client_of(make_user())
+    (shown,) = mine.get("tokens/").json()
+    assert set(shown) == {"id", "name", "created", "expires", "last_used", "scopes"}
+    assert other.delete(f"tokens/{shown['id']}/").status_code == 404
+    assert mine.delete(f"tokens/{shown['id']}/").status_code == 204
+    assert mine.get("tokens/").status_code == 401
+
+
+def test_an_address_that_is_not_confirmed_makes_no_token_where_it_must_be(settings):
+    settings.ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+    user = make_user()
+    assert make(basic(user.username, PASSWORD)).status_code == 401
+    user.emailaddress_set.create(email=user.email, verified=True, primary=True)
+    assert make(basic(user.username, PASSWORD)).status_code == 201
+
+
+def test_the_word_token_is_accepted_in_place_of_bearer():
+    from leaderboard.accounts.services import create_token
+
+    token = create_token(user=make_user()).token
+    response = Client().get("/api/v1/submissions/", headers={"Authorization": f"Token {token}"})
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize("value", ["Bearer \xff\xfe", "Token \xff"])
+def test_a_token_that_is_no_text_is_a_wrong_one(value):
+    assert Client().get("/api/v1/quota/", headers={"Authorization": value}).status_code == 401
+
+
+def test_a_token_has_the_name_that_its_owner_gave_it():
+    user = make_user()
+    made = make(basic(user.username, PASSWORD), {"name": "  nightly pipeline "})
+    assert made.json()["name"] == "nightly pipeline"
+    (shown,) = ApiClient(made.json()["token"]).get("tokens/").json()
+    assert shown["name"] == "nightly pipeline"
+
+
+@pytest.mark.parametrize("name", ["x" * 81, "two\nlines"])
+def test_a_name_that_cannot_be_shown_is_refused(name):
+    user = make_user()
+    response = make(basic(user.username, PASSWORD), {"name": name})
+    assert response.status_code == 400
+    assert response.json()["errors"]["name"]
+
+
+def test_a_token_tells_when_it_was_last_used_with_one_write_a_minute():
+    from leaderboard.accounts.models import TokenScopes
+
+    client = client_of(make_user())
+    assert TokenScopes.objects.get().last_used is None
+    client.get("tokens/")
+    first = TokenScopes.objects.get().last_used
+    assert first is not None
+    (shown,) = client.get("tokens/").json()
+    assert shown["last_used"] == first.isoformat().replace("+00:00", "Z")
+    assert TokenScopes.objects.get().last_used == first

@@ -1,0 +1,248 @@
+"""Limits hold for several processes of the site together, in PostgreSQL and in Redis."""
+
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import httpx
+import pytest
+from django.core.cache import caches
+from django.db import connection
+from django.db.models.functions import Now
+from django.test import Client, RequestFactory
+
+from leaderboard.pages import live
+from leaderboard.site.coordination import slots
+from leaderboard.site.coordination.cache import PostgresCache, SharedRedisCache, count_up, prune
+from leaderboard.site.coordination.models import CacheEntry, Slot
+from leaderboard.site.http.addresses import address_of, address_of_scope
+from tests.leaderboard.factories import make_evaluation, make_user
+from tests.leaderboard.serving import server
+from tests.leaderboard.site.coordination.site_process import sites
+from tests.leaderboard.threads import in_threads
+from tests.redis_server import redis_server
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(scope="module")
+def redis_url():
+    with redis_server() as url:
+        yield f"{url}/0"
+
+
+def redis_cache(url):
+    options = {"serializer": "leaderboard.site.coordination.cache.JsonSerializer", "socket_connect_timeout": 1}
+    return SharedRedisCache(url, {"OPTIONS": options, "KEY_PREFIX": "planarena"})
+
+
+@pytest.fixture(params=["postgres", "redis"])
+def cache(request, redis_url):
+    yield (made := PostgresCache("", {}) if request.param == "postgres" else redis_cache(redis_url))
+    made.clear()
+
+
+class TestCache:
+    def test_values_come_back_until_they_expire(self, cache):
+        cache.set("key", [1.5, "two", None], timeout=100)
+        assert cache.get("key") == [1.5, "two", None]
+        assert cache.get("nothing", "default") == "default"
+        assert cache.delete("key") is True
+        assert cache.get("key") is None
+
+    def test_what_is_there_is_not_added_again(self, cache):
+        assert cache.add("key", 1, timeout=100) is True
+        assert cache.add("key", 2, timeout=100) is False
+        assert (cache.get("key"), cache.incr("key", 3), cache.touch("key", 50)) == (1, 4, True)
+        with pytest.raises(ValueError, match="nothing"):
+            cache.incr("nothing")
+
+    def test_no_count_is_lost_among_threads(self, cache):
+        assert in_threads(lambda: [cache.count_up("key", seconds=60) for _ in range(10)], count=6) == []
+        value, left = cache.count_up("key", seconds=60)
+        assert value == 61
+        assert 50 < left <= 60
+
+    def test_one_of_many_adds_the_key(self, cache):
+        added = []
+        assert in_threads(lambda: added.append(cache.add("lock", 1, timeout=60)), count=6) == []
+        assert sorted(added) == [False] * 5 + [True]
+
+    def test_a_long_key_is_a_key_too(self, cache):
+        cache.set("k" * 230, 7, timeout=60)
+        assert cache.get("k" * 230) == 7
+        assert cache.get("k" * 229) is None
+
+
+def test_a_counter_begins_again_when_it_has_expired():
+    cache = PostgresCache("", {})
+    assert [cache.count_up("key", seconds=60).value for _ in range(3)] == [1, 2, 3]
+    CacheEntry.objects.update(expires_at=Now())
+    assert (cache.get("key"), cache.add("other", 1, timeout=0)) == (None, True)
+    prune()
+    assert not CacheEntry.objects.exists()
+    assert cache.count_up("key", seconds=60).value == 1
+
+
+def test_without_its_redis_the_site_counts_in_postgresql():
+    away = redis_cache("redis://127.0.0.1:1/0")
+    assert [away.count_up("key", seconds=60).value for _ in range(2)] == [1, 2]
+    away.set("other", "kept", timeout=60)
+    assert (away.get("other"), CacheEntry.objects.count()) == ("kept", 2)
+
+
+def test_clearing_the_cache_leaves_the_messages_of_the_queue(redis_url):
+    made = redis_cache(redis_url)
+    client = made._cache.get_client(write=True)
+    client.set("celery-message", "x")
+    made.set("key", 1)
+    made.clear()
+    assert (made.get("key"), client.get("celery-message")) == (None, b"x")
+
+
+def test_the_site_has_no_cache_of_each_process():
+    assert isinstance(caches["default"], PostgresCache)
+    assert count_up("key", seconds=60).value == 1
+    assert PostgresCache("", {}).count_up("key", seconds=60).value == 2
+
+
+class TestTwoProcesses:
+    def test_reads_and_wrong_passwords_count_together(self):
+        user = make_user("ada")
+        user.set_password("correct horse battery")
+        user.save()
+        limits = {
+            "API_READS_PER_MINUTE": {"reads": 0, "anonymous-reads": 10},
+            "ACCOUNT_RATE_LIMITS": {"login_failed": "5/5m/key"},
+        }
+        with sites(2, **limits) as ((first, _), (second, _)):
+            statuses = [httpx.get(f"{(first, second)[n % 2]}/api/v1/suites/").status_code for n in range(14)]
+            assert statuses == [200] * 10 + [429] * 4
+            with ThreadPoolExecutor(8) as threads:
+                told = list(threads.map(lambda n: self.sign_in((first, second)[n % 2], "wrong"), range(12)))
+            assert sum("not correct" in text for text in told) <= 5
+            # The right password is of no use to whoever has found it by then.
+            assert "Too many failed login attempts" in self.sign_in(second, "correct horse battery")
+
+    @staticmethod
+    def sign_in(site, password):
+        with httpx.Client(base_url=site, follow_redirects=True, timeout=20) as client:
+            client.get("/accounts/login/")
+            form = {"login": "ada", "password": password, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+            return client.post("/accounts/login/", data=form, headers={"Referer": site}).text
+
+    def test_streams_count_together_and_those_of_a_killed_process_expire(self, settings):
+        evaluation = make_evaluation(state="launching")
+        path = f"/evaluations/{evaluation.pk}/events/"
+        with sites(2, STREAMS_PER_ADDRESS=3) as ((first, killed), (second, _)):
+            streams = [
+                httpx.Client(timeout=20).send(httpx.Request("GET", f"{site}{path}"), stream=True)
+                for site in (first, first, second)
+            ]
+            assert [stream.status_code for stream in streams] == [200] * 3
+            # Kept: an iterator that is let go of closes its stream.
+            parts = [stream.iter_raw() for stream in streams]
+            assert all(next(part) for part in parts)
+            refused = [httpx.get(f"{site}{path}") for site in (first, second)]
+            assert [(answer.status_code, answer.headers["Retry-After"]) for answer in refused] == [(429, "60")] * 2
+            killed.kill()
+            killed.wait(timeout=10)
+            # A minute later: only the living process renews.
+            Slot.objects.filter(pk__in=Slot.objects.order_by("pk")[:2]).update(expires_at=Now() - timedelta(seconds=1))
+            again = httpx.Client(timeout=20).send(httpx.Request("GET", f"{second}{path}"), stream=True)
+            assert again.status_code == 200
+
+
+class TestStreams:
+    def test_a_stream_that_ends_gives_its_slot_back(self, settings):
+        settings.STREAMS_PER_ADDRESS = 1
+        evaluation = make_evaluation(state="launching")
+        with server() as url:
+            for _ in range(2):
+                with httpx.stream("GET", f"{url}/evaluations/{evaluation.pk}/events/", timeout=10) as response:
+                    assert response.status_code == 200
+                    next(response.iter_raw())
+                    assert Slot.objects.count() == 1
+                _wait_for(lambda: not Slot.objects.exists())
+
+    def test_a_user_has_a_limit_at_whatever_address(self, settings):
+        settings.STREAMS_PER_USER, settings.STREAMS_PER_ADDRESS = 1, 0
+        user = make_user("ada")
+        evaluation = make_evaluation(state="launching")
+        assert slots.take(live.groups_of(reader=user, address="10.0.0.1")) is not None
+        client = Client()
+        client.force_login(user)
+        assert client.get(f"/evaluations/{evaluation.pk}/events/").status_code == 429
+        assert Slot.objects.count() == 1
+
+    def test_slots_of_open_streams_are_renewed_together(self, monkeypatch):
+        monkeypatch.setattr(slots, "RENEW_SECONDS", 0.01)
+        open_one, lost_one = slots.take({"a": 9}), slots.take({"a": 9})
+        Slot.objects.filter(holder=open_one).update(expires_at=Now() + timedelta(seconds=5))
+        Slot.objects.filter(holder=lost_one).update(expires_at=Now())
+
+        async def renewed():
+            found = live._OpenSlots()
+            found.add(open_one)
+            await asyncio.sleep(0.3)
+            found._holders.clear()
+            await found._task
+
+        asyncio.run(renewed())
+        (left,) = Slot.objects.all()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT extract(epoch FROM expires_at - clock_timestamp()) FROM coordination_slot")
+            assert cursor.fetchone()[0] > 50
+        assert left.holder == open_one
+
+
+def _wait_for(holds):
+    import time
+
+    until = time.monotonic() + 5
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+class TestSlots:
+    def test_there_is_never_one_too_many(self):
+        taken = []
+        assert in_threads(lambda: taken.append(slots.take({"a": 3, "b": 9})), count=8) == []
+        assert sum(holder is not None for holder in taken) == 3
+        assert Slot.objects.filter(group="b").count() == 3
+
+    def test_whoever_gets_none_of_one_group_takes_none_of_the_others(self):
+        assert slots.take({"b": 1}) is not None
+        assert slots.take({"a": 1, "b": 1}) is None
+        assert not Slot.objects.filter(group="a").exists()
+
+
+class TestAddresses:
+    @pytest.mark.parametrize(
+        ("proxies", "remote", "forwarded", "counted"),
+        [
+            (0, "192.0.2.1", "", "192.0.2.1"),
+            (0, "192.0.2.1", "198.51.100.7", "192.0.2.1"),
+            (1, "192.0.2.1", "203.0.113.5, 198.51.100.7", "198.51.100.7"),
+            (1, "192.0.2.1", "", "192.0.2.1"),
+            (0, "2001:db8:1:2:3:4:5:6", "", "2001:db8:1:2::/64"),
+            (0, "::ffff:192.0.2.1", "", "192.0.2.1"),
+        ],
+    )
+    def test_a_caller_counts_by_the_address_that_proxies_of_ours_saw(
+        self, settings, proxies, remote, forwarded, counted
+    ):
+        settings.PROXIES = proxies
+        headers = {"X-Forwarded-For": forwarded} if forwarded else {}
+        assert address_of(RequestFactory().get("/", REMOTE_ADDR=remote, headers=headers)) == counted
+        raw = [(b"x-forwarded-for", forwarded.encode())] if forwarded else []
+        assert address_of_scope({"headers": raw, "client": (remote, 1)}) == counted
+
+
+def test_values_are_json(redis_url):
+    made = redis_cache(redis_url)
+    made.set("key", {"a": 1}, timeout=60)
+    client = made._cache.get_client()
+    assert json.loads(client.get(made.make_key("key"))) == {"a": 1}

@@ -1,0 +1,242 @@
+"""Large bodies through the real server: refused before they are read, unless a known caller uploads."""
+
+import hashlib
+import socket
+import time
+from contextlib import suppress
+from datetime import timedelta
+
+import httpx
+import pytest
+from django.conf import settings as site_settings
+from django.test import Client
+from django.utils import timezone
+from knox.models import AuthToken
+
+from evaluator.values import Artefact, MediaType
+from gpu_jobs import bundles
+from leaderboard.accounts.services import create_token
+from leaderboard.evaluations.models import EvaluationState
+from leaderboard.wiring.body_limits import LARGE_BODY, MOST_OF_ATTEMPT, SMALL_BODY
+from tests.fakes.checkpoints import tiny_files, zipped
+from tests.leaderboard.factories import make_evaluation, make_suite, make_user
+from tests.leaderboard.serving import server
+from tests.leaderboard.site.api.helpers import lease_request, session_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+GIB = 1024**3
+UPLOADS = "/api/v1/checkpoints/"
+LARGE = 2 * SMALL_BODY
+PATIENCE = 30.0
+"""Seconds: a server that waited for the body would never answer."""
+
+
+@pytest.fixture
+def url(settings, tmp_path, launcher):
+    settings.STORE_DIR = tmp_path / "store"
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path
+    with server() as found:
+        yield found
+
+
+@pytest.fixture
+def ada():
+    return make_user("ada")
+
+
+def head(path, *, headers, method="POST"):
+    lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n"
+
+
+def announce(url, path, *, method="POST", **headers):
+    """Status and body of the answer to a body of 1 GiB that is announced and never sent."""
+    address = httpx.URL(url)
+    with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
+        connection.sendall(head(path, method=method, headers={"Content-Length": str(GIB), **headers}))
+        answer = b""
+        while part := connection.recv(65536):
+            answer += part
+    return int(answer.split(b" ", 2)[1]), answer.partition(b"\r\n\r\n")[2].decode()
+
+
+def pour(url, path, **headers):
+    """Status of the answer to a chunked body without an end, and how much of it could be sent."""
+    address, sent = httpx.URL(url), 0
+    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+    with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
+        connection.sendall(head(path, headers={"Transfer-Encoding": "chunked", **headers}))
+        connection.settimeout(0.001)
+        answer = b""
+        while not answer and sent < GIB // 8:
+            try:
+                connection.sendall(chunk)
+                sent += len(chunk)
+                answer = connection.recv(65536)
+            except TimeoutError:
+                continue
+            except (ConnectionResetError, BrokenPipeError):
+                break
+    return int(answer.split(b" ", 2)[1]) if answer else None, sent
+
+
+def cookie(user):
+    client = Client()
+    client.force_login(user)
+    return client.cookies[site_settings.SESSION_COOKIE_NAME].value
+
+
+BOGUS = {
+    "nothing": {},
+    "a cookie of another name": {"Cookie": "a=b"},
+    "a session that there is not": {"Cookie": f"sessionid={'a' * 32}"},
+    "a token that there is not": {"Authorization": "Token x"},
+    "a token of the right form": {"Authorization": f"Bearer pa_{'0' * 61}"},
+    "a token that is no ASCII": {"Authorization": "Bearer \u00fc"},
+    "a password": {"Authorization": "Basic YWRhOnNlY3JldA=="},
+    "a cookie that is no ASCII": {"Cookie": "sessionid=\u00fc"},
+}
+
+
+@pytest.mark.parametrize("path", ["/submit/", UPLOADS])
+@pytest.mark.parametrize("given", BOGUS)
+def test_a_gibibyte_with_bogus_credentials_is_refused_at_once(url, path, given):
+    started = time.monotonic()
+    status, text = announce(url, path, **BOGUS[given])
+    assert (status, "valid credentials" in text) == (401, True)
+    assert time.monotonic() - started < PATIENCE
+
+
+@pytest.mark.parametrize(
+    "path", ["/submit/", UPLOADS, "/api/v1/worker/attempts/00000000-0000-0000-0000-000000000001/objects/"]
+)
+def test_a_body_without_a_length_and_with_bogus_credentials_is_cut_off(url, path, tmp_path):
+    status, sent = pour(url, path, Cookie="sessionid=x", Authorization="Bearer x")
+    assert status in {401, None}, "None: the connection was closed before the answer could be read"
+    assert sent < 32 * SMALL_BODY, "what the sockets hold beyond the limit"
+    assert sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file()) <= SMALL_BODY
+
+
+def test_credentials_that_have_ended_are_no_credentials(url, ada):
+    expired, session = create_token(user=ada).token, cookie(ada)
+    AuthToken.objects.update(expiry=timezone.now() - timedelta(seconds=1))
+    assert announce(url, UPLOADS, Authorization=f"Bearer {expired}")[0] == 401
+    assert announce(url, "/account/tokens/", Cookie=f"sessionid={session}")[0] == 413
+    ada.set_password("another one")
+    ada.save()
+    assert announce(url, "/submit/", Cookie=f"sessionid={session}")[0] == 401
+
+
+def test_a_user_without_an_active_account_is_unknown(url, ada):
+    token, session = create_token(user=ada).token, cookie(ada)
+    ada.is_active = False
+    ada.save()
+    assert announce(url, UPLOADS, Authorization=f"Bearer {token}")[0] == 401
+    assert announce(url, "/submit/", Cookie=f"sessionid={session}")[0] == 401
+
+
+def test_a_token_of_the_api_opens_no_page(url, ada):
+    assert announce(url, "/submit/", Authorization=f"Bearer {create_token(user=ada).token}")[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/"), ("POST", "/api/v1/submissions/"), ("PUT", UPLOADS), ("POST", "/api/v1/worker/lease/")],
+)
+def test_a_gibibyte_where_nothing_is_uploaded_is_refused_even_to_known_callers(url, ada, method, path):
+    known = {"Authorization": f"Bearer {create_token(user=ada).token}", "Cookie": f"sessionid={cookie(ada)}"}
+    assert announce(url, path, method=method, **known)[0] == 413
+
+
+def test_a_large_checkpoint_is_taken_with_a_token(url, ada):
+    data = zipped({**tiny_files(), "README.md": b"x" * LARGE})
+    headers = {"Authorization": f"Bearer {create_token(user=ada).token}"}
+    answer = httpx.post(f"{url}{UPLOADS}", files={"file": ("m.zip", data)}, headers=headers, timeout=60)
+    assert (answer.status_code, answer.json().get("bytes")) == (201, len(data)), answer.text
+
+
+def test_a_large_form_is_read_with_a_session_and_without_a_length(url, ada):
+    """A browser's form; Django then refuses it for want of a CSRF token, which it looked for in the body."""
+
+    def pieces():
+        for _ in range(LARGE // 65536):
+            yield b"x" * 65536
+
+    cookies = {site_settings.SESSION_COOKIE_NAME: cookie(ada)}
+    assert httpx.post(f"{url}/submit/", content=pieces(), cookies=cookies, timeout=30).status_code == 403
+
+
+class TestWorkers:
+    @pytest.fixture
+    def leased(self, url):
+        make_evaluation(suite=make_suite(runnable=2), state=EvaluationState.LAUNCHING)
+        headers = {"Authorization": f"Bearer {session_of(site_settings.WORKER_TOKEN)}"}
+        return httpx.post(f"{url}/api/v1/worker/lease/", json=lease_request(), headers=headers).json()
+
+    def test_a_large_bundle_is_taken_with_the_attempt_s_token(self, url, leased):
+        data = b"x" * LARGE
+        artefact = Artefact(data=data, media_type=MediaType.TEXT)
+        answer = httpx.post(
+            f"{url}/api/v1/worker/attempts/{leased['attempt']}/objects/",
+            content=bundles.pack([artefact]),
+            headers={"Authorization": f"Bearer {leased['token']}", "Content-Type": bundles.CONTENT_TYPE},
+            timeout=30,
+        )
+        assert (answer.status_code, answer.json()) == (200, {"kept": 1, "refused": {}})
+
+    def test_a_large_artefact_is_taken_alone(self, url, leased):
+        data = b"x" * LARGE
+        answer = httpx.put(
+            f"{url}/api/v1/worker/attempts/{leased['attempt']}/objects/{hashlib.sha256(data).hexdigest()}/",
+            content=data,
+            headers={"Authorization": f"Bearer {leased['token']}", "Content-Type": MediaType.TEXT},
+            timeout=30,
+        )
+        assert answer.status_code == 204
+
+    def test_an_attempt_sends_a_few_large_bodies_at_once_and_goes_on_when_one_has_ended(self, url, leased):
+        path = f"/api/v1/worker/attempts/{leased['attempt']}/objects/{'0' * 64}/"
+        headers = {"Authorization": f"Bearer {leased['token']}", "Content-Length": str(LARGE_BODY + 1)}
+        address = httpx.URL(url)
+
+        def begun():
+            connection = socket.create_connection((address.host, address.port), timeout=PATIENCE)
+            connection.sendall(head(path, method="PUT", headers=headers) + b"x" * 1000)
+            return connection
+
+        def answer(connection):
+            connection.settimeout(0.2)
+            with suppress(TimeoutError):
+                return connection.recv(65536)
+
+        connections = [begun() for _ in range(MOST_OF_ATTEMPT)]
+        try:
+            assert [answer(connection) for connection in connections] == [None] * MOST_OF_ATTEMPT
+            with begun() as further:
+                refused = further.recv(65536)
+            assert refused.startswith(b"HTTP/1.1 429")
+            assert b"retry-after: 5" in refused.lower()
+            connections.pop().close()
+            until, found = time.monotonic() + PATIENCE, b"HTTP/1.1 429"
+            while found is not None and found.startswith(b"HTTP/1.1 429") and time.monotonic() < until:
+                connections.append(begun())
+                found = answer(connections[-1])
+            assert found is None
+        finally:
+            for connection in connections:
+                connection.close()
+
+    @pytest.mark.parametrize("token", ["x", "the operator's", "\u00fc"])
+    def test_another_token_does_not_send_a_large_one(self, url, leased, token):
+        token = site_settings.WORKER_TOKEN if token == "the operator's" else token
+        address = httpx.URL(url)
+        with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
+            path = f"/api/v1/worker/attempts/{leased['attempt']}/objects/"
+            length = {"Content-Length": str(LARGE)}
+            connection.sendall(head(path, headers={**length, "Authorization": f"Bearer {token}"}))
+            assert connection.recv(65536).startswith(b"HTTP/1.1 401")
+
+    @pytest.mark.parametrize("path", ["attempts/x/objects/", "attempts/", "nothing/"])
+    def test_an_address_of_no_attempt_takes_no_large_body(self, url, path):
+        status, _ = announce(url, f"/api/v1/worker/{path}", Authorization=f"Bearer {site_settings.WORKER_TOKEN}")
+        assert status in {401, 403, 413}

@@ -1,0 +1,177 @@
+"""The PostgreSQL in the data folder."""
+
+import os
+import pwd
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from leaderboard.site import embedded
+
+
+def postmaster(data: Path) -> int:
+    return int((data / "postgres" / "postmaster.pid").read_text().splitlines()[0])
+
+
+def answers(url: str) -> bool:
+    with psycopg.connect(url) as connection:
+        return connection.execute("SELECT 1").fetchone() == (1,)
+
+
+@contextmanager
+def data_folder_of(user: pwd.struct_passwd | None) -> Iterator[Path]:
+    """A folder outside pytest's own, which other users cannot enter."""
+    with tempfile.TemporaryDirectory(prefix="embedded-") as name:
+        if user is not None:
+            os.chown(name, user.pw_uid, user.pw_gid)
+        yield Path(name)
+
+
+@pytest.fixture
+def data() -> Iterator[Path]:
+    """A data folder outside pytest's own: as root PostgreSQL runs as another user, and every pytest that starts closes
+    the folder of all runs to others."""
+    with data_folder_of(None) as folder:
+        yield folder
+
+
+def test_a_second_process_joins_the_server_that_runs_and_its_end_does_not_stop_it(data):
+    url = embedded.start(data)
+    program = (
+        f"from pathlib import Path; from leaderboard.site import embedded;print(embedded.start(Path({str(data)!r})))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == url
+    assert answers(url)
+    embedded.stop(data)
+    assert not (data / "postgres" / "postmaster.pid").exists()
+
+
+def test_a_killed_server_is_started_again(data):
+    program = (
+        "import os, signal; from pathlib import Path; from leaderboard.site import embedded;"
+        f"embedded.start(Path({str(data)!r})); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=False)
+    process = psutil.Process(postmaster(data))
+    children = process.children(recursive=True)
+    os.kill(process.pid, signal.SIGKILL)
+    psutil.wait_procs(children, timeout=10)
+    assert answers(embedded.start(data))
+    embedded.stop(data)
+
+
+def test_the_process_that_started_a_killed_server_starts_it_again(data):
+    embedded.start(data)
+    os.kill(postmaster(data), signal.SIGQUIT)
+    psutil.wait_procs([psutil.Process(postmaster(data))], timeout=10)
+    assert answers(embedded.start(data))
+    embedded.stop(data)
+
+
+def as_user(user: pwd.struct_passwd | None, action: Callable[[], None]) -> int:
+    """Run an action in a child process of another user, and return its exit code. None: this user.
+
+    Forked, not executed: the other user need not be able to read this Python.
+    """
+    child = os.fork()
+    if child == 0:
+        try:
+            if user is not None:
+                os.setgroups([])
+                os.setgid(user.pw_gid)
+                os.setuid(user.pw_uid)
+            action()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.parametrize("root_first", [True, False])
+def test_two_users_of_a_machine_run_their_servers_at_the_same_time(root_first):
+    """As root the other user is an ordinary one; for others it is the same user with a second data folder."""
+    ordinary = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+    embedded.wheel()
+    first, second = (None, ordinary) if root_first else (ordinary, None)
+    with data_folder_of(first) as one, data_folder_of(second) as other:
+
+        def start_and_ask(folder: Path) -> None:
+            assert answers(embedded.start(folder))
+
+        assert as_user(first, lambda: start_and_ask(one)) == 0
+        running = postmaster(one)
+        try:
+            assert as_user(second, lambda: start_and_ask(other)) == 0
+            assert as_user(second, lambda: embedded.stop(other)) == 0
+            assert not (other / "postgres" / "postmaster.pid").exists()
+            assert postmaster(one) == running
+        finally:
+            assert as_user(first, lambda: embedded.stop(one)) == 0
+
+
+@pytest.mark.parametrize("taken", [".lockfile", f"runtime-{os.geteuid()}"])
+def test_fixed_names_in_the_temporary_folder_may_belong_to_somebody_else(data, tmp_path, taken):
+    temporary = tmp_path / "t"
+    (temporary / taken).mkdir(parents=True)
+    if taken != ".lockfile":
+        (temporary / taken).rmdir()
+        (temporary / taken).write_text("not a folder of this user")
+    program = f"from pathlib import Path; from leaderboard.site import embedded;embedded.start(Path({str(data)!r}))"
+    environment = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env=environment | {"TMPDIR": str(temporary)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [path.name for path in temporary.iterdir()] == [taken]
+
+
+def test_only_the_user_of_a_data_folder_reaches_its_socket_where_the_path_is_too_long_for_one(data):
+    data = data / ("long " * 20) / "and with blanks"
+    url = embedded.start(data)
+    try:
+        assert answers(url)
+        sockets = Path((data / "postgres" / "postmaster.pid").read_text().splitlines()[4])
+        assert sockets != data / "postgres"
+        assert stat.S_IMODE(sockets.stat().st_mode) == 0o700
+        assert stat.S_IMODE((sockets / ".s.PGSQL.5432").stat().st_mode) & 0o077 == 0
+    finally:
+        embedded.stop(data)
+    assert not sockets.exists()
+
+
+def test_folders_above_the_data_folder_are_not_opened_to_be_listed(data):
+    home = data / "home"
+    home.mkdir(mode=0o700)
+    embedded.start(home / "planarena" / "data")
+    embedded.stop(home / "planarena" / "data")
+    assert stat.S_IMODE(home.stat().st_mode) in {0o700, 0o701}
+
+
+def test_a_data_folder_of_another_user_is_one_sentence_that_names_it(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    # A folder in the place of the lock file is refused as a lock file of another user is, also for root.
+    (data / "postgres.lock").mkdir()
+    with pytest.raises(ImproperlyConfigured) as caught:
+        embedded.start(data)
+    assert str(data) in str(caught.value)
+
+
+def test_a_user_id_without_a_name_is_refused_with_what_helps():
+    with pytest.raises(ImproperlyConfigured, match=r"54321 has no entry in /etc/passwd.*DATABASE_URL"):
+        embedded.require_account(54321)
+    embedded.require_account(os.geteuid())

@@ -1,0 +1,124 @@
+"""Django's commands as somebody types them who has a new checkout and no settings."""
+
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.arena import ROOT, clean_environment
+
+
+@pytest.fixture
+def data() -> Iterator[Path]:
+    """Outside pytest's folder, which every pytest that starts closes to the user that PostgreSQL has as root."""
+    with tempfile.TemporaryDirectory(prefix="managing-") as name:
+        yield Path(name) / "data"
+
+
+def manage(*arguments: str, data: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT, env=clean_environment(PLANARENA_DATA=str(data), **environment),
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+SUPERUSER = ("createsuperuser", "--no-input", "--username", "ada", "--email", "ada@example.org")
+
+
+def test_a_superuser_can_be_made_before_anything_else_ran(data):
+    made = manage(*SUPERUSER, data=data, DJANGO_SUPERUSER_PASSWORD="a long pass phrase")
+    assert (made.returncode, made.stdout) == (0, "Superuser created successfully.\n")
+    assert made.stderr.splitlines() == [
+        f"planarena: neither DATABASE_URL nor PLANARENA_SECRET_KEY is set: using the demo in {data}",
+        f"planarena: preparing the database in {data}",
+    ]
+    again = manage(*SUPERUSER, data=data, DJANGO_SUPERUSER_PASSWORD="a long pass phrase")
+    assert again.returncode == 1
+    assert "already taken" in again.stderr
+    assert "preparing" not in again.stderr
+    assert "Traceback" not in again.stderr
+
+
+def test_a_command_that_needs_settings_is_refused_before_anything_is_made(data, tmp_path):
+    done = manage("back_up", str(tmp_path / "saved"), data=data)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("planarena: back_up needs the settings of a site")
+    assert "PLANARENA_DEMO=1" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (data / "postgres").exists()
+    assert not (tmp_path / "saved").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 0, "createsuperuser"),
+        (["help"], 0, "[evaluations]"),
+        (["createsuperuser", "--help"], 0, "usage: planarena manage createsuperuser"),
+        (["demo", "--help"], 0, "--once"),
+        (["createsuperusr"], 1, "Did you mean createsuperuser?"),
+    ],
+)
+def test_help_needs_neither_settings_nor_a_database(data, arguments, code, said):
+    done = manage(*arguments, data=data, PLANARENA_PROGRAM="planarena manage")
+    assert done.returncode == code
+    assert said in done.stdout + done.stderr
+    assert "not properly configured" not in done.stdout
+    assert "Traceback" not in done.stderr
+    assert not (data / "postgres").exists()
+    assert not (data / "secrets").exists()
+
+
+def test_an_empty_database_of_the_operators_is_left_as_it_is_and_told_in_one_sentence(data, postgres_url):
+    done = manage(*SUPERUSER, data=data, PLANARENA_DEMO="1", DATABASE_URL=postgres_url)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "planarena: The database of DATABASE_URL has no tables yet. Run ./planarena manage migrate first.\n"
+    )
+    done = manage("register_suites", data=data, PLANARENA_DEMO="1", DATABASE_URL=postgres_url)
+    assert done.returncode == 1
+    assert done.stderr.startswith("planarena: The database is not that of this release (relation")
+    assert len(done.stderr.splitlines()) == 1
+    assert "Traceback" in manage("register_suites", "--traceback", data=data, PLANARENA_DEMO="1", DATABASE_URL=postgres_url).stderr  # fmt: skip  # noqa: E501
+
+
+def test_settings_that_are_wrong_are_one_sentence(data):
+    done = manage("check", data=data, PLANARENA_SECRET_KEY="too short", DATABASE_URL="postgresql://localhost/none")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "planarena: PLANARENA_SECRET_KEY is too short: use 50 random characters.\n",
+    )
+
+
+def test_ctrl_c_ends_a_command_without_a_traceback(data, postgres_url):
+    program = "import time; print('up', flush=True); time.sleep(60)"
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "shell", "--no-imports", "-c", program],
+        cwd=ROOT, env=clean_environment(PLANARENA_DATA=str(data), PLANARENA_DEMO="1", DATABASE_URL=postgres_url),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # Background jobs of a shell ignore the signal, and so would their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "")
+
+
+def test_tables_of_an_earlier_layout_are_refused_in_one_sentence(data):
+    assert manage("migrate", "-v0", data=data, PLANARENA_DEMO="1").returncode == 0
+    written = "from django.db.migrations.recorder import MigrationRecorder as R; from django.db import connection; "
+    written += "R(connection).record_applied('outbox', '0001_initial')"
+    assert manage("shell", "-c", written, data=data, PLANARENA_DEMO="1").returncode == 0
+    refused = manage("migrate", data=data, PLANARENA_DEMO="1")
+    assert refused.returncode == 1
+    assert "The database holds tables of an earlier layout" in refused.stderr
+    assert f"delete {data}" in refused.stderr
+    assert "Traceback" not in refused.stderr

@@ -1,0 +1,109 @@
+"""Workers' calls have a handler of their own, which answers as Django's does."""
+
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import httpx
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from leaderboard.evaluations.models import EvaluationState
+from leaderboard.wiring.body_limits import SMALL_BODY
+from tests.leaderboard.factories import make_evaluation, make_suite
+from tests.leaderboard.serving import server
+from tests.leaderboard.site.api.helpers import lease_request, session_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LEASE = "/api/v1/worker/lease/"
+
+
+@pytest.fixture
+def client():
+    with server() as url, httpx.Client(base_url=url, trust_env=False) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "status"),
+    [
+        (LEASE, {}, 401),
+        (LEASE, {"headers": {"Authorization": "Bearer wrong"}}, 403),
+        (LEASE, {"content": b"{", "headers": {"Content-Type": "application/json"}}, 401),
+        ("/api/v1/worker/nothing/", {}, 404),
+        ("/api/v1/worker/lease", {}, 301),
+    ],
+)
+def test_what_is_wrong_gets_the_answer_that_it_would_get_from_django(client, path, options, status):
+    answer = client.post(path, **options)
+    assert answer.status_code == status
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "Content-Security-Policy" in answer.headers
+
+
+def test_a_lease_is_given_and_the_connection_stays_open(client):
+    make_evaluation(state=EvaluationState.LAUNCHING)
+    headers = {"Authorization": f"Bearer {session_of(settings.WORKER_TOKEN)}"}
+    first, second = (client.post(LEASE, json=lease_request(), headers=headers) for _ in range(2))
+    assert (first.status_code, second.status_code) == (200, 204)
+    assert first.json()["tasks"] == ["0", "1", "2", "3"]
+    streams = [answer.extensions["network_stream"].get_extra_info("client_addr") for answer in (first, second)]
+    assert streams[0] == streams[1]
+
+
+def test_more_calls_than_threads_are_all_answered(client, settings):
+    settings.TASKS_PER_SHARD = 1
+    make_evaluation(suite=make_suite(runnable=20), state=EvaluationState.LAUNCHING)
+    headers = {"Authorization": f"Bearer {session_of(settings.WORKER_TOKEN)}"}
+
+    def lease(number: int) -> list[str]:
+        return client.post(LEASE, json=lease_request(worker=f"w{number}"), headers=headers, timeout=30).json()["tasks"]
+
+    with ThreadPoolExecutor(20) as pool:
+        tasks = [task for found in pool.map(lease, range(20)) for task in found]
+    assert sorted(tasks, key=int) == [str(number) for number in range(20)]
+
+
+def test_no_connection_to_the_database_stays_in_use(client):
+    for _ in range(3):
+        client.post(LEASE, headers={"Authorization": "Bearer wrong"})
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle'")
+        assert cursor.fetchone()[0] == 1
+
+
+class TestLargeBodies:
+    """They are refused before anybody knows who calls, so that no stranger can fill the disk with one."""
+
+    def test_one_that_says_how_large_it_is_is_not_read(self, client):
+        answer = client.post(LEASE, content=b"x" * (SMALL_BODY + 1))
+        assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+    def test_one_that_does_not_say_it_is_read_no_further(self, client):
+        sent = 0
+
+        def body():
+            nonlocal sent
+            for _ in range(10_000):
+                sent += 100_000
+                yield b"x" * 100_000
+
+        headers = {"Authorization": f"Bearer {session_of(settings.WORKER_TOKEN)}"}
+        with suppress(httpx.TransportError):
+            assert client.post(LEASE, content=body(), headers=headers).status_code == 413
+        assert sent < 100_000_000
+
+    def test_the_largest_one_is_read_of_a_worker(self, client):
+        token = session_of(settings.WORKER_TOKEN)
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        assert client.post(LEASE, content=b"x" * SMALL_BODY, headers=headers).status_code == 400
+
+    @pytest.mark.parametrize("token", ["", "wrong", "paw_wrong"])
+    def test_not_a_byte_is_read_of_whoever_is_no_worker(self, client, token):
+        """The body never comes: only the head can have been looked at."""
+        head = f"POST {LEASE} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nAuthorization: Bearer {token}\r\n\r\n"
+        with socket.create_connection((client.base_url.host, client.base_url.port), timeout=20) as connected:
+            connected.sendall(head.encode())
+            answer = connected.recv(65536)
+            assert answer.startswith((b"HTTP/1.1 401", b"HTTP/1.1 403")), answer

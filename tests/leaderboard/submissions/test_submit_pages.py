@@ -1,0 +1,269 @@
+"""The submit form: checked as one types, its test call, and its files."""
+
+import json
+import re
+from html import unescape
+
+import pytest
+from django.core.cache import cache
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from evaluator.plans_file import MAX_BYTES
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.models import Evaluation, Submission
+from leaderboard.planners import secret_headers
+from leaderboard.planners.models import Planner, PlansFile
+from leaderboard.site.api.throttling import Throttle
+from tests.evaluator.planners.test_endpoint import endpoint
+from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
+from tests.leaderboard.planners.servers import TOKEN, guarded
+from tests.leaderboard.suites import JUDGED
+
+pytestmark = pytest.mark.django_db
+ENDPOINT = {
+    "kind": "endpoint",
+    "endpoint_url": "https://example.org/plan",
+    "timeout_seconds": "20",
+    "name": "remote",
+    "suites": ["openagi"],
+}
+PLANS = {"kind": "plans", "name": "written", "suites": ["judged"]}
+
+
+@pytest.fixture
+def ada(client: Client):
+    user = make_user("ada")
+    client.force_login(user)
+    make_suite(slug="openagi")
+    make_suite(slug="judged", runnable=4)
+    Suite.objects.filter(slug="judged").update(**JUDGED)
+    return user
+
+
+def check(client: Client, changed: str, **entered) -> dict[str, str]:
+    """The messages by field, without those that are empty."""
+    page = client.post("/submit/check/", entered, headers={"HX-Request": "true", "HX-Trigger-Name": changed})
+    assert page.status_code == 200
+    found = re.findall(
+        r'id="(?:id_)?(\w+?)(?:_status)?" hx-swap-oob="innerHTML">(.*?)</div>', page.content.decode(), re.S
+    )
+    assert {name for name, _ in found} >= {"name", "suites", "endpoint_url", "expected"}
+    return {name: unescape(re.sub(r"<[^>]+>", "", text)).strip() for name, text in found if text.strip()}
+
+
+def plans_file(content) -> SimpleUploadedFile:
+    data = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return SimpleUploadedFile("plans.json", data, content_type="application/json")
+
+
+class TestChecking:
+    def test_good_news_stand_beside_their_fields(self, client, ada):
+        found = check(client, "name", **ENDPOINT)
+        assert found["name"] == "This name is free."
+        assert found["endpoint_url"] == "This address may be called."
+        assert found["expected"].startswith("Not known yet")
+
+    def test_nothing_is_changed(self, client, ada):
+        check(client, "plans_file", **PLANS, plans_file=plans_file({"0": "a"}))
+        check(client, "header_value", **ENDPOINT, header_name="Authorization", header_value=TOKEN)
+        assert not any(model.objects.exists() for model in (Planner, PlansFile, Submission, Evaluation))
+
+    def test_what_is_empty_as_yet_is_wrong_only_where_it_was_just_emptied(self, client, ada):
+        assert set(check(client, "kind", kind="endpoint", suites=["openagi"])) == {"expected"}
+        found = check(client, "name", kind="endpoint", suites=["openagi"])
+        assert found["name"] == "Give the planner a name."
+        assert "endpoint_url" not in found
+
+    @pytest.mark.parametrize(
+        ("changed", "change", "sentence"),
+        [
+            ("endpoint_url", {"endpoint_url": "http://private.example.org"}, "private"),
+            ("endpoint_url", {"endpoint_url": "ftp://example.org"}, "must begin with http"),
+            ("timeout_seconds", {"timeout_seconds": "0"}, "1 to 300"),
+            ("header_name", {"header_name": "Host", "header_value": TOKEN}, "belongs to HTTP"),
+            ("header_value", {"header_name": "X-Key", "header_value": "short"}, "5 characters"),
+            ("suites", {"kind": "bundled", "bundled_name": "controlllm/adaptive"}, "does not understand"),
+            ("suites", {"kind": "hub", "model_id": "a/b", "strategy": "controlllm/adaptive"}, "does not understand"),
+            ("suites", {"kind": "plans", "plans_digest": "0" * 64}, "executes plans"),
+        ],
+    )
+    def test_what_is_wrong_stands_beside_its_field(self, client, ada, changed, change, sentence):
+        assert sentence in check(client, changed, **{**ENDPOINT, **change})[changed]
+
+    def test_a_name_that_is_ones_own_with_another_kind_is_told_before_all_else_is_there(self, client, ada):
+        make_submission(user=ada, name="remote")
+        found = check(client, "name", kind="endpoint", name="Remote", suites=["openagi"])
+        assert "You have a planner 'remote' with another kind" in found["name"]
+        make_submission(user=ada, name="far", kind="endpoint", bundled_name="", endpoint_url="https://example.org/plan")
+        again = {**ENDPOINT, "name": "far", "timeout_seconds": "30"}
+        assert "a further evaluation" in check(client, "name", **again)["name"]
+
+    def test_a_used_up_quota_is_told(self, client, ada, settings):
+        settings.QUOTA_PER_SUITE_AND_DAY, settings.QUOTA_PER_DAY = 1, 3
+        settings.TEAM_QUOTA_PER_DAY = 0
+        assert "suites" not in check(client, "suites", **ENDPOINT)
+        make_submission(user=ada, suite=Suite.objects.get(slug="openagi"))
+        assert "none of 1 evaluations of openagi left today" in check(client, "suites", **ENDPOINT)["suites"]
+
+    def test_a_teams_used_up_quota_is_told(self, client, ada, settings):
+        settings.TEAM_QUOTA_PER_DAY = 1
+        team = make_team(ada, name="lab")
+        make_submission(user=ada, team=team)
+        assert "The team lab has none" in check(client, "team", **ENDPOINT, team="lab")["suites"]
+
+    def test_a_header_that_is_kept_is_told_without_its_value(self, client, ada):
+        endpoint = {"kind": "endpoint", "bundled_name": "", "endpoint_url": ENDPOINT["endpoint_url"]}
+        make_submission(
+            user=ada, name="remote", timeout_seconds=20, header_name="Authorization", header_value=TOKEN, **endpoint
+        )
+        found = check(client, "name", **ENDPOINT)
+        assert found["header_name"] == "Authorization is set, ends in …ab12: it stays as it is."
+        found = check(client, "remove_header", **ENDPOINT, remove_header="on")
+        assert "will be removed" in found["remove_header"]
+
+    def test_a_plans_file_is_checked_at_once(self, client, ada):
+        found = check(client, "plans_file", **PLANS, plans_file=plans_file({"0": "a", "1": "garbage"}))
+        assert "2 of 4 tasks of judged have a plan; 2 are left out" in found["plans_file"]
+        assert "1 cannot be read and will score 0. 1: the fake cannot read it." in found["plans_file"]
+        wrong = check(client, "plans_file", **PLANS, plans_file=plans_file(b'{"0": "a",\n "1": b}'))
+        assert "Line 2, column 7 is not JSON" in wrong["plans_file"]
+        assert (
+            "no task of judged"
+            in check(client, "plans_file", **PLANS, plans_file=plans_file({"zz": "a"}))["plans_file"]
+        )
+
+    def test_who_asks_too_often_is_told_to_wait(self, client, ada, monkeypatch):
+        monkeypatch.setattr(Throttle, "THROTTLE_RATES", {"checks": "2/min"})
+        cache.clear()
+        found = [client.post("/submit/check/", ENDPOINT) for _ in range(3)]
+        cache.clear()
+        assert [page.status_code for page in found] == [200, 200, 429]
+        assert int(found[2].headers["Retry-After"]) >= 1
+
+    def test_what_was_typed_is_never_taken_for_markup(self, client, ada):
+        page = client.post(
+            "/submit/check/",
+            {**ENDPOINT, "endpoint_url": "http://<script>alert(1)</script>/"},
+            headers={"HX-Trigger-Name": "endpoint_url"},
+        )
+        assert b"<script" not in page.content
+
+
+class TestTestCall:
+    @pytest.fixture(autouse=True)
+    def _on_this_machine(self, settings):
+        settings.DEMO = True
+
+    def call(self, client: Client, *, htmx: bool = True, **entered):
+        return client.post("/submit/test/", entered, headers={"HX-Request": "true"} if htmx else {})
+
+    def test_request_status_time_answer_and_plan_are_shown(self, client, ada):
+        with guarded(echo=True) as asked:
+            entered = {**ENDPOINT, "endpoint_url": asked.url, "header_name": "Authorization", "header_value": TOKEN}
+            html = self.call(client, **entered).content.decode()
+        assert "It answers as a planner." in html
+        assert "HTTP 200" in html
+        assert "Read as a plan of 1 step" in html
+        assert "planner/1" in html
+        assert TOKEN.split()[1] not in html
+        assert "use ***" in html
+        assert not Planner.objects.exists()
+
+    def test_an_empty_plan_is_not_called_good(self, client, ada):
+        with endpoint((200, b'{"plan": {"steps": [], "answers": []}}')) as (url, _):
+            html = self.call(client, **{**ENDPOINT, "endpoint_url": url}).content.decode()
+        assert "It answers, but with an empty plan." in html
+        assert "That is a planner fault: the task would score 0." in html
+        assert "A plan looks like this" in html
+        assert "notice success" not in html
+
+    def test_an_error_is_shown_with_the_answer(self, client, ada):
+        with guarded() as asked:
+            html = self.call(client, **{**ENDPOINT, "endpoint_url": asked.url}).content.decode()
+        assert "HTTP 401" in html
+        assert "not allowed with None" in html
+
+    def test_what_cannot_be_called_is_said(self, client, ada):
+        html = self.call(client, **{**ENDPOINT, "endpoint_url": "ftp://example.org"}).content.decode()
+        assert "Not called." in html
+        assert "must begin with http" in html
+
+    def test_without_javascript_the_page_comes_back_with_what_was_typed(self, client, ada):
+        with guarded() as asked:
+            page = self.call(client, htmx=False, kind="endpoint", endpoint_url=asked.url, suites=["openagi"])
+        html = page.content.decode()
+        assert page.status_code == 200
+        assert f'value="{asked.url}"' in html
+        assert "HTTP 401" in html
+        assert "Not sent yet." not in html
+
+    def test_the_secret_does_not_come_back_with_the_page(self, client, ada):
+        page = client.post("/submit/", {**ENDPOINT, "name": "", "header_name": "X-Key", "header_value": TOKEN})
+        assert page.status_code == 400
+        assert TOKEN not in page.content.decode()
+
+
+class TestSubmitting:
+    def test_a_header_is_kept_with_the_planner(self, client, ada):
+        page = client.post("/submit/", {**ENDPOINT, "header_name": "X-Key", "header_value": TOKEN})
+        assert page.status_code == 302
+        assert secret_headers.header_of(Planner.objects.get()).value == TOKEN
+
+    def test_a_header_that_was_typed_for_another_kind_does_not_count(self, client, ada):
+        entered = {**ENDPOINT, "kind": "bundled", "bundled_name": "gold", "header_name": "X-Key", "header_value": TOKEN}
+        assert client.post("/submit/", entered).status_code == 302
+
+    def test_a_priority_is_kept_with_the_submission(self, client, ada):
+        client.post("/submit/", {**ENDPOINT, "priority": "high"})
+        assert Submission.objects.get().priority == 1
+
+    def test_a_plans_file_is_submitted(self, client, ada):
+        page = client.post("/submit/", {**PLANS, "plans_file": plans_file({"0": "a", "1": "b"})})
+        assert page.status_code == 302
+        planner = Planner.objects.get()
+        assert planner.plans_digest == PlansFile.objects.get().digest
+
+    def test_a_plans_file_is_kept_while_other_errors_are_mended(self, client, ada):
+        page = client.post("/submit/", {**PLANS, "name": "", "plans_file": plans_file({"0": "a", "1": "b"})})
+        html = page.content.decode()
+        assert page.status_code == 400
+        assert "Your file with 2 plans is kept" in html
+        digest = re.search(r'name="plans_digest" value="(\w{64})"', html)[1]
+        assert client.post("/submit/", {**PLANS, "plans_digest": digest}).status_code == 302
+
+    def test_nobody_submits_anothers_file_by_its_digest(self, client, ada):
+        client.post("/submit/", {**PLANS, "plans_file": plans_file({"0": "a"})})
+        other = Client()
+        other.force_login(make_user("eve"))
+        page = other.post("/submit/", {**PLANS, "plans_digest": PlansFile.objects.get().digest})
+        assert page.status_code == 400
+        assert "You have uploaded no such plans file" in page.content.decode()
+
+    def test_a_file_that_is_too_large_is_413_with_a_sentence(self, client, ada):
+        page = client.post("/submit/", {**PLANS, "plans_file": plans_file(b" " * (MAX_BYTES + 1))})
+        assert page.status_code == 413
+        assert "The file is too large: at most 8 MiB are read." in page.content.decode()
+        assert not PlansFile.objects.exists()
+
+    def test_all_errors_are_said_at_once_and_lead_to_their_fields(self, client, ada):
+        html = client.post(
+            "/submit/", {**ENDPOINT, "name": "", "endpoint_url": "ftp://x", "suites": []}
+        ).content.decode()
+        summary = re.search(r'id="errors".*?</div>', html, re.S)[0]
+        targets = re.findall(r'href="#(\w+)"', summary)
+        assert targets == ["id_endpoint_url", "id_name", "id_suites"]
+        for target in targets:
+            assert html.count(f'id="{target}"') == 1
+
+    @pytest.mark.parametrize("kind", ["endpoint", "chat", "hub", "checkpoint", "bundled", "plans"])
+    def test_each_kind_can_be_chosen_in_the_address(self, client, ada, kind):
+        html = client.get("/submit/", {"kind": kind}).content.decode()
+        assert re.search(rf'value="{kind}"[^>]*checked', html)
+
+    def test_the_page_takes_few_queries_whatever_there_is(self, client, ada, django_assert_max_num_queries):
+        for number in range(5):
+            make_team(ada, name=f"lab{number}")
+            make_submission(user=ada)
+        with django_assert_max_num_queries(12):
+            client.get("/submit/")
