@@ -20,6 +20,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from evaluator.values import MediaType
+from gpu_jobs import bundles
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 from leaderboard.notifications.webhooks import add_webhook
@@ -32,6 +34,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.timeout(120)]
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 MODES = {GenerationMode.POSITIVE: 5, GenerationMode.NEGATIVE: 4}
 """Requests of each operation and kind of identifier that follow the schema, and that do not."""
+schemathesis.serializer.alias([bundles.CONTENT_TYPE, MediaType.PNG.value], "application/octet-stream")
 
 
 @pytest.fixture(autouse=True)
