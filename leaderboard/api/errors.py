@@ -23,7 +23,8 @@ from leaderboard.accounts.teams import NotAllowedError
 from leaderboard.api.schema_examples import PROBLEM_CONTENT_TYPE
 from leaderboard.evaluations.idempotency import KeyReusedError, WrongKeyError
 from leaderboard.evaluations.leases import AttemptEndedError, IncompleteError
-from leaderboard.evaluations.library import NotReadyError
+from leaderboard.evaluations.library import TryLaterError
+from leaderboard.evaluations.readiness import report
 from leaderboard.evaluations.results import ObjectsMissingError, RecordsRefusedError
 from leaderboard.evaluations.services import NotPossibleError
 from leaderboard.field_errors import FieldErrors
@@ -77,8 +78,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
         case NoRoomError():
             found = _Found(429, "no_room", str(error))
             headers = {"Retry-After": str(RETRY_SECONDS)}
-        case NotReadyError():
-            logger.error("%s", error)
+        case TryLaterError():
+            report(error)
             found = _Found(503, "not_ready", error.for_people)
         case _:
             answer = exception_handler(error, context)

@@ -15,7 +15,7 @@ from leaderboard.accounts.models import User
 from leaderboard.config.admin import ReadOnlyAdmin, ReadOnlyInline, site
 from leaderboard.evaluations import services
 from leaderboard.evaluations.hiding import LONGEST_REASON, hide, show_again
-from leaderboard.evaluations.library import NotReadyError
+from leaderboard.evaluations.library import TryLaterError
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission
 from leaderboard.evaluations.operating import prioritise, requeue
 from leaderboard.evaluations.rerunning import rerun
@@ -23,7 +23,7 @@ from leaderboard.field_errors import FieldErrors
 from leaderboard.workers import verification
 
 CONFIRMED = "confirmed"
-REFUSALS = (services.NotPossibleError, FieldErrors, NotReadyError, ValueError)
+REFUSALS = (services.NotPossibleError, FieldErrors, TryLaterError, ValueError)
 """What services raise with a sentence when they have changed nothing."""
 
 

@@ -96,7 +96,7 @@ class EvaluationReason(models.TextChoices):
         "Failed: the planner ended or hung its worker on both of its first tasks, so the others were not run. {detail} "
         "Correct the planner and submit again.",
     )
-    AGGREGATE_FAILED = "aggregate_failed", "Failed: its scores could not be computed. The operator has been told."
+    AGGREGATE_FAILED = "aggregate_failed", "Failed: its scores could not be computed. The operators have been notified."
 
 
 def sentence(reason: EvaluationReason, **facts: object) -> str:

@@ -21,6 +21,8 @@ from leaderboard.evaluations.states import advance, explain
 from leaderboard.evaluations.transitions import DEADLINES, LEASABLE
 from leaderboard.evaluations.unreachable import AWAY
 from leaderboard.evaluations.usage import usage_of
+from leaderboard.outbox.incidents import open_incident
+from leaderboard.outbox.models import Fault
 from leaderboard.workers import verification
 from leaderboard.workers.own import runs_on_own_worker
 
@@ -263,6 +265,9 @@ def fail_overdue(evaluation: Evaluation) -> bool:
         )
         if done:
             cancel_attempts(evaluation.pk)
+        if done and reason == EvaluationReason.AGGREGATE_FAILED:
+            why = f"The scores of evaluation {evaluation.pk} could not be computed. {evaluation.reason_text}"
+            open_incident(fault=Fault.NO_SCORES, suite=evaluation.suite.slug, why=why)
     return done
 
 

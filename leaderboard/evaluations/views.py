@@ -1,6 +1,5 @@
 """Pages of evaluations and their tasks, and what their owners do there."""
 
-import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -19,10 +18,11 @@ from leaderboard.evaluations import events, rerunning, services, transitions
 from leaderboard.evaluations.acting import may_act, reader_in_team, remember_reader
 from leaderboard.evaluations.badges import badge_of
 from leaderboard.evaluations.gold import not_shared, withheld_from
-from leaderboard.evaluations.library import NotReadyError
+from leaderboard.evaluations.library import TryLaterError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.others import others_on
 from leaderboard.evaluations.presenters import evaluation_page
+from leaderboard.evaluations.readiness import report
 from leaderboard.evaluations.releasing import set_visibility
 from leaderboard.evaluations.task_filters import PENDING
 from leaderboard.evaluations.task_presenters import task_page
@@ -36,8 +36,6 @@ from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.workers import verification
 from leaderboard.workers.logs import may_read, tail
 from leaderboard.workers.verification_presenters import verification_panel
-
-logger = logging.getLogger(__name__)
 
 
 class Action(NamedTuple):
@@ -194,8 +192,8 @@ def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         messages.error(request, str(error))
     except FieldErrors as problems:
         messages.error(request, " ".join(text for texts in problems.errors.values() for text in texts))
-    except NotReadyError as error:
-        logger.error("%s", error)
+    except TryLaterError as error:
+        report(error)
         messages.error(request, error.for_people)
     else:
         messages.success(request, "Submitted again. This page follows the new evaluation.")

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, F, Max, Min
+from django.db.models import Count, Exists, F, Max, Min, OuterRef
 from django.db.models.functions import Now
 
 from leaderboard.boards.models import Snapshot
 from leaderboard.clock import database_now
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
+from leaderboard.evaluations.readiness import check_again
 from leaderboard.evaluations.waiting import Queue, queue_now
-from leaderboard.outbox.models import OutboxMessage
+from leaderboard.outbox.models import Fault, Incident, OutboxMessage
 
 RECENTLY = timedelta(minutes=10)
 """A worker that leased something in this time counts as being there."""
@@ -47,6 +48,13 @@ class SiteStatus:
     last_lease: datetime | None
     published: datetime | None
     """When a board was last published."""
+    incidents: Sequence[Incident] = ()
+    """Open faults of this installation; why is for operators only."""
+
+    @property
+    def paused(self) -> list[str]:
+        """Slugs of suites that cannot be evaluated."""
+        return [incident.suite for incident in self.incidents if incident.fault == Fault.NOT_READY]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +64,12 @@ class Verdict:
     tone: str
     """`success`, `warning` or `error`."""
     code: str
-    """`running`, `idle`, `no_workers`, `messages_late` or `control_late`."""
+    """`running`, `idle`, `no_workers`, `paused`, `messages_late` or `control_late`."""
     sentence: str
 
 
 def site_status() -> SiteStatus:
-    """The status now, by the database's clock, in seven queries."""
+    """The status now, by the database's clock, in eight queries."""
     now = database_now()
     under_way = [state for state in EvaluationState if state not in transitions.FINAL]
     rows = (
@@ -92,7 +100,23 @@ def site_status() -> SiteStatus:
         workers=attempts.filter(leased_at__gte=now - RECENTLY).aggregate(found=Count("worker", distinct=True))["found"],
         last_lease=attempts.order_by("-leased_at").values_list("leased_at", flat=True).first(),
         published=Snapshot.objects.order_by("-pk").values_list("created", flat=True).first(),
+        incidents=_open_incidents(),
     )
+
+
+def _open_incidents() -> list[Incident]:
+    """Scores are computed again as soon as an evaluation of the suite completes."""
+    later = Evaluation.objects.filter(
+        suite__slug=OuterRef("suite"), state=EvaluationState.COMPLETED, finished__gt=OuterRef("seen")
+    )
+    still = Incident.objects.filter(over=None).exclude(Exists(later), fault=Fault.NO_SCORES)
+    return list(still.order_by("since", "pk"))
+
+
+def checked_status() -> SiteStatus:
+    """The status now; suites that cannot be evaluated are checked again first."""
+    found = site_status()
+    return site_status() if found.paused and check_again() else found
 
 
 def verdict(status: SiteStatus) -> Verdict:
@@ -109,6 +133,13 @@ def verdict(status: SiteStatus) -> Verdict:
             "warning",
             "messages_late",
             f"Mails and webhooks are late by {_minutes(status.unsent_for)}. Evaluations go on.",
+        )
+    if status.paused:
+        return Verdict(
+            "warning",
+            "paused",
+            f"Evaluation on {' and '.join(status.paused)} is paused: this site cannot evaluate at present. "
+            "Submissions that are already queued go on.",
         )
     silent = status.last_lease is None or status.at - status.last_lease > PATIENCE
     if status.queue.shards and not status.queue.leased and silent:

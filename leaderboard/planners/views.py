@@ -1,6 +1,5 @@
 """Pages on which planners are entered and found again."""
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -22,8 +21,9 @@ from leaderboard.api.throttling import seconds_to_wait
 from leaderboard.evaluations import services
 from leaderboard.evaluations.acting import acted_on_by
 from leaderboard.evaluations.expecting import expected_of_new
-from leaderboard.evaluations.library import NotReadyError
+from leaderboard.evaluations.library import TryLaterError
 from leaderboard.evaluations.models import Evaluation, Submission
+from leaderboard.evaluations.readiness import report
 from leaderboard.evaluations.waiting import queue_now
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners import checking, plans_files, secret_headers
@@ -34,8 +34,6 @@ from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.presenters import shown_trial
 from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams
 from leaderboard.workers.own import submit_for_own_worker
-
-logger = logging.getLogger(__name__)
 
 SUBMISSIONS_PER_PAGE = 25
 _SAY_ELSEWHERE = {"plans_digest": "plans_file", "file": "checkpoint_file"}
@@ -120,8 +118,8 @@ def _tested(request: HttpRequest, *, form: SubmitForm) -> tuple[int, dict[str, A
         return 400, {"test_problems": [text for texts in error.errors.values() for text in texts]}
     except BusyError as error:
         return 503, {"test_problems": [str(error)]}
-    except NotReadyError as error:
-        logger.error("%s", error)
+    except TryLaterError as error:
+        report(error)
         return 503, {"test_problems": [error.for_people]}
     return 200, {"trial": shown_trial(trial)}
 
@@ -175,8 +173,8 @@ def _entered(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Submission
     except FieldErrors as problems:
         form.show(_renamed(problems))
         return 400, None
-    except NotReadyError as error:
-        logger.error("%s", error)
+    except TryLaterError as error:
+        report(error)
         form.add_error(None, error.for_people)
         return 503, None
     except QuotaExceededError as error:

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from evaluator.planners.language_models.admission import ModelRefusedError
 from leaderboard.accounts.models import User
-from leaderboard.evaluations.library import NotReadyError
+from leaderboard.evaluations.library import TryLaterError
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.kinds.base import Facts, Kind
@@ -20,7 +20,7 @@ _places = Places(at_once=2, waiting=4, wait_seconds=20.0)
 """Look-ups of one process of the site: each needs up to 90 MB of disk and 1 GiB of memory."""
 
 
-class HubUnreachableError(NotReadyError):
+class HubUnreachableError(TryLaterError):
     """The hub cannot be asked at present. Everybody may read why: it is no secret of the installation."""
 
     def __init__(self, message: str) -> None:
