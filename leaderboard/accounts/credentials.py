@@ -136,16 +136,16 @@ def _worker_tokens(user: User) -> list[Credential]:
 def _send_mail(*, user: User, event: PasswordEvent, ended: Sequence[Credential], kept: int) -> None:
     if settings.DEMO or not user.email:
         return
-    done = "changed" if event is PasswordEvent.CHANGED else "reset by the link in a mail"
+    done = "changed" if event is PasswordEvent.CHANGED else "reset by the link in an email"
     lines = [
         f"The password of your account {user.username} was {done}. Other browsers are signed out.",
         "",
         *(f"Ended: {credential.kind} {credential.name}" for credential in ended),
-        *([f"Tokens that you kept: {kept}"] if kept else []),
+        *([f"Tokens kept: {kept}"] if kept else []),
         "",
-        "If it was not you, reset your password at once"
+        "If this was not you, reset your password immediately"
         + (f": {settings.SITE_URL}/accounts/password/reset/" if settings.SITE_URL else "."),
     ]
     # By the queue: a mail server that hangs must not keep a password from being changed.
-    payload = {"to": user.email, "subject": "Your password has been changed", "text": "\n".join(lines)}
+    payload = {"to": user.email, "subject": "Your password was changed", "text": "\n".join(lines)}
     enqueue(kind=Kind.MAIL, payload=payload)

@@ -33,8 +33,10 @@ from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.uploads.services import RETRY_SECONDS, NoRoomError
 
 _TYPES = "/docs/#problems"
-_BROKEN = "Something broke on our side; please try again."
-_UNSTORABLE = "The request holds what cannot be stored, such as a NUL character or a number that is too large."
+_BROKEN = "Internal error. Try again later."
+_UNSTORABLE = (
+    "The request contains a value that cannot be stored, such as a NUL character or a number that is too large."
+)
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +56,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
         case WrongKeyError():
             return _invalid(request=request, errors={"Idempotency-Key": [str(error)]})
         case SuspiciousOperation():
-            found = _Found(400, "malformed", "The body has more parts or fields than are read.")
+            found = _Found(400, "malformed", "The body has too many parts or fields.")
         case DataError():
             found = _Found(400, "unstorable", _UNSTORABLE)
         case ObjectsMissingError():

@@ -29,8 +29,8 @@ class StatusOutput(serializers.Serializer[Any]):
         help_text="`running`, `idle`, `no_workers`, `paused`, `messages_late` or `control_late`.",
     )
     sentence = serializers.CharField(read_only=True, default="")
-    shards = serializers.IntegerField(source="queue.shards", read_only=True, help_text="That are not done.")
-    leased = serializers.IntegerField(source="queue.leased", read_only=True, help_text="That a worker has now.")
+    shards = serializers.IntegerField(source="queue.shards", read_only=True, help_text="Not done.")
+    leased = serializers.IntegerField(source="queue.leased", read_only=True, help_text="Currently leased by a worker.")
     standing = StandingOutput(many=True, read_only=True)
     workers = serializers.IntegerField(
         read_only=True, help_text="Workers of the site that took tasks within the last ten minutes."

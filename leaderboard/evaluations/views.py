@@ -86,7 +86,7 @@ RERUN = Action(
 VERIFY = Action(
     url="evaluations:verify",
     label="Verify",
-    sentence="A worker of this site runs a sample of the tasks again. If the results agree, the evaluation is ranked.",
+    sentence="A worker of this site repeats a sample of the tasks. If the results agree, the evaluation is ranked.",
     confirm="Have it verified",
     tone="",
     button="primary",
@@ -162,16 +162,14 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
 @login_required
 def resume(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """Run the tasks with infrastructure faults again."""
-    return _act(request=request, evaluation_id=evaluation_id, do=services.resume, said="The tasks run again.")
+    return _act(request=request, evaluation_id=evaluation_id, do=services.resume, said="The tasks were resumed.")
 
 
 @require_POST
 @login_required
 def accept(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """Let infrastructure faults count as the planner's."""
-    return _act(
-        request=request, evaluation_id=evaluation_id, do=services.accept, said="The faults count as the planner's."
-    )
+    return _act(request=request, evaluation_id=evaluation_id, do=services.accept, said="The faults were accepted.")
 
 
 @require_POST
@@ -209,7 +207,7 @@ def verify(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         request=request,
         evaluation_id=evaluation_id,
         do=lambda evaluation, by: verification.order(user=by, evaluation=evaluation),
-        said="A sample of the tasks is run again.",
+        said="Verification has started.",
         staff_may=True,
     )
 
@@ -223,7 +221,7 @@ def visibility(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     problems = form.errors
     try:
         if form.is_valid() and set_visibility(evaluation.submission, **form.visibility_entered(), by=request.user):
-            messages.success(request, "Who sees this is changed.")
+            messages.success(request, "Visibility changed.")
     except services.NotPossibleError as error:
         messages.error(request, str(error))
     except FieldErrors as error:

@@ -125,14 +125,14 @@ def verdict(status: SiteStatus) -> Verdict:
         return Verdict(
             "error",
             "control_late",
-            "Evaluations are late: the site's own queue processes should have moved one "
-            f"{_minutes(status.late_for)} ago. Nothing is lost; they go on when these processes do.",
+            "Evaluations are late: the queue processes should have advanced one "
+            f"{_minutes(status.late_for)} ago. Nothing is lost; evaluations continue when these processes do.",
         )
     if status.unsent_for > PATIENCE:
         return Verdict(
             "warning",
             "messages_late",
-            f"Mails and webhooks are late by {_minutes(status.unsent_for)}. Evaluations go on.",
+            f"Emails and webhooks are late by {_minutes(status.unsent_for)}. Evaluations are not affected.",
         )
     if status.paused:
         return Verdict(
@@ -147,11 +147,11 @@ def verdict(status: SiteStatus) -> Verdict:
         return Verdict(
             "warning",
             "no_workers",
-            f"Tasks wait, and no worker has taken any{since}. They keep their place until one does.",
+            f"Tasks are queued, and no worker has leased any{since}. They keep their place in the queue.",
         )
     if status.queue.shards:
-        return Verdict("success", "running", "Everything runs. Workers are at the tasks that wait.")
-    return Verdict("success", "idle", "Everything runs. No task waits.")
+        return Verdict("success", "running", "All systems operational. Workers are processing the queue.")
+    return Verdict("success", "idle", "All systems operational. The queue is empty.")
 
 
 def _minutes(span: timedelta) -> str:

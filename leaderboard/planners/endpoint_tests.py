@@ -16,7 +16,7 @@ from leaderboard.evaluations.library import library
 from leaderboard.field_errors import FieldErrors
 from leaderboard.planners import secret_headers
 from leaderboard.planners.data import PlannerData
-from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.places import NoPlaceError, Places
 from leaderboard.planners.services import check_owned, check_planner
 
@@ -37,7 +37,7 @@ class BusyError(Exception):
     """Too many test calls are under way; nothing was sent."""
 
     def __init__(self) -> None:
-        super().__init__("Too many endpoints are tested at this moment: try again in a few seconds.")
+        super().__init__("Too many endpoint tests at the moment: try again in a few seconds.")
 
 
 def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
@@ -51,7 +51,7 @@ def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
         BusyError: nothing was sent.
         NotReadyError: this installation cannot evaluate at present.
     """
-    if data.kind != PlannerKind.ENDPOINT:
+    if data.kind not in KINDS or not KINDS[data.kind].testable:
         raise FieldErrors({"kind": ["Only an HTTP endpoint can be tested."]})
     errors = {field: texts for field, texts in check_planner(data).items() if field in _NEEDED}
     if errors := errors or check_owned(data=data, suites=[], owner=user):
@@ -76,7 +76,7 @@ def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
 def _suite(slug: str) -> str:
     current = list(Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True))
     if not current:
-        raise FieldErrors({"suites": ["This site has no suite yet."]})
+        raise FieldErrors({"suites": ["This site has no suites."]})
     if slug and slug not in current:
         raise FieldErrors({"suites": [f"There is no suite {slug!r}; there are: {', '.join(current)}."]})
     return slug or current[0]

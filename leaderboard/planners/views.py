@@ -110,7 +110,7 @@ def test_call(request: HttpRequest) -> HttpResponse:
 def _tested(request: HttpRequest, *, form: SubmitForm) -> tuple[int, dict[str, Any]]:
     """Status and what the page shows of a test call: `trial`, or why there was none."""
     if wait := seconds_to_wait(request, scope="endpoint-tests"):
-        return 429, {"test_problems": [f"You tested often in the last minute: try again in {wait} seconds."]}
+        return 429, {"test_problems": [f"Too many tests in the last minute: try again in {wait} seconds."]}
     suites = form.cleaned_data.get("suites") or [""]
     try:
         trial = try_endpoint(user=request.user, data=form.planner_entered(), suite=suites[0])
@@ -225,7 +225,7 @@ def _kept_plans(request: HttpRequest, *, form: SubmitForm) -> str:
     if file is None:
         return ""
     plans = f"{file.count} plan{'' if file.count == 1 else 's'}"
-    return f"Your file with {plans} is kept: you need not choose it again."
+    return f"Your file with {plans} is stored: you need not choose it again."
 
 
 @require_POST
@@ -234,7 +234,7 @@ def remove_header(request: HttpRequest, submission_id: UUID) -> HttpResponse:
     """Forget the secret header of a planner of one's own."""
     planner = get_object_or_404(Planner, submissions=submission_id, owner=request.user)
     if secret_headers.take_away(planner=planner, by=request.user):
-        messages.success(request, f"The secret header of {planner.name} is forgotten.")
+        messages.success(request, f"The secret header of {planner.name} is removed.")
     return redirect("planners:submissions")
 
 

@@ -11,4 +11,5 @@ class EndpointKind(CalledKind):
     noun = "An HTTP endpoint"
     choice = "An HTTP endpoint that speaks planner/1"
     fields = {"endpoint_url": "address"}
+    testable = True
     example = "https://example.org/plan"

@@ -45,7 +45,7 @@ class HubKind(Kind):
 
         errors = check_strategy(data.strategy)
         if not data.model_id:
-            return {**errors, "model_id": ["Give the model as ORG/NAME, as its page on the hub is called."]}
+            return {**errors, "model_id": ["Enter the model as ORG/NAME, as on its page on the hub."]}
         try:
             check_names(model_id=data.model_id, revision=DEFAULT_REVISION)
         except ModelRefusedError as error:
@@ -76,7 +76,7 @@ class HubKind(Kind):
                 )
         except NoPlaceError:
             raise HubUnreachableError(
-                "Too many models are being looked up; nothing was saved, please try again in a minute."
+                "Too many models are being looked up; nothing was saved. Try again in a minute."
             ) from None
         except ModelRefusedError as error:
             raise FieldErrors({"model_id": [str(error)]}) from None

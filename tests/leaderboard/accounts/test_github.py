@@ -92,7 +92,7 @@ def test_who_has_an_account_with_their_address_is_told_to_link_it(client, github
     EmailAddress.objects.create(user=owner, email="octo@example.org", verified=True, primary=True)
     go(client)
     page = client.post("/accounts/3rdparty/signup/", {"username": "octo", "email": "octo@example.org"})
-    assert "You have an account with this address already" in page.content.decode()
+    assert "An account with this address already exists" in page.content.decode()
     assert not User.objects.filter(username="octo").exists()
 
 

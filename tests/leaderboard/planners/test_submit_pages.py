@@ -60,9 +60,9 @@ def plans_file(content) -> SimpleUploadedFile:
 class TestChecking:
     def test_good_news_stand_beside_their_fields(self, client, ada):
         found = check(client, "name", **ENDPOINT)
-        assert found["name"] == "This name is free."
-        assert found["endpoint_url"] == "This address may be called."
-        assert found["expected"].startswith("Not known yet")
+        assert found["name"] == "This name is available."
+        assert found["endpoint_url"] == "This address is allowed."
+        assert found["expected"].startswith("Unknown:")
 
     def test_nothing_is_changed(self, client, ada):
         check(client, "plans_file", **PLANS, plans_file=plans_file({"0": "a"}))
@@ -162,7 +162,7 @@ class TestTestCall:
         with guarded(echo=True) as asked:
             entered = {**ENDPOINT, "endpoint_url": asked.url, "header_name": "Authorization", "header_value": TOKEN}
             html = self.call(client, **entered).content.decode()
-        assert "It answers as a planner." in html
+        assert "The endpoint works as a planner." in html
         assert "HTTP 200" in html
         assert "Read as a plan of 1 step" in html
         assert "planner/1" in html
@@ -173,9 +173,9 @@ class TestTestCall:
     def test_an_empty_plan_is_not_called_good(self, client, ada):
         with endpoint((200, b'{"plan": {"steps": [], "answers": []}}')) as (url, _):
             html = self.call(client, **{**ENDPOINT, "endpoint_url": url}).content.decode()
-        assert "It answers, but with an empty plan." in html
+        assert "The endpoint works, but returned an empty plan." in html
         assert "That is a planner fault: the task would score 0." in html
-        assert "A plan looks like this" in html
+        assert "Example of the format" in html
         assert "notice success" not in html
 
     def test_an_error_is_shown_with_the_answer(self, client, ada):
@@ -196,7 +196,7 @@ class TestTestCall:
         assert page.status_code == 200
         assert f'value="{asked.url}"' in html
         assert "HTTP 401" in html
-        assert "Not sent yet." not in html
+        assert "Please correct the form." not in html
 
     def test_the_secret_does_not_come_back_with_the_page(self, client, ada):
         page = client.post("/submit/", {**ENDPOINT, "name": "", "header_name": "X-Key", "header_value": TOKEN})
@@ -238,7 +238,7 @@ class TestSubmitting:
         other.force_login(make_user("eve"))
         page = other.post("/submit/", {**PLANS, "plans_digest": PlansFile.objects.get().digest})
         assert page.status_code == 400
-        assert "You have uploaded no such plans file" in page.content.decode()
+        assert "This plans file was not found" in page.content.decode()
 
     def test_a_file_that_is_too_large_is_413_with_a_sentence(self, client, ada):
         page = client.post("/submit/", {**PLANS, "plans_file": plans_file(b" " * (MAX_BYTES + 1))})
