@@ -30,7 +30,7 @@ from leaderboard.config.settings import DATABASES, MIDDLEWARE, REST_FRAMEWORK, S
 
 DATABASES["default"]["OPTIONS"].pop("pool")
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
-MIDDLEWARE.insert(0, "tests.whitespace.JoinLines")
+MIDDLEWARE.insert(0, "tests.whitespace.join_lines")
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = dict.fromkeys(REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"])
 API_READS_PER_MINUTE = {"reads": 0, "anonymous-reads": 0}

@@ -2,24 +2,33 @@
 
 import re
 from collections.abc import Callable
+from inspect import iscoroutinefunction
+from typing import Any
 
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.utils.decorators import sync_and_async_middleware
 
 _PREFORMATTED = re.compile(rb"(<(?P<tag>pre|textarea)\b[^>]*>)(.*?</(?P=tag)>)", re.DOTALL)
 
 
-class JoinLines:
+@sync_and_async_middleware
+def join_lines(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     """A middleware that replaces line breaks of HTML with spaces."""
+    if iscoroutinefunction(get_response):
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self._get_response = get_response
+        async def answer(request: HttpRequest) -> HttpResponse:
+            return _with_joined_lines(await get_response(request))
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self._get_response(request)
-        is_page = response.headers.get("Content-Type", "").startswith("text/html")
-        if is_page and not isinstance(response, StreamingHttpResponse):
-            response.content = joined(response.content)
-        return response
+        return answer
+    return lambda request: _with_joined_lines(get_response(request))
+
+
+def _with_joined_lines(response: HttpResponse) -> HttpResponse:
+    if response.headers.get("Content-Type", "").startswith("text/html") and not response.streaming:
+        response.content = joined(response.content)
+        if "Content-Length" in response.headers:
+            response.headers["Content-Length"] = str(len(response.content))
+    return response
 
 
 def joined(page: bytes) -> bytes:

@@ -66,7 +66,7 @@ def go(client, *, process="login"):
 
 
 def test_a_new_user_gets_their_name_and_their_confirmed_address(client, github):
-    assert "Go on with GitHub" in client.get("/accounts/login/").content.decode()
+    assert "Continue with GitHub" in client.get("/accounts/login/").content.decode()
     assert go(client).status_code == 200
     user = User.objects.get(username="octo")
     address = EmailAddress.objects.get(user=user)

@@ -109,7 +109,7 @@ class TestPage:
         evaluations = [make_scored(suite, name, scores) for name, scores in names.items()]
         html = read(client, *evaluations)
         assert html.count("(Holm, 2 tests)") == 2
-        assert "Take C away" in html
+        assert "Remove C" in html
         assert len(shown_tasks(read(client, *evaluations, winner="B"))) == 1
 
     def test_what_is_not_completed_or_verified_says_so(self, client: Client, suite: Suite):

@@ -139,7 +139,7 @@ def test_before_its_launch_it_has_no_place_but_says_how_many_wait():
         make_evaluation(state=LAUNCHING, suite=suite)
     place = place_of(fresh(make_evaluation(suite=suite)))
     assert place.waits_for == WaitsFor.LAUNCH
-    assert place.sentence == "It is about to be handed to the workers, for whom 2 evaluations wait already."
+    assert place.sentence == "Its tasks are about to be queued; 2 evaluations wait for workers already."
 
 
 @pytest.mark.django_db

@@ -61,7 +61,7 @@ class TestThePage:
         assert {each.state: each.evaluations for each in found.standing} == {"queued": 1, "running": 1}
         assert (found.workers, found.queue.leased) == (1, 1)
         page = Client().get("/status/").content.decode()
-        assert "1 took tasks in the last ten minutes" in page
+        assert "1 active in the last ten minutes" in page
         assert json.loads(Client().get("/api/v1/status/").content)["code"] == "running"
 
     def test_what_is_past_its_deadline_is_found(self, launcher):

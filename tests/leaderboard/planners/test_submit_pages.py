@@ -83,8 +83,8 @@ class TestChecking:
             ("timeout_seconds", {"timeout_seconds": "0"}, "1 to 300"),
             ("header_name", {"header_name": "Host", "header_value": TOKEN}, "belongs to HTTP"),
             ("header_value", {"header_name": "X-Key", "header_value": "short"}, "5 characters"),
-            ("suites", {"kind": "bundled", "bundled_name": "controlllm/adaptive"}, "does not understand"),
-            ("suites", {"kind": "hub", "model_id": "a/b", "strategy": "controlllm/adaptive"}, "does not understand"),
+            ("suites", {"kind": "bundled", "bundled_name": "controlllm/adaptive"}, "does not support"),
+            ("suites", {"kind": "hub", "model_id": "a/b", "strategy": "controlllm/adaptive"}, "does not support"),
             ("suites", {"kind": "plans", "plans_digest": "0" * 64}, "executes plans"),
         ],
     )
@@ -97,7 +97,7 @@ class TestChecking:
         assert "You have a planner 'remote' with another kind" in found["name"]
         make_submission(user=ada, name="far", kind="endpoint", bundled_name="", endpoint_url="https://example.org/plan")
         again = {**ENDPOINT, "name": "far", "timeout_seconds": "30"}
-        assert "a further evaluation" in check(client, "name", **again)["name"]
+        assert "adds an evaluation" in check(client, "name", **again)["name"]
 
     def test_a_used_up_quota_is_told(self, client, ada, settings):
         settings.QUOTA_PER_SUITE_AND_DAY, settings.QUOTA_PER_DAY = 1, 3
@@ -124,7 +124,7 @@ class TestChecking:
 
     def test_a_plans_file_is_checked_at_once(self, client, ada):
         found = check(client, "plans_file", **PLANS, plans_file=plans_file({"0": "a", "1": "garbage"}))
-        assert "2 of 4 tasks of judged have a plan; 2 are left out" in found["plans_file"]
+        assert "2 of 4 tasks of judged have a plan; 2 are missing" in found["plans_file"]
         assert "1 cannot be read and will score 0. 1: the fake cannot read it." in found["plans_file"]
         wrong = check(client, "plans_file", **PLANS, plans_file=plans_file(b'{"0": "a",\n "1": b}'))
         assert "Line 2, column 7 is not JSON" in wrong["plans_file"]
@@ -164,7 +164,7 @@ class TestTestCall:
             html = self.call(client, **entered).content.decode()
         assert "The endpoint works as a planner." in html
         assert "HTTP 200" in html
-        assert "Read as a plan of 1 step" in html
+        assert "Parsed as a plan with 1 step" in html
         assert "planner/1" in html
         assert TOKEN.split()[1] not in html
         assert "use ***" in html

@@ -44,7 +44,7 @@ def test_the_page_follows_the_verification(suite):
     own = completed_own(suite=suite)
     html = page(Client(), own)
     assert "It is ranked only after a worker of this site has repeated a random sample" in html
-    assert "<strong>Under way.</strong> 20 tasks to run again." in html
+    assert "<strong>Under way.</strong> 20 tasks to repeat." in html
     again = run(rerun_of(own))
     html = page(Client(), own)
     assert "self-hosted worker and verified: a worker of this site repeated a sample" in html
