@@ -38,7 +38,7 @@ def mark(submission: Submission) -> None:
     evaluations = list(submission.evaluations.select_related("suite"))
     if hidden := [one.suite.slug for one in evaluations if one.split == HIDDEN_SPLIT]:
         raise FieldErrors(
-            {"own_worker": [f"{hidden[0]} has hidden data on this site, which only its own workers may see."]}
+            {"own_worker": [f"{hidden[0]} has hidden data on this site, which only the site's workers may see."]}
         )
     OwnWorkerRun.objects.bulk_create(OwnWorkerRun(evaluation=evaluation) for evaluation in evaluations)
 
@@ -53,7 +53,7 @@ class TooMuchUploadedError(Exception):
 
     def __init__(self) -> None:
         most = settings.MAX_OWN_WORKER_BYTES
-        super().__init__(f"Of one evaluation at most {most} bytes of new artefacts are taken from an own worker.")
+        super().__init__(f"A self-hosted worker may send at most {most} bytes of new artefacts per evaluation.")
 
 
 def count_upload(*, attempt_id: UUID, size: int) -> None:
