@@ -201,7 +201,7 @@ class _NotToldError(Exception):
     """A planner's secrets are its owner's and the operator's; who leased may work on what needs none."""
 
     def __init__(self) -> None:
-        super().__init__("only a worker of its planner's owner may run this, since it is told the planner's secrets")
+        super().__init__("only a worker of its planner's owner may run this, since it gets the planner's secrets")
 
 
 def _lease(*, holder: Holder, body: dict[str, Any]) -> dict[str, Any] | None:
