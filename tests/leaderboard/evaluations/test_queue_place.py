@@ -181,7 +181,7 @@ def test_few_that_wait_are_said_in_right_english(waiting: int, words: str):
     suite = make_suite(runnable=1)
     for _ in range(waiting):
         make_evaluation(state=LAUNCHING, suite=suite)
-    assert f"for whom {words} already" in place_of(fresh(make_evaluation(suite=suite))).sentence
+    assert f"{words} for workers already" in place_of(fresh(make_evaluation(suite=suite))).sentence
 
 
 @pytest.mark.django_db

@@ -278,7 +278,7 @@ class TestHiding:
         with pytest.raises(NotPossibleError, match="not hidden"):
             show_again(evaluation, by=None)
         hide(evaluation, reason="Once.", by=None)
-        with pytest.raises(NotPossibleError, match="hidden already: Once"):
+        with pytest.raises(NotPossibleError, match="already hidden: Once"):
             hide(evaluation, reason="Twice.", by=None)
 
 

@@ -228,7 +228,7 @@ class TestSubmitting:
         page = client.post("/submit/", {**PLANS, "name": "", "plans_file": plans_file({"0": "a", "1": "b"})})
         html = page.content.decode()
         assert page.status_code == 400
-        assert "Your file with 2 plans is kept" in html
+        assert "Your file with 2 plans is stored" in html
         digest = re.search(r'name="plans_digest" value="(\w{64})"', html)[1]
         assert client.post("/submit/", {**PLANS, "plans_digest": digest}).status_code == 302
 
