@@ -65,7 +65,7 @@ def close(request: HttpRequest) -> HttpResponse:
         return _page(request, close=form)
     closing.close_account(user=request.user, by=request.user)
     logout(request)
-    messages.success(request, "Your account is closed. Ask the operator of this site if you want it back.")
+    messages.success(request, "Your account is closed. The operator of this site can reopen it on request.")
     return redirect("boards:home")
 
 

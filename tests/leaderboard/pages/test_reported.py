@@ -77,7 +77,7 @@ def test_hiding_them_changes_nothing_of_the_ranking(client: Client):
     assert reported_names(hidden) == []
     assert 'id="reported"' not in hidden
     assert "Hide reported figures" in shown
-    assert "Show the figures that papers report" in hidden
+    assert "Show figures reported in papers" in hidden
 
 
 def test_the_order_that_was_asked_for_stays_when_they_are_hidden(client: Client):
