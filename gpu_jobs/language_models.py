@@ -99,7 +99,7 @@ class LanguageModels:
         self._found = None
 
     def _loaded(self, *, lease: Lease, wanted: ModelPlanner) -> OpenedModel | Problem:
-        from evaluator.planners.language_models.admission import ModelRefusedError
+        from evaluator.planners.language_models.admission.rules import ModelRefusedError
 
         logger.info("loading the language model %s", _shown(wanted))
         folder: Path | None = None
@@ -182,7 +182,7 @@ class UnaskablePlanner:
 
 def _refuse_unfit(folder: Path) -> None:
     """The hub's files were looked at before they were fetched, and not since."""
-    from evaluator.planners.language_models.admission import CONFIG, INDEX, read_config, shards_named
+    from evaluator.planners.language_models.admission.rules import CONFIG, INDEX, read_config, shards_named
 
     read_config((folder / CONFIG).read_bytes())
     if (folder / INDEX).is_file():

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evaluator.planners.driving import StrategyPlanner
-from evaluator.planners.language_models.chat import ChatModel, ChatSettings
+from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
+from evaluator.planners.language_models.chat.trial_server import ServerSettings, serving
 from evaluator.planners.language_models.protocol import Ability, Completion, GenerateCall, Message
-from evaluator.planners.language_models.trial_server import ServerSettings, serving
 from evaluator.planners.protocol import Expected, PlannerError, PlannerRequest, RequestedTask
 from evaluator.planners.strategies.protocol import Conversation, Draft
 

@@ -157,7 +157,7 @@ def chat(
 ) -> None:
     """Measure many concurrent calls of a chat endpoint on this machine against the shortest possible time."""
     from evaluator.benchmarks.chat import measure_chat
-    from evaluator.planners.language_models.trial_server import ServerSettings
+    from evaluator.planners.language_models.chat.trial_server import ServerSettings
 
     server = ServerSettings(latency_seconds=latency, bears=capacity, retry_after=retry_after or None)
     report = measure_chat(count=count, server=server, highest=highest)

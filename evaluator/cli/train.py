@@ -92,6 +92,7 @@ def finetune(
     _print_result(_reporting_errors(lambda: fine_tune(order, report=_progress("fine-tuning"))))
 
 
+# Long: one line for each option.
 @app.command()
 def rltf(
     model: ModelOption = "lilliput-planner/finetuned",
@@ -143,6 +144,7 @@ def rltf(
     _print_result(_reporting_errors(lambda: train_with_feedback(order, report=report)))
 
 
+# Long: one line for each option.
 @app.command()
 def table(
     model: ModelOption = "lilliput-planner",
@@ -257,7 +259,7 @@ def _without_none(**options: Any) -> dict[str, Any]:
 
 def _reporting_errors(work: Callable[[], Result]) -> Result:
     """Run the work. An unusable model or suite is reported as bad usage, without a traceback."""
-    from evaluator.planners.language_models.local import ModelError
+    from evaluator.planners.language_models.local.model import ModelError
     from evaluator.training.planners.lessons import NoLessonsError
     from evaluator.training.planners.lora import LoraError
     from evaluator.training.planners.runs import SettingsError

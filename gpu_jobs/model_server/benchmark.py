@@ -34,7 +34,7 @@ from evaluator.planners.strategies.registry import strategy_of
 from evaluator.suites import suite_of
 from gpu_jobs.model_server.address import Address
 from gpu_jobs.model_server.client import RemoteModel
-from gpu_jobs.model_server.detection import detected
+from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.model_server.opening import open_model
 from gpu_jobs.model_server.remote import RemoteOpener
 
@@ -208,7 +208,7 @@ def main() -> int:
     arguments = parser.parse_args()
     import torch
 
-    from evaluator.planners.language_models.local import LocalModel
+    from evaluator.planners.language_models.local.model import LocalModel
 
     torch.set_num_threads(1)
     local = LocalModel.from_folder(arguments.model, name="model")

@@ -15,8 +15,8 @@ from evaluator.planners.language_models.errors import ModelError
 from evaluator.planners.language_models.protocol import LanguageModel
 from gpu_jobs.model_server.address import VARIABLE, parse_address
 from gpu_jobs.model_server.client import Deadlines, RemoteModel
-from gpu_jobs.model_server.detection import ALLOW_UNSANDBOXED, detected
-from gpu_jobs.model_server.sandbox import Sandbox
+from gpu_jobs.model_server.isolation.detection import ALLOW_UNSANDBOXED, detected
+from gpu_jobs.model_server.isolation.sandbox import Sandbox
 from gpu_jobs.model_server.time_limits import deadlines_set
 
 MEMORY = "PLANARENA_MODEL_MEMORY"

@@ -32,11 +32,11 @@ from gpu_jobs.model_server.delivery import (
     receive_files,
     soon,
 )
-from gpu_jobs.model_server.detection import detected
 from gpu_jobs.model_server.endings import Ending
+from gpu_jobs.model_server.isolation.detection import detected
+from gpu_jobs.model_server.isolation.sandbox import Sandbox
 from gpu_jobs.model_server.opening import most_memory, threads_here
 from gpu_jobs.model_server.process import ServerProcess
-from gpu_jobs.model_server.sandbox import Sandbox
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from evaluator.suites.toolbench.judging import judge_digest
 from gpu_jobs.checkpoints import CheckpointError
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.model_server.client import Deadlines, RemoteModel
-from gpu_jobs.model_server.detection import detected
+from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.model_server.opening import open_model
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import Lease
@@ -256,7 +256,7 @@ import json, os, signal, sys, time
 from pathlib import Path
 from gpu_jobs.model_server.digests import model_digest
 from gpu_jobs.model_server.channel import Channel
-from gpu_jobs.model_server.confinement import Confinement, confine
+from gpu_jobs.model_server.isolation.confinement import Confinement, confine
 from gpu_jobs.model_server.server import channel_socket
 connection = channel_socket()
 holding = confine(Confinement.model_validate_json(sys.argv[1]), channel=connection.fileno())

@@ -12,8 +12,9 @@ from evaluator.plans.model import Plan, PlanSyntaxError
 from evaluator.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
 from evaluator.suites.hidden import HIDDEN, derived
 from evaluator.suites.toolbench.defects import flags_of, is_active
-from evaluator.suites.toolbench.derive import UncoveredError, derive_goal, files_of
+from evaluator.suites.toolbench.derive import UncoveredError, derive_goal
 from evaluator.suites.toolbench.files import TOOL2K, TOOL100, read_tool2k, read_tool100
+from evaluator.suites.toolbench.given_files import files_of
 from evaluator.suites.toolbench.goals import Goal
 from evaluator.suites.toolbench.gold import gold_plan
 from evaluator.suites.toolbench.levels import level_of

@@ -12,22 +12,18 @@ from typing import Any
 from gpu_jobs.launchers.base import LaunchError, LaunchGivenUpError, Liveness
 from gpu_jobs.launchers.enrolment import Enrolments
 from gpu_jobs.launchers.kubernetes import model_servers, names
-from gpu_jobs.launchers.kubernetes.client import (
-    JOBS,
-    POLICIES,
-    SECRETS,
-    SERVICES,
+from gpu_jobs.launchers.kubernetes.client import JOBS, POLICIES, SECRETS, SERVICES, ClusterClient
+from gpu_jobs.launchers.kubernetes.conditions import assess, ended_at, is_over, liveness_of
+from gpu_jobs.launchers.kubernetes.enrolment import build_secret
+from gpu_jobs.launchers.kubernetes.job import EvaluationFacts, build_job
+from gpu_jobs.launchers.kubernetes.pods import assess_pod
+from gpu_jobs.launchers.kubernetes.reasons import MEANINGS, Assessment, Patience, Reason, State
+from gpu_jobs.launchers.kubernetes.responses import (
     AlreadyThereError,
-    ClusterClient,
     ClusterError,
     ClusterRefusedError,
     QuotaExceededError,
 )
-from gpu_jobs.launchers.kubernetes.conditions import assess, ended_at, is_over
-from gpu_jobs.launchers.kubernetes.enrolment import build_secret
-from gpu_jobs.launchers.kubernetes.job import EvaluationFacts, build_job
-from gpu_jobs.launchers.kubernetes.pods import assess_pod
-from gpu_jobs.launchers.kubernetes.reasons import DISRUPTIONS, MEANINGS, Assessment, Patience, Reason, State
 from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
 from gpu_jobs.launchers.kubernetes.words import public_words
 from gpu_jobs.redaction import Redactor, secrets_of
@@ -110,7 +106,7 @@ class KubernetesLauncher:
         except ClusterError as error:
             logger.warning("%s: %s", handle, error)
             return Liveness(alive=None)
-        return _liveness(found)
+        return liveness_of(found)
 
     def stop(self, *, handle: str) -> None:
         """Delete the Jobs of the evaluation that the handle's Job belongs to: its pods give their tasks back.
@@ -377,15 +373,6 @@ class KubernetesLauncher:
     def _pod(self, name: str) -> Assessment:
         pod = self._client.pod(name)
         return Assessment(state=State.GONE, reason=Reason.DELETED) if pod is None else assess_pod(pod)
-
-
-def _liveness(found: Assessment) -> Liveness:
-    if found.state is State.RUNNING:
-        return Liveness(alive=True)
-    if found.state in {State.SUCCEEDED, State.FAILED} or found.reason in {Reason.DELETED, Reason.NODE_LOST}:
-        return Liveness(alive=False, reason=found.short, disrupted=found.reason in DISRUPTIONS)
-    # It waits, or has been told to stop and is saying its last words.
-    return Liveness(alive=None, reason=found.short)
 
 
 def _current(jobs: Sequence[Json]) -> Json | None:

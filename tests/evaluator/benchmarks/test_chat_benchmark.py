@@ -1,7 +1,7 @@
 """The benchmark of chat endpoints measures what it says, through the driver and against another process."""
 
 from evaluator.benchmarks.chat import measure_chat
-from evaluator.planners.language_models.trial_server import ServerSettings
+from evaluator.planners.language_models.chat.trial_server import ServerSettings
 
 
 def test_all_requests_are_answered_in_no_less_than_the_ideal_time():
