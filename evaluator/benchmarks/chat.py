@@ -79,4 +79,4 @@ def measure_chat(*, count: int, server: ServerSettings, highest: int) -> ChatRep
 
 def _request(number: int) -> PlannerRequest:
     task = RequestedTask(id=str(number), request=f"request {number}", resources={})
-    return PlannerRequest(suite="openagi", task=task, expects=Expected(type="text"), tools=[])
+    return PlannerRequest(suite="benchmark", task=task, expects=Expected(type="text"), tools=[])

@@ -24,7 +24,9 @@ EXIT_INFRASTRUCTURE = 4
 
 # Long: one line for each option.
 def evaluate(
-    suite: Annotated[str, typer.Option(help="Slug of the suite.")] = "openagi",
+    suite: Annotated[
+        str, typer.Option(help="Slug of the suite. Default: the first one that executes plans.", show_default=False)
+    ] = "",
     planner: Annotated[
         str,
         typer.Option(

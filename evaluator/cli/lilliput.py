@@ -60,7 +60,7 @@ def scene(
 ) -> None:
     """Draw a scene and print what it shows."""
     from evaluator.world.degradations import Degradation
-    from evaluator.world.openagi_samples import degraded_image
+    from evaluator.world.lilliput_samples import degraded_image
     from evaluator.world.scenes import draw_scene
     from evaluator.world.seeds import Split
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from evaluator.cli.execution_settings import ExecutionSettings, prepare
-from evaluator.cli.usage import chosen_suite, usage_error
+from evaluator.cli.usage import ExecutedSuiteOption, chosen_suite, usage_error
 
 if TYPE_CHECKING:
     from evaluator.suites import Suite
@@ -19,7 +19,6 @@ Result = TypeVar("Result")
 app = typer.Typer(help="Train planners: pretraining, fine-tuning, task feedback.", no_args_is_help=True)
 
 ModelOption = Annotated[str, typer.Option(help="Folder of a model, or lilliput-planner[/VARIANT].")]
-SuiteOption = Annotated[str, typer.Option(help="Slug of the suite.")]
 ProfileOption = Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")]
 OutOption = Annotated[Path, typer.Option(help="Folder of the trained planner.")]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the training tasks and of all random draws.")]
@@ -59,7 +58,7 @@ def pretrain(
 @app.command()
 def finetune(
     model: ModelOption = "lilliput-planner",
-    suite: SuiteOption = "openagi",
+    suite: ExecutedSuiteOption = "",
     profile: ProfileOption = "lilliput",
     out_: Annotated[Path, typer.Option("--out", help="Folder of the trained planner.")] = Path(
         ".data/planners/finetuned"
@@ -96,7 +95,7 @@ def finetune(
 @app.command()
 def rltf(
     model: ModelOption = "lilliput-planner/finetuned",
-    suite: SuiteOption = "openagi",
+    suite: ExecutedSuiteOption = "",
     profile: ProfileOption = "lilliput",
     out_: Annotated[Path, typer.Option("--out", help="Folder of the trained planner.")] = Path(".data/planners/rltf"),
     seed: SeedOption = 0,
@@ -148,7 +147,7 @@ def rltf(
 @app.command()
 def table(
     model: ModelOption = "lilliput-planner",
-    suite: SuiteOption = "openagi",
+    suite: ExecutedSuiteOption = "",
     profile: ProfileOption = "lilliput",
     seeds: Annotated[str, typer.Option(help="Seeds: numbers and ranges, such as 0-4.")] = "0-2",
     draws: Annotated[int, typer.Option(min=1, help="Test draws per seed.")] = 3,

@@ -11,6 +11,9 @@ from evaluator.plans.model import PlanContext
 from evaluator.records import PlannerCall, Reason
 from evaluator.suites.base import Suite, Task
 
+MAX_ALTERNATIVES = 4
+"""Further plans that an answer may have besides the first."""
+
 
 class _Message(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
@@ -61,7 +64,9 @@ class PlannerResponse(_Message):
 
     plan: dict[str, JsonValue] | list[JsonValue] | str
     """`plan/1` as an object, or any other accepted form."""
-    alternatives: list[dict[str, JsonValue] | list[JsonValue] | str] = Field(default_factory=list, max_length=4)
+    alternatives: list[dict[str, JsonValue] | list[JsonValue] | str] = Field(
+        default_factory=list, max_length=MAX_ALTERNATIVES
+    )
     """Further plans, best first. Only `plan` is scored; suites that judge plans also show the best of all."""
     usage: dict[str, int] | None = None
     """Optional token counts: `prompt_tokens`, `completion_tokens`."""

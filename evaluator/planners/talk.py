@@ -8,13 +8,12 @@ from evaluator import canonical_json
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.keeping import kept_notes, unkeepable
 from evaluator.planners.language_models.protocol import Answer, Call, Failure, FailureKind, LanguageModelError, Usage
-from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest
+from evaluator.planners.protocol import MAX_ALTERNATIVES, PlannerError, PlannerReply, PlannerRequest
 from evaluator.planners.strategies.protocol import Conversation, Draft, Strategy
 from evaluator.records import PlannerCall, Reason
 
 MAX_TURNS = 1000
 """Calls of one conversation, one after the other. No strategy needs as many; one that never ends is a defect."""
-MAX_ALTERNATIVES = 4
 MAX_PLAN_BYTES = 1024 * 1024
 _REASONS: Mapping[FailureKind, Reason] = {
     FailureKind.UNAVAILABLE: Reason.ENDPOINT_UNAVAILABLE,

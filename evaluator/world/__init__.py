@@ -4,7 +4,7 @@ Importing this package loads no model code; `evaluator.training` does.
 """
 
 from evaluator.world.degradations import Degradation, degrade
-from evaluator.world.openagi_samples import LilliputSamples, clean_image, degraded_image
+from evaluator.world.lilliput_samples import LilliputSamples, clean_image, degraded_image
 from evaluator.world.rendering import render
 from evaluator.world.scenes import Relation, Scene, Thing, draw_scene
 from evaluator.world.seeds import WORLD_VERSION, Split

@@ -1,8 +1,9 @@
 """What asking a model through its server costs, against the same model in this process.
 
-    python -m gpu_jobs.model_server.benchmark [--model FOLDER] [--requests N] [--rounds N] [--transport tcp]
+    python -m gpu_jobs.model_server.benchmark [--model FOLDER] [--suite SLUG] [--requests N] [--rounds N]
+                                              [--transport tcp]
 
-Both models answer the same requests of OpenAGI in turn, so that a machine that slows down slows both. One thread each,
+Both models answer the same requests of a suite in turn, so that a machine that slows down slows both. One thread each,
 since the number of threads is what differs most between processes. Processor time and round trips are reported too,
 because other programs on the machine affect them little. `--transport tcp` starts the program of a model server's
 container (`serving`) and talks to it over TCP on 127.0.0.1, as a worker on Kubernetes does.
@@ -31,7 +32,8 @@ from evaluator.planners.language_models.protocol import GenerateCall, LanguageMo
 from evaluator.planners.language_models.shipped import NAME, shipped_folder
 from evaluator.planners.protocol import PlannerReply, PlannerRequest, request_for
 from evaluator.planners.strategies.registry import strategy_of
-from evaluator.suites import suite_of
+from evaluator.suites import Suite, suite_of
+from evaluator.suites.registry import default_suite
 from gpu_jobs.model_server.address import Address
 from gpu_jobs.model_server.client import RemoteModel
 from gpu_jobs.model_server.isolation.detection import detected
@@ -116,7 +118,7 @@ def compare(
     return found
 
 
-def work_of(requests: Sequence[PlannerRequest]) -> list[tuple[str, Work]]:
+def work_of(*, suite: Suite, requests: Sequence[PlannerRequest]) -> list[tuple[str, Work]]:
     """Free, scored and constrained decoding of these requests."""
     prompts = [(Message(role="user", content=request.task.request),) for request in requests]
     names = tuple(tool.name for tool in requests[0].tools[:_CONTINUATIONS])
@@ -126,12 +128,10 @@ def work_of(requests: Sequence[PlannerRequest]) -> list[tuple[str, Work]]:
         ("free decoding", lambda model: model.answer(free)),
         ("scores of continuations", lambda model: model.answer(scored)),
     ]
-    return found + [(name, _planning(name, requests)) for name in STRATEGIES]
+    return found + [(name, _planning(name, suite=suite, requests=requests)) for name in STRATEGIES]
 
 
-def _planning(strategy: str, requests: Sequence[PlannerRequest]) -> Work:
-    suite = suite_of("openagi")
-
+def _planning(strategy: str, *, suite: Suite, requests: Sequence[PlannerRequest]) -> Work:
     def plan(model: LanguageModel) -> list[object]:
         entry = strategy_of(name=f"{strategy}:model", suite=suite)
         planner = StrategyPlanner(strategy=entry.strategy(with_model=True), model=model)
@@ -156,9 +156,8 @@ def _round_trips(model: LanguageModel) -> int:
     return model.round_trips if isinstance(model, CountsRoundTrips) else 0
 
 
-def requests_of_openagi(count: int) -> list[PlannerRequest]:
-    """So many requests of the suite, evenly spaced."""
-    suite = suite_of("openagi")
+def requests_of(*, suite: Suite, count: int) -> list[PlannerRequest]:
+    """So many requests of a suite, evenly spaced."""
     tasks = suite.tasks[:: max(1, len(suite.tasks) // count)][:count]
     offered = frozenset(load_profile("lilliput").experts)
     return [request_for(suite=suite, task=task, context=suite.context(task=task, offered=offered)) for task in tasks]
@@ -202,7 +201,8 @@ def main() -> int:
     """Measure and print, as a table and as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, default=shipped_folder(NAME), help="a folder as save_pretrained makes it")
-    parser.add_argument("--requests", type=int, default=37, help="requests of OpenAGI, evenly spaced")
+    parser.add_argument("--suite", help="slug; default: the first whose plans are executed")
+    parser.add_argument("--requests", type=int, default=37, help="requests of the suite, evenly spaced")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--transport", choices=("socketpair", "tcp"), default="socketpair", help="default: %(default)s")
     arguments = parser.parse_args()
@@ -212,9 +212,12 @@ def main() -> int:
 
     torch.set_num_threads(1)
     local = LocalModel.from_folder(arguments.model, name="model")
-    requests = requests_of_openagi(arguments.requests)
+    suite = suite_of(arguments.suite) if arguments.suite else default_suite(executes=True)
+    requests = requests_of(suite=suite, count=arguments.requests)
     with opened(arguments.model, transport=arguments.transport) as remote:
-        comparisons = compare(work=work_of(requests), local=local, remote=remote, rounds=arguments.rounds)
+        comparisons = compare(
+            work=work_of(suite=suite, requests=requests), local=local, remote=remote, rounds=arguments.rounds
+        )
     for one in comparisons:
         print(
             f"{one.work:26} in-process {median(one.in_process_seconds):7.3f} s   server "

@@ -202,7 +202,7 @@ def test_a_server_that_hardly_reads_does_not_outlast_the_deadline():
     started = time.monotonic()
     with (
         ssrf_guard.egress_client(allow_private=True, timeout=httpx.Timeout(5)) as client,
-        ssrf_guard.call_deadline(time.monotonic() + SECONDS),
+        guarded_connections.call_deadline(time.monotonic() + SECONDS),
         pytest.raises(httpx.TimeoutException),
     ):
         client.post(f"http://127.0.0.1:{listening.getsockname()[1]}/", content=b"x" * 64 * 1024 * 1024)

@@ -14,6 +14,7 @@ from evaluator.planners.strategies.openagi.similarity import Similarity
 from evaluator.planners.strategies.prompting import context_of, shortened
 from evaluator.planners.strategies.protocol import Conversation, Draft
 from evaluator.plans.model import plan_to_json
+from evaluator.tools.openagi import OPENAGI
 
 MAX_TOKENS = 512
 NOTHING_MAPPED = "no line of it could be mapped to a tool"
@@ -22,7 +23,7 @@ NOTHING_MAPPED = "no line of it could be mapped to a tool"
 class FreeText:
     """Asks once, reads the lines of the answer and maps each to a tool. Subclasses say with which words they ask."""
 
-    suites: ClassVar[tuple[str, ...]] = ("openagi",)
+    catalogue: ClassVar[str] = OPENAGI.name
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
     name: ClassVar[str]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from evaluator.plans.decomposition import Argument, Decomposition, Subtask
 from evaluator.suites.toolbench import words
-from evaluator.suites.toolbench.goal_parts import MAPS, File, Kind, Part, ResultOf, Source
-from evaluator.suites.toolbench.goals import Goal
-from evaluator.suites.toolbench.intents import COUNTING, DESCRIBING, SPECIFIC
+from evaluator.suites.toolbench.goals.goal import Goal
+from evaluator.suites.toolbench.goals.intents import COUNTING, DESCRIBING, SPECIFIC
+from evaluator.suites.toolbench.goals.parts import MAPS, File, Kind, Part, ResultOf, Source
 
 GENERATED = re.compile(r"<(?:GEN|GENERATED)>-(\d+)")
 _ON_THE_WAY = frozenset({"mask", "bbox", "category", "segmentation", *MAPS})

@@ -1,7 +1,7 @@
 """The files that a request gives, with their types."""
 
 from evaluator.plans.decomposition import Decomposition
-from evaluator.suites.toolbench.derive import GENERATED
+from evaluator.suites.toolbench.goals.derive import GENERATED
 from evaluator.suites.toolbench.terms import file_names, type_of_file
 from evaluator.tools.types import ResourceType
 

@@ -12,7 +12,8 @@ from functools import cached_property
 from itertools import product
 
 from evaluator.suites.toolbench import words
-from evaluator.suites.toolbench.goal_parts import (
+from evaluator.suites.toolbench.goals.intents import asks, same_request
+from evaluator.suites.toolbench.goals.parts import (
     TEXT_TOOLS,
     Action,
     AnyText,
@@ -27,8 +28,7 @@ from evaluator.suites.toolbench.goal_parts import (
     Saying,
     Using,
 )
-from evaluator.suites.toolbench.goal_rules import alternatives_of
-from evaluator.suites.toolbench.intents import asks, same_request
+from evaluator.suites.toolbench.goals.rules import alternatives_of
 from evaluator.suites.toolbench.terms import CallTerm, FileTerm, LiteralTerm, Term
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 
 from evaluator.plans.model import Plan, Step
-from evaluator.suites.toolbench.goal_parts import (
+from evaluator.suites.toolbench.goals.goal import Goal
+from evaluator.suites.toolbench.goals.intents import Intent
+from evaluator.suites.toolbench.goals.parts import (
     Action,
     AnyText,
     Asking,
@@ -15,8 +17,6 @@ from evaluator.suites.toolbench.goal_parts import (
     Saying,
     Using,
 )
-from evaluator.suites.toolbench.goals import Goal
-from evaluator.suites.toolbench.intents import Intent
 from evaluator.tools.types import Catalogue
 
 _ANY_TEXT = "Describe the image in detail."

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evaluator.suites.toolbench.intents import Intent
+from evaluator.suites.toolbench.goals.intents import Intent
 
 
 class Kind(StrEnum):

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from evaluator.suites.toolbench.goal_parts import (
+from evaluator.suites.toolbench.goals.intents import Intent
+from evaluator.suites.toolbench.goals.parts import (
     MAPS,
     Action,
     AnyText,
@@ -17,7 +18,6 @@ from evaluator.suites.toolbench.goal_parts import (
     Using,
     use,
 )
-from evaluator.suites.toolbench.intents import Intent
 
 
 def alternatives_of(*, part: Part, parts: Sequence[Part]) -> tuple[Pattern, ...]:

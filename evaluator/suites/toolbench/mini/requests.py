@@ -8,10 +8,10 @@ follow from a fixed seed and the request's own key, so adding a wording to one g
 import itertools
 from functools import cache
 
-from evaluator.suites.toolbench import mini_words as words
 from evaluator.suites.toolbench.levels import level_of_plan
-from evaluator.suites.toolbench.mini_gold import Gold
-from evaluator.suites.toolbench.mini_sentences import (
+from evaluator.suites.toolbench.mini import words
+from evaluator.suites.toolbench.mini.gold import Gold
+from evaluator.suites.toolbench.mini.sentences import (
     SEED,
     Fill,
     Sentence,
@@ -48,7 +48,7 @@ from evaluator.suites.toolbench.mini_sentences import (
     similar,
     which_of_two,
 )
-from evaluator.suites.toolbench.raw import RawTask
+from evaluator.suites.toolbench.released.raw import RawTask
 
 PER_GROUP = 10
 

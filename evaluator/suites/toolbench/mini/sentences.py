@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from evaluator.suites.toolbench import mini_gold as gold_of
-from evaluator.suites.toolbench import mini_words as words
-from evaluator.suites.toolbench.mini_gold import Gold
+from evaluator.suites.toolbench.mini import gold as gold_of
+from evaluator.suites.toolbench.mini import words
+from evaluator.suites.toolbench.mini.gold import Gold
 
 SEED = "toolmini/1"
 

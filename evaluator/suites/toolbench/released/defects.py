@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from evaluator.plans.decomposition import Decomposition, Subtask, parse_decomposition
 from evaluator.plans.model import PlanSyntaxError
-from evaluator.suites.toolbench.raw import RawTask
+from evaluator.suites.toolbench.released.raw import RawTask
 
 _TAGS = re.compile(r"\s*<Solution>(.*)</Solution>\s*", re.DOTALL)
 _GLUED = re.compile(r"\.(?:png|jpe?g|gif|mp4|avi)(?:s\b|s?_)", re.IGNORECASE)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluator.suites.toolbench.raw import RawTask
+from evaluator.suites.toolbench.released.raw import RawTask
 
 TOOL100 = "tool100.json"
 TOOL2K = "tool2k.json"

@@ -13,7 +13,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.suites.toolbench.files import TOOL2K, TOOL2K_GOLD, TOOL2K_GOLD_EVEN, TOOL100, SuiteFileError, read_tool2k
+from evaluator.suites.toolbench.released.files import (
+    TOOL2K,
+    TOOL2K_GOLD,
+    TOOL2K_GOLD_EVEN,
+    TOOL100,
+    SuiteFileError,
+    read_tool2k,
+)
 
 COMMIT = "0dfe4a1d31b6e515d1ab9c1655d0d5b6515e30f0"
 """Tool100 and Tool2K are byte for byte the same at the newest commit (9013d4d)."""

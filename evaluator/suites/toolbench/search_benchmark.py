@@ -11,7 +11,6 @@ from time import process_time
 
 from evaluator.canonical_json import JsonValue
 from evaluator.episodes.judgement import all_tools
-from evaluator.metrics.planning import INDICATORS, missing_plan
 from evaluator.planners.protocol import request_for
 from evaluator.planners.strategies.controlllm.offline_decomposing import decompose_offline
 from evaluator.planners.strategies.controlllm.planning import Planned, Toolbox, plan_offline, plans_of
@@ -25,6 +24,7 @@ from evaluator.planners.strategies.controlllm.search import (
 from evaluator.planners.strategies.controlllm.subtasks import TypedSubtask, typed_subtasks
 from evaluator.plans.model import PlanSyntaxError
 from evaluator.suites.base import Suite
+from evaluator.suites.toolbench.indicators import INDICATORS, missing_plan
 from evaluator.suites.toolbench.judging import judge
 from evaluator.suites.toolbench.suite import ToolTask
 

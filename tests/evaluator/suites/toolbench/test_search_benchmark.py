@@ -5,9 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from evaluator.benchmarks.search import measure_search
 from evaluator.cli.main import app
-from evaluator.suites.toolbench.files import read_tool100
+from evaluator.suites.toolbench.released.files import read_tool100
+from evaluator.suites.toolbench.search_benchmark import measure_search
 from evaluator.suites.toolbench.suite import tool_suite, toolmini_suite
 from tests.evaluator.toolbench_data import need_controlllm
 

@@ -1,32 +1,18 @@
 """Scoring a file of plans for a suite that judges plans."""
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from evaluator.metrics.aggregate import TaskScore, summarise
-from evaluator.metrics.planning import INDICATORS, LOWER_IS_BETTER, missing_plan
 from evaluator.metrics.statistics import Interval, wilson
+from evaluator.plan_lines import PlanLine, tasks_by_name
 from evaluator.plans import PlanSyntaxError
 from evaluator.records import Outcome
-from evaluator.suites.base import Suite
-from evaluator.suites.toolbench.judging import MAX_CANDIDATES, JudgedPlan, judge
+from evaluator.suites.base import Suite, Task
+from evaluator.suites.toolbench.indicators import INDICATORS, LOWER_IS_BETTER, missing_plan
+from evaluator.suites.toolbench.judging import JudgedPlan, judge
 from evaluator.suites.toolbench.suite import ToolTask
-
-
-class PlanFileError(ValueError):
-    """A line of the file is not what it should be; the message names it."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanLine:
-    """One line: a task, its candidate plans (best first), and whatever else the line holds."""
-
-    number: int
-    task: str
-    plans: tuple[object, ...]
-    rest: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +42,6 @@ class Report:
     """Tasks of the suite without a goal."""
 
 
-def read_lines(lines: Iterable[str]) -> Iterator[PlanLine]:
-    """Read `{"task": ..., "plan": ...}` or `{"task": ..., "plans": [...]}` lines.
-
-    Raises:
-        PlanFileError: a line is no such object.
-    """
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            raw = json.loads(line)
-        except (ValueError, RecursionError):
-            raise PlanFileError(f"line {number} is not valid JSON") from None
-        if not isinstance(raw, dict) or not isinstance(raw.get("task"), str | int):
-            raise PlanFileError(f'line {number} must be an object with "task" and "plan"')
-        if "plan" not in raw and not isinstance(raw.get("plans"), list):
-            raise PlanFileError(f'line {number} has no "plan"')
-        plans = [raw["plan"]] if "plan" in raw else raw["plans"]
-        taken = {"task", "plan" if "plan" in raw else "plans"}
-        rest = {key: value for key, value in raw.items() if key not in taken}
-        yield PlanLine(number=number, task=str(raw["task"]), plans=tuple(plans[:MAX_CANDIDATES]), rest=rest)
-
-
 def score_lines(*, suite: Suite, lines: Iterable[PlanLine], active_only: bool = False) -> Report:
     """Judge every line, and sum up over the whole suite: tasks that no line names count as the worst plan there is.
 
@@ -87,10 +50,10 @@ def score_lines(*, suite: Suite, lines: Iterable[PlanLine], active_only: bool = 
         lines: the plans; several lines for one task are several solutions.
         active_only: leave out the entries with defects that excuse a planner.
     """
-    by_key = _by_key(suite)
+    by_key = tasks_by_name(suite)
     tasks = [task for task in suite.tasks if isinstance(task, ToolTask) and (task.active or not active_only)]
     chosen = {task.key for task in tasks}
-    found = (_score(suite=suite, line=line, task=by_key.get(line.task)) for line in lines)
+    found = (_score(suite=suite, line=line, task=_tool_task(by_key.get(line.task))) for line in lines)
     rows = tuple(row for row in found if row.task is None or row.task.key in chosen)
     named = {row.task.key for row in rows if row.task is not None}
     missing = [task for task in tasks if task.goal is not None and task.key not in named]
@@ -106,14 +69,8 @@ def score_lines(*, suite: Suite, lines: Iterable[PlanLine], active_only: bool = 
     )
 
 
-def task_at(*, suite: Suite, key: str) -> ToolTask | None:
-    """The task with this key or position, as lines of plan files name them; None if there is none."""
-    return _by_key(suite).get(key)
-
-
-def _by_key(suite: Suite) -> dict[str, ToolTask]:
-    tasks = [task for task in suite.tasks if isinstance(task, ToolTask)]
-    return {str(index): task for index, task in enumerate(tasks)} | {task.key: task for task in tasks}
+def _tool_task(task: Task | None) -> ToolTask | None:
+    return task if isinstance(task, ToolTask) else None
 
 
 def _score(*, suite: Suite, line: PlanLine, task: ToolTask | None) -> ScoredLine:

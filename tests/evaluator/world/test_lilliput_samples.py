@@ -5,7 +5,7 @@ import pytest
 
 from evaluator.values import encode
 from evaluator.world.grammar import MASK, label
-from evaluator.world.openagi_samples import LilliputSamples
+from evaluator.world.lilliput_samples import LilliputSamples
 from evaluator.world.vocabulary import CLASS_LABELS
 from tests.evaluator.world.factories import Task
 
@@ -123,7 +123,7 @@ def test_the_hidden_split_needs_its_secret():
 
 def test_samples_and_profile_load_no_torch():
     code = (
-        "import sys, evaluator.world, evaluator.experts, evaluator.world.openagi_samples, evaluator.cli.lilliput;"
+        "import sys, evaluator.world, evaluator.experts, evaluator.world.lilliput_samples, evaluator.cli.lilliput;"
         "from evaluator.experts.profile import load_profile; load_profile('lilliput');"
         "sys.exit('torch' in sys.modules)"
     )

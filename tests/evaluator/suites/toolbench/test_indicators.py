@@ -7,36 +7,19 @@ from collections import Counter
 
 import pytest
 
-from evaluator.metrics.planning import INDICATORS, LOWER_IS_BETTER, agreement, depth, judge_plan
-from evaluator.plan_scores import PlanLine, score_lines
-from evaluator.plans import Plan, Step, plan_to_json
+from evaluator.metrics.planning import agreement, depth
+from evaluator.plans import Plan, Step
 from evaluator.suites import suite_of
-from evaluator.suites.toolbench.files import TOOL2K, TOOL100, read_tool2k, read_tool100
+from evaluator.suites.toolbench.indicators import INDICATORS, LOWER_IS_BETTER, judge_plan
 from evaluator.suites.toolbench.judging import judge
-from evaluator.suites.toolbench.raw import RawTask
-from evaluator.suites.toolbench.source import gold_file
-from evaluator.suites.toolbench.suite import tool_suite, tool_task
+from evaluator.suites.toolbench.released.raw import RawTask
+from evaluator.suites.toolbench.suite import tool_task
 from evaluator.tools.controlllm import CONTROLLLM
-from tests.evaluator.toolbench_data import BESIDE, find_controlllm, need_controlllm
+from tests.evaluator.toolbench_data import BESIDE, need_controlllm
 
 GOLD = {"IR": 0, "NR": 1, "HR": 0, "CR": 1, "SE": 1}
 MINI = suite_of("toolmini")
 TOOLS = sorted(CONTROLLLM.tools)
-
-
-@pytest.fixture(scope="module")
-def suites():
-    """toolmini always; the released suites where their files are to be had."""
-    folder = find_controlllm()
-    if folder is None:
-        return {"toolmini": MINI}
-    tool100 = read_tool100(folder / TOOL100)
-    tool2k = read_tool2k(folder / TOOL2K, gold_file(folder))
-    return {
-        "tool100": tool_suite(slug="tool100", title="", description="", raw=tool100),
-        "tool2k": tool_suite(slug="tool2k", title="", description="", raw=tool2k),
-        "toolmini": MINI,
-    }
 
 
 def judged(task, plan):
@@ -374,41 +357,3 @@ def test_agreement_with_the_gold_plan_counts_as_multisets():
     nothing = agreement(plan=Plan(steps=(), answers=()), gold=gold)
     assert (nothing.node_f1, nothing.edge_f1, nothing.parameter_f1) == (0.0, 0.0, 0.0)
     assert depth(gold) == 3
-
-
-# --- over a suite ---
-
-
-def test_positions_name_the_same_task_whether_or_not_defective_entries_are_left_out(suites):
-    suite = suites.get("tool100", MINI)
-    lines = [PlanLine(n, str(n), (plan_to_json(task.gold),), {}) for n, task in enumerate(suite.tasks)]
-    report = score_lines(suite=suite, lines=lines, active_only=True)
-    assert report.summary["metrics"]["SE"]["mean"] == 1.0
-    assert len(report.rows) == sum(task.active for task in suite.tasks)
-
-
-def test_tasks_without_a_plan_count_as_the_worst_there_is():
-    task = MINI.tasks[0]
-    line = PlanLine(number=1, task=task.key, plans=(plan_to_json(task.gold),), rest={"note": "kept"})
-    report = score_lines(suite=MINI, lines=[line])
-    metrics = report.summary["metrics"]
-    assert metrics["SE"]["mean"] == pytest.approx(1 / 120)
-    assert metrics["IR"]["mean"] == pytest.approx(119 / 120)
-    assert len(report.missing) == 119
-
-
-def test_the_best_of_five_candidates_is_a_separate_column():
-    task = MINI.tasks[0]
-    line = PlanLine(number=1, task=task.key, plans=({"steps": [], "answers": []}, plan_to_json(task.gold)), rest={})
-    (row,) = score_lines(suite=MINI, lines=[line]).rows
-    assert (row.indicators["SE"], row.indicators["SE_best"]) == (0.0, 1.0)
-
-
-def test_scoring_2500_plans_is_fast_enough_to_do_it_often(suites):
-    """The bound for one idle core is 1.5 s; the test allows for a busy machine."""
-    suite = suites.get("tool2k", MINI)
-    tasks = [task for task in suite.tasks if task.gold is not None]
-    lines = [PlanLine(n, t.key, (plan_to_json(t.gold),), {}) for n, t in enumerate((tasks * 25)[:2500])]
-    started = time.process_time()
-    score_lines(suite=suite, lines=lines)
-    assert time.process_time() - started < 4.5
