@@ -1,7 +1,7 @@
 """What asking a model through its server costs, against the same model in this process.
 
     python -m gpu_jobs.model_server.benchmark [--model FOLDER] [--suite SLUG] [--requests N] [--rounds N]
-                                              [--transport tcp]
+                                              [--transport tcp] [--json]
 
 Both models answer the same requests of a suite in turn, so that a machine that slows down slows both. One thread each,
 since the number of threads is what differs most between processes. Processor time and round trips are reported too,
@@ -10,7 +10,6 @@ container (`serving`) and talks to it over TCP on 127.0.0.1, as a worker on Kube
 """
 
 import argparse
-import json
 import os
 import socket
 import subprocess
@@ -26,6 +25,8 @@ from typing import Protocol, runtime_checkable
 
 import psutil
 
+from evaluator.cli.listing import Listing
+from evaluator.cli.usage import out, print_json
 from evaluator.experts.profile import load_profile
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.protocol import GenerateCall, LanguageModel, Message, ScoreCall
@@ -197,14 +198,27 @@ def serving(folder: Path) -> Iterator[Address]:
         process.wait()
 
 
+def table_of(comparisons: Sequence[Comparison], *, requests: int) -> Listing:
+    """Median seconds of both, and what the server adds to the time, to the processor time and in round trips."""
+    table = Listing(
+        "work", "in-process s", "server s", "time", "CPU time", "trips", "answers", title=f"{requests} requests"
+    )
+    for one in comparisons:
+        seconds = (f"{median(times):.3f}" for times in (one.in_process_seconds, one.server_seconds))
+        more = (f"{100 * (ratio - 1):+.1f}%" for ratio in (one.ratio, one.processor_ratio))
+        table.add_row(one.work, *seconds, *more, f"{one.round_trips / requests:.2f}", "same" if one.same else "OTHER")
+    return table
+
+
 def main() -> int:
-    """Measure and print, as a table and as JSON."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, default=shipped_folder(NAME), help="a folder as save_pretrained makes it")
     parser.add_argument("--suite", help="slug; default: the first whose plans are executed")
     parser.add_argument("--requests", type=int, default=37, help="requests of the suite, evenly spaced")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--transport", choices=("socketpair", "tcp"), default="socketpair", help="default: %(default)s")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     arguments = parser.parse_args()
     import torch
 
@@ -218,16 +232,11 @@ def main() -> int:
         comparisons = compare(
             work=work_of(suite=suite, requests=requests), local=local, remote=remote, rounds=arguments.rounds
         )
-    for one in comparisons:
-        print(
-            f"{one.work:26} in-process {median(one.in_process_seconds):7.3f} s   server "
-            f"{median(one.server_seconds):7.3f} s   {100 * (one.ratio - 1):+5.1f} %   "
-            f"processor time {100 * (one.processor_ratio - 1):+5.1f} %   "
-            f"round trips per request {one.round_trips / len(requests):5.2f}   "
-            f"{'same answers' if one.same else 'OTHER ANSWERS'}"
-        )
-    ratios = ({"ratio": one.ratio, "processor_ratio": one.processor_ratio} for one in comparisons)
-    print(json.dumps([asdict(one) | more for one, more in zip(comparisons, ratios, strict=True)]))
+    if arguments.json:
+        ratios = ({"ratio": one.ratio, "processor_ratio": one.processor_ratio} for one in comparisons)
+        print_json([asdict(one) | more for one, more in zip(comparisons, ratios, strict=True)])
+    else:
+        table_of(comparisons, requests=len(requests)).show(out)
     return 0
 
 
