@@ -18,10 +18,10 @@ from evaluator.bounded_answers import (
 )
 from evaluator.canonical_json import JsonValue
 from evaluator.planners.guarded_connections import EgressRefusedError, call_deadline
-from evaluator.planners.keeping import unkeepable
 from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest, PlannerResponse
 from evaluator.planners.secret_header import HIDDEN, SecretHeader
 from evaluator.planners.ssrf_guard import egress_client
+from evaluator.planners.storable import unkeepable
 from evaluator.records import PlannerCall, Reason
 
 MAX_RESPONSE_BYTES = 1024 * 1024

@@ -19,7 +19,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, F, Func, OuterRef, Q, Subquery, UUIDField, Value
 from django.db.models.functions import Now
 
-from evaluator.planners.keeping import keepable_text
+from evaluator.planners.storable import keepable_text
 from evaluator.records import Outcome
 from gpu_jobs.phases import Phase
 from gpu_jobs.redaction import Redactor

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db import transaction
 
 from evaluator import canonical_json
-from evaluator.planners.keeping import unkeepable
+from evaluator.planners.storable import unkeepable
 from leaderboard.evaluations.models import Evaluation
 
 _LARGEST = 20_000

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.utils import timezone
 
-from evaluator.records import Outcome, Reason
+from evaluator.records import FAULT_SCORE, Outcome, Reason
 from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.teams import teams_of
 from leaderboard.audit.models import Action
@@ -37,7 +37,7 @@ from leaderboard.evaluations.models import (
 from leaderboard.evaluations.queueing import enqueue_reconcile
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
 from leaderboard.evaluations.seasons import season_recorded
-from leaderboard.evaluations.shards import FAULT_SCORE, add_shards
+from leaderboard.evaluations.shards import add_shards
 from leaderboard.evaluations.states import advance, deadline_of
 from leaderboard.evaluations.visibility import check as check_visibility
 from leaderboard.field_errors import FieldErrors

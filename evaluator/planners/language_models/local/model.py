@@ -43,7 +43,6 @@ logger = logging.getLogger(__name__)
 
 CPU_ROWS, GPU_ROWS = 16, 128
 """Sequences in a batch."""
-MAX_BEAMS = 256
 
 
 class _Scored:
@@ -198,7 +197,7 @@ class LocalModel:
         return _Scored(prompt=prompt, continuations=continuations)
 
     def _generated(self, call: GenerateCall, *, prompt: Prompt, room: int | None) -> Prepared | Failure:
-        problem = _problem(call)
+        problem = call.problem()
         if problem is not None:
             return _refused(problem)
         bounded = call.max_tokens if room is None or self.network.is_seq2seq else min(room, call.max_tokens)
@@ -304,19 +303,6 @@ def _size(work: _Work) -> Size:
         longest = max(map(len, work.continuations), default=0)
         return Size(prompt=len(work.prompt.ids), new=longest, rows=max(1, len(work.continuations)))
     return Size(prompt=len(work.prompt.ids), new=work.room, rows=work.call.beams)
-
-
-def _problem(call: GenerateCall) -> str | None:
-    """Why a call asks for what there is not, as a sentence, or None."""
-    if call.max_tokens < 1:
-        return f"A completion has at least one token; max_tokens is {call.max_tokens}."
-    if not 1 <= call.beams <= MAX_BEAMS:
-        return f"A search has 1 to {MAX_BEAMS} beams, not {call.beams}."
-    if call.beams > 1 and (call.constraint is None or call.temperature > 0):
-        return "Several beams need a constraint and the temperature 0."
-    if call.temperature < 0 or not 0 < call.top_p <= 1:
-        return f"The temperature is at least 0 and top_p in (0, 1], not {call.temperature} and {call.top_p}."
-    return None
 
 
 def _too_long(*, tokens: int, limit: int) -> Failure:

@@ -34,7 +34,6 @@ from evaluator.planners.language_models.vllm.api import VllmApi, VllmError
 
 _AT_ONCE = 16
 """Calls; vLLM batches what comes at the same time."""
-_MAX_BEAMS = 256
 _TAIL = 8
 """Tokens whose text ends with the prompt's last character."""
 
@@ -135,7 +134,7 @@ class VllmModel:
             return Failure(kind=FailureKind.UNAVAILABLE, message=f"{type(error).__name__}: {error}"[:2000])
 
     def _generated(self, call: GenerateCall) -> Answer | Failure:
-        problem = _problem(call)
+        problem = call.problem()
         if problem is not None:
             return _refused(problem)
         prompt = self._prompt(call.messages)
@@ -323,19 +322,6 @@ def _completion(found: Found, *, call: GenerateCall, grammar: Grammar, prompt: _
     )  # fmt: skip
     usage = Usage(prompt_tokens=len(prompt.ids), completion_tokens=sum(len(one[0]) for one in kept))
     return Completion(text=beams[0].text, usage=usage, truncated=not ended, beams=tuple(beams))
-
-
-def _problem(call: GenerateCall) -> str | None:
-    """Why a call asks for what there is not, as a sentence, or None."""
-    if call.max_tokens < 1:
-        return f"A completion has at least one token; max_tokens is {call.max_tokens}."
-    if not 1 <= call.beams <= _MAX_BEAMS:
-        return f"A search has 1 to {_MAX_BEAMS} beams, not {call.beams}."
-    if call.beams > 1 and (call.constraint is None or call.temperature > 0):
-        return "Several beams need a constraint and the temperature 0."
-    if call.temperature < 0 or not 0 < call.top_p <= 1:
-        return f"The temperature is at least 0 and top_p in (0, 1], not {call.temperature} and {call.top_p}."
-    return None
 
 
 def _lead(text: str) -> str:

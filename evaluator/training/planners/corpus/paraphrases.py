@@ -8,12 +8,11 @@ looked at.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
 from evaluator.planners.language_models.protocol import Message
-from evaluator.planners.protocol import Expected, OfferedTool, PlannerRequest, RequestedTask
+from evaluator.planners.protocol import Expected, PlannerRequest, RequestedTask, offered_tools
 from evaluator.planners.strategies.openagi.demonstrations import Demonstration
 from evaluator.planners.strategies.openagi.plan_building import comma_text, tree_text
 from evaluator.planners.strategies.openagi.prompts import (
@@ -112,18 +111,5 @@ def _asked(found: Paraphrase) -> PlannerRequest:
         suite=OPENAGI.name,
         task=RequestedTask(id="paraphrase", request=found.request, resources=resources),
         expects=Expected(type=found.wish.makes),
-        tools=list(_offered()),
-    )
-
-
-@cache
-def _offered() -> tuple[OfferedTool, ...]:
-    return tuple(
-        OfferedTool(
-            name=tool.name,
-            description=tool.description,
-            inputs={name: str(kind) for name, kind in tool.inputs.items()},
-            outputs={name: str(kind) for name, kind in tool.outputs.items()},
-        )
-        for tool in OPENAGI.tools.values()
+        tools=list(offered_tools(OPENAGI)),
     )

@@ -1,4 +1,4 @@
-from evaluator.metrics.kept import EmbeddingCache
+from evaluator.metrics.embedding_cache import EmbeddingCache
 
 
 def upper(digests):

@@ -6,9 +6,9 @@ from contextlib import suppress
 
 from evaluator import canonical_json
 from evaluator.canonical_json import JsonValue
-from evaluator.planners.keeping import kept_notes, unkeepable
 from evaluator.planners.language_models.protocol import Answer, Call, Failure, FailureKind, LanguageModelError, Usage
 from evaluator.planners.protocol import MAX_ALTERNATIVES, PlannerError, PlannerReply, PlannerRequest
+from evaluator.planners.storable import kept_notes, unkeepable
 from evaluator.planners.strategies.protocol import Conversation, Draft, Strategy
 from evaluator.records import PlannerCall, Reason
 

@@ -2,7 +2,7 @@
 
 import json
 
-from evaluator.planners.keeping import kept_notes, unkeepable
+from evaluator.planners.storable import kept_notes, unkeepable
 
 
 def test_small_notes_are_kept_as_they_are():
