@@ -12,7 +12,7 @@ from evaluator.planners.language_models.errors import ModelError, ModelUnusableE
 from evaluator.records import PlannerCall, Reason
 from gpu_jobs.checkpoints import CheckpointError, Checkpoints
 from gpu_jobs.hub_cache import HubCache
-from gpu_jobs.model_server.opening import Delivers, ModelOpener, OpenedModel, strangers_models
+from gpu_jobs.model_server.opening import Delivers, ModelOpener, OpenedModel, submitted_model_opener
 from gpu_jobs.phases import CurrentPhase, Phase
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
@@ -152,7 +152,7 @@ class LanguageModels:
 
     def _its_opener(self) -> ModelOpener:
         if self._opener is None:
-            self._opener = strangers_models()
+            self._opener = submitted_model_opener()
         return self._opener
 
 

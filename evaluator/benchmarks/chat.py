@@ -1,6 +1,6 @@
-"""How close many calls of a chat endpoint come to the shortest time in which they could be answered.
+"""Throughput of many concurrent calls of a chat endpoint, relative to the shortest possible time.
 
-The ideal is count / bears * latency: every place of the endpoint is always taken. The endpoint is a process of its own.
+The ideal is count / capacity * latency, with every place of the endpoint always taken. The endpoint is its own process.
 """
 
 import time
@@ -69,7 +69,7 @@ def measure_chat(*, count: int, server: ServerSettings, highest: int) -> ChatRep
     return ChatReport(
         count=count,
         seconds=seconds,
-        ideal_seconds=count / server.bears * server.latency_seconds,
+        ideal_seconds=count / server.capacity * server.latency_seconds,
         cpu_seconds=used,
         failed=failed,
         progress=progress,

@@ -111,7 +111,7 @@ def chat(
     from evaluator.benchmarks.chat import measure_chat
     from evaluator.planners.language_models.chat.trial_server import ServerSettings
 
-    server = ServerSettings(latency_seconds=latency, bears=capacity, retry_after=retry_after or None)
+    server = ServerSettings(latency_seconds=latency, capacity=capacity, retry_after=retry_after or None)
     report = measure_chat(count=count, server=server, highest=highest)
     if not is_stdout(json_out):
         out.print(

@@ -1,4 +1,4 @@
-"""What commands share: consoles, common options, JSON output, and errors of usage."""
+"""Shared by all commands: consoles, options, JSON output and usage errors."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What the options of a command ask for, checked together."""
+"""Options of a command, parsed and checked together."""
 
 import hashlib
 import os

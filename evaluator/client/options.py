@@ -1,4 +1,4 @@
-"""The options that commands of the client have."""
+"""Options of the commands of the client."""
 
 from datetime import datetime
 from pathlib import Path

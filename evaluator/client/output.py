@@ -1,4 +1,4 @@
-"""What the commands of the client print and write, and the exit codes of their errors."""
+"""Output of the commands of the client, and the exit codes of their errors."""
 
 import json
 import sys

@@ -167,7 +167,7 @@ def _enter(*, client: Client, new: NewSubmission, remembered: Remembered) -> Sub
 
 
 def _found(*, client: Client, submission_id: str) -> Submission | None:
-    """A submission; None if the site does not know it any more, as after it was set up anew."""
+    """A submission; None if the site no longer has it, for example after a new installation."""
     try:
         return client.submission(submission_id)
     except RefusedError as error:

@@ -1,8 +1,4 @@
-"""ControlLLM's planning metrics (section 4.2), decided for one plan at a time, without people.
-
-Each is an indicator for one solution; a suite's figure is its mean. The rules where the paper leaves room are stated in
-`docs/toolbench.md`; the annotators of the paper voted.
-"""
+"""How near a plan is to a gold plan: multiset F1 of tools, data flow and arguments, and the depth of a plan. Pure."""
 
 from collections import Counter
 from dataclasses import dataclass

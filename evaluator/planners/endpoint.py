@@ -49,7 +49,7 @@ class EndpointSettings:
 
 
 Watcher = Callable[[int, bytes], None]
-"""Is told the status and the body of each answer, before the body is looked at."""
+"""Receives the status and the body of each answer, before the body is read."""
 
 
 class _Retry(Exception):
@@ -149,7 +149,7 @@ class EndpointPlanner:
             raise fault(Reason.INVALID_RESPONSE, f"The endpoint's answer is {error}.") from None
 
     def _seen(self, *, status: int, body: bytes) -> bytes:
-        """The body as all others may see it; the watcher is told."""
+        """The body as others may see it; the watcher is notified."""
         header = self._settings.header
         # Before anything is cut out of it: half a secret would not be found.
         for secret in header.secrets() if header else ():

@@ -34,7 +34,7 @@ _deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
 def call_deadline(at: float) -> Iterator[None]:
     """Let no read or write inside this block last beyond `at` (in `time.monotonic()` seconds).
 
-    httpx's timeouts are per operation: a server that sends a byte now and then would hold a call for ever.
+    httpx's timeouts are per operation: a server that sends a byte now and then would hold a call forever.
     """
     token = _deadline.set(at)
     try:

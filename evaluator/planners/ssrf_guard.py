@@ -6,7 +6,7 @@ changes its mind in between (DNS rebinding) gains nothing. Redirects are never f
 
 With `PLANARENA_EGRESS_PROXY` every connection is a tunnel through that proxy, which is asked for the address that was
 checked; it gets the name only where no name server here knows it, and must refuse private addresses itself. Other
-proxies in the environment are not used for strangers' addresses.
+proxies in the environment are not used for users' addresses.
 
 Every request asks for an uncompressed answer; `evaluator/bounded_answers.py` reads it.
 """

@@ -1,4 +1,4 @@
-"""What asking a model through its server costs, against the same model in this process.
+"""The overhead of a model server, relative to the same model in this process.
 
     python -m gpu_jobs.model_server.benchmark [--model FOLDER] [--suite SLUG] [--requests N] [--rounds N]
                                               [--transport tcp] [--json]
@@ -77,7 +77,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Timing:
     """What one run of some work took."""
 
     seconds: float
@@ -104,7 +104,7 @@ def compare(
     for name, do in work:
         same = do(local) == do(remote)
         trips = _round_trips(remote)
-        pairs = [(_spent(do, local), _spent(do, remote)) for _ in range(rounds)]
+        pairs = [(_timed(do, local), _timed(do, remote)) for _ in range(rounds)]
         in_process, server = zip(*pairs, strict=True)
         comparison = Comparison(
             work=name,
@@ -142,10 +142,10 @@ def _planning(strategy: str, *, suite: Suite, requests: Sequence[PlannerRequest]
     return plan
 
 
-def _spent(do: Work, model: LanguageModel) -> Spent:
+def _timed(do: Work, model: LanguageModel) -> Timing:
     started, processor = time.perf_counter(), _processor_seconds()
     do(model)
-    return Spent(time.perf_counter() - started, _processor_seconds() - processor)
+    return Timing(time.perf_counter() - started, _processor_seconds() - processor)
 
 
 def _processor_seconds() -> float:

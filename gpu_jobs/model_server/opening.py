@@ -1,4 +1,4 @@
-"""Opening a stranger's model: in the sandbox that this machine has, or not at all."""
+"""Opening a submitted model: in the sandbox that this machine has, or not at all."""
 
 import os
 import sys
@@ -67,7 +67,7 @@ class Delivers(Protocol):
         ...
 
 
-def strangers_models() -> ModelOpener:
+def submitted_model_opener() -> ModelOpener:
     """Loads models in the model server that `PLANARENA_MODEL_SERVER` names; without one, in the sandbox that this
     machine has; where that is not enough, refuses to.
 

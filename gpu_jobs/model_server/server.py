@@ -1,6 +1,6 @@
 """The model server: loads one model, and answers what the worker asks. It has no secret and needs no network.
 
-Everything here runs beside a stranger's model and tokenizer; nothing that it says is believed (`checking`).
+Everything here runs beside a submitted model and tokenizer; the worker trusts none of its answers (`checking`).
 """
 
 import math

@@ -146,7 +146,7 @@ class Relay:
         self._why = ""
 
     def run(self) -> None:
-        """Return when one side is gone and the worker has been told how the model's process ended."""
+        """Return when one side is gone and the worker knows how the model's process ended."""
         for run in (self._to_server, self._to_worker):
             threading.Thread(target=run, name=f"model-server-{run.__name__}", daemon=True).start()
         self._over.wait()

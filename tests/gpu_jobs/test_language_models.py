@@ -327,8 +327,8 @@ def test_a_model_whose_server_is_gone_is_loaded_again_for_the_next_lease(tmp_pat
 def test_no_model_is_loaded_in_the_worker(tmp_path, spacious):
     folder = fill(tmp_path / "m", spacious)
     program = (
-        "import sys\nfrom pathlib import Path\nfrom gpu_jobs.model_server.opening import strangers_models\n"
-        f"model = strangers_models()(Path({str(folder)!r}), name='m', device='cpu', source={{}})\n"
+        "import sys\nfrom pathlib import Path\nfrom gpu_jobs.model_server.opening import submitted_model_opener\n"
+        f"model = submitted_model_opener()(Path({str(folder)!r}), name='m', device='cpu', source={{}})\n"
         "print(sorted({'torch', 'transformers', 'tokenizers', 'safetensors'} & set(sys.modules)), model.is_broken)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

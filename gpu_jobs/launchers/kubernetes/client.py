@@ -51,7 +51,7 @@ def connect(settings: KubernetesSettings) -> ApiClient:
     configuration = Configuration()
     try:
         if settings.context:
-            # Said anew: the client reads the variable only when it is imported.
+            # Set again: the client reads the variable only when it is imported.
             file = os.environ.get("KUBECONFIG") or None
             load_kube_config(config_file=file, context=settings.context, client_configuration=configuration)
         else:
@@ -206,7 +206,7 @@ class ClusterClient:
             "labelSelector": selector, "watch": "true", "resourceVersion": version, "timeoutSeconds": str(seconds),
             "allowWatchBookmarks": "true",
         }  # fmt: skip
-        # A peer that died without a word would hold the watch for ever: silence has an end.
+        # A dead peer would hold the watch forever without a limit on silence.
         try:
             response = self._send("GET", self._path(api, kind), query=query, timeout=(self._timeout[0], seconds + 10.0))
         except urllib3.exceptions.HTTPError as error:

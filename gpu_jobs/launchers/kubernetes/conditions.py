@@ -1,4 +1,4 @@
-"""How the Job of an evaluation stands, from the Job, its pods and Kueue's Workload. Pure.
+"""The state of an evaluation's Job, from the Job, its pods and Kueue's Workload. Pure.
 
 The Job's own status is not enough: a pod that cannot pull its image never fails its Job.
 """
@@ -153,5 +153,5 @@ def liveness_of(found: Assessment) -> Liveness:
         return Liveness(alive=True)
     if found.state in {State.SUCCEEDED, State.FAILED} or found.reason in {Reason.DELETED, Reason.NODE_LOST}:
         return Liveness(alive=False, reason=found.short, disrupted=found.reason in DISRUPTIONS)
-    # It waits, or has been told to stop and is saying its last words.
+    # It waits, or is shutting down.
     return Liveness(alive=None, reason=found.short)

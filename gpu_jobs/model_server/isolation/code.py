@@ -1,4 +1,4 @@
-"""Which files a model server needs besides the model: the interpreter, libraries, and two packages of this project."""
+"""The files that a model server may read besides the model: interpreter, libraries and two packages of ours."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What a model server does to itself before it loads anything foreign. None of it can be taken back.
+"""Confines a model server, by itself, before it loads anything foreign. It cannot be undone.
 
 Runs with the standard library and pydantic only: torch and transformers are imported later, confined.
 """

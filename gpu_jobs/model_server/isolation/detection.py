@@ -1,4 +1,4 @@
-"""Which sandbox this machine has for strangers' models, and whether it is enough."""
+"""Which sandbox this machine has for submitted models, and whether it is enough."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ class Found:
 
     sandbox: Sandbox
     problem: str
-    """Why strangers' models are not loaded here, as a sentence; empty if they are."""
+    """Why submitted models are not loaded here, as a sentence; empty if they are."""
 
     def line(self) -> str:
         """For the operator, in the worker's log."""

@@ -1,4 +1,4 @@
-"""Landlock by its system calls: from then on this process, and all that it starts, reads what is listed and no more.
+"""Landlock by its system calls: this process and its children can then read only the listed paths.
 
 It cannot be taken back. See landlock(7). The numbers are the same on every architecture.
 """

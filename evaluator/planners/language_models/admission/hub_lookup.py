@@ -100,15 +100,15 @@ def look_up(
         operator_client(url=hub, timeout=silence, transport=transport) as client,
         egress_client(allow_private=allow_private, timeout=silence) as elsewhere,
     ):
-        asking = _Asking(
+        session = _HubSession(
             client=client, elsewhere=elsewhere, hub=hub.rstrip("/"), until=clock() + deadline_seconds, clock=clock
         )
-        description = _description(asking=asking, model_id=model_id, revision=revision)
-        commit = _commit(description, hub=asking.hub)
-        sizes = _sizes(description, hub=asking.hub)
-        weights = _weights_bytes(sizes, source=source, hub=asking.hub)
+        description = _description(session=session, model_id=model_id, revision=revision)
+        commit = _commit(description, hub=session.hub)
+        sizes = _sizes(description, hub=session.hub)
+        weights = _weights_bytes(sizes, source=source, hub=session.hub)
         for name in _settings_files(sizes, source=source):
-            asking.save(model_id=model_id, commit=commit, name=name, folder=Path(folder))
+            session.save(model_id=model_id, commit=commit, name=name, folder=Path(folder))
         architecture = inspect(Path(folder))
     return HubModel(
         model_id=model_id,
@@ -150,7 +150,7 @@ def language_model_files(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted({*needed, *(name for name in names if _TEMPLATES.fullmatch(name))}))
 
 
-class _Asking:
+class _HubSession:
     """Calls of one look-up, which share their time."""
 
     def __init__(
@@ -222,27 +222,27 @@ class _Asking:
         return HubAwayError(f"The model hub {self.hub} {what}; nothing was saved, please try again in a few minutes.")
 
 
-def _description(*, asking: _Asking, model_id: str, revision: str) -> dict[str, Any]:
+def _description(*, session: _HubSession, model_id: str, revision: str) -> dict[str, Any]:
     """What the hub says about a model, which anybody can get."""
     path = f"/api/models/{model_id}/revision/{quote(revision, safe='')}?blobs=true"
-    answer, body = asking.get(path, most=_MOST_DESCRIPTION_BYTES)
+    answer, body = session.get(path, most=_MOST_DESCRIPTION_BYTES)
     problem = answer.headers.get("X-Error-Code", "")
     if problem == "GatedRepo":
         raise _gated(model_id)
     if problem == "RevisionNotFound":
-        raise ModelRefusedError(f"{model_id} has no revision {revision!r} at {asking.hub}.")
+        raise ModelRefusedError(f"{model_id} has no revision {revision!r} at {session.hub}.")
     if answer.status_code in {401, 403, 404} or problem == "RepoNotFound":
-        raise ModelRefusedError(f"{asking.hub} has no model {model_id} that anybody can get: it may be private.")
+        raise ModelRefusedError(f"{session.hub} has no model {model_id} that anybody can get: it may be private.")
     if answer.status_code != httpx.codes.OK:
-        raise asking.away(f"answered HTTP {answer.status_code}")
+        raise session.away(f"answered HTTP {answer.status_code}")
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise asking.away("answered something that is no description of a model")
+        raise session.away("answered something that is no description of a model")
     if content.get("private") or content.get("disabled"):
-        raise ModelRefusedError(f"{asking.hub} has no model {model_id} that anybody can get: it is private.")
+        raise ModelRefusedError(f"{session.hub} has no model {model_id} that anybody can get: it is private.")
     if content.get("gated"):
         raise _gated(model_id)
     return content
@@ -291,7 +291,7 @@ def _parameters(description: Mapping[str, Any]) -> int | None:
 
 def _licence(description: Mapping[str, Any]) -> str:
     card = description.get("cardData")
-    told = card.get("license") if isinstance(card, dict) else None
-    texts = told if isinstance(told, list) else [told]
+    declared = card.get("license") if isinstance(card, dict) else None
+    texts = declared if isinstance(declared, list) else [declared]
     licence = ", ".join(text for text in texts if isinstance(text, str))
     return licence[:_LONGEST_LICENCE] if licence.isprintable() else ""

@@ -1,4 +1,4 @@
-"""What a stranger's language model must be like before anything loads it. No torch, no network.
+"""What a submitted language model must be like before anything loads it. No torch, no network.
 
 Only settings, vocabularies and safetensors; an architecture of the installed `transformers`; no code of its own.
 """
@@ -146,7 +146,7 @@ def _texts(content: Mapping[str, Any]) -> Iterable[str]:
 def _entries(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """All values in settings with their keys; those of lists have the list's.
 
-    Not recursive: a stranger's settings may be nested as deep as JSON allows.
+    Not recursive: submitted settings may be nested as deep as JSON allows.
     """
     waiting: list[tuple[str, Any]] = [("", content)]
     while waiting:

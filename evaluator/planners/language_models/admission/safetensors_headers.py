@@ -1,6 +1,6 @@
 """The header of a safetensors file: eight bytes with its length, then JSON with type, shape and place of each tensor.
 
-Read without the library, which maps the whole file: here a stranger's file may still be inside of an archive.
+Read without the library, which maps the whole file: here a submitted file may still be inside an archive.
 """
 
 import json

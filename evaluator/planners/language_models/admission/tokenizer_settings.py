@@ -1,4 +1,4 @@
-"""Which settings of a stranger's tokenizer are used. No torch, no network, no file is opened.
+"""Which settings of a submitted tokenizer are used. No torch, no network, no file is opened.
 
 A tokenizer is `tokenizer.json` and a few scalars. `transformers` reads more: settings that name files on this machine
 (`vocab`, `merges`, `*_file`), positional arguments for any constructor (`init_inputs`), classes that read further

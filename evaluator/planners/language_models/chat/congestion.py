@@ -1,4 +1,4 @@
-"""How many calls an endpoint is sent at once: as many as it bears, found by trying.
+"""Congestion control: how many concurrent calls an endpoint gets.
 
 Additive increase, multiplicative decrease, with the refinements that networks use so that little is lost by it. The
 limit doubles with every window of answers until the first refusal. A refusal halves it. It then returns to the most
@@ -82,7 +82,7 @@ class ConcurrencyLimit:
         self._step = 1
         self.limit = max(1, self.limit // 2)
         if self._borne >= self._refused_at:
-            # It bears less than it did.
+            # Its capacity has fallen.
             self._borne = self.limit
         return Refusal.OF_RATE if was_borne else Refusal.OF_NUMBER
 
@@ -95,7 +95,7 @@ class ConcurrencyLimit:
         if self._refused_at is None:
             return 2 * self.limit
         if self.limit >= self._refused_at:
-            # It bears more than it did.
+            # Its capacity has risen.
             self._step *= 2
             return self.limit + self._step
         if self.limit < self._borne:

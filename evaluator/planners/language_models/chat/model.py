@@ -1,4 +1,4 @@
-"""Chat endpoints that speak OpenAI's protocol: many calls at once, as many as the endpoint bears, bounded in all ways.
+"""Chat endpoints with OpenAI's protocol: as many concurrent calls as the endpoint can take, all of them bounded.
 
 What may succeed later is tried again: 408, 409, 425, 429, 5xx, connections that fail, answers that break off or do not
 come. Everything else costs its call at once. The key is read from the environment for every request and kept nowhere;
@@ -211,7 +211,7 @@ class ChatModel:
                     if deadline is None:
                         deadline = clock() + self.settings.total_seconds
                     found = await self._try(content, call=call, until=deadline)
-                    self._told(found, epoch=epoch)
+                    self._report_to_gate(found, epoch=epoch)
             except TimeoutError:
                 return unavailable(problem, tries=number - 1)
             if not isinstance(found, Retry):
@@ -223,7 +223,7 @@ class ChatModel:
                 await asyncio.sleep(max(0.0, min(self._backoff(tries=number, after=problem.after), left)))
         return unavailable(problem, tries=self.settings.tries)
 
-    def _told(self, found: "Answer | Failure | Retry", *, epoch: int) -> None:
+    def _report_to_gate(self, found: "Answer | Failure | Retry", *, epoch: int) -> None:
         """Tell the gate, before the place is given to another."""
         if not isinstance(found, Retry):
             self._silent_since = None
@@ -309,7 +309,7 @@ class ChatModel:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "planarena"}
         headers |= UNCOMPRESSED
         headers |= credentials.headers
-        # Made here and not by the client, which would read the same address anew for every call.
+        # Made here and not by the client, which would parse the same address for every call.
         request = httpx.Request("POST", self._address, content=content, headers=headers)
         response = await self._connected().send(request, stream=True)
         try:

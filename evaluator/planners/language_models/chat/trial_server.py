@@ -1,4 +1,4 @@
-"""A chat endpoint for trials: a fixed latency, a bound on the calls it bears at once, always the same answer.
+"""A chat endpoint for trials: a fixed latency, a limit on concurrent calls, always the same answer.
 
 Light to import: it runs in a process of its own.
 """
@@ -19,7 +19,7 @@ class ServerSettings:
     """How the endpoint behaves."""
 
     latency_seconds: float = 0.2
-    bears: int = 64
+    capacity: int = 64
     """Calls at once; one more is refused at once."""
     refusal: int = 429
     retry_after: float | None = None
@@ -64,7 +64,7 @@ class ChatServer:
             int(line.partition(b":")[2]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")
         )
         await reader.readexactly(length)
-        if self.running >= self.settings.bears:
+        if self.running >= self.settings.capacity:
             self.refused += 1
             self._send(writer, status=self.settings.refusal, body=b"{}")
         else:

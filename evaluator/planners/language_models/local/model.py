@@ -124,7 +124,7 @@ class LocalModel:
             raise ModelUnusableError(str(error)) from None
         except (WeightsError, PromptError) as error:
             raise ModelUnusableError(f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}.") from None
-        except Exception as error:  # the folder may be a stranger's, and what its settings lead to is anybody's guess
+        except Exception as error:  # the folder may be a submitted one, whose settings can cause any exception
             kind = ModelError if _is_of_this_machine(error) else ModelUnusableError
             why = str(error) or type(error).__name__
             raise kind(f"The language model in {folder} cannot be loaded: {why.rstrip('.')}.") from error

@@ -1,4 +1,4 @@
-"""A stranger's tokenizer from its folder: `tokenizer.json` and the settings that `tokenizer_admission` lets pass."""
+"""A submitted tokenizer from its folder: `tokenizer.json` and the settings that are accepted."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ class TextTooLongError(ValueError):
     """A text becomes too long when it is normalized; the message is a sentence."""
 
 
-class StrangersTokenizer(PreTrainedTokenizerFast):  # type: ignore[misc]  # transformers has no types
+class SubmittedTokenizer(PreTrainedTokenizerFast):  # type: ignore[misc]  # transformers has no types
     """A fast tokenizer whose panics are errors, and whose normalizer cannot fill the memory.
 
     A panic of the Rust library reaches Python as a `BaseException`, which no `except Exception` catches: it would end
@@ -69,7 +69,7 @@ class StrangersTokenizer(PreTrainedTokenizerFast):  # type: ignore[misc]  # tran
             return super().decode(*args, **kwargs)
 
 
-def load_tokenizer(folder: Path) -> StrangersTokenizer:
+def load_tokenizer(folder: Path) -> SubmittedTokenizer:
     """The tokenizer of a model's folder. No other file than those named here is opened.
 
     Raises:
@@ -79,7 +79,7 @@ def load_tokenizer(folder: Path) -> StrangersTokenizer:
     """
     files = read_tokenizer_files(folder_reader(folder))
     with panics_as_errors():
-        tokenizer = StrangersTokenizer(tokenizer_object=Tokenizer.from_str(files.content.text), **files.settings)
+        tokenizer = SubmittedTokenizer(tokenizer_object=Tokenizer.from_str(files.content.text), **files.settings)
     tokenizer.growth = files.content.growth
     return tokenizer
 

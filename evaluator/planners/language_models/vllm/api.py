@@ -1,6 +1,6 @@
 """The few calls of vLLM's OpenAI-compatible API that a language model needs, each bounded and checked.
 
-A stranger's model runs in that server: its answers are read like a stranger's, uncompressed, with one deadline for
+That server runs a submitted model, so its answers are untrusted: uncompressed, with one deadline for
 connection, headers and body, and every number is checked against what was asked.
 """
 

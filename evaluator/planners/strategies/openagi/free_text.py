@@ -53,7 +53,7 @@ class FreeText:
     ) -> Draft:
         lines = map_text(text=text, request=request, similarity=similarity)
         calls = calls_of(lines, drops_repeats=self._drops_repeats)
-        told: dict[str, JsonValue] = {
+        found: dict[str, JsonValue] = {
             "prompt": f"{self.name}/{VERSION}",
             **notes,
             "mapper": similarity.name,
@@ -62,5 +62,5 @@ class FreeText:
             "lines": [line.to_json() for line in lines],
         }
         if not calls:
-            return Draft(plan=shortened(text), unreadable=NOTHING_MAPPED, notes=told)
-        return Draft(plan=plan_to_json(plan_of_calls(calls=calls, context=context_of(request))), notes=told)
+            return Draft(plan=shortened(text), unreadable=NOTHING_MAPPED, notes=found)
+        return Draft(plan=plan_to_json(plan_of_calls(calls=calls, context=context_of(request))), notes=found)

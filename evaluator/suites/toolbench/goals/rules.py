@@ -149,13 +149,15 @@ def _generate_like(source: Pattern, part: Part) -> Iterator[Pattern]:
 
 
 def _similar(source: Pattern, part: Part) -> Iterator[Pattern]:
-    told = OneOf((use("image_captioning", image=source), use("image_question_answering", image=source, text=AnyText())))
-    text = OneOf((Saying(part.target), told)) if part.target else AnyText()
+    described = OneOf(
+        (use("image_captioning", image=source), use("image_question_answering", image=source, text=AnyText()))
+    )
+    text = OneOf((Saying(part.target), described)) if part.target else AnyText()
     if not part.target:
         yield use("image_to_image", image=source)
     for map_type in (*MAPS, "segmentation"):
         yield _following(map_type, map_of(source=source, map_type=map_type), text)
-    yield use("text_to_image", text=told)
+    yield use("text_to_image", text=described)
     if part.target:
         yield use("image_to_image", image=source)
 

@@ -9,7 +9,7 @@ from gpu_jobs.model_server import opening
 from gpu_jobs.model_server.isolation.confinement import Layer
 from gpu_jobs.model_server.isolation.detection import ALLOW_UNSANDBOXED, detected, judged
 from gpu_jobs.model_server.isolation.sandbox import Sandbox
-from gpu_jobs.model_server.opening import most_memory, strangers_models
+from gpu_jobs.model_server.opening import most_memory, submitted_model_opener
 from tests.gpu_jobs.model_server.isolation.test_sandbox import FULL, OWN, named
 
 
@@ -60,15 +60,15 @@ def test_models_are_refused_where_there_is_no_sandbox_unless_the_operator_allows
     monkeypatch.setattr(opening, "detected", lambda: judged(frozenset()))
     monkeypatch.delenv(ALLOW_UNSANDBOXED, raising=False)
     with pytest.raises(ModelError, match="loads no submitted models") as caught:
-        strangers_models()(tmp_path, name="m", device="cpu", source={})
+        submitted_model_opener()(tmp_path, name="m", device="cpu", source={})
     assert not isinstance(caught.value, ModelUnusableError), "another worker may have a sandbox"
     for other in ("0", "true", ""):
         monkeypatch.setenv(ALLOW_UNSANDBOXED, other)
         with pytest.raises(ModelError, match="loads no submitted models"):
-            strangers_models()(tmp_path, name="m", device="cpu", source={})
+            submitted_model_opener()(tmp_path, name="m", device="cpu", source={})
     monkeypatch.setenv(ALLOW_UNSANDBOXED, "1")
     with pytest.raises(ModelUnusableError, match="There are no weights"):
-        strangers_models()(tmp_path, name="m", device="cpu", source={})
+        submitted_model_opener()(tmp_path, name="m", device="cpu", source={})
 
 
 def test_a_server_that_does_not_start_has_no_layers():

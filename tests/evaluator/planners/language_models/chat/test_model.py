@@ -397,7 +397,7 @@ def measured(calls, *, highest, settings):
 
 def test_it_finds_out_how_much_an_endpoint_bears():
     calls = [generate(str(number)) for number in range(600)]
-    settings = ServerSettings(latency_seconds=0.1, bears=12)
+    settings = ServerSettings(latency_seconds=0.1, capacity=12)
     answers, seconds, server = measured(calls, highest=64, settings=settings)
     assert all(hasattr(answer, "text") for answer in answers)
     assert server.most == 12
@@ -408,7 +408,7 @@ def test_it_finds_out_how_much_an_endpoint_bears():
 
 def test_many_calls_take_little_longer_than_they_must():
     calls = [generate(str(number)) for number in range(400)]
-    settings = ServerSettings(latency_seconds=0.3, bears=32)
+    settings = ServerSettings(latency_seconds=0.3, capacity=32)
     answers, seconds, server = measured(calls, highest=32, settings=settings)
     assert all(hasattr(answer, "text") for answer in answers)
     assert server.refused == 0

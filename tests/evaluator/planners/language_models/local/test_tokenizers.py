@@ -18,7 +18,7 @@ from evaluator.planners.language_models.admission.tokenizer_settings import (
 from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
 from evaluator.planners.language_models.local.network import Network
 from evaluator.planners.language_models.local.tokenizer_loading import (
-    StrangersTokenizer,
+    SubmittedTokenizer,
     TokenizerPanicError,
     load_tokenizer,
     panics_as_errors,
@@ -201,7 +201,7 @@ PANICS_AT_LONG_WORDS = {
 def unchecked(folder, **parts):
     """A tokenizer that got past the check of its content."""
     content = {**json.loads((folder / "tokenizer.json").read_text()), **parts}
-    return StrangersTokenizer(tokenizer_object=Tokenizer.from_str(json.dumps(content)), eos_token="</s>")
+    return SubmittedTokenizer(tokenizer_object=Tokenizer.from_str(json.dumps(content)), eos_token="</s>")
 
 
 @pytest.mark.parametrize(

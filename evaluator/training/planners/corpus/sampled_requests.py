@@ -25,7 +25,7 @@ _UNSAID = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class SampledRequest:
     """What somebody asks for: the tools that it takes, by the place they have in the flow of data."""
 
     kind: str
@@ -50,51 +50,56 @@ class Wish:
         return "image" if self.kind in ("restore", "draw") else "text"
 
 
-def draw_wish(rng: np.random.Generator) -> Wish:
-    """A wish of a random kind."""
+def draw_request(rng: np.random.Generator) -> SampledRequest:
+    """A sampled of a random kind."""
     kind = str(rng.choice(list(_SHARES), p=list(_SHARES.values())))
     german = bool(rng.random() < _GERMAN)
     if kind == "restore":
-        return Wish(kind=kind, restorers=_damage(rng) or (_one(rng, RESTORERS),))
+        return SampledRequest(kind=kind, restorers=_damage(rng) or (_one(rng, RESTORERS),))
     if kind == "read":
-        return Wish(kind=kind, restorers=_damage(rng), base=_one(rng, READERS), german=german)
+        return SampledRequest(kind=kind, restorers=_damage(rng), base=_one(rng, READERS), german=german)
     if kind == "draw":
-        return Wish(kind=kind, masked=_masks(rng, count=1), base="Text to Image Generation")
+        return SampledRequest(kind=kind, masked=_masks(rng, count=1), base="Text to Image Generation")
     if kind == "rewrite":
-        return Wish(kind=kind, masked=_masks(rng, count=1), base=_one(rng, REWRITERS), german=german)
+        return SampledRequest(kind=kind, masked=_masks(rng, count=1), base=_one(rng, REWRITERS), german=german)
     if kind == "translate":
-        return Wish(kind=kind, masked=_masks(rng, count=1), german=True)
+        return SampledRequest(kind=kind, masked=_masks(rng, count=1), german=True)
     if kind == "ask image":
         masks = _masks(rng, count=1)
-        return Wish(kind=kind, restorers=_damage(rng), masked=masks, base="Visual Question Answering", german=german)
-    return Wish(kind=kind, masked=_masks(rng, count=2), base="Question Answering", german=german)
+        return SampledRequest(
+            kind=kind, restorers=_damage(rng), masked=masks, base="Visual Question Answering", german=german
+        )
+    return SampledRequest(kind=kind, masked=_masks(rng, count=2), base="Question Answering", german=german)
 
 
-def sentence(*, wish: Wish, rng: np.random.Generator) -> str:
-    """The wish in words of the phrasebook."""
+def sentence(*, sampled: SampledRequest, rng: np.random.Generator) -> str:
+    """The sampled in words of the phrasebook."""
     image, text, query = (_one(rng, words) for words in (say.IMAGES, say.TEXTS, say.QUERIES))
-    given = _given(wish=wish, nouns=(image, text, query), rng=rng)
-    goal = _goal(wish=wish, rng=rng).format(image=image, text=text, query=query)
+    given = _given(sampled=sampled, nouns=(image, text, query), rng=rng)
+    goal = _goal(sampled=sampled, rng=rng).format(image=image, text=text, query=query)
     written = _one(rng, say.FRAMES).format(given=given, goal=goal)
     return written[0].upper() + written[1:]
 
 
-def _given(*, wish: Wish, nouns: tuple[str, str, str], rng: np.random.Generator) -> str:
+def _given(*, sampled: SampledRequest, nouns: tuple[str, str, str], rng: np.random.Generator) -> str:
     image, text, query = nouns
-    if wish.kind in ("restore", "read"):
-        return _picture(wish=wish, noun=image, rng=rng)
-    if wish.kind == "ask image":
-        parts = [_picture(wish=wish, noun=image, rng=rng), _writing(masked=wish.masked[0], noun=query, rng=rng)]
-    elif wish.kind == "ask text":
+    if sampled.kind in ("restore", "read"):
+        return _picture(sampled=sampled, noun=image, rng=rng)
+    if sampled.kind == "ask image":
+        parts = [
+            _picture(sampled=sampled, noun=image, rng=rng),
+            _writing(masked=sampled.masked[0], noun=query, rng=rng),
+        ]
+    elif sampled.kind == "ask text":
         document = _one(rng, say.DOCUMENTS)
-        parts = [_writing(masked=m, noun=n, rng=rng) for m, n in zip(wish.masked, (document, query), strict=True)]
+        parts = [_writing(masked=m, noun=n, rng=rng) for m, n in zip(sampled.masked, (document, query), strict=True)]
     else:
-        parts = [_writing(masked=wish.masked[0], noun=text, rng=rng)]
+        parts = [_writing(masked=sampled.masked[0], noun=text, rng=rng)]
     return _one(rng, (" and ", ", together with ", " plus ", " with ")).join(parts)
 
 
-def _picture(*, wish: Wish, noun: str, rng: np.random.Generator) -> str:
-    order = [str(name) for name in rng.permutation(wish.restorers)]
+def _picture(*, sampled: SampledRequest, noun: str, rng: np.random.Generator) -> str:
+    order = [str(name) for name in rng.permutation(sampled.restorers)]
     before = [name for name in order if rng.random() < 0.7]
     behind = [name for name in order if name not in before]
     words = _one(rng, (" ", ", ")).join(_one(rng, say.ADJECTIVES[name]) for name in before)
@@ -118,14 +123,14 @@ def _article(phrase: str, *, rng: np.random.Generator) -> str:
     return f"{article} {phrase}".strip()
 
 
-def _goal(*, wish: Wish, rng: np.random.Generator) -> str:
-    if wish.kind in ("restore", "draw", "translate"):
-        return _one(rng, {"restore": say.RESTORE, "draw": say.DRAW, "translate": say.TRANSLATE}[wish.kind])
-    if wish.kind in ("ask image", "ask text"):
+def _goal(*, sampled: SampledRequest, rng: np.random.Generator) -> str:
+    if sampled.kind in ("restore", "draw", "translate"):
+        return _one(rng, {"restore": say.RESTORE, "draw": say.DRAW, "translate": say.TRANSLATE}[sampled.kind])
+    if sampled.kind in ("ask image", "ask text"):
         goal = _one(rng, say.ANSWER)
     else:
-        goal = _one(rng, say.GIVE).replace("{what}", _one(rng, say.RESULTS[str(wish.base)]))
-    if wish.german:
+        goal = _one(rng, say.GIVE).replace("{what}", _one(rng, say.RESULTS[str(sampled.base)]))
+    if sampled.german:
         return f"{goal} {_one(rng, say.IN_GERMAN)}"
     return goal if rng.random() < _UNSAID else f"{goal} {_one(rng, say.IN_ENGLISH)}"
 
