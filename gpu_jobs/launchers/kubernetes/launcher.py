@@ -5,7 +5,8 @@ its evaluation, so that creating it twice makes one Job. Ended Jobs stay for a w
 """
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -190,18 +191,9 @@ class KubernetesLauncher:
         name = names.model_servers_name(_name(job))
         if not model_servers.are_beside(job) or self._client.job(name) is not None:
             return
-        try:
+        with self._refusals(name, of="the model server"):
             for manifest in model_servers.build_model_servers(job=job, settings=self._settings):
                 self._create_beside(manifest)
-        except QuotaExceededError as error:
-            self._log(name, error)
-            raise LaunchError(
-                f"{MEANINGS[Reason.QUOTA_EXCEEDED].sentence} The cluster says: {self._words(error.message)}"
-            ) from error
-        except ClusterRefusedError as error:
-            self._log(name, error)
-            said = f"The cluster refuses the model server ({error.status}): {self._words(error.message)}"
-            raise (LaunchError if error.status == _UNAUTHENTICATED else LaunchGivenUpError)(said) from error
         logger.info("created %s", name)
 
     def _create_beside(self, manifest: Json) -> None:
@@ -223,7 +215,7 @@ class KubernetesLauncher:
         facts = self._facts(evaluation_id)
         manifest = build_job(facts=facts, generation=generation, settings=self._settings)
         name = _name(manifest)
-        try:
+        with self._refusals(name, of="the worker"):
             try:
                 job = self._client.create_job(manifest)
                 logger.info("created %s", name)
@@ -231,6 +223,19 @@ class KubernetesLauncher:
                 job = self._adopt(name=name, evaluation_id=evaluation_id)
             # Afterwards, since the Job owns it: its pods wait until it is there.
             self._enrol(job)
+        self._accompany(job)
+        return name
+
+    @contextmanager
+    def _refusals(self, name: str, *, of: str) -> Iterator[None]:
+        """Raise the cluster's refusals as errors of the launcher.
+
+        Raises:
+            LaunchError: a quota is used up, or the credentials have expired.
+            LaunchGivenUpError: the cluster refuses the object.
+        """
+        try:
+            yield
         except QuotaExceededError as error:
             self._log(name, error)
             raise LaunchError(
@@ -238,11 +243,9 @@ class KubernetesLauncher:
             ) from error
         except ClusterRefusedError as error:
             self._log(name, error)
-            said = f"The cluster refuses the worker ({error.status}): {self._words(error.message)}"
+            said = f"The cluster refuses {of} ({error.status}): {self._words(error.message)}"
             # Credentials expire and are renewed; what is wrong with a Job stays wrong.
             raise (LaunchError if error.status == _UNAUTHENTICATED else LaunchGivenUpError)(said) from error
-        self._accompany(job)
-        return name
 
     def _enrol(self, job: Json) -> None:
         """Give a Job's pods their enrolment token, unless the Job has its Secret.
