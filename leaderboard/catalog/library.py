@@ -143,7 +143,8 @@ class Library:
         return summarise(suite=suite_of(suite), results=scores)
 
     def check_endpoint(self, *, url: str, allow_private: bool) -> None:
-        from evaluator.planners.egress import EgressRefusedError, check_url
+        from evaluator.planners.guarded_connections import EgressRefusedError
+        from evaluator.planners.ssrf_guard import check_url
 
         try:
             check_url(url=url, allow_private=allow_private)

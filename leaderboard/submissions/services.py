@@ -12,7 +12,7 @@ from typing import NamedTuple
 from django.db import transaction
 from django.utils import timezone
 
-from evaluator.records import Outcome, Reason
+from evaluator.records import FAULT_SCORE, Outcome, Reason
 from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.teams import teams_of
 from leaderboard.audit.models import Action
@@ -47,7 +47,7 @@ from leaderboard.queue import canary
 from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.leases import cancel_attempts
 from leaderboard.queue.queueing import enqueue_reconcile
-from leaderboard.queue.shards import FAULT_SCORE, add_shards
+from leaderboard.queue.shards import add_shards
 from leaderboard.quotas.services import charge
 from leaderboard.site.field_errors import FieldErrors
 

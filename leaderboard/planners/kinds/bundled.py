@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from evaluator.planners.language_models.safetensors_headers import file_header
+from evaluator.planners.language_models.admission.safetensors_headers import file_header
 from evaluator.planners.language_models.shipped import shipped_folder
 from evaluator.planners.offline import offline_planners
 from gpu_jobs.contract.lease import BundledPlanner

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.conf import settings
 
-from evaluator.planners.language_models.admission import ModelRefusedError
+from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from gpu_jobs.contract.lease import HubPlanner
 from leaderboard.accounts.models import User
 from leaderboard.catalog.library import TryLaterError
@@ -41,7 +41,7 @@ class HubKind(Kind):
 
     def check(self, data: PlannerData) -> Errors:
         # Its patterns only; nothing is asked here.
-        from evaluator.planners.language_models.hub_lookup import check_names
+        from evaluator.planners.language_models.admission.hub_lookup import check_names
 
         errors = check_strategy(data.strategy)
         if not data.model_id:
@@ -66,7 +66,7 @@ class HubKind(Kind):
             FieldErrors: there is no such model, or it cannot be evaluated here.
             HubUnreachableError: the hub does not say; it may later.
         """
-        from evaluator.planners.language_models.hub_lookup import HubAwayError, look_up
+        from evaluator.planners.language_models.admission.hub_lookup import HubAwayError, look_up
 
         revision = data.revision or DEFAULT_REVISION
         try:

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from evaluator.suites.reference_rows import reference_tables
-from evaluator.suites.toolbench.mini import toolmini_tasks
+from evaluator.suites.toolbench.mini.requests import toolmini_tasks
 from evaluator.suites.toolbench.suite import tool_suite
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish

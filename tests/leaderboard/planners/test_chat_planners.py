@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.client import Client, NewSubmission, PlannerEntry
 from evaluator.engine.store import MemoryStore
-from evaluator.planners.language_models.chat import KEY_VARIABLE
+from evaluator.planners.language_models.chat.model import KEY_VARIABLE
 from gpu_jobs.client import ApiClient as WorkerApi
 from gpu_jobs.exits import Exit
 from gpu_jobs.runner import EvaluatorRunner
