@@ -9,16 +9,43 @@ import pytest
 from django.conf import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 from leaderboard.config import embedded
 from leaderboard.config.environment import parse_database_url
+from tests.sampling import Sample, sample_of_this_run
 
+_SAMPLE = pytest.StashKey[Sample]()
 _TESTS = Path(__file__).parent
 _REAL_PROCESSES = frozenset({"browser", "crash", "end_to_end", "hostile", "load", "scale"})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--deep", action="store_true", help="run what takes many minutes too, such as all hostile models")
+    parser.addoption("--deep", action="store_true", help="take everything of what runs take samples of; takes hours")
+    parser.addoption("--sample", help="take the parts that an earlier run took: the sample that it printed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # All processes of one run take the same parts, past midnight too.
+    name = getattr(config, "workerinput", {}).get("sample") or config.getoption("--sample") or sample_of_this_run()
+    config.stash[_SAMPLE] = Sample(name=name, deep=bool(config.getoption("--deep")))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: WorkerController) -> None:
+    """Tell a process of pytest-xdist the sample."""
+    node.workerinput["sample"] = node.config.stash[_SAMPLE].name
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    sample = config.stash[_SAMPLE]
+    return "sample: everything" if sample.deep else f"sample: {sample.name} (repeat it with --sample {sample.name})"
+
+
+@pytest.fixture(scope="session")
+def sample(request: pytest.FixtureRequest) -> Sample:
+    """Which part this run takes of what would take too long."""
+    return request.config.stash[_SAMPLE]
 
 
 class _ByFile(LoadScopeScheduling):
@@ -44,9 +71,32 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest group first, so that nothing else waits for it in the end."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what this run's sample has not, and put the longest group first, so that nothing waits for it in the
+    end."""
+    _leave_out(config, items)
     items.sort(key=lambda item: item.path.relative_to(_TESTS).parts[0] not in _REAL_PROCESSES)
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of each parametrised test that is marked `sampled`, keep the cases of this run's sample."""
+    named = config.option.keyword or any("::" in argument for argument in config.args)
+    if named:
+        return
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    sample = config.stash[_SAMPLE]
+    kept = {
+        id(item)
+        for name, several in cases.items()
+        for item in sample.part(several, of=several[0].get_closest_marker("sampled").kwargs["of"], group=name)
+    }
+    left_out = [item for several in cases.values() for item in several if id(item) not in kept]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(scope="session")

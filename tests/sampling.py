@@ -1,0 +1,69 @@
+"""Samples of what would take too long in every run: each run takes another part, and repeating its sample takes the same.
+
+`--deep` takes everything. So does naming tests, by `-k` or as `file.py::test`, for tests that are marked `sampled`.
+"""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+VARIABLE = "PLANARENA_SAMPLE"
+_ROOT = Path(__file__).resolve().parents[1]
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Which part of each group this run takes."""
+
+    name: str
+    """Any text. The same name takes the same parts."""
+    deep: bool = False
+    """Whether it takes everything."""
+
+    def part(self, items: Sequence[_Item], *, of: int, group: str) -> list[_Item]:
+        """Every `of`-th item, in order, from a place that depends on the sample; at least one."""
+        if self.deep:
+            return list(items)
+        first = self._number(group) % max(1, min(of, len(items)))
+        return list(items[first::of])
+
+    def one(self, items: Sequence[_Item], *, group: str) -> _Item:
+        """One item, even of a deep sample."""
+        return items[self._number(group) % len(items)]
+
+    def one_of_each(
+        self, items: Iterable[_Item], *, kind: Callable[[_Item], Hashable], group: str, most: int = 1
+    ) -> list[_Item]:
+        """At most `most` items of each kind, in order."""
+        kinds: dict[Hashable, list[_Item]] = {}
+        for item in items:
+            kinds.setdefault(kind(item), []).append(item)
+        if self.deep:
+            return [item for several in kinds.values() for item in several]
+        found: list[_Item] = []
+        for key, several in kinds.items():
+            first = self._number(f"{group} {key}") % len(several)
+            found += [several[(first + place) % len(several)] for place in range(min(most, len(several)))]
+        return found
+
+    def _number(self, group: str) -> int:
+        return int.from_bytes(hashlib.sha256(f"{self.name}\n{group}".encode()).digest()[:8])
+
+
+def sample_of_this_run() -> str:
+    """The one that `PLANARENA_SAMPLE` names, else one for this day and commit."""
+    return os.environ.get(VARIABLE) or f"{datetime.now(tz=UTC):%Y-%m-%d}-{_commit()}"
+
+
+def _commit() -> str:
+    try:
+        command = ["git", "rev-parse", "--short=8", "HEAD"]
+        return subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "no-commit"

@@ -1,0 +1,57 @@
+"""Samples: the same name takes the same part, all parts together are everything, and each kind is in every part."""
+
+import pytest
+
+from tests.sampling import VARIABLE, Sample, sample_of_this_run
+
+ITEMS = list(range(22))
+NAMES = [f"2026-01-{day:02}-abcdef01" for day in range(1, 29)]
+
+
+def test_a_name_takes_the_same_part_again_and_names_take_all_parts():
+    parts = [Sample(name=name).part(ITEMS, of=4, group="pages") for name in NAMES]
+    assert parts == [Sample(name=name).part(ITEMS, of=4, group="pages") for name in NAMES]
+    assert {len(part) for part in parts} == {5, 6}
+    assert {item for part in parts for item in part} == set(ITEMS)
+
+
+def test_groups_rotate_independently():
+    firsts = {(Sample(name=name).part(ITEMS, of=4, group=group)[0]) for name in NAMES[:1] for group in "abcdefghij"}
+    assert len(firsts) > 1
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_part_of_few_items_is_never_empty(count):
+    assert {len(Sample(name=name).part(ITEMS[:count], of=4, group="few")) for name in NAMES} == {1}
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_each_kind_is_in_every_sample(most):
+    for name in NAMES:
+        found = Sample(name=name).one_of_each(ITEMS, kind=lambda item: item % 7, group="kinds", most=most)
+        assert len(set(found)) == len(found) == 7 * most
+        assert {item % 7 for item in found} == set(range(7))
+
+
+def test_a_deep_sample_takes_everything():
+    deep = Sample(name="any", deep=True)
+    assert deep.part(ITEMS, of=4, group="pages") == ITEMS
+    assert sorted(deep.one_of_each(ITEMS, kind=lambda item: item % 7, group="kinds")) == ITEMS
+
+
+def test_a_variable_names_the_sample_else_day_and_commit_do(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "as-last-time")
+    assert sample_of_this_run() == "as-last-time"
+    monkeypatch.delenv(VARIABLE)
+    assert sample_of_this_run()[:2] == "20"
+
+
+@pytest.mark.sampled(of=5)
+@pytest.mark.parametrize("number", range(20))
+def test_a_marked_test_runs_with_its_part_of_the_cases(number, sample, request):
+    cases = [item for item in request.session.items if getattr(item, "originalname", "") == request.node.originalname]
+    if request.config.option.keyword or any("::" in argument for argument in request.config.args):
+        assert number in range(20)
+    else:
+        assert len(cases) == (20 if sample.deep else 4)
+        assert number in sample.part(range(20), of=5, group=request.node.nodeid.partition("[")[0])
