@@ -1,4 +1,4 @@
-"""Samples of what would take too long in every run: each run takes another part, and repeating its sample takes the same.
+"""Samples of what takes too long for every run: each run takes another part; the same sample takes the same part.
 
 `--deep` takes everything. So does naming tests, by `-k` or as `file.py::test`, for tests that are marked `sampled`.
 """
@@ -6,9 +6,9 @@
 import hashlib
 import os
 import subprocess
+import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -58,7 +58,7 @@ class Sample:
 
 def sample_of_this_run() -> str:
     """The one that `PLANARENA_SAMPLE` names, else one for this day and commit."""
-    return os.environ.get(VARIABLE) or f"{datetime.now(tz=UTC):%Y-%m-%d}-{_commit()}"
+    return os.environ.get(VARIABLE) or f"{time.strftime('%Y-%m-%d', time.gmtime())}-{_commit()}"
 
 
 def _commit() -> str:
