@@ -28,7 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # All processes of one run take the same parts, past midnight too.
     name = getattr(config, "workerinput", {}).get("sample") or config.getoption("--sample") or sample_of_this_run()
-    config.stash[_SAMPLE] = Sample(name=name, deep=bool(config.getoption("--deep")))
+    named = bool(config.option.keyword) or any("::" in argument for argument in config.args)
+    config.stash[_SAMPLE] = Sample(name=name, deep=bool(config.getoption("--deep")), named=named)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -80,9 +81,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of each parametrised test that is marked `sampled`, keep the cases of this run's sample."""
-    named = config.option.keyword or any("::" in argument for argument in config.args)
-    if named:
-        return
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("sampled"):

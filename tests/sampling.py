@@ -1,6 +1,6 @@
 """Samples of what takes too long for every run: each run takes another part; the same sample takes the same part.
 
-`--deep` takes everything. So does naming tests, by `-k` or as `file.py::test`, for tests that are marked `sampled`.
+`--deep` takes everything. Tests that are chosen by name, by `-k` or as `file.py::test`, are not left out either.
 """
 
 import hashlib
@@ -25,10 +25,13 @@ class Sample:
     """Any text. The same name takes the same parts."""
     deep: bool = False
     """Whether it takes everything."""
+    named: bool = False
+    """Whether somebody chose tests by name, and wants all of them."""
 
     def part(self, items: Sequence[_Item], *, of: int, group: str) -> list[_Item]:
-        """Every `of`-th item, in order, from a place that depends on the sample; at least one."""
-        if self.deep:
+        """Every `of`-th item, in order, from a place that depends on the sample; at least one. All of those that are
+        chosen by name."""
+        if self.deep or self.named:
             return list(items)
         first = self._number(group) % max(1, min(of, len(items)))
         return list(items[first::of])

@@ -26,10 +26,10 @@ from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.objects import server_store
 from leaderboard.evaluations.reconcile import sweep
 from leaderboard.evaluations.results import deliver
-from tests.addresses import Address, Things, site_addresses
 from tests.leaderboard import suites
 from tests.leaderboard.factories import make_lease, make_submission, make_suite, make_team, make_user
 from tests.memory import forget_everything
+from tests.routes import Address, Things, site_addresses
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300)]
 MARK = "5e1f77aa"
