@@ -7,6 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 from django.conf import settings
+from django.db import connection
+from django.test import TransactionTestCase
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
@@ -17,7 +19,11 @@ from tests.sampling import Sample, sample_of_this_run
 
 _SAMPLE = pytest.StashKey[Sample]()
 _TESTS = Path(__file__).parent
-_REAL_PROCESSES = frozenset({"browser", "crash", "end_to_end", "hostile", "load", "scale"})
+_REAL_PROCESSES = ("end_to_end", "hostile", "browser", "crash", "load", "scale")
+"""Folders of tests with real sites, workers and browsers, the longest first."""
+
+_KEPT = frozenset({"auth_permission", "django_content_type"})
+"""Tables that migrations fill."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,12 +56,11 @@ def sample(request: pytest.FixtureRequest) -> Sample:
 
 
 class _ByFile(LoadScopeScheduling):
-    """A process runs whole files; and one of them all tests with real sites and workers, which share what they start
-    and keep more than one core busy."""
+    """A process runs whole files, and whole folders of tests with real processes, which share what they start."""
 
     def _split_scope(self, nodeid: str) -> str:
-        path = nodeid.partition("::")[0]
-        return "real processes" if Path(path).parts[1] in _REAL_PROCESSES else path
+        path = Path(nodeid.partition("::")[0])
+        return path.parts[1] if path.parts[1] in _REAL_PROCESSES else str(path)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
@@ -73,10 +78,15 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what this run's sample has not, and put the longest group first, so that nothing waits for it in the
-    end."""
+    """Leave out what this run's sample has not, and put the longest groups first, so that nothing waits for them in
+    the end."""
     _leave_out(config, items)
-    items.sort(key=lambda item: item.path.relative_to(_TESTS).parts[0] not in _REAL_PROCESSES)
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    folder = item.path.relative_to(_TESTS).parts[0]
+    return _REAL_PROCESSES.index(folder) if folder in _REAL_PROCESSES else len(_REAL_PROCESSES)
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -115,6 +125,25 @@ def django_db_modify_db_settings(postgres_url: str) -> None:
     settings.DATABASES["default"].update(
         {key: value for key, value in parse_database_url(postgres_url).items() if key != "OPTIONS"}
     )
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """pytest-django's test database, whose tables are emptied quickly after tests that commit.
+
+    Django truncates all of them and makes its permissions and content types again, which takes a third of a second.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", _empty_tables)
+        yield
+
+
+def _empty_tables(case: TransactionTestCase) -> None:
+    tables = set(connection.introspection.django_table_names(only_existing=True, include_views=False))
+    deletes = "; ".join(f'DELETE FROM "{table}"' for table in sorted(tables - _KEPT))
+    with connection.cursor() as cursor:
+        # Without foreign keys and triggers, such as the one that keeps the audit log.
+        cursor.execute(f"SET session_replication_role = replica; {deletes}; SET session_replication_role = DEFAULT")
 
 
 def pytest_unconfigure() -> None:

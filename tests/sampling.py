@@ -41,19 +41,16 @@ class Sample:
         return items[self._number(group) % len(items)]
 
     def one_of_each(
-        self, items: Iterable[_Item], *, kind: Callable[[_Item], Hashable], group: str, most: int = 1
+        self, items: Iterable[_Item], *, kind: Callable[[_Item], Hashable], name: Callable[[_Item], str], group: str
     ) -> list[_Item]:
-        """At most `most` items of each kind, in order."""
+        """One item of each kind. Which one does not depend on items of other kinds; `name` tells items apart."""
         kinds: dict[Hashable, list[_Item]] = {}
-        for item in items:
-            kinds.setdefault(kind(item), []).append(item)
+        everything = list(items)
         if self.deep:
-            return [item for several in kinds.values() for item in several]
-        found: list[_Item] = []
-        for key, several in kinds.items():
-            first = self._number(f"{group} {key}") % len(several)
-            found += [several[(first + place) % len(several)] for place in range(min(most, len(several)))]
-        return found
+            return everything
+        for item in everything:
+            kinds.setdefault(kind(item), []).append(item)
+        return [min(several, key=lambda item: self._number(f"{group}\n{name(item)}")) for several in kinds.values()]
 
     def _number(self, group: str) -> int:
         return int.from_bytes(hashlib.sha256(f"{self.name}\n{group}".encode()).digest()[:8])

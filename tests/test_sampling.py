@@ -25,18 +25,26 @@ def test_a_part_of_few_items_is_never_empty(count):
     assert {len(Sample(name=name).part(ITEMS[:count], of=4, group="few")) for name in NAMES} == {1}
 
 
-@pytest.mark.parametrize("most", [1, 2])
-def test_each_kind_is_in_every_sample(most):
+def kinds_of(sample: Sample, items: list[int] = ITEMS) -> list[int]:
+    return sample.one_of_each(items, kind=lambda item: item % 7, name=str, group="kinds")
+
+
+def test_each_kind_is_in_every_sample_and_each_item_in_some():
+    samples = [kinds_of(Sample(name=name)) for name in NAMES]
+    assert all(sorted(item % 7 for item in found) == list(range(7)) for found in samples)
+    assert {item for found in samples for item in found} == set(ITEMS)
+
+
+def test_what_is_taken_of_one_kind_does_not_depend_on_another():
     for name in NAMES:
-        found = Sample(name=name).one_of_each(ITEMS, kind=lambda item: item % 7, group="kinds", most=most)
-        assert len(set(found)) == len(found) == 7 * most
-        assert {item % 7 for item in found} == set(range(7))
+        whole, less = (kinds_of(Sample(name=name), items) for items in (ITEMS, [item for item in ITEMS if item % 7]))
+        assert [item for item in whole if item % 7] == less
 
 
 def test_a_deep_sample_takes_everything():
     deep = Sample(name="any", deep=True)
     assert deep.part(ITEMS, of=4, group="pages") == ITEMS
-    assert sorted(deep.one_of_each(ITEMS, kind=lambda item: item % 7, group="kinds")) == ITEMS
+    assert kinds_of(deep) == ITEMS
 
 
 def test_what_is_chosen_by_name_is_not_left_out():
