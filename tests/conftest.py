@@ -28,7 +28,7 @@ _KEPT = frozenset({"auth_permission", "django_content_type"})
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--deep", action="store_true", help="take everything of what runs take samples of; takes hours")
-    parser.addoption("--sample", help="take the parts that an earlier run took: the sample that it printed")
+    parser.addoption("--sample", help="take the parts that an earlier run took, by the name that it printed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -46,7 +46,7 @@ def pytest_configure_node(node: WorkerController) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str:
     sample = config.stash[_SAMPLE]
-    return "sample: everything" if sample.deep else f"sample: {sample.name} (repeat it with --sample {sample.name})"
+    return "sample: everything" if sample.deep else f"sample: {sample.name} (repeat it with --sample={sample.name})"
 
 
 @pytest.fixture(scope="session")

@@ -146,10 +146,12 @@ def told(private: Private) -> list[str]:
     return leaks
 
 
+@pytest.mark.sampled(of=2)
 def test_no_answer_holds_a_word_of_what_is_not_public(private):
     assert not told(private)
 
 
+@pytest.mark.sampled(of=2)
 def test_these_words_are_found_where_they_stand(private):
     """The walk would see a leak: to its owner the same addresses do tell."""
     client = Client()
@@ -162,6 +164,7 @@ def test_these_words_are_found_where_they_stand(private):
     assert str(private.submissions[2].pk) in everything, "the re-run stands beside what it runs again"
 
 
+@pytest.mark.sampled(of=2)
 def test_what_is_named_answers_as_if_it_never_was(private):
     differing = []
     nothing = dict.fromkeys(("evaluation_id", "submission_id", "evaluation"), NOBODY) | {"planner_id": 987654321}
