@@ -11,12 +11,7 @@ from tests.leaderboard.worlds import World, make_world
 from tests.memory import forget_everything
 from tests.routes import MOST_QUERIES, admin_addresses, site_addresses, table
 
-pytestmark = [pytest.mark.django_db, pytest.mark.timeout(600)]
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(600), pytest.mark.usefixtures("own_store")]
 
 
 def clients(world: World) -> dict[str, Client]:

@@ -21,13 +21,7 @@ from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite, make_user
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path):
-    settings.STORE_DIR = tmp_path / "store"
-    return settings.STORE_DIR
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_store")]
 
 
 @pytest.fixture

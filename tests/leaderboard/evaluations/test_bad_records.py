@@ -15,13 +15,8 @@ from leaderboard.workers import logs
 from tests.leaderboard.api.helpers import ApiClient, worker_client
 from tests.leaderboard.factories import make_lease, make_record, make_submission
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 URL = "https://planner.example.org/secret/path"
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 def leased(**planner: Any) -> tuple[dict, ApiClient, str]:

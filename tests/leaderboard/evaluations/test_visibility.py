@@ -24,13 +24,8 @@ from tests.leaderboard.api.helpers import ApiClient, client_of
 from tests.leaderboard.api.test_reading import finish
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user, planner_data
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 PRIVATE = {"visibility": "private"}
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 def embargo(**lasts: int) -> dict:

@@ -24,13 +24,8 @@ from tests.leaderboard.api.helpers import ApiClient, session_of, worker_client, 
 from tests.leaderboard.factories import make_evaluation, make_record, make_suite, make_user
 from tests.leaderboard.workers.test_tokens import lease, leased
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 def launching(*, split: str = "public", **more) -> Evaluation:

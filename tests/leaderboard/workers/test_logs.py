@@ -12,13 +12,8 @@ from leaderboard.workers.models import LogChunk
 from tests.leaderboard.api.helpers import ApiClient, client_of
 from tests.leaderboard.factories import make_evaluation, make_lease, make_submission, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 ADDRESS = "https://planner.example.org/plan"
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 class Case:

@@ -22,14 +22,9 @@ from tests.leaderboard.factories import PASSWORD, make_evaluation, make_record, 
 from tests.leaderboard.threads import in_threads
 from tests.leaderboard.workers.verifying import Answer, completed_own, honest, make_own, rerun_of, run, work_off
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 
 ENDPOINT = {"kind": "endpoint", "bundled_name": "", "endpoint_url": "https://example.org/plan"}
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 @pytest.fixture
