@@ -6,6 +6,7 @@ was, so that not even its being there can be found out.
 """
 
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -129,9 +130,9 @@ def answer(client: Client, path: str, method: str = "get") -> tuple[int, str]:
     return response.status_code, body.decode(errors="replace")
 
 
-def told(private: Private) -> list[str]:
+def told(private: Private) -> Iterator[str]:
     """Where something that is not public can be read, by whom, at addresses that do not name it."""
-    words, leaks = private.words(), []
+    words = private.words()
     values = arguments(private.public)
     for who, found in clients().items():
         for client in found:
@@ -140,15 +141,14 @@ def told(private: Private) -> list[str]:
                     forget_pages()
                     path = asked(names, values, name) + query
                     status, body = answer(client, path)
-                    leaks += [f"{who}: {path} tells {word}" for word in words if word in body]
+                    yield from (f"{who}: {path} tells {word}" for word in words if word in body)
                     if status != 200:
                         break
-    return leaks
 
 
 @pytest.mark.sampled(of=2)
 def test_no_answer_holds_a_word_of_what_is_not_public(private):
-    assert not told(private)
+    assert not list(told(private))
 
 
 @pytest.mark.sampled(of=2)
@@ -232,7 +232,7 @@ def test_an_embargo_ends_by_itself(private):
     assert answer(Client(), path)[0] == 200, "whether or not a process has noticed"
     assert release_due() == 3
     assert release_due() == 0
-    assert told(private)
+    assert next(told(private), "")
     for address in ("/", "/boards/openagi/", "/boards/openagi/newest.csv", "/feed.atom"):
         forget_pages()
         body = answer(Client(), address)[1]
