@@ -13,9 +13,10 @@ from evaluator.metrics.aggregate import with_shown_interval
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import rank_entries, to_row
 from leaderboard.boards.scales import scale_of
-from leaderboard.boards.selecting import known_facts
+from leaderboard.boards.selecting import FACETS, known_facts
 from leaderboard.boards.services import Conditions, entries_of, primary_metric, ranked_evaluations
 from leaderboard.catalog.models import Suite
+from leaderboard.results.filters import Index, index
 from leaderboard.site.lru_cache import SharedCache
 
 _MOST = 24
@@ -35,6 +36,11 @@ class BoardContent:
         """For each metric where its bars begin and end, on every page alike."""
         keys = {key for row in self.rows for key in row["metrics"]}
         return {key: scale_of(rows=self.rows, metric=key) for key in keys}
+
+    @cached_property
+    def index(self) -> Index[Mapping[str, Any]]:
+        """The rows by the facets of boards."""
+        return index(rows=self.rows, facets=FACETS)
 
     @cached_property
     def facts(self) -> tuple[str, ...]:

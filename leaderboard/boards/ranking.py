@@ -26,11 +26,11 @@ those, that the planner's owner measured with a worker of their own and a worker
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from math import inf, isfinite
-from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from evaluator.metrics.aggregate import with_shown_interval
+from leaderboard.results.filters import sort_by
 
 _MILLION = 1_000_000
 
@@ -206,10 +206,7 @@ def value_of(row: Mapping[str, Any], key: str) -> Any:
 
 def sort_rows(*, rows: Sequence[Mapping[str, Any]], key: str, descending: bool) -> list[Mapping[str, Any]]:
     """Rows ordered by a metric or another key of `value_of`; rows without a value always last."""
-    valued = [(value_of(row, key), row) for row in rows]
-    present = [pair for pair in valued if pair[0] is not None]
-    absent = [row for value, row in valued if value is None]
-    return [*(row for _, row in sorted(present, key=itemgetter(0), reverse=descending)), *absent]
+    return sort_by(rows=rows, key=lambda row: value_of(row, key), descending=descending)
 
 
 class _Span(NamedTuple):

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evaluator.metrics.statistics import LEAST_VALUES
-from leaderboard.compare.comparing import MetricDifference, Pair, by_group, common_facets, task_differences
+from leaderboard.compare.comparing import MetricDifference, Pair, by_group, task_differences
 from leaderboard.compare.presenters import chosen_metric
 from leaderboard.compare.services import Comparison, NotComparableError, comparison_of, read_evaluations, read_ids
 from leaderboard.compare.words import verdicts
@@ -124,8 +124,8 @@ def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str) -
     said = verdicts(evaluations=evaluations, comparison=comparison, metric=metric)
     differing = [task for task in task_differences(metric=metric, scores=comparison.scores) if task.spread]
     groups = {
-        facet: by_group(facet=facet, tasks=comparison.tasks, metric=metric, scores=comparison.scores)
-        for facet in common_facets(comparison.tasks)
+        facet.name: by_group(facet=facet.name, tasks=comparison.tasks, metric=metric, scores=comparison.scores)
+        for facet in comparison.facets
     }
     return {
         "evaluations": [str(evaluation.pk) for evaluation in evaluations],

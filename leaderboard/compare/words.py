@@ -10,7 +10,6 @@ from evaluator.suites.base import Column
 from leaderboard.compare.comparing import MetricDifference, Pair
 from leaderboard.compare.services import LETTERS, Comparison
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.results.task_filters import language_in_words, steps_in_words
 
 LEVEL = 0.05
 """A difference with a larger p-value may well be chance, and the sentence says so."""
@@ -57,16 +56,6 @@ def signed(value: float) -> str:
     """Three decimals with a sign; no sign for what rounds to zero."""
     text = f"{value:+.3f}".replace("-", _MINUS)
     return "0.000" if text in {"+0.000", f"{_MINUS}0.000"} else text
-
-
-def words_of(*, facet: str, value: str) -> str:
-    """The value of a facet as it is named to people."""
-    if facet == "language":
-        return language_in_words(value)
-    if facet == "steps":
-        return steps_in_words(value)
-    words = value.replace("_", " ").strip()
-    return {"qa": "QA", "vqa": "VQA"}.get(words, words[:1].upper() + words[1:])
 
 
 def _name(letter: str, evaluation: Evaluation) -> str:

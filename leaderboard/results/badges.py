@@ -5,6 +5,16 @@ from typing import Any
 
 from evaluator.records import Outcome
 
+OUTCOMES = {
+    "scored": "Scored",
+    "empty_plan": "Empty plan",
+    "planner_fault": "Planner fault",
+    "infra_fault": "Infrastructure fault",
+    "not_run": "Not run",
+    "cancelled": "Cancelled",
+    "pending": "Waiting",
+}
+"""Badges in words, in the order in which they are always shown."""
 EMPTY_PLAN = "empty_plan"
 """A badge and no outcome: the task is scored, with a plan that has no steps. Counts and filters know "scored" only."""
 

@@ -1,6 +1,6 @@
 """Yes-or-no values of a plan, as marks on its task and as shares of groups of tasks. No database."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from evaluator.metrics.statistics import Interval, wilson
@@ -30,25 +30,12 @@ class Share(NamedTuple):
     @property
     def bar(self) -> Mapping[str, float | None]:
         """The interval as the tags of the site take it."""
-        found = self.interval
-        return {"mean": found.mean, "low": found.low, "high": found.high, "tasks": found.count}
+        return bar_of(self.interval)
 
 
-class BreakdownRow(NamedTuple):
-    """The figures of one level or group."""
-
-    value: str
-    """What the filter of this row's facet takes."""
-    count: int
-    shares: tuple[Share, ...]
-
-
-class Breakdown(NamedTuple):
-    """A table by one property of the tasks."""
-
-    facet: str
-    label: str
-    rows: tuple[BreakdownRow, ...]
+def bar_of(found: Interval) -> dict[str, float | None]:
+    """An interval as the tags of the site take it."""
+    return {"mean": found.mean, "low": found.low, "high": found.high, "tasks": found.count}
 
 
 def mark_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
@@ -86,26 +73,7 @@ def good_marks(found: Sequence[Mark]) -> int | None:
     return sum(mark.good for mark in found) if found else None
 
 
-def breakdown(
-    *, facet: str, label: str, tasks: Iterable[tuple[str, Sequence[Mark]]], order: Sequence[str] = ()
-) -> Breakdown:
-    """Group tasks, given as (value of the facet, marks), by the facet. Tasks without either are left out.
-
-    Rows come in `order`; values that it does not name follow as they occur first.
-    """
-    groups: dict[str, list[Sequence[Mark]]] = {value: [] for value in order}
-    for value, found in tasks:
-        if value and found:
-            groups.setdefault(value, []).append(found)
-    rows = tuple(
-        BreakdownRow(value=value, count=len(members), shares=_shares(members))
-        for value, members in groups.items()
-        if members
-    )
-    return Breakdown(facet=facet, label=label, rows=rows)
-
-
-def _shares(tasks: Sequence[Sequence[Mark]]) -> tuple[Share, ...]:
+def shares(tasks: Sequence[Sequence[Mark]]) -> tuple[Share, ...]:
     """Means over tasks, at least one, each of which has the same marks."""
     return tuple(
         Share(

@@ -12,9 +12,7 @@ from leaderboard.boards.ranking import tokens_of
 from leaderboard.boards.selecting import (
     FACTS,
     UNSORTED,
-    Facet,
     Selection,
-    facets,
     read_sort,
     select_rows,
     usual_columns,
@@ -23,16 +21,10 @@ from leaderboard.boards.services import primary_metric
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import words_of
+from leaderboard.results.filters import Filter
 
 MOST_NARROW = 5
 """Metrics that fit beside each other on a common screen."""
-KINDS = {
-    "bundled": "Bundled with PlanArena",
-    "endpoint": "HTTP endpoint",
-    "chat": "Chat endpoint",
-    "hub": "Hugging Face model",
-    "checkpoint": "Uploaded checkpoint",
-}
 DECLARED = "as declared"
 FACT_LABELS = {
     "strategy": ("Strategy", "The strategy that makes the plans, where it is one of PlanArena's"),
@@ -123,7 +115,7 @@ class Table(NamedTuple):
     page: Page[Mapping[str, Any]]
     total: int
     """Rows of the board, whatever is left out by filters and pages."""
-    facets: tuple[Facet, ...]
+    filters: tuple[Filter, ...]
     choices: tuple[ColumnChoice, ...]
     usual: tuple[str, ...]
     """Keys of the columns that are shown unless others are chosen."""
@@ -146,10 +138,10 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
     """The page of the board that the selection asks for."""
     keys = [metric["key"] for metric in suite.metrics]
     key, descending = read_sort(sort=selection.sort, metrics=keys)
-    rows = select_rows(rows=content.rows, selection=selection, metrics=keys, reader=reader)
-    page = Paginator(rows, selection.per_page).get_page(selection.page)
+    found = select_rows(indexed=content.index, selection=selection, metrics=keys, reader=reader)
+    page = Paginator(found.rows, selection.per_page).get_page(selection.page)
     usual = usual_columns(facts=content.facts, metrics=keys)
-    chosen = _chosen(columns=selection.columns, usual=usual, known=(*keys, *FACTS))
+    chosen = _chosen(columns=selection.column, usual=usual, known=(*keys, *FACTS))
     metrics = tuple(metric for metric in suite.metrics if metric["key"] in chosen)
     facts = tuple(fact for fact in FACTS if fact in chosen)
     primary = primary_metric(suite)["key"]
@@ -174,7 +166,7 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
         metrics=metrics,
         page=page,
         total=len(content.rows),
-        facets=facets(rows=content.rows, selection=selection, kinds=KINDS),
+        filters=found.filters,
         choices=_choices(suite=suite, known=content.facts, chosen=chosen),
         usual=usual,
     )
@@ -184,7 +176,7 @@ def first_rows(*, suite: Suite, content: BoardContent, rows: int, metrics: int) 
     """The first rows and columns of a board, for the start page."""
     columns = [metric["key"] for metric in suite.metrics[:metrics]]
     facts = [fact for fact in usual_columns(facts=content.facts, metrics=()) if fact in {"tasks", "finished"}]
-    selection = Selection(columns=(*columns, *facts), per_page=rows)
+    selection = Selection(column=(*columns, *facts), per_page=rows)
     return board_table(suite=suite, content=content, selection=selection)
 
 

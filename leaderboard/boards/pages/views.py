@@ -15,7 +15,7 @@ from leaderboard.boards.pages.caching import not_modified, page_tag, with_tag
 from leaderboard.boards.pages.page_cache import made_once, shareable
 from leaderboard.boards.pages.presenters import MOST_NARROW, board_table, first_rows, progress_rows
 from leaderboard.boards.pages.reference import reported
-from leaderboard.boards.selecting import PAGE_SIZES, PER_PAGE, Selection, read_selection
+from leaderboard.boards.selecting import HIDE, PAGE_SIZES, PER_PAGE, Selection, read_selection, tidied
 from leaderboard.boards.services import (
     NOT_SHOWN,
     Conditions,
@@ -32,9 +32,6 @@ from leaderboard.docs_pages.chapters import GROUPS
 FIRST_ROWS = 5
 """Of each board, on the start page."""
 MOST_WAITING = 20
-USUAL_COLUMNS = "usual_columns"
-"""Sent by the form: the columns that need not stand in the address."""
-
 _BESIDE_THE_FORM = ("sort", "reference", *Conditions._fields)
 
 
@@ -69,8 +66,8 @@ def home(request: HttpRequest) -> HttpResponse:
 def board(request: HttpRequest, suite: str) -> HttpResponse:
     """The newest board of a suite, with what is under way below it, and where the reader's own would stand that is not
     public."""
-    if (tidy := tidy_address(request)) is not None:
-        return HttpResponseRedirect(tidy)
+    if (query := tidied(request.GET)) is not None:
+        return HttpResponseRedirect(f"{request.path}{query}")
     found = get_object_or_404(Suite, slug=suite, current=True)
     snapshot = latest_snapshot(suite=found, conditions=_conditions(request))
     selection = read_selection(request.GET)
@@ -96,7 +93,7 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
             # Not on the pages of snapshots: what those show never changes, and papers' figures belong to no snapshot.
             context["has_reported"] = bool(reference_digest(suite))
             context["reported"] = reported(
-                suite=found, metrics=context["table"].metrics, hidden=selection.hide_reported
+                suite=found, metrics=context["table"].metrics, hidden=selection.reference == HIDE
             )
         return render(request, "boards/board.html", context)
 
@@ -106,8 +103,8 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
 @require_safe
 def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
     """One published state of a board, under an address that never changes what it shows."""
-    if (tidy := tidy_address(request)) is not None:
-        return HttpResponseRedirect(tidy)
+    if (query := tidied(request.GET)) is not None:
+        return HttpResponseRedirect(f"{request.path}{query}")
     found = find_snapshot(suite=suite, number=number)
     newest = latest_snapshot(suite=found.suite, conditions=conditions_of(found))
     superseded = newest is not None and newest.pk != found.pk
@@ -117,7 +114,7 @@ def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
 
     def make() -> HttpResponse:
         # A snapshot holds the best evaluation of each planner; the others are not part of what it keeps.
-        selection = read_selection(request.GET)._replace(every=False)
+        selection = read_selection(request.GET)._replace(rows="")
         context = {"suite": found.suite, "is_permanent": True, "superseded": superseded}
         context |= _table_context(
             request=request, suite=found.suite, snapshot=found, content=content_of(found), selection=selection
@@ -142,22 +139,6 @@ def find_snapshot(*, suite: str, number: int) -> Snapshot:
     # Numbers run through over the versions and conditions of a suite (see `services.publish`).
     snapshots = Snapshot.objects.select_related("suite", "signature").defer(*NOT_SHOWN).filter(suite__slug=suite)
     return get_object_or_404(snapshots, number=number)
-
-
-def tidy_address(request: HttpRequest) -> str | None:
-    """The address without what the form sends although nothing was chosen; None if it did not come from the form."""
-    if USUAL_COLUMNS not in request.GET:
-        return None
-    tidied = request.GET.copy()
-    usual = tidied.pop(USUAL_COLUMNS)[-1].split()
-    if sorted(usual) == sorted(tidied.getlist("column")):
-        tidied.pop("column", None)
-    for name in list(tidied):
-        if kept := [value for value in tidied.getlist(name) if value]:
-            tidied.setlist(name, kept)
-        else:
-            del tidied[name]
-    return f"{request.path}?{tidied.urlencode()}" if tidied else request.path
 
 
 def _table_context(

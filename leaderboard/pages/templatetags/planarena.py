@@ -9,18 +9,12 @@ from django.utils.html import format_html
 from evaluator.metrics.statistics import LEAST_VALUES, TOO_FEW, ends_of
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.visibility import words_of
+from leaderboard.results.badges import OUTCOMES
+from leaderboard.results.filters import in_words, written
 
 register = template.Library()
+register.filter("in_words", in_words)
 
-OUTCOMES = {
-    "scored": "Scored",
-    "empty_plan": "Empty plan",
-    "planner_fault": "Planner fault",
-    "infra_fault": "Infrastructure fault",
-    "not_run": "Not run",
-    "cancelled": "Cancelled",
-    "pending": "Waiting",
-}
 OUTCOME_MEANINGS = {
     "scored": "There is a plan, and it was scored.",
     "empty_plan": "The plan has no steps. It was scored like any other plan.",
@@ -96,24 +90,12 @@ def outcome_meaning(outcome: str) -> str:
     return OUTCOME_MEANINGS.get(outcome, "")
 
 
-@register.filter
-def in_words(code: str) -> str:
-    """A machine-readable code such as `invalid_plan` as words."""
-    if code in {"qa", "vqa"}:
-        return code.upper()
-    words = str(code).replace("_", " ").strip()
-    return words[:1].upper() + words[1:]
-
-
 @register.simple_tag(takes_context=True)
 def filter_link(context: template.Context, name: str, value: str | None = None) -> str:
     """The page's own query string with one filter set, or taken away; it leads to the first page of what is left."""
-    parameters = context["request"].GET.copy()
-    parameters.pop("page", None)
-    parameters.pop(name, None)
-    if value is not None:
-        parameters[name] = value
-    return f"?{parameters.urlencode()}"
+    given = context["request"].GET
+    kept = [(other, text) for other, texts in given.lists() for text in texts if other not in {"page", name}]
+    return written([*kept, *([] if value is None else [(name, value)])]) or "?"
 
 
 @register.simple_tag
