@@ -12,11 +12,12 @@ from kombu.exceptions import OperationalError
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import advance
+from leaderboard.evaluations.states import Entered, advance
 from leaderboard.notifications import senders, services
 from leaderboard.notifications.mails import choose_mails
 from leaderboard.notifications.models import Kind, OutboxMessage
 from leaderboard.notifications.notices import tell_owner
+from leaderboard.notifications.outbox import enqueue
 from leaderboard.notifications.waits import LONGEST_WAIT, wait_after
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.queueing import enqueue_reconcile
@@ -57,7 +58,7 @@ def make_due() -> None:
 @pytest.mark.django_db
 class TestSending:
     def test_what_is_due_is_sent_once(self, postman):
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        enqueue(kind=Kind.MAIL, payload=MAIL)
         assert services.dispatch() == 1
         assert services.dispatch() == 0
         assert [message.payload for message in postman.taken] == [MAIL]
@@ -65,12 +66,12 @@ class TestSending:
 
     def test_a_message_goes_with_its_transaction(self, postman):
         with transaction.atomic():
-            services.enqueue(kind=Kind.MAIL, payload=MAIL)
+            enqueue(kind=Kind.MAIL, payload=MAIL)
             transaction.set_rollback(True)
         assert services.dispatch() == 0
 
     def test_what_was_not_taken_waits_longer_each_time(self, postman):
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        enqueue(kind=Kind.MAIL, payload=MAIL)
         postman.problem = ConnectionError("no server")
         waits = []
         for _ in range(3):
@@ -92,11 +93,11 @@ class TestSending:
 
         monkeypatch.setattr(services, "send", refuse_first)
         for to in ("first", "second", "third"):
-            services.enqueue(kind=Kind.MAIL, payload={**MAIL, "to": to})
+            enqueue(kind=Kind.MAIL, payload={**MAIL, "to": to})
         assert services.dispatch() == 2
 
     def test_the_end_of_a_process_is_no_failure_of_a_message(self, postman):
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        enqueue(kind=Kind.MAIL, payload=MAIL)
         postman.problem = SoftTimeLimitExceeded()
         with pytest.raises(SoftTimeLimitExceeded):
             services.dispatch()
@@ -108,7 +109,7 @@ class TestSending:
 
     @pytest.mark.parametrize("age", [None, timedelta(days=3)])
     def test_what_can_never_be_sent_or_was_tried_for_too_long_is_given_up_and_logged(self, postman, caplog, age):
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        enqueue(kind=Kind.MAIL, payload=MAIL)
         postman.problem = ConnectionError("no server") if age else senders.PermanentError("the address is gone")
         if age:
             OutboxMessage.objects.update(created=timezone.now() - age)
@@ -121,7 +122,7 @@ class TestSending:
         assert message.last_error in caplog.text
 
     def test_a_sender_that_was_killed_leaves_its_message_to_the_next(self, postman):
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        enqueue(kind=Kind.MAIL, payload=MAIL)
         postman.problem = KeyboardInterrupt()
         with pytest.raises(KeyboardInterrupt):
             services.dispatch()
@@ -131,11 +132,11 @@ class TestSending:
         assert services.dispatch() == 1
 
     def test_what_is_asked_for_again_while_it_is_sent_is_sent_again(self, postman):
-        services.enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
+        enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
 
         def ask_again() -> None:
             postman.meanwhile = lambda: None
-            services.enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
+            enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
 
         postman.meanwhile = ask_again
         assert services.dispatch() == 2
@@ -144,9 +145,9 @@ class TestSending:
 
     def test_of_the_same_request_only_one_waits(self, postman):
         for _ in range(3):
-            services.enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
+            enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
         assert services.dispatch() == 1
-        services.enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
+        enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
         assert services.dispatch() == 1
 
     def test_the_database_refuses_a_second_waiting_message_of_a_key(self):
@@ -164,20 +165,20 @@ class TestSending:
         assert OutboxMessage.objects.count() == 2
 
     def test_mails_go_before_webhooks(self, postman):
-        services.enqueue(kind=Kind.WEBHOOK, payload={})
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        enqueue(kind=Kind.WEBHOOK, payload={})
+        enqueue(kind=Kind.MAIL, payload=MAIL)
         assert services.dispatch() == 2
         assert [message.kind for message in postman.taken] == [Kind.MAIL, Kind.WEBHOOK]
 
     def test_while_one_process_sends_the_others_leave_it_to_that_one(self, postman):
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        enqueue(kind=Kind.MAIL, payload=MAIL)
         with exclusive(services.SENDER, lasting=timedelta(minutes=1)):
             assert services.dispatch() == 0
         assert services.dispatch() == 1
 
     def test_a_dispatch_ends_before_celery_ends_it(self, postman, monkeypatch):
         monkeypatch.setattr(services, "_BUDGET_SECONDS", 0.0)
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        enqueue(kind=Kind.MAIL, payload=MAIL)
         assert services.dispatch() == 0
         assert services._BUDGET_SECONDS + senders.WEBHOOK_SECONDS < settings.CELERY_TASK_SOFT_TIME_LIMIT
 
@@ -204,7 +205,7 @@ class TestCommit:
 
     def test_a_message_is_sent_at_once_by_a_celery_process(self, celery_messages):
         with transaction.atomic():
-            services.enqueue(kind=Kind.MAIL, payload=MAIL)
+            enqueue(kind=Kind.MAIL, payload=MAIL)
             assert celery_messages == []
         assert celery_messages == [("dispatch",)]
 
@@ -215,7 +216,7 @@ class TestCommit:
 
         monkeypatch.setattr(app, "send_task", away)
         make_evaluation()
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        enqueue(kind=Kind.MAIL, payload=MAIL)
         assert problem.args[0] in caplog.text
         assert services.dispatch() == 1
 
@@ -267,7 +268,8 @@ class TestOwners:
         assert self.fail(evaluation)
         with transaction.atomic():
             Evaluation.objects.filter(pk=done.pk).update(state="completed", summary={}, state_deadline=None)
-            tell_owner(done.pk)
+            event = Entered(evaluation_id=done.pk, state=EvaluationState.COMPLETED, reason=EvaluationReason.PUBLISHED)
+            tell_owner(event)
         services.dispatch()
         assert len([sent for sent in mail.outbox if "failed" in sent.subject]) == failed
         assert len([sent for sent in mail.outbox if "is complete" in sent.subject]) == completed
