@@ -38,7 +38,7 @@ from leaderboard.evaluations.gold import Withheld, not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.unfinished import NEVER_RAN
 from leaderboard.evaluations.visibility import OF_EVALUATION, Reader, visible_evaluations, visible_to
-from leaderboard.pages.expecting import Expectation, expected, expected_of_new
+from leaderboard.pages.estimates import Expectation, expected, expected_of_new
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.services import PlannerData
