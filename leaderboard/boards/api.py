@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from leaderboard.boards.contents import BoardContent, all_content, all_version, content_of
+from leaderboard.boards.contents import all_content, content_of
 from leaderboard.boards.groups import Groups, best_by_group
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.plots import COSTS, Sample, bests, cost_samples, pareto_front, sign_of, time_samples
@@ -28,7 +28,7 @@ from leaderboard.boards.selecting import (
     read_selection,
     select_rows,
 )
-from leaderboard.boards.services import conditions_of, latest_snapshot
+from leaderboard.boards.services import latest_snapshot
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
@@ -176,7 +176,7 @@ class BoardRowsView(APIView):
         metrics = [metric["key"] for metric in suite.metrics]
         # A pipeline must never take the whole board for a filtered one.
         selection = read_selection(request.query_params, metrics=metrics, strict=True)
-        content = _every(suite=suite, snapshot=snapshot) if selection.every else content_of(snapshot)
+        content = all_content(suite=suite, snapshot=snapshot) if selection.every else content_of(snapshot)
         reader = request.user.username if request.user.is_authenticated else ""
         rows = select_rows(indexed=content.index, selection=selection, metrics=metrics, reader=reader).rows
         page, size = int(selection.page), selection.per_page
@@ -201,7 +201,7 @@ class PlotsView(APIView):
         suite, snapshot = _board(slug)
         metric = primary_metric(suite)
         best = content_of(snapshot)
-        times = time_samples(rows=_every(suite=suite, snapshot=snapshot).rows, metric=metric)
+        times = time_samples(rows=all_content(suite=suite, snapshot=snapshot).rows, metric=metric)
         record = {id(sample) for sample in bests(samples=times, better=sign_of(metric))}
         return Response(
             {
@@ -254,13 +254,6 @@ def _board(slug: str) -> tuple[Suite, Snapshot]:
     if snapshot is None:
         raise NotFound(f"Nothing was published on the board {slug} yet.")
     return suite, snapshot
-
-
-def _every(*, suite: Suite, snapshot: Snapshot) -> BoardContent:
-    conditions = conditions_of(snapshot)
-    version = all_version(suite=suite, conditions=conditions)
-    coverage = content_of(snapshot).coverage
-    return all_content(suite=suite, conditions=conditions, version=version, coverage=coverage)
 
 
 def _page(*, request: Request, number: int) -> str:

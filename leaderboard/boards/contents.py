@@ -14,7 +14,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import rank_entries, to_row
 from leaderboard.boards.scales import scale_of
 from leaderboard.boards.selecting import FACETS, known_facts
-from leaderboard.boards.services import entries_of, ranked_evaluations
+from leaderboard.boards.services import conditions_of, entries_of, ranked_evaluations
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.board_of import Conditions
@@ -58,6 +58,11 @@ class AllVersion(NamedTuple):
     members: int | None
     """Of all their ids together: where one goes when another comes, number and time may stay what they were."""
 
+    @property
+    def parts(self) -> list[object]:
+        """The same as JSON values, for an ETag."""
+        return [self.count, str(self.newest), self.members]
+
 
 _snapshots: SharedCache[tuple[int, str], BoardContent] = SharedCache(maxsize=_MOST)
 _all: SharedCache[tuple[int, Conditions, AllVersion], BoardContent] = SharedCache(maxsize=_MOST // 3)
@@ -85,20 +90,24 @@ def content_of(snapshot: Snapshot) -> BoardContent:
     return contents_of([snapshot])[snapshot.pk]
 
 
-def all_version(*, suite: Suite, conditions: Conditions) -> AllVersion:
+def all_version(*, suite: Suite, snapshot: Snapshot) -> AllVersion:
     """The version of `all_content`, in one query that reads no summary."""
     ids = Func(F("pk"), function="uuid_hash", output_field=IntegerField())
-    found = ranked_evaluations(suite=suite, conditions=conditions).aggregate(
+    found = ranked_evaluations(suite=suite, conditions=conditions_of(snapshot)).aggregate(
         count=Count("pk"), newest=Max("finished"), members=BitXor(ids)
     )
     return AllVersion(**found)
 
 
-def all_content(
-    *, suite: Suite, conditions: Conditions, version: AllVersion, coverage: Mapping[str, int]
-) -> BoardContent:
-    """Every published evaluation of a board, not only the best of each planner, ranked among each other."""
-    key = (suite.pk, conditions, version)
+def all_content(*, suite: Suite, snapshot: Snapshot, version: AllVersion | None = None) -> BoardContent:
+    """Every published evaluation of a snapshot's board, not only the best of each planner, ranked among each other.
+
+    Args:
+        version: of the evaluations, if it is known already.
+    """
+    conditions = conditions_of(snapshot)
+    key = suite.pk, conditions, version or all_version(suite=suite, snapshot=snapshot)
+    coverage = content_of(snapshot).coverage
     return _all.get_or_make(key, lambda: _all_content(suite=suite, conditions=conditions, coverage=coverage))
 
 

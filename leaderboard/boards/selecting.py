@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 from leaderboard.boards.ranking import cost_of, sort_rows, tokens_of
 from leaderboard.results import filters
-from leaderboard.results.filters import Choice, Facet, Index, Parameter, day, one_of, read, select, written
+from leaderboard.results.filters import Choice, Facet, Index, Parameter, Sort, day, one_of, read, select, written
 
 Row = Mapping[str, Any]
 
@@ -260,10 +260,9 @@ def _sortable(metrics: Collection[str]) -> set[str]:
     return {"rank", "planner", *FACTS, *metrics} - UNSORTED
 
 
-def read_sort(*, sort: str, metrics: Collection[str]) -> tuple[str, bool]:
-    """The column and whether it descends."""
-    key = sort.removeprefix("-")
-    return (key, sort.startswith("-")) if key in _sortable(metrics) else (DEFAULT_SORT, False)
+def read_sort(*, sort: str, metrics: Collection[str]) -> Sort:
+    """What rows are sorted by."""
+    return Sort.read(sort, known=_sortable(metrics), default=DEFAULT_SORT)
 
 
 def usual_columns(*, facts: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:

@@ -75,7 +75,6 @@ class Line:
     own: float
     weight: float = 1.0
     others: Sequence[tuple[float, float]] = ()
-    """Work and weight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,7 +282,6 @@ class Place(NamedTuple):
     before: Before
     waits_for: WaitsFor
     why: str
-    """The same as a sentence."""
     is_running: bool = False
     """Whether some of its tasks have run or run: the place is that of the rest."""
 

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from evaluator.records import Outcome
 from evaluator.suites.base import Panel
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.events import LATEST
-from leaderboard.evaluations.gold import Withheld, withheld_from
+from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.unfinished import never_ran
@@ -20,7 +20,17 @@ from leaderboard.pages.estimates import place_of
 from leaderboard.results.breakdowns import Breakdown, ScoreRow, ShareRow, score_breakdowns, share_breakdowns
 from leaderboard.results.failures import FailureGroup, failures
 from leaderboard.results.filters import Filter
-from leaderboard.results.task_filters import FIRST, INDICATORS, PENDING, Selection, TaskRow, Tasks, index, select
+from leaderboard.results.task_filters import (
+    FIRST,
+    INDICATORS,
+    PENDING,
+    Selection,
+    TaskRow,
+    Tasks,
+    index,
+    read_sort,
+    select,
+)
 from leaderboard.results.task_rows import task_rows
 from leaderboard.site.lru_cache import SharedCache
 
@@ -29,10 +39,8 @@ OUTCOME_ORDER = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled
 MOVING = frozenset(
     {EvaluationState.QUEUED, EvaluationState.LAUNCHING, EvaluationState.RUNNING, EvaluationState.AGGREGATING}
 )
-_ENDED_KEPT = 24
+_KEPT = 32
 """Evaluations whose tasks are kept in memory; one of 2,500 tasks takes some 3 MB."""
-_GOING_ON_KEPT = 8
-"""The same of evaluations that go on, each as its results stand."""
 
 
 class Heading(NamedTuple):
@@ -73,6 +81,8 @@ class Progress(NamedTuple):
 class Gathered(NamedTuple):
     """What is computed from all tasks of an evaluation, whatever the reader filters by."""
 
+    version: Hashable
+    """Of the results: another one when they have changed."""
     tasks: Tasks
     failures: tuple[FailureGroup, ...]
     breakdowns: tuple[Breakdown[ShareRow], ...]
@@ -113,8 +123,7 @@ class EvaluationPage(NamedTuple):
         return any(one.is_set for one in self.further_filters)
 
 
-_ended: SharedCache[tuple[UUID, str, Withheld], Gathered] = SharedCache(maxsize=_ENDED_KEPT)
-_going_on: SharedCache[tuple[UUID, int], Gathered] = SharedCache(maxsize=_GOING_ON_KEPT)
+_gathered: SharedCache[UUID, Gathered] = SharedCache(maxsize=_KEPT)
 
 
 def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) -> EvaluationPage:
@@ -142,17 +151,21 @@ def gather(evaluation: Evaluation) -> Gathered:
     Kept in memory once the evaluation has ended, and before that as long as no result came: whoever watches asks again
     and again, and most of the time goes into intervals.
     """
+    rows = None if evaluation.state in FINAL else task_rows(evaluation)
+    version: Hashable = evaluation.state, withheld_from(reader=None, evaluation=evaluation)
+    if rows is not None:
+        version = hash(tuple((row.ended, row.outcome, row.score) for row in rows))
+    found = _gathered.get(evaluation.pk)
+    if found is None or found.version != version:
+        found = _gather(evaluation, rows=task_rows(evaluation) if rows is None else rows, version=version)
+        _gathered.put(evaluation.pk, found)
+    return found
+
+
+def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashable) -> Gathered:
     suite = evaluation.suite
-    if evaluation.state in FINAL:
-        key = evaluation.pk, evaluation.state, withheld_from(reader=None, evaluation=evaluation)
-        return _ended.get_or_make(key, lambda: _gathered(task_rows(evaluation), suite=suite))
-    rows = task_rows(evaluation)
-    results = hash(tuple((row.ended, row.outcome, row.score) for row in rows))
-    return _going_on.get_or_make((evaluation.pk, results), lambda: _gathered(rows, suite=suite))
-
-
-def _gathered(rows: Sequence[TaskRow], *, suite: Suite) -> Gathered:
     return Gathered(
+        version=version,
         tasks=index(rows=rows, suite=suite.facets),
         failures=tuple(failures(rows)),
         breakdowns=share_breakdowns(rows=rows, suite=suite.facets) if suite.has(Panel.INDICATORS) else (),
@@ -201,17 +214,12 @@ def _metric_cards(*, suite: Suite, summary: Mapping[str, Any]) -> tuple[MetricCa
 
 
 def _headings(*, sort: str, shows_marks: bool) -> tuple[Heading, ...]:
-    key, descending = sort.removeprefix("-"), sort.startswith("-")
+    asked = read_sort(sort)
     measured = ("marks", "Indicators") if shows_marks else ("score", "Score")
     labels = (("task", "Task"), ("outcome", "Outcome"), measured, ("seconds", "Time"))
     return tuple(
-        Heading(
-            key=name,
-            label=label,
-            sorted=("descending" if descending else "ascending") if name == key else "",
-            link=name if (name == key and descending) or (name != key and name in {"task", "outcome"}) else f"-{name}",
-        )
-        for name, label in labels
+        Heading(key, label, asked.direction(key), asked.link(key, ascends=key in {"task", "outcome"}))
+        for key, label in labels
     )
 
 

@@ -4,7 +4,7 @@ A facet is a property that rows are filtered by. Rows are indexed once: for each
 rows have it, so that a filter is an AND and a count is a number of bits, however many rows there are.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import date
 from functools import reduce
 from operator import and_, itemgetter
@@ -181,6 +181,28 @@ def sort_by(*, rows: Iterable[Row], key: Callable[[Row], Any], descending: bool 
     present = [pair for pair in valued if pair[0] is not None]
     present.sort(key=itemgetter(0), reverse=descending)
     return [*(row for _, row in present), *(row for value, row in valued if value is None)]
+
+
+class Sort(NamedTuple):
+    """A column to sort by; an address has `-` before its key where it descends."""
+
+    key: str
+    descending: bool = False
+
+    @classmethod
+    def read(cls, text: str, *, known: Container[str], default: str) -> "Sort":
+        """The column that an address names, or the default if there is no such column."""
+        key = text.removeprefix("-")
+        return cls(key, text.startswith("-")) if key in known else cls(default)
+
+    def direction(self, name: str) -> str:
+        """The value of a heading's `aria-sort`; empty if its column is not sorted by."""
+        return ("descending" if self.descending else "ascending") if name == self.key else ""
+
+    def link(self, name: str, *, ascends: bool) -> str:
+        """What a click on a heading sorts by: the other direction, or at first the one that the column begins with."""
+        ascends = self.descending if name == self.key else ascends
+        return name if ascends else f"-{name}"
 
 
 class Parameter(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from evaluator.suites import facets as declared
 from leaderboard.results.badges import OUTCOMES, badge_of
-from leaderboard.results.filters import Facet, Filter, Index, chosen_of, in_words, sort_by, written
+from leaderboard.results.filters import Facet, Filter, Index, Sort, chosen_of, in_words, sort_by, written
 from leaderboard.results.filters import index as index_rows
 from leaderboard.results.filters import select as select_rows
 from leaderboard.results.indicators import Mark, good_marks
@@ -213,9 +213,14 @@ def kept_query(*, parameters: Mapping[str, str], suite: declared.Facets, marks: 
 
 def sort_tasks(*, rows: Iterable[TaskRow], sort: str) -> list[TaskRow]:
     """Rows by a key of `SORTS`, with `-` in front for descending; ties in the suite's order, missing values last."""
-    key = SORTS.get(sort.removeprefix("-"), SORTS["task"])
+    key, descending = read_sort(sort)
     ordered = sorted(rows, key=lambda row: row.position)
-    return sort_by(rows=ordered, key=key, descending=sort.startswith("-"))
+    return sort_by(rows=ordered, key=SORTS.get(key, SORTS["task"]), descending=descending)
+
+
+def read_sort(text: str) -> Sort:
+    """What tasks are sorted by; no key, if nothing is asked for and they are in the suite's order."""
+    return Sort.read(text, known=SORTS, default="")
 
 
 def _searched(*, tasks: Tasks, search: str) -> int:

@@ -15,8 +15,7 @@ from evaluator.metrics.statistics import ends_of
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.exports import Exported, as_csv, as_json, board_as_bibtex, row_as_bibtex
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.pages.caching import not_modified, page_tag, with_tag
-from leaderboard.boards.pages.page_cache import shareable
+from leaderboard.boards.pages.page_cache import tagged_page
 from leaderboard.boards.pages.views import find_snapshot
 from leaderboard.boards.services import latest_snapshot, newest_evaluations
 from leaderboard.catalog.models import Suite
@@ -92,23 +91,23 @@ def site_feed(request: HttpRequest) -> HttpResponse:
 
 
 def _file(*, request: HttpRequest, snapshot: Snapshot, extension: str) -> HttpResponse:
-    tag = page_tag(request=request, parts=[snapshot.pk, snapshot.digest, snapshot.suite.digest])
-    if answer := not_modified(request=request, tag=tag):
-        return answer
     content_type, write = _FORMATS[extension]
     key = (snapshot.pk, snapshot.digest, request.build_absolute_uri("/"), extension)
 
-    def make() -> str:
+    def text() -> str:
         exported = _exported(request=request, snapshot=snapshot)
         # JSON has the rows as stored, so that readers can check the digest.
         return write(exported._replace(rows=snapshot.content["rows"]) if extension == "json" else exported)
 
-    text = _texts.get_or_make(key, make)
-    response = HttpResponse(text, content_type=content_type)
-    if extension == "csv":
-        name = f"planarena-{snapshot.suite.slug}-{snapshot.number}.csv"
-        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    return shareable(with_tag(response=response, tag=tag))
+    def make() -> HttpResponse:
+        response = HttpResponse(_texts.get_or_make(key, text), content_type=content_type)
+        if extension == "csv":
+            name = f"planarena-{snapshot.suite.slug}-{snapshot.number}.csv"
+            response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        return response
+
+    parts = [snapshot.pk, snapshot.digest, snapshot.suite.digest]
+    return tagged_page(request=request, parts=parts, make=make, is_kept=False)
 
 
 def _exported(*, request: HttpRequest, snapshot: Snapshot) -> Exported:
@@ -136,19 +135,19 @@ def _exported(*, request: HttpRequest, snapshot: Snapshot) -> Exported:
 
 
 def _feed(*, request: HttpRequest, title: str, address: str, evaluations: list[Evaluation]) -> HttpResponse:
-    tag = page_tag(request=request, parts=[title, [[str(one.pk), str(one.published)] for one in evaluations]])
-    if answer := not_modified(request=request, tag=tag):
-        return answer
-    found = Atom1Feed(
-        title=title,
-        link=request.build_absolute_uri(address),
-        description=None,
-        feed_url=request.build_absolute_uri(request.path),
-    )
-    for evaluation in evaluations:
-        found.add_item(**_entry(request=request, evaluation=evaluation))
-    response = HttpResponse(found.writeString("utf-8"), content_type=Atom1Feed.content_type)
-    return shareable(with_tag(response=response, tag=tag))
+    def make() -> HttpResponse:
+        found = Atom1Feed(
+            title=title,
+            link=request.build_absolute_uri(address),
+            description=None,
+            feed_url=request.build_absolute_uri(request.path),
+        )
+        for evaluation in evaluations:
+            found.add_item(**_entry(request=request, evaluation=evaluation))
+        return HttpResponse(found.writeString("utf-8"), content_type=Atom1Feed.content_type)
+
+    parts = [title, [[str(one.pk), str(one.published)] for one in evaluations]]
+    return tagged_page(request=request, parts=parts, make=make, is_kept=False)
 
 
 def _entry(*, request: HttpRequest, evaluation: Evaluation) -> dict[str, Any]:

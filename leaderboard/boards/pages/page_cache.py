@@ -7,7 +7,7 @@ address: within that second or so not even the database is asked.
 
 import gzip
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from asgiref.sync import iscoroutinefunction
@@ -18,6 +18,7 @@ from django.urls import ResolverMatch
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.decorators import sync_and_async_middleware
 
+from leaderboard.boards.pages.caching import not_modified, page_tag, with_tag
 from leaderboard.site.lru_cache import SharedCache
 
 _MOST_PAGES = 200
@@ -48,15 +49,22 @@ def forget_pages() -> None:
     _pages.clear()
 
 
-def made_once(*, tag: str | None, make: Callable[[], HttpResponse]) -> HttpResponse:
-    """The page with this ETag: from memory if this process made it before. Without a tag it is always made."""
-    if tag is None:
-        return make()
-    if (body := _bodies.get(tag)) is not None:
-        return HttpResponse(body)
-    response = make()
-    _bodies.put(tag, response.content)
-    return response
+def tagged_page(
+    *, request: HttpRequest, parts: Sequence[object], make: Callable[[], HttpResponse], is_kept: bool = True
+) -> HttpResponse:
+    """A page that looks the same to everybody who is not signed in: 304 if the reader has it already.
+
+    Args:
+        parts: everything that the page shows, as JSON values.
+        make: makes the page.
+        is_kept: whether the page is made only once while it shows the same. Keeps its content, and no headers.
+    """
+    tag = page_tag(request=request, parts=parts)
+    if answer := not_modified(request=request, tag=tag):
+        return answer
+    keeps = is_kept and tag is not None
+    response = HttpResponse(_bodies.get_or_make(tag, lambda: make().content)) if keeps else make()
+    return shareable(with_tag(response=response, tag=tag))
 
 
 def shareable(response: HttpResponse) -> HttpResponse:

@@ -21,7 +21,7 @@ from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import words_of
-from leaderboard.results.filters import Filter
+from leaderboard.results.filters import Filter, Sort
 
 MOST_NARROW = 5
 """Metrics that fit beside each other on a common screen."""
@@ -137,7 +137,6 @@ class Table(NamedTuple):
 def board_table(*, suite: Suite, content: BoardContent, selection: Selection, reader: str = "") -> Table:
     """The page of the board that the selection asks for."""
     keys = [metric["key"] for metric in suite.metrics]
-    key, descending = read_sort(sort=selection.sort, metrics=keys)
     found = select_rows(indexed=content.index, selection=selection, metrics=keys, reader=reader)
     page = Paginator(found.rows, selection.per_page).get_page(selection.page)
     usual = usual_columns(facts=content.facts, metrics=keys)
@@ -147,7 +146,11 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
     primary = primary_metric(suite)["key"]
     return Table(
         columns=_columns(
-            metrics=metrics, facts=facts, primary=primary, key=key, descending=descending, scales=content.scales
+            metrics=metrics,
+            facts=facts,
+            primary=primary,
+            sort=read_sort(sort=selection.sort, metrics=keys),
+            scales=content.scales,
         ),
         rows=tuple(
             _row(
@@ -270,8 +273,7 @@ def _columns(
     metrics: Sequence[Mapping[str, Any]],
     facts: Sequence[str],
     primary: str,
-    key: str,
-    descending: bool,
+    sort: Sort,
     scales: Mapping[str, tuple[float, float] | None],
 ) -> tuple[Column, ...]:
     directions = _directions(metrics)
@@ -286,8 +288,10 @@ def _columns(
             description=description,
             is_metric=is_metric,
             is_primary=name == primary,
-            sorted=("descending" if descending else "ascending") if name == key else "",
-            link=_next_sort(name=name, key=key, descending=descending, lower=directions.get(name) == "lower"),
+            sorted=sort.direction(name),
+            link=""
+            if name in UNSORTED
+            else sort.link(name, ascends=directions.get(name) == "lower" or name in _LOWER_FIRST),
             scale=scales.get(name),
             direction=directions.get(name, ""),
         )
@@ -300,15 +304,6 @@ def _directions(metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     judging = [metric for metric in metrics if metric["ordered"]]
     found = {metric["key"]: "higher" if metric.get("higher_is_better", True) else "lower" for metric in judging}
     return found if "lower" in found.values() else {}
-
-
-def _next_sort(*, name: str, key: str, descending: bool, lower: bool) -> str:
-    """The other direction of the sorted column; otherwise the direction that puts the best row first."""
-    if name in UNSORTED:
-        return ""
-    if name == key:
-        return name if descending else f"-{name}"
-    return name if lower or name in _LOWER_FIRST else f"-{name}"
 
 
 def _row(

@@ -9,10 +9,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evaluator.suites.reference_rows import reference_digest
-from leaderboard.boards.contents import AllVersion, BoardContent, all_content, all_version, content_of, contents_of
+from leaderboard.boards.contents import BoardContent, all_content, all_version, content_of, contents_of
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.pages.caching import not_modified, page_tag, with_tag
-from leaderboard.boards.pages.page_cache import made_once, shareable
+from leaderboard.boards.pages.page_cache import tagged_page
 from leaderboard.boards.pages.presenters import MOST_NARROW, board_table, first_rows, progress_rows
 from leaderboard.boards.pages.reference import reported
 from leaderboard.boards.selecting import HIDE, PAGE_SIZES, PER_PAGE, Selection, read_selection, tidied
@@ -35,9 +34,6 @@ def home(request: HttpRequest) -> HttpResponse:
     suites = list(Suite.objects.filter(current=True).order_by("slug"))
     snapshots = latest_snapshots(suites=suites)
     parts = [[s.digest, s.title, s.description, _name(snapshots.get(s.pk))] for s in suites]
-    tag = page_tag(request=request, parts=parts)
-    if answer := not_modified(request=request, tag=tag):
-        return answer
 
     def make() -> HttpResponse:
         contents = contents_of(snapshots.values())
@@ -53,7 +49,7 @@ def home(request: HttpRequest) -> HttpResponse:
         ]
         return render(request, "boards/home.html", {"boards": boards})
 
-    return shareable(with_tag(response=made_once(tag=tag, make=make), tag=tag))
+    return tagged_page(request=request, parts=parts, make=make)
 
 
 @require_safe
@@ -66,21 +62,20 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
     snapshot = latest_snapshot(suite=found, conditions=_conditions(request))
     selection = read_selection(request.GET)
     waiting = progress_rows(unranked(suite=found, reader=request.user)[: MOST_WAITING + 1])
-    version = _version(suite=found, snapshot=snapshot, selection=selection)
+    version = all_version(suite=found, snapshot=snapshot) if snapshot and selection.every else None
     board_conditions = conditions_of(snapshot) if snapshot else _conditions(request)
     own = unpublished(suite=found, conditions=board_conditions, reader=request.user)
     unseen = unpublished_rows(evaluations=own, snapshot=snapshot)
-    shown = [_name(snapshot), _texts(found), waiting, reference_digest(suite), _words(version), unseen]
-    tag = page_tag(request=request, parts=shown)
-    if answer := not_modified(request=request, tag=tag):
-        return answer
+    shown = [_name(snapshot), _texts(found), waiting, reference_digest(suite), version.parts if version else [], unseen]
 
     def make() -> HttpResponse:
         context: dict[str, Any] = {"suite": found, "waiting": waiting[:MOST_WAITING]}
         context["unpublished"] = unseen
         context["more_waiting"] = len(waiting) > MOST_WAITING
         if snapshot is not None:
-            content = _content(suite=found, snapshot=snapshot, version=version)
+            content = content_of(snapshot)
+            if version is not None:
+                content = all_content(suite=found, snapshot=snapshot, version=version)
             context |= _table_context(
                 request=request, suite=found, snapshot=snapshot, content=content, selection=selection
             )
@@ -91,7 +86,7 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
             )
         return render(request, "boards/board.html", context)
 
-    return shareable(with_tag(response=made_once(tag=tag, make=make), tag=tag))
+    return tagged_page(request=request, parts=shown, make=make)
 
 
 @require_safe
@@ -102,9 +97,7 @@ def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
     found = find_snapshot(suite=suite, number=number)
     newest = latest_snapshot(suite=found.suite, conditions=conditions_of(found))
     superseded = newest is not None and newest.pk != found.pk
-    tag = page_tag(request=request, parts=[_name(found), _texts(found.suite), superseded])
-    if answer := not_modified(request=request, tag=tag):
-        return answer
+    parts = [_name(found), _texts(found.suite), superseded]
 
     def make() -> HttpResponse:
         # A snapshot holds the best evaluation of each planner; the others are not part of what it keeps.
@@ -115,7 +108,7 @@ def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
         )
         return render(request, "boards/board.html", context)
 
-    return shareable(with_tag(response=made_once(tag=tag, make=make), tag=tag))
+    return tagged_page(request=request, parts=parts, make=make)
 
 
 @require_safe
@@ -157,23 +150,6 @@ def _table_context(
             reader=request.user.username if request.user.is_authenticated else "",
         ),
     }
-
-
-def _version(*, suite: Suite, snapshot: Snapshot | None, selection: Selection) -> AllVersion | None:
-    if snapshot is None or not selection.every:
-        return None
-    return all_version(suite=suite, conditions=conditions_of(snapshot))
-
-
-def _content(*, suite: Suite, snapshot: Snapshot, version: AllVersion | None) -> BoardContent:
-    best = content_of(snapshot)
-    if version is None:
-        return best
-    return all_content(suite=suite, conditions=conditions_of(snapshot), version=version, coverage=best.coverage)
-
-
-def _words(version: AllVersion | None) -> list[Any]:
-    return [] if version is None else [version.count, str(version.newest), version.members]
 
 
 def _name(snapshot: Snapshot | None) -> list[Any]:

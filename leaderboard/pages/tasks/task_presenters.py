@@ -84,17 +84,14 @@ def task_page(
     `samples` is the page of samples that the query string asks for.
     """
     digest = result.record_digest if result else ""
-    store = server_store(split=split)
-    found = read_record(digest=digest, store=store) if digest else None
+    found = read_record(digest=digest, store=server_store(split=split)) if digest else None
     record = found and found.model_copy(update=withheld.without())
     open_record = None if withheld.data else record
     judged = task.suite.has(Panel.INDICATORS)
     library, library_task = _known(task)
-    catalogue = library and library.catalogue
     drawing = _Drawing(suite=library, task=library_task, judged=judged)
     gold = None if withheld.gold else task.gold
     differs = drawing.differences(record=record, gold=gold)
-    reading = Reading(store=store, split=split)
     received = _as_text(record.plan_received) if record else ""
     return TaskPage(
         facts=tuple(_facts(task=task, modality="" if library_task is None else modality_of(library_task))),
@@ -104,26 +101,38 @@ def task_page(
         no_steps=_no_steps(record=record, judged=judged),
         gold=drawing.gold(gold=gold, differs=differs),
         differences=differs,
-        samples=samples_page(samples=open_record.samples, number=samples, reading=reading, catalogue=catalogue)
-        if open_record and open_record.samples
-        else None,
+        samples=_samples(record=open_record, number=samples, split=split, library=library),
         steps=step_totals(open_record) if open_record else (),
         score_words=score_in_words(open_record) if open_record else "",
         received=received[:MAX_RECEIVED],
         received_left_out=max(0, len(received) - MAX_RECEIVED),
         withheld=withheld,
         record_url=object_url(digest=digest, split=split) if open_record and not withheld.plan else "",
-        planning=planning_page(
-            task=task,
-            library=library_task,
-            defined=library.defects if library else (),
-            record=record,
-            outcome=result.outcome if result is not None else "",
-            shows_gold=not withheld.gold,
-        )
-        if judged
-        else None,
+        planning=_planning(task=task, result=result, record=record, withheld=withheld) if judged else None,
         notes=note_blocks(record.planner_notes) if record else (),
+    )
+
+
+def _samples(
+    *, record: ResultRecord | None, number: str | None, split: str, library: LibrarySuite | None
+) -> SamplesPage | None:
+    if record is None or not record.samples:
+        return None
+    reading = Reading(store=server_store(split=split), split=split)
+    return samples_page(samples=record.samples, number=number, reading=reading, catalogue=library and library.catalogue)
+
+
+def _planning(
+    *, task: Task, result: TaskResult | None, record: ResultRecord | None, withheld: Withheld
+) -> PlanningPage:
+    library, library_task = _known(task)
+    return planning_page(
+        task=task,
+        library=library_task,
+        defined=library.defects if library else (),
+        record=record,
+        outcome=result.outcome if result is not None else "",
+        shows_gold=not withheld.gold,
     )
 
 
