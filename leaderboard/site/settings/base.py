@@ -19,7 +19,7 @@ DEMO = env.flag("PLANARENA_DEMO")
 are made on first use and kept in the data folder. It never turns on Django's debug pages."""
 DEBUG = env.flag("PLANARENA_DEBUG")
 VITE = env.text("PLANARENA_VITE").rstrip("/") if DEBUG else ""
-"""Origin of Vite's development server, which serves the front end's sources (`config/vite.py`); empty: its build."""
+"""Origin of Vite's development server, which serves the front end's sources (`site/vite.py`); empty: its build."""
 
 
 keys = keys_for_role(env, demo=DEMO, data=DATA_DIR)

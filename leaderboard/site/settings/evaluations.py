@@ -46,7 +46,7 @@ PROFILE = env.text("PLANARENA_PROFILE", "lilliput")
 SPLIT = env.text("PLANARENA_SPLIT", "public")
 HIDDEN_SEED = keys.hidden_seed
 """The master secret of hidden data. Workers never get it: they get the seed of one season and suite, derived from it
-(`evaluations/seasons.py`)."""
+(`catalog/seasons.py`)."""
 SEASON = env.text("PLANARENA_SEASON", "1")
 """Label of the season: another one gives new evaluations other hidden data."""
 SAMPLES = env.integer("PLANARENA_SAMPLES", default=8, least=1)
@@ -58,8 +58,8 @@ CANARY_TASKS = env.integer("PLANARENA_CANARY_TASKS", default=1, least=0)
 FAIR_SHARE_SECONDS = env.integer("PLANARENA_FAIR_SHARE_SECONDS", default=600, least=0)
 """Leases of so long ago still count towards a user's share of the workers."""
 SLICE_SECONDS = env.integer("PLANARENA_SLICE_SECONDS", default=15, least=0)
-"""For so long a submitted planner may keep a worker while other users' work waits (`evaluations/time_slices.py`); 0: as
-long as its deadlines allow."""
+"""For so long a submitted planner may keep a worker while other users' work waits
+(`queue/leasing/time_slices.py`); 0: as long as its deadlines allow."""
 VERIFY_TASKS = env.integer("PLANARENA_VERIFY_TASKS", default=20, least=1)
 """Tasks of an evaluation on its owner's own worker that a worker of the operator's runs again before it is ranked."""
 SHARD_TRIES = env.integer("PLANARENA_SHARD_TRIES", default=5, least=1)

@@ -15,7 +15,8 @@ from django.core import mail
 from django.db import connection
 from django.utils import timezone
 
-from leaderboard.notifications import receivers, senders, services, webhooks
+from leaderboard.notifications import dispatching as services
+from leaderboard.notifications import receivers, senders, webhooks
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.notifications.signing import sealed, signature
 from leaderboard.site.field_errors import FieldErrors
