@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from leaderboard.results.filters import in_words
+
 MAX_DEPTH = 5
 """Levels of nesting that get blocks of their own; what is deeper is shown as JSON."""
 MAX_ROWS = 200
@@ -182,5 +184,4 @@ def _scalar(value: Any) -> str:
 
 
 def _title(key: str) -> str:
-    words = key.replace("_", " ").strip()
-    return TITLES.get(key) or words[:1].upper() + words[1:]
+    return TITLES.get(key) or in_words(key)

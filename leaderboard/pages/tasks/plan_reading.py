@@ -45,6 +45,13 @@ class Link(NamedTuple):
     conflict: bool = False
 
 
+def types_of(tool: str, side: str, *, catalogue: Catalogue | None) -> dict[str, str]:
+    """Types of the `inputs` or `outputs` of a tool by name; empty for a tool that the catalogue does not have."""
+    if catalogue is None or tool not in catalogue:
+        return {}
+    return {name: str(kind) for name, kind in getattr(catalogue[tool], side).items()}
+
+
 class Reader:
     """Reads one plan, whatever is wrong with it."""
 
@@ -65,7 +72,7 @@ class Reader:
         """Items by key, and the links between them."""
         steps = plan.get("steps", [])
         for number, step in enumerate(steps):
-            outputs = self._signature(step, "outputs")
+            outputs = types_of(step["tool"], "outputs", catalogue=self._catalogue)
             for port, reference in (step.get("outputs") or {}).items():
                 self._makers.setdefault(reference, (f"step:{number}", outputs.get(port, "") or port))
         self._items |= {f"step:{number}": self._step(step, number=number) for number, step in enumerate(steps)}
@@ -74,12 +81,6 @@ class Reader:
         for number, value in enumerate(plan.get("answers", [])):
             self._add_answer(value, number=number)
         return self._items, self._links
-
-    def _signature(self, step: Mapping[str, Any], side: str) -> dict[str, str]:
-        """Types of a tool's inputs or outputs by name; empty for a tool that the catalogue does not have."""
-        if self._catalogue is None or step["tool"] not in self._catalogue:
-            return {}
-        return {name: str(kind) for name, kind in getattr(self._catalogue[step["tool"]], side).items()}
 
     def _step(self, step: Mapping[str, Any], *, number: int) -> Item:
         problem = self._marks.problems.get(step["id"], "")
@@ -91,7 +92,8 @@ class Reader:
         return Item("step", step["tool"], sub, FAILING if problem else differs)
 
     def _link_inputs(self, step: Mapping[str, Any], *, number: int) -> None:
-        wanted = self._signature(step, "inputs") if step["id"] in self._marks.conflicts else {}
+        conflicts = step["id"] in self._marks.conflicts
+        wanted = types_of(step["tool"], "inputs", catalogue=self._catalogue) if conflicts else {}
         for argument, value in (step.get("inputs") or {}).items():
             if not self._is_inside(value):
                 self._link(value=value, target=f"step:{number}", argument=argument, wanted=wanted.get(argument, ""))
