@@ -1,4 +1,4 @@
-"""The rows of boards in memory: snapshots never change, so that each is read from the database once per process."""
+"""The rows of boards. Snapshots never change: each is read from the database once per process."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ from leaderboard.results.filters import Index, index
 from leaderboard.site.lru_cache import SharedCache
 
 _MOST = 24
-"""Boards in memory. The rows of 600 planners with twelve metrics take about 5 MB."""
+"""Cached boards. The rows of 600 planners with twelve metrics take about 5 MB."""
 
 
 @dataclass(frozen=True)
 class BoardContent:
-    """Rows of a board in the order of their ranks, and what is worked out from all of them once."""
+    """Rows of a board in the order of their ranks, and what is computed from all of them."""
 
     rows: Sequence[Mapping[str, Any]]
-    """In the format of `ranking.py`. Shared by all requests: never changed."""
+    """In the format of `ranking.py`. Shared by all requests: do not change them."""
     coverage: Mapping[str, int]
 
     @cached_property
@@ -51,12 +51,12 @@ class BoardContent:
 
 
 class AllVersion(NamedTuple):
-    """What changes whenever another evaluation is published or one is taken away."""
+    """Changes whenever an evaluation is published or withdrawn."""
 
     count: int
     newest: datetime | None
     members: int | None
-    """Of all their ids together: where one goes when another comes, number and time may stay what they were."""
+    """Hash of all ids: if one replaces another, number and time may stay the same."""
 
     @property
     def parts(self) -> list[object]:
@@ -69,7 +69,7 @@ _all: SharedCache[tuple[int, Conditions, AllVersion], BoardContent] = SharedCach
 
 
 def contents_of(snapshots: Iterable[Snapshot]) -> dict[int, BoardContent]:
-    """The contents of snapshots by primary key: one query for those that this process has not read yet, else none."""
+    """The contents of snapshots by primary key: one query for those that are not cached, else none."""
     wanted = {snapshot.pk: snapshot.digest for snapshot in snapshots}
     found = {pk: kept for pk, digest in wanted.items() if (kept := _snapshots.get((pk, digest))) is not None}
     if missing := wanted.keys() - found.keys():
@@ -80,7 +80,7 @@ def contents_of(snapshots: Iterable[Snapshot]) -> dict[int, BoardContent]:
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as it is shown: snapshots never change, and old ones hold intervals over too few tasks."""
+    """A row as it is shown: old snapshots hold intervals over too few tasks."""
     metrics = {key: value and with_shown_interval(value) for key, value in row["metrics"].items()}
     return {**row, "metrics": metrics}
 

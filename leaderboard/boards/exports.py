@@ -37,9 +37,9 @@ class Exported(NamedTuple):
     digest: str
     created: datetime
     address: str
-    """Of the snapshot's page, complete."""
+    """Absolute address of the snapshot's page."""
     site: str
-    """Begins every other address; without a slash at its end."""
+    """Prefix of all other addresses, without a slash at its end."""
     rows: Sequence[Mapping[str, Any]]
     coverage: Mapping[str, int]
 

@@ -71,7 +71,7 @@ _groups: SharedCache[tuple[int, str], Groups] = SharedCache(maxsize=16)
 
 
 def best_by_group(*, suite: Suite, snapshot: Snapshot, content: BoardContent) -> Groups:
-    """The groups of a snapshot's best planners: computed once per process, since published results never change."""
+    """The groups of a snapshot's best planners: computed once per process, since published results do not change."""
     key = (snapshot.pk, snapshot.digest)
     return _groups.get_or_make(key, lambda: _best_by_group(suite=suite, content=content))
 

@@ -1,4 +1,4 @@
-"""Which rows and columns of a board its address asks for. Everything is in the address; no database."""
+"""The rows and columns of a board that its address selects. No database."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -34,7 +34,7 @@ FACTS = ("strategy", "model_name", "parameters", "weights", "tokens", "cost", "s
 """Columns besides the metrics, in their order."""
 UNSORTED = frozenset({"weights", "tasks"})
 USUAL_COLUMNS = "usual_columns"
-"""Sent by the form: the columns that need not stand in the address."""
+"""Sent by the form: the columns that an address need not name."""
 
 
 class Parameters(Protocol):
@@ -129,7 +129,7 @@ def _facet(
     words: Mapping[str, str],
     is_shown: Callable[[Sequence[Choice]], bool] = filters.tells_apart,
 ) -> Facet[Row]:
-    """A facet whose values come in the order of their words, and those without words behind them by name."""
+    """A facet whose values come in the order of their words, then those without words by name."""
     places = {value: place for place, value in enumerate(words)}
     return Facet(
         name=name,
@@ -200,7 +200,7 @@ def read_selection(parameters: Parameters, *, metrics: Collection[str] = (), str
     """Read the query string of a board with these metrics.
 
     Args:
-        strict: False: what it says wrongly is ignored, so that an old link still shows the board.
+        strict: False: wrong values are ignored, so that an old link still shows the board.
 
     Raises:
         FieldErrors: a parameter has a value that it cannot have, and `strict` is set.
@@ -266,8 +266,8 @@ def read_sort(*, sort: str, metrics: Collection[str]) -> Sort:
 
 
 def usual_columns(*, facts: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
-    """What is shown unless others are chosen: all metrics, and each known fact but strategy and language model, which
-    stand below the planner's name anyway."""
+    """The default columns: all metrics, and each known fact except strategy and language model, which are below the
+    planner's name."""
     return (*metrics, *(fact for fact in facts if fact not in {"strategy", "model_name"}))
 
 

@@ -1,7 +1,7 @@
 """Paired comparison of evaluations, without a database.
 
 The first evaluation is what the others are compared against. A difference is always the other's value less the first's,
-over the tasks for which both have one; who is better of the two follows from the metric's direction.
+over the tasks for which both have one; the metric's direction decides which is better.
 """
 
 from collections import Counter
@@ -20,11 +20,11 @@ from evaluator.suites.facets import Facet
 from leaderboard.results.task_filters import PENDING, TaskRow
 
 NOBODY = "nobody"
-"""The winner of a task on which no evaluation is best alone."""
+"""The winner of a task without a single best evaluation."""
 _LEFT_OUT_ORDER = (Outcome.INFRA_FAULT, Outcome.CANCELLED, PENDING, Outcome.NOT_RUN)
-"""What a task is counted under if the two evaluations give different reasons: the least expected comes first."""
+"""Decides how a task is counted if the two evaluations differ: the least expected outcome first."""
 _SAME = 1e-9
-"""Scores this near are equal: they are sums of the same numbers in another order."""
+"""Tolerance: scores may be sums of the same numbers in another order."""
 
 Values = NDArray[np.float64]
 
@@ -86,10 +86,10 @@ class GroupRow(NamedTuple):
 
 
 class TaskDifference(NamedTuple):
-    """One task with what each evaluation has on it."""
+    """The values of all evaluations on one task."""
 
     index: int
-    """Of the task, in the suite's order."""
+    """Place of the task in the suite."""
     values: tuple[float | None, ...]
     spread: float
     """Largest value less smallest; 0 where fewer than two have one."""
@@ -118,7 +118,7 @@ def compare(*, metrics: Sequence[Column], scores: Sequence[Scores]) -> tuple[Pai
     table = np.stack(
         [other.values[metric.key] - first.values[metric.key] for other in others for metric in metrics], axis=1
     )
-    # Tasks that nobody has a score for would only be drawn in vain.
+    # Tasks without any score would only slow down the bootstrap.
     paired = table[~np.isnan(table).all(axis=1)]
     paired = np.where(np.abs(paired) <= _SAME, 0.0, paired)
     intervals = bootstrap_columns(paired)
@@ -140,7 +140,7 @@ def compare(*, metrics: Sequence[Column], scores: Sequence[Scores]) -> tuple[Pai
 
 
 def left_out(*, first: Sequence[str], other: Sequence[str]) -> dict[str, int]:
-    """How many tasks one of the two has no score for, each counted once, by outcome."""
+    """Number of tasks without a score in one of the two, each counted once, by outcome."""
     counts: Counter[str] = Counter()
     for pair in zip(first, other, strict=True):
         reason = next((outcome for outcome in _LEFT_OUT_ORDER if outcome in pair), None)
@@ -234,7 +234,7 @@ def _adjusted(*, p_values: Sequence[float], known: Sequence[bool], metrics: int)
 
 
 def common_facets(*, tasks: Sequence[TaskRow], facets: Iterable[Facet]) -> tuple[Facet, ...]:
-    """The facets that tell the tasks apart: those with more than one value."""
+    """The facets with more than one value."""
     return tuple(
         facet for facet in facets if len({value for task in tasks for value in task.facets.get(facet.name, ())}) > 1
     )

@@ -11,7 +11,7 @@ from leaderboard.results.task_filters import place_of, words_of
 
 
 class Filtered(NamedTuple):
-    """The tasks that filters leave, in the order in which they came."""
+    """The tasks that filters leave, in their order."""
 
     tasks: tuple[TaskDifference, ...]
     filters: tuple[Filter, ...]
@@ -46,7 +46,7 @@ def _winner_facet(*, comparison: Comparison, metric: Column) -> Facet[TaskDiffer
 
 
 def _winner(task: TaskDifference) -> str:
-    """The letter of who is best alone; `equal` or `several` where nobody is."""
+    """The letter of the single best; `equal` or `several` without one."""
     if task.winner != NOBODY:
         return LETTERS[int(task.winner)]
     return "several" if task.spread else "equal"

@@ -27,7 +27,7 @@ from leaderboard.results.task_filters import place_of, words_of
 
 TASKS_PER_PAGE = 25
 WIDTH = 120
-"""Of a bar, in its own units; nothing lies at its middle."""
+"""Width of a bar in its own units; its middle is no difference."""
 
 
 class Compared(NamedTuple):
@@ -36,7 +36,7 @@ class Compared(NamedTuple):
     letter: str
     evaluation: Evaluation
     notes: tuple[str, ...]
-    """What a reader has to know before believing its figures."""
+    """Caveats about its figures."""
     others: tuple[str, ...]
     """Ids of all others, for the link that takes this one away."""
     first_then_others: tuple[str, ...]
@@ -150,7 +150,7 @@ class ComparisonPage(NamedTuple):
 def comparison_page(
     *, evaluations: Sequence[Evaluation], comparison: Comparison, parameters: Mapping[str, str], reader: Reader
 ) -> ComparisonPage:
-    """Gather the page. `metric` of the parameters is what groups and tasks are about; unknown values do not count.
+    """Gather the page. Groups and tasks are about the parameter `metric`; unknown values are ignored.
 
     Gold plans are left empty for readers who may not see them.
     """
@@ -229,7 +229,7 @@ def _metric_rows(*, comparison: Comparison, chosen: Column) -> tuple[MetricRow, 
 
 
 def _first_mean(found: Sequence[MetricDifference | None]) -> str:
-    """The first's mean; with several pairs it may be over different tasks in each, and then no one number is right."""
+    """The first's mean; "varies" if the pairs have different tasks in common."""
     means = {f"{one.first_mean:.3f}" for one in found if one is not None}
     return means.pop() if len(means) == 1 else "varies"
 
@@ -247,8 +247,7 @@ def _difference_cell(*, found: MetricDifference, scale: float) -> DifferenceCell
     interval = found.difference
     ends = interval.ends
     left, right = (_place(end, scale) for end in (ends or (interval.mean, interval.mean)))
-    # Interval and test must agree before a difference is coloured; over few tasks there is only the test, and it is
-    # exact.
+    # Interval and test must agree; over few tasks there is only the test, which is exact.
     sure = found.adjusted < LEVEL and (ends is None or ends[0] > 0 or ends[1] < 0)
     better = (interval.mean > 0) == found.metric.higher_is_better
     width = max(right - left, 1) if ends else 0

@@ -1,4 +1,4 @@
-"""Reading what is compared: which evaluations may stand side by side, and the scores of their tasks."""
+"""The evaluations of a comparison: whether they are comparable, and the scores of their tasks."""
 
 import json
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ from leaderboard.results.task_rows import facts_of
 from leaderboard.site.lru_cache import SharedCache
 
 MOST = 6
-"""Evaluations that stand side by side."""
+"""Most evaluations in one comparison."""
 MOST_OFFERED = 12
-"""Of a board, to choose from."""
+"""Most rows of a board to choose from."""
 LETTERS = "ABCDEF"
 _OUTCOMES = {str(outcome): outcome for outcome in Outcome}
 
@@ -40,13 +40,13 @@ class NotComparableError(Exception):
 
 
 class Comparison(NamedTuple):
-    """Everything that is computed."""
+    """The result of a comparison."""
 
     metrics: tuple[Column, ...]
     tasks: tuple[TaskRow, ...]
     """In the suite's order, without results."""
     facets: tuple[Facet, ...]
-    """Those that tell the tasks apart."""
+    """Those with more than one value."""
     scores: tuple[Scores, ...]
     pairs: tuple[Pair, ...]
 
@@ -91,7 +91,7 @@ def read_evaluations(ids: Sequence[UUID], *, reader: Reader) -> list[Evaluation]
 
 
 def differing_conditions(evaluations: Sequence[Evaluation]) -> list[str]:
-    """What the evaluations do not share of all that scores depend on, with the values of each."""
+    """The conditions in which the evaluations differ, with their values."""
     problems = []
     for what, value in _CONDITIONS:
         values = [value(evaluation) for evaluation in evaluations]
@@ -106,7 +106,7 @@ def differing_conditions(evaluations: Sequence[Evaluation]) -> list[str]:
 def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
     """Compare evaluations, at least two, that `read_evaluations` gave: two queries at most."""
     suite = evaluations[0].suite
-    # Made once for all readers, so that not even operators get facets here that others may not see.
+    # Cached for all readers: without facets that only operators may see.
     shows_gold = sees_gold(reader=None, suite=suite, split=evaluations[0].split)
     pks = tuple(evaluation.pk for evaluation in evaluations)
     make = partial(_comparison, pks=pks, suite=suite, shows_gold=shows_gold)
@@ -117,7 +117,7 @@ def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
 
 
 def best_of_board(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """The first rows of the board that the evaluation belongs to, without itself: one query, which reads no others."""
+    """The first rows of the evaluation's board, without itself, in one query that reads no other rows."""
     first = Func(
         F("content"), Value(f"$.rows[0 to {MOST_OFFERED}]"), function="jsonb_path_query_array",
         template="%(function)s(%(expressions)s::jsonpath)", output_field=JSONField(),

@@ -12,7 +12,7 @@ from leaderboard.compare.services import LETTERS, Comparison
 from leaderboard.evaluations.models import Evaluation
 
 LEVEL = 0.05
-"""A difference with a larger p-value may well be chance, and the sentence says so."""
+"""Significance level: with a larger p-value, the sentence calls the difference chance."""
 LONGEST_NAME = 40
 """Characters of a planner's name within a sentence."""
 _OUTCOMES = {
@@ -46,7 +46,7 @@ def verdicts(*, evaluations: Sequence[Evaluation], comparison: Comparison, metri
 
 
 def p_text(value: float) -> str:
-    """A p-value with as many digits as mean something; below what 20,000 drawn sign changes can tell, as a bound."""
+    """A p-value with its significant digits; a bound below the resolution of 20,000 random sign changes."""
     if value < 0.0001:
         return "< 0.0001"
     return f"{value:.4f}" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
@@ -59,7 +59,7 @@ def signed(value: float) -> str:
 
 
 def _name(letter: str, evaluation: Evaluation) -> str:
-    """Letter and name; a long name is cut, since it stands in full in the table below."""
+    """Letter and name, cut if it is long: the table below has the whole name."""
     return f"{letter} ({Truncator(evaluation.submission.planner.name).chars(LONGEST_NAME)})"
 
 

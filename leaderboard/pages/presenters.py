@@ -60,12 +60,12 @@ class MetricCard(NamedTuple):
     is_primary: bool
     higher_is_better: bool
     is_size: bool
-    """It tells how large plans are, without a best and a worst."""
+    """Whether it is a size of plans, which has no best value."""
     value: Mapping[str, Any] | None
 
 
 class Progress(NamedTuple):
-    """How far the tasks are."""
+    """Progress of the tasks."""
 
     done: int
     total: int
@@ -79,7 +79,7 @@ class Progress(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """What is computed from all tasks of an evaluation, whatever the reader filters by."""
+    """Everything that is computed from all tasks of an evaluation, before filters."""
 
     version: Hashable
     """Of the results: another one when they have changed."""
@@ -148,8 +148,7 @@ def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) ->
 def gather(evaluation: Evaluation) -> Gathered:
     """The tasks with what is computed from all of them.
 
-    Kept in memory once the evaluation has ended, and before that as long as no result came: whoever watches asks again
-    and again, and most of the time goes into intervals.
+    Cached until a result changes: a reader who watches asks often, and computing intervals takes most of the time.
     """
     rows = None if evaluation.state in FINAL else task_rows(evaluation)
     version: Hashable = evaluation.state, withheld_from(reader=None, evaluation=evaluation)

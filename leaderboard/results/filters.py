@@ -77,7 +77,7 @@ class Facet(NamedTuple, Generic[Row]):
     section: str = ""
     """The part of the form that shows it."""
     is_offered: bool = True
-    """False: other parts of the page lead to it, and it is shown only where it is set."""
+    """False: shown only where it is set, since other parts of the page link to it."""
     is_shown: Callable[[Sequence[Choice]], bool] = tells_apart
 
 
@@ -206,20 +206,20 @@ class Sort(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """What a query string may give under one name."""
+    """One parameter of a query string."""
 
     name: str
     read: Callable[[str], Any]
-    """The value of a text; ValueError, with a sentence for whoever wrote it, if there is none. Empty texts are read
-    only if the parameter is required."""
+    """The value of a text; raises ValueError with a sentence for the reader. Empty texts are read only if the parameter
+    is required."""
     default: Any = ""
     is_kept: bool = False
-    """Whether pages use a text that `read` refuses, so that they show that nothing has this value."""
+    """Whether pages use a text that `read` refuses: they then show that nothing matches."""
     is_required: bool = False
 
 
 class Reading(NamedTuple):
-    """What a query string asks for."""
+    """The values of a query string."""
 
     values: Mapping[str, Any]
     """By the names of all parameters."""

@@ -1,4 +1,4 @@
-"""Yes-or-no values of a plan, as marks on its task and as shares of groups of tasks. No database."""
+"""Binary indicators of a plan, as marks of its task and as shares of groups of tasks. No database."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -44,10 +44,8 @@ def mark_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
 
 
 def marks(columns: Sequence[Column], *, outcome: str, indicators: Mapping[str, float]) -> tuple[Mark, ...]:
-    """The marks of one task, in the board's order.
-
-    A planner's fault counts as the board counts it, the worst of each; empty if the task does not count.
-    """
+    """The marks of one task, in the board's order: the worst of each for a planner's fault; empty if the task does not
+    count."""
     found = []
     for column in mark_columns(columns):
         value = column.fault if outcome == Outcome.PLANNER_FAULT else indicators.get(column.key)

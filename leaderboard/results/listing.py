@@ -49,7 +49,7 @@ def filter_results(
     found: QuerySet[TaskResult], *, evaluation: Evaluation, parameters: Any, reader: Reader
 ) -> QuerySet[TaskResult]:
     """The results of an evaluation that a query string asks for: by outcome, reason and words, and by each facet of
-    the suite that tells nothing about gold plans.
+    the suite that does not follow from gold plans.
 
     Raises:
         FieldErrors: a parameter has a value that no task has, or is a facet of other suites only.

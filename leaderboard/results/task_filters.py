@@ -39,21 +39,21 @@ class TaskRow(NamedTuple):
     plan_is_withheld: bool = False
     """Whether the plan's summary is empty because readers may not see the plan."""
     tools: tuple[str, ...] = ()
-    """Of the plan, each once."""
+    """Tools of the plan, each once."""
     ended: datetime | None = None
     cause: str = ""
-    """Of a fault: which of the sentences that say the same (`failures.py`)."""
+    """Key of the cause of a fault (`failures.py`)."""
     marks: tuple[Mark, ...] = ()
     """Its indicators as the board counts them: the worst of each for a planner's fault."""
     facets: Mapping[str, tuple[str, ...]] = {}
-    """Values by the names of the suite's facets: what the task has none of is absent."""
+    """Values by the names of the suite's facets; facets without a value are absent."""
     attributes: Mapping[str, tuple[str, ...]] = {}
-    """The same before values that name several things are put together."""
+    """The same before `grouped`."""
     pk: int = 0
 
     @property
     def badge(self) -> str:
-        """How the outcome is shown. Of a plan that is withheld, nothing says whether it is empty."""
+        """How the outcome is shown. It does not reveal whether a withheld plan is empty."""
         if self.plan_is_withheld:
             return self.outcome
         return badge_of(outcome=self.outcome, plan_summary=self.plan_summary)
@@ -64,7 +64,7 @@ class Tasks(NamedTuple):
 
     index: Index[TaskRow]
     texts: tuple[str, ...]
-    """What a search looks through, by row."""
+    """Text that a search looks through, by row."""
 
     @property
     def rows(self) -> tuple[TaskRow, ...]:
@@ -108,7 +108,7 @@ def raw_values(*, facet: declared.Facet, attributes: Mapping[str, Any]) -> tuple
 
 
 def grouped(*, facet: declared.Facet, values: Iterable[str]) -> tuple[str, ...]:
-    """Values of which those that name several things are one."""
+    """Values, with one value in place of all that name several things."""
     if not facet.several:
         return tuple(values)
     return tuple(dict.fromkeys(facet.several if "," in value else value for value in values))
@@ -201,7 +201,7 @@ def select(*, tasks: Tasks, parameters: Mapping[str, str]) -> Selection:
 
 
 def kept_query(*, parameters: Mapping[str, str], suite: declared.Facets, marks: Iterable[str]) -> str:
-    """The part of a query string that says which tasks are shown, and in which order.
+    """The part of a query string that selects and sorts tasks.
 
     Args:
         marks: the names of the suite's indicators.

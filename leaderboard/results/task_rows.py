@@ -1,8 +1,4 @@
-"""Reading the tasks of an evaluation: what a suite says of them once per process, and the results of each evaluation.
-
-A suite's row never changes, a final state stays final, and no result comes after it (`ARCHITECTURE.md`, "The queue"),
-so that both are kept in memory: the facts by suite, and what was gathered of evaluations that have ended.
-"""
+"""The tasks of an evaluation with their results. A suite never changes: its tasks are read once per process."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -48,7 +44,7 @@ _facts: SharedCache[tuple[int, str, tuple[str, ...]], tuple[TaskRow, ...]] = Sha
 def task_rows(evaluation: Evaluation) -> list[TaskRow]:
     """Every task of the suite, or of a verification's sample, with its result in this evaluation, if there is one."""
     columns = TaskResult.objects.filter(evaluation=evaluation.pk).values_list("task", *Result._fields)
-    # Made once for all readers, so that not even operators get here what others may not see.
+    # Cached for all readers: without what only operators may see.
     withheld = withheld_from(reader=None, evaluation=evaluation)
     results = {task: _open_result(Result(*values), withheld=withheld) for task, *values in columns}
     tasks = facts_of(evaluation.suite, shows_gold=not withheld.gold)
@@ -69,7 +65,7 @@ def facts_of(suite: Suite, *, shows_gold: bool = True) -> tuple[TaskRow, ...]:
     """The tasks of a suite in their order, without results; read from the database once per process.
 
     Args:
-        shows_gold: False: without the facets that tell about gold plans.
+        shows_gold: False: without facets that follow from gold plans.
     """
     facets = [facet for facet in suite.facets.filters if shows_gold or not facet.tells_gold]
     key = suite.pk, suite.digest, tuple(facet.name for facet in facets)
@@ -89,7 +85,7 @@ def tasks_of(evaluation: Evaluation) -> QuerySet[Task]:
 
 
 def tools_of(plan_summary: str) -> tuple[str, ...]:
-    """The tools of a plan's summary, each once; what was cut off its end is left out."""
+    """The tools of a plan's summary, each once, without one that was cut off at its end."""
     names = [name for name in plan_summary.split(_ARROW) if name and not name.endswith(_CUT)]
     return tuple(dict.fromkeys(names))
 

@@ -114,7 +114,7 @@ class Table(NamedTuple):
     """The shown metrics of the suite, in order."""
     page: Page[Mapping[str, Any]]
     total: int
-    """Rows of the board, whatever is left out by filters and pages."""
+    """Rows of the board, before filters and pages."""
     filters: tuple[Filter, ...]
     choices: tuple[ColumnChoice, ...]
     usual: tuple[str, ...]
@@ -239,7 +239,7 @@ def dollars_in_words(usd: float | None) -> str:
         return ""
     if usd == 0:
         return "$0"
-    # As many places as three digits need, so that a tenth of a cent is told apart from a hundredth.
+    # As many places as three digits need.
     places = max(2, 2 - math.floor(math.log10(abs(usd))))
     whole, _, part = f"{usd:,.{places}f}".partition(".")
     return f"${whole}.{part.rstrip('0').ljust(2, '0')}"
@@ -300,7 +300,7 @@ def _columns(
 
 
 def _directions(metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Which is better in each metric that says how good plans are; empty where more is better in all of them."""
+    """The better direction of each metric of quality; empty where more is better in all of them."""
     judging = [metric for metric in metrics if metric["ordered"]]
     found = {metric["key"]: "higher" if metric.get("higher_is_better", True) else "lower" for metric in judging}
     return found if "lower" in found.values() else {}

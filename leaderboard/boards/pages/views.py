@@ -54,7 +54,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def board(request: HttpRequest, suite: str) -> HttpResponse:
-    """The newest board of a suite, with what is under way below it, and where the reader's own would stand that is not
+    """The newest board of a suite, with evaluations that are under way, and the places of the reader's own that are not
     public."""
     if (query := tidied(request.GET)) is not None:
         return HttpResponseRedirect(f"{request.path}{query}")
@@ -138,7 +138,7 @@ def _table_context(
         "address": request.build_absolute_uri(request.path),
         "permanent": permanent,
         "export": permanent.rstrip("/"),
-        # What the form has no control for, and must not lose.
+        # Parameters without a control in the form.
         "kept_parameters": [(name, request.GET[name]) for name in _BESIDE_THE_FORM if name in request.GET],
         "selection": selection,
         "page_sizes": PAGE_SIZES,

@@ -1,4 +1,4 @@
-"""From `plan/1` to what is drawn of it: items and the links between them, with what is marked. Knows no geometry."""
+"""From `plan/1` to the items of its drawing and the links between them, with marks and without geometry."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,12 +10,12 @@ _WORDS = {EXTRA: "not in the gold plan", MISSING: "missing from this plan"}
 
 
 class Marks(NamedTuple):
-    """What is to be seen in a drawing besides the plan itself."""
+    """Marks in a drawing."""
 
     problems: Mapping[str | None, str] = {}
     """A few words on each failing step by its id, and on the answer under None."""
     conflicts: frozenset[str | None] = frozenset()
-    """Of these, the ones that are given a value of a wrong type."""
+    """Steps, and None for the answer, that get a value of a wrong type."""
     differing: Mapping[int, str] = {}
     """`EXTRA` or `MISSING`, by the place of the step in the plan."""
     expects: str = ""
@@ -26,7 +26,7 @@ NOTHING = Marks()
 
 
 class Item(NamedTuple):
-    """What a node is, before it has a place."""
+    """A node without a place."""
 
     kind: str
     title: str
@@ -35,13 +35,13 @@ class Item(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A value from what makes it to what takes it, by their keys."""
+    """A value from its producer to its consumer, by their keys."""
 
     source: str
     target: str
     label: str
     argument: str
-    """The target's input, which tells two links between the same nodes apart."""
+    """The target's input: two nodes may have several links."""
     conflict: bool = False
 
 
@@ -53,12 +53,12 @@ def types_of(tool: str, side: str, *, catalogue: Catalogue | None) -> dict[str, 
 
 
 class Reader:
-    """Reads one plan, whatever is wrong with it."""
+    """Reads one plan, which may be invalid."""
 
     def __init__(
         self, *, catalogue: Catalogue | None, resources: Mapping[str, str], marks: Marks, texts_inside: bool
     ) -> None:
-        """`resources`: types of the request's resources. `texts_inside`: literals stand in the steps that take them."""
+        """`resources`: types of the request's resources. `texts_inside`: literals are shown in their steps."""
         self._catalogue = catalogue
         self._resources = resources
         self._marks = marks

@@ -1,4 +1,4 @@
-"""What the task page shows of suites that judge plans: what was wanted, and why each indicator is what it is."""
+"""The task page of suites that judge plans: the goal, and the reasons of each indicator."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -42,9 +42,9 @@ class PlanningPage(NamedTuple):
     """The part of the task page that only suites that judge plans have."""
 
     shows_goal: bool
-    """Whether the suite says what its requests want."""
+    """Whether the suite has goals."""
     shows_gold: bool
-    """Whether the reader may see what the request wants; if not, `goal`, `uncovered`, `defects`, `gold_calls` and the
+    """Whether the reader may see the goal; if not, `goal`, `uncovered`, `defects`, `gold_calls` and the
     reasons are empty."""
     goal: tuple[str, ...]
     uncovered: str
@@ -53,7 +53,7 @@ class PlanningPage(NamedTuple):
     defects: tuple[Defect, ...]
     reasons: tuple[IndicatorReason, ...]
     nothing_judged: bool
-    """There is no plan, which counts as the worst of each indicator."""
+    """Whether there is no plan, which counts as the worst of each indicator."""
     further: tuple[tuple[str, str], ...]
     calls: tuple[CallLine, ...]
     gold_calls: tuple[CallLine, ...]

@@ -1,4 +1,4 @@
-"""The samples of a task as its page shows them: what each step took and gave, how long it took, and what it scored."""
+"""The samples of a task as its page shows them: inputs, outputs and times of each step, and scores."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -62,7 +62,7 @@ class StepTotal(NamedTuple):
     """Mean over those that were executed; None if none was."""
     failed: int
     error: str
-    """Of the first that failed."""
+    """Error of the first run that failed."""
 
 
 def samples_page(
@@ -143,7 +143,7 @@ def _sample(*, sample: SampleResult, reading: Reading, catalogue: Catalogue | No
 
 def _step(*, run: StepRun, number: int, reading: Reading, catalogue: Catalogue | None) -> ShownStep:
     where = f"step {run.step}, {run.tool}, sample {number}"
-    # What is no output of the tool comes last: it says more about one that is.
+    # Outputs that the tool does not declare come last: they explain the others.
     kinds = types_of(run.tool, "outputs", catalogue=catalogue)
     pictures = [value for value in run.inputs.values() if value.media_type.startswith("image/")]
     over = pictures[0] if pictures else None

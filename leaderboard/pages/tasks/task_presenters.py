@@ -36,10 +36,10 @@ _TYPE_CONFLICTS = frozenset({"type_conflict", "answer_type"})
 
 
 class TaskPage(NamedTuple):
-    """Everything on the page that comes from the record, or stands in for it."""
+    """Everything on the page that depends on the record."""
 
     facts: tuple[tuple[str, str], ...]
-    """What is known of the task: label and words."""
+    """Facts about the task: label and words."""
     record: ResultRecord | None
     record_missing: bool
     """The row names a record, but the store cannot give it."""
@@ -78,8 +78,8 @@ def read_record(*, digest: str, store: Store) -> ResultRecord | None:
 def task_page(
     *, task: Task, result: TaskResult | None, split: str, withheld: Withheld, samples: str | None = None
 ) -> TaskPage:
-    """Gather the page without what is withheld, and without whatever tells of it: with the gold plan go the goal, the
-    judge's reasons and the differences from the gold plan, and with the data the scores of samples.
+    """Gather the page without what is withheld or would reveal it: without the gold plan there are no goal, reasons of
+    the judge or differences, and without the data no scores of samples.
 
     `samples` is the page of samples that the query string asks for.
     """

@@ -1,4 +1,4 @@
-"""Going from task to task: in the suite's order, or through what the reader has filtered and sorted."""
+"""Links to the previous and next task: in the suite's order, or in the reader's selection."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from leaderboard.results.task_rows import facts_of, sample_of
 
 
 class Walk(NamedTuple):
-    """Where a task stands among the others."""
+    """The neighbours of a task."""
 
     previous: str | None
     next: str | None
@@ -20,11 +20,11 @@ class Walk(NamedTuple):
     """The filters as a query string with its `?`, to be kept on the way; nothing where there are none."""
     place: int
     count: int
-    """Of the filtered tasks; 0 where nothing is filtered."""
+    """Number of filtered tasks; 0 without filters."""
 
 
 def query_of(*, suite: Suite, parameters: Mapping[str, str]) -> str:
-    """The part of a query string that says which tasks are shown, and in which order."""
+    """The part of a query string that selects and sorts tasks."""
     marks = [column.key for column in mark_columns(suite.columns)]
     return kept_query(parameters=parameters, suite=suite.facets, marks=marks)
 
@@ -43,6 +43,6 @@ def walk(*, evaluation: Evaluation, key: str, parameters: Mapping[str, str]) -> 
 
 
 def neighbours(keys: Sequence[str], key: str) -> tuple[str | None, str | None]:
-    """The keys before and behind one of them."""
+    """The keys before and after one of them."""
     place = keys.index(key)
     return keys[place - 1] if place else None, keys[place + 1] if place + 1 < len(keys) else None
