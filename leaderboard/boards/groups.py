@@ -9,6 +9,7 @@ from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import TaskResult
+from leaderboard.results.figures import score
 from leaderboard.results.task_filters import TaskRow, words_of
 from leaderboard.results.task_rows import facts_of
 from leaderboard.site.lru_cache import SharedCache
@@ -84,8 +85,8 @@ def _best_by_group(*, suite: Suite, content: BoardContent) -> Groups:
     )
     results = TaskResult.objects.filter(evaluation__in=[one.evaluation for one in series], score__isnull=False)
     scores: dict[str, dict[int, float]] = defaultdict(dict)
-    for evaluation, task, score in results.values_list("evaluation_id", "task_id", "score"):
-        scores[str(evaluation)][task] = score
+    for evaluation, task, value in results.values_list("evaluation_id", "task_id", "score"):
+        scores[str(evaluation)][task] = value
     facets = suite.facets.named(suite.facets.plots)
     return groups(series=series, tasks=facts_of(suite), facets=facets, scores=scores)
 
@@ -136,7 +137,7 @@ def _rows(
                     for one, mean in zip(series, means, strict=True)
                     if mean is not None
                 ),
-                values=tuple("—" if mean is None else f"{mean:.3f}" for mean in means),
+                values=tuple(map(score, means)),
                 means=tuple(means),
             )
         )

@@ -22,6 +22,7 @@ from leaderboard.compare.words import LEVEL, Verdict, left_out_in_words, p_text,
 from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.visibility import Reader
+from leaderboard.results.figures import score
 from leaderboard.results.filters import Filter
 from leaderboard.results.task_filters import place_of, words_of
 
@@ -323,7 +324,7 @@ def _tasks(
                 TaskCell(
                     letter=letter,
                     evaluation=str(evaluation.pk),
-                    value="—" if value is None else f"{value:.3f}",
+                    value=score(value),
                     outcome=scores.outcomes[task.index],
                     plan=plans.get((evaluation.pk, comparison.tasks[task.index].pk), ""),
                     is_best=task.winner == str(number),

@@ -9,7 +9,8 @@ import numpy as np
 from evaluator.metrics.paired import bootstrap_columns
 from evaluator.metrics.statistics import Interval
 from evaluator.suites.facets import MODALITY, Facet, Facets
-from leaderboard.results.indicators import Share, bar_of, shares
+from leaderboard.results.figures import value_of
+from leaderboard.results.indicators import Share, shares
 from leaderboard.results.task_filters import TaskRow, place_of, words_of
 
 FEWEST = 2
@@ -29,7 +30,7 @@ class ScoreRow(NamedTuple):
     @property
     def bar(self) -> Mapping[str, float | None]:
         """The interval as the tags of the site take it."""
-        return bar_of(self.interval)
+        return value_of(self.interval)
 
 
 class ShareRow(NamedTuple):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from evaluator.metrics.statistics import Interval, wilson
 from evaluator.records import Outcome
 from evaluator.suites.base import Column
+from leaderboard.results.figures import value_of
 
 
 class Mark(NamedTuple):
@@ -30,12 +31,7 @@ class Share(NamedTuple):
     @property
     def bar(self) -> Mapping[str, float | None]:
         """The interval as the tags of the site take it."""
-        return bar_of(self.interval)
-
-
-def bar_of(found: Interval) -> dict[str, float | None]:
-    """An interval as the tags of the site take it."""
-    return {"mean": found.mean, "low": found.low, "high": found.high, "tasks": found.count}
+        return value_of(self.interval)
 
 
 def mark_columns(columns: Sequence[Column]) -> tuple[Column, ...]:

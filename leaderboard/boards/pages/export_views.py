@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils.feedgenerator import Atom1Feed
 from django.views.decorators.http import require_safe
 
-from evaluator.metrics.statistics import ends_of
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.exports import Exported, as_csv, as_json, board_as_bibtex, row_as_bibtex
 from leaderboard.boards.models import Snapshot
@@ -21,6 +20,7 @@ from leaderboard.boards.services import latest_snapshot, newest_evaluations
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.results.figures import interval_words
 from leaderboard.site.lru_cache import SharedCache
 
 MOST_ENTRIES = 30
@@ -153,15 +153,13 @@ def _feed(*, request: HttpRequest, title: str, address: str, evaluations: list[E
 def _entry(*, request: HttpRequest, evaluation: Evaluation) -> dict[str, Any]:
     metric = primary_metric(evaluation.suite)
     value = ((evaluation.summary or {}).get("metrics") or {}).get(metric["key"]) or {}
-    score = "no value" if value.get("mean") is None else f"{value['mean']:.3f}"
-    interval = ""
-    if ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks")):
-        interval = f", 95 % interval {value['low']:.3f} to {value['high']:.3f}"
+    score = f"{metric['label']} " + ("no value" if value.get("mean") is None else f"{value['mean']:.3f}")
+    interval = interval_words(value)
     planner = evaluation.submission.planner
     return {
-        "title": f"{planner.name} on {evaluation.suite.title}: {metric['label']} {score}",
+        "title": f"{planner.name} on {evaluation.suite.title}: {score}",
         "link": request.build_absolute_uri(reverse("evaluations:detail", args=[evaluation.pk])),
-        "description": f"{metric['label']} {score}{interval}. Submitted by {planner.owner.username}.",
+        "description": f"{score}{interval and f', {interval}'}. Submitted by {planner.owner.username}.",
         "author_name": planner.owner.username,
         "unique_id": f"urn:uuid:{evaluation.pk}",
         "pubdate": evaluation.published,

@@ -6,14 +6,17 @@ from typing import Any, NamedTuple
 from django import template
 from django.utils.html import format_html
 
-from evaluator.metrics.statistics import LEAST_VALUES, TOO_FEW, ends_of
+from evaluator.metrics.statistics import LEAST_VALUES, TOO_FEW
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.visibility import words_of
+from leaderboard.results import figures
 from leaderboard.results.badges import OUTCOMES
+from leaderboard.results.figures import interval_ends, score
 from leaderboard.results.filters import in_words, written
 
 register = template.Library()
 register.filter("in_words", in_words)
+register.filter("score", score)
 
 OUTCOME_MEANINGS = {
     "scored": "There is a plan, and it was scored.",
@@ -52,12 +55,6 @@ class Segment(NamedTuple):
 def visibility_words(submission: Submission) -> str:
     """How a submission that is not public is marked for those who see it."""
     return words_of(submission)
-
-
-@register.filter
-def score(value: float | None) -> str:
-    """A score with three decimals."""
-    return "—" if value is None else f"{value:.3f}"
 
 
 @register.filter
@@ -104,7 +101,7 @@ def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0)) 
 
     Not a template of its own: a page of a board has hundreds, and including one costs ten times as much.
     """
-    ends = ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks"))
+    ends = interval_ends(value)
     band = ""
     if ends is not None:
         left, right = _place(ends[0], scale), _place(ends[1], scale)
@@ -119,7 +116,7 @@ def interval_text(value: Mapping[str, Any], label: str = "") -> str:
     Args:
         label: what stands before it in sight; else only those who hear the page are told what it is.
     """
-    ends = ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks"))
+    ends = interval_ends(value)
     if ends is not None:
         return format_html(_ENDS_LABELLED if label else _ENDS, label or "95 % interval", score(ends[0]), score(ends[1]))
     if value.get("tasks") is not None and value["tasks"] < LEAST_VALUES:
@@ -130,9 +127,8 @@ def interval_text(value: Mapping[str, Any], label: str = "") -> str:
 @register.simple_tag
 def interval_words(value: Mapping[str, Any] | None) -> str:
     """The same as words that go on after a metric's name, for texts without markup."""
-    value = value or {}
-    ends = ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks"))
-    return "" if ends is None else f", 95 % interval {score(ends[0])} to {score(ends[1])}"
+    words = figures.interval_words(value)
+    return f", {words}" if words else ""
 
 
 @register.inclusion_tag("components/stackbar.html")
