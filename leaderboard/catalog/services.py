@@ -30,6 +30,7 @@ def register_suite(suite: LibrarySuite) -> Registered:
         "description": suite.description,
         "conditions": {**asdict(suite.conditions), "splits": list(suite.conditions.splits)},
         "panels": [panel.value for panel in suite.panels],
+        "task_facets": suite.facets.to_json(),
         "scoring": suite.scoring,
         "metrics": [asdict(column) for column in suite.metrics],
     }

@@ -23,7 +23,7 @@ from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import evaluation_page
 from leaderboard.pages.progress import progress as progress_of
 from leaderboard.pages.tasks.task_presenters import task_page
-from leaderboard.pages.tasks.walking import kept_query, walk
+from leaderboard.pages.tasks.walking import query_of, walk
 from leaderboard.pages.visibility_presenters import for_readers_of, visibility_panel
 from leaderboard.pages.workers.verification_presenters import verification_panel
 from leaderboard.queue import verification
@@ -105,7 +105,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     context = {
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
-        "kept_query": kept_query(request.GET.dict(), suite=evaluation.suite),
+        "kept_query": query_of(suite=evaluation.suite, parameters=request.GET.dict()),
         "is_owner": request.user.pk == evaluation.submission.planner.owner_id,
         "actions": (
             *(allowed_actions(evaluation) if acts else ()),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Count, F, OuterRef, Prefetch, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, Count, F, OuterRef, Prefetch, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 from django.utils.crypto import salted_hmac
@@ -23,7 +23,7 @@ from rest_framework.views import APIView
 
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.plans_file import PlansFileError, plans_of
-from evaluator.records import Outcome, Reason
+from evaluator.records import Outcome
 from evaluator.suites.reference_rows import reference_digest, reference_tables
 from leaderboard.accounts.api.authentication import ApiTokenAuthentication, PasswordAuthentication
 from leaderboard.accounts.api.permissions import LOGGED_IN
@@ -38,13 +38,15 @@ from leaderboard.evaluations.gold import Withheld, not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.unfinished import NEVER_RAN
 from leaderboard.evaluations.visibility import OF_EVALUATION, Reader, visible_evaluations, visible_to
-from leaderboard.pages.expecting import Expectation, expected, expected_of_new
+from leaderboard.pages.estimates import Expectation, expected, expected_of_new
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.services import PlannerData
 from leaderboard.queue import verification
 from leaderboard.queue.models import Verification
 from leaderboard.quotas.services import quotas_of, quotas_of_teams
+from leaderboard.results.filters import Parameter, one_of, read
+from leaderboard.results.listing import filter_evaluations, filter_results, suite_slugs
 from leaderboard.results.objects import server_store
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.field_errors import FieldErrors
@@ -68,6 +70,11 @@ _NOT_READY = OpenApiResponse(OpenApiTypes.OBJECT, description="The site cannot e
 _REUSED = OpenApiResponse(OpenApiTypes.OBJECT, description="The `Idempotency-Key` came before with another request.")
 
 _STAYS_PUBLIC = OpenApiResponse(OpenApiTypes.OBJECT, description="A published snapshot holds it: it stays public.")
+
+_NEW_WAIT = (
+    Parameter("suite", one_of(suite_slugs), is_required=True),
+    Parameter("priority", one_of(services.PRIORITIES), default="normal"),
+)
 
 _KEY = OpenApiParameter(
     "Idempotency-Key",
@@ -277,8 +284,8 @@ class NewWaitView(APIView):
         responses=shapes.WaitOutput,
     )
     def get(self, request: Request) -> Response:
-        slug = _choice("suite", request.query_params.get("suite", ""), list(_suite_slugs()))
-        priority = _choice("priority", request.query_params.get("priority", "normal"), list(services.PRIORITIES))
+        asked = read(parameters=request.query_params, declared=_NEW_WAIT).checked()
+        slug, priority = asked["suite"], asked["priority"]
         suite = get_object_or_404(Suite, slug=slug, current=True)
         return Response(
             shapes.WaitOutput(_wait_json(expected_of_new(user=request.user, suite=suite, priority=priority))).data
@@ -341,15 +348,7 @@ class EvaluationsView(Selected, generics.ListAPIView[Evaluation]):
 
     def get_queryset(self) -> QuerySet[Evaluation]:
         found = visible_evaluations(self.request.user).filter(verifies=None).only("pk", "created")
-        if suite := self.request.query_params.get("suite"):
-            found = found.filter(suite__slug=_choice("suite", suite, list(_suite_slugs())))
-        if state := self.request.query_params.get("state"):
-            found = found.filter(state=_choice("state", state, EvaluationState.values))
-        if planner := self.request.query_params.get("planner"):
-            found = found.filter(submission__planner=_whole_number("planner", planner))
-        if self.request.query_params.get("mine", "").lower() in {"1", "true"}:
-            mine = Submission.objects.filter(acted_on_by(self.request.user)) if self.request.user.pk else ()
-            found = found.filter(submission__in=mine)
+        found = filter_evaluations(found, parameters=self.request.query_params, reader=self.request.user)
         return found.order_by(*_NEWEST_FIRST)
 
     def paginate_queryset(self, queryset: QuerySet[Evaluation]) -> list[Evaluation]:
@@ -407,28 +406,9 @@ class ResultsView(Selected, generics.ListAPIView[TaskResult]):
             "task", "evaluation__suite", "evaluation__submission__planner"
         )
         found = found.annotate(position=F("task__position"))
-        if outcome := self.request.query_params.get("outcome"):
-            found = found.filter(outcome=_choice("outcome", outcome, [known.value for known in Outcome]))
-        if metric := self.request.query_params.get("metric"):
-            found = found.filter(task__metric=_task_choice(evaluation, "metric", metric))
-        if structure := self.request.query_params.get("structure"):
-            found = found.filter(task__structure=_task_choice(evaluation, "structure", structure))
-        if reason := self.request.query_params.get("reason"):
-            found = found.filter(reason=_choice("reason", reason, [known.value for known in Reason]))
-        if degradation := self.request.query_params.get("degradation"):
-            known = _degradations(evaluation)
-            found = found.filter(task__attributes__degradations__contains=_choice("degradation", degradation, known))
-        if text := self.request.query_params.get("q", "").replace("\0", "").strip():
-            in_request, in_plan = Q(task__text__icontains=text), Q(plan_summary__icontains=text)
-            # Whoever may not read a plan may not search it either.
-            withheld = withheld_from(reader=self.request.user, evaluation=evaluation)
-            found = found.filter(in_request if withheld.plan else in_request | in_plan)
-        for name in ("level", "group", "base", "language"):
-            if value := self.request.query_params.get(name):
-                found = found.filter(
-                    **{f"task__attributes__{name}": _task_choice(evaluation, f"attributes__{name}", value)}
-                )
-        return found
+        return filter_results(
+            found, evaluation=evaluation, parameters=self.request.query_params, reader=self.request.user
+        )
 
 
 class RecordView(APIView):
@@ -675,31 +655,3 @@ class NowhereView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002 - the base class's
         raise NotFound(f"Nothing found at {request.path}; the schema lists all addresses.")
-
-
-def _suite_slugs() -> QuerySet[Suite, str]:
-    return Suite.objects.order_by("slug").values_list("slug", flat=True).distinct()
-
-
-def _task_choice(evaluation: Evaluation, field: str, value: str) -> str:
-    """The value, if a task of the evaluation's suite has it."""
-    known = Task.objects.filter(suite=evaluation.suite_id).order_by(field).values_list(field, flat=True).distinct()
-    return _choice(field.removeprefix("attributes__"), value, [text for text in known if text])
-
-
-def _degradations(evaluation: Evaluation) -> list[str]:
-    """Every degradation that a task of the evaluation's suite has."""
-    lists = Task.objects.filter(suite=evaluation.suite_id).values_list("attributes__degradations", flat=True)
-    return sorted({name for names in lists for name in names or ()})
-
-
-def _whole_number(field: str, text: str) -> int:
-    if not text.isascii() or not text.isdecimal():
-        raise FieldValidationError({field: [f"{text!r} is no whole number."]})
-    return int(text)
-
-
-def _choice(field: str, value: str, known: list[str]) -> str:
-    if value not in known:
-        raise FieldValidationError({field: [f"{value!r} is none of: {', '.join(known)}."]})
-    return value

@@ -20,8 +20,7 @@ from leaderboard.accounts.teams import teams_of
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.acting import acted_on_by
 from leaderboard.evaluations.models import Evaluation, Submission
-from leaderboard.pages.expecting import expected_of_new
-from leaderboard.pages.waiting import queue_now
+from leaderboard.pages.estimates import expected_of_new, queue_now
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.models import Planner, PlannerKind

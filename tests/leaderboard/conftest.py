@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.pages.presenters import forget_gathered
-from leaderboard.results.task_rows import forget_rows
-from leaderboard.site.api.throttling import forget_refused
 from leaderboard.site.celery import app
+from leaderboard.site.lru_cache import clear_all
 from tests.fakes.launcher import FakeLauncher, reset_launcher
 
 
@@ -44,6 +42,4 @@ def celery_messages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 def nothing_kept_in_memory() -> Iterator[None]:
     """Each test begins with processes that remember no suite and no evaluation: its database is another one."""
     yield
-    forget_rows()
-    forget_gathered()
-    forget_refused()
+    clear_all()

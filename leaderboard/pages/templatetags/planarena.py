@@ -6,22 +6,19 @@ from typing import Any, NamedTuple
 from django import template
 from django.utils.html import format_html
 
-from evaluator.metrics.statistics import LEAST_VALUES, TOO_FEW, ends_of
+from evaluator.metrics.statistics import LEAST_VALUES, TOO_FEW
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.visibility import words_of
 from leaderboard.planners.kinds import KINDS
+from leaderboard.results import figures
+from leaderboard.results.badges import OUTCOMES
+from leaderboard.results.figures import interval_ends, score
+from leaderboard.results.filters import in_words, written
 
 register = template.Library()
+register.filter("in_words", in_words)
+register.filter("score", score)
 
-OUTCOMES = {
-    "scored": "Scored",
-    "empty_plan": "Empty plan",
-    "planner_fault": "Planner fault",
-    "infra_fault": "Infrastructure fault",
-    "not_run": "Not run",
-    "cancelled": "Cancelled",
-    "pending": "Waiting",
-}
 OUTCOME_MEANINGS = {
     "scored": "There is a plan, and it was scored.",
     "empty_plan": "The plan has no steps. It was scored like any other plan.",
@@ -74,12 +71,6 @@ def visibility_words(submission: Submission) -> str:
 
 
 @register.filter
-def score(value: float | None) -> str:
-    """A score with three decimals."""
-    return "—" if value is None else f"{value:.3f}"
-
-
-@register.filter
 def seconds(value: float | None) -> str:
     """A duration, with as many digits as mean something."""
     if value is None:
@@ -109,24 +100,12 @@ def outcome_meaning(outcome: str) -> str:
     return OUTCOME_MEANINGS.get(outcome, "")
 
 
-@register.filter
-def in_words(code: str) -> str:
-    """A machine-readable code such as `invalid_plan` as words."""
-    if code in {"qa", "vqa"}:
-        return code.upper()
-    words = str(code).replace("_", " ").strip()
-    return words[:1].upper() + words[1:]
-
-
 @register.simple_tag(takes_context=True)
 def filter_link(context: template.Context, name: str, value: str | None = None) -> str:
     """The page's own query string with one filter set, or taken away; it leads to the first page of what is left."""
-    parameters = context["request"].GET.copy()
-    parameters.pop("page", None)
-    parameters.pop(name, None)
-    if value is not None:
-        parameters[name] = value
-    return f"?{parameters.urlencode()}"
+    given = context["request"].GET
+    kept = [(other, text) for other, texts in given.lists() for text in texts if other not in {"page", name}]
+    return written([*kept, *([] if value is None else [(name, value)])]) or "?"
 
 
 @register.simple_tag
@@ -135,7 +114,7 @@ def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0)) 
 
     Not a template of its own: a page of a board has hundreds, and including one costs ten times as much.
     """
-    ends = ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks"))
+    ends = interval_ends(value)
     band = ""
     if ends is not None:
         left, right = _place(ends[0], scale), _place(ends[1], scale)
@@ -150,7 +129,7 @@ def interval_text(value: Mapping[str, Any], label: str = "") -> str:
     Args:
         label: what stands before it in sight; else only those who hear the page are told what it is.
     """
-    ends = ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks"))
+    ends = interval_ends(value)
     if ends is not None:
         return format_html(_ENDS_LABELLED if label else _ENDS, label or "95 % interval", score(ends[0]), score(ends[1]))
     if value.get("tasks") is not None and value["tasks"] < LEAST_VALUES:
@@ -161,9 +140,8 @@ def interval_text(value: Mapping[str, Any], label: str = "") -> str:
 @register.simple_tag
 def interval_words(value: Mapping[str, Any] | None) -> str:
     """The same as words that go on after a metric's name, for texts without markup."""
-    value = value or {}
-    ends = ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks"))
-    return "" if ends is None else f", 95 % interval {score(ends[0])} to {score(ends[1])}"
+    words = figures.interval_words(value)
+    return f", {words}" if words else ""
 
 
 @register.inclusion_tag("components/stackbar.html")

@@ -15,7 +15,7 @@ from leaderboard.evaluations.models import (
     ShardState,
     Submission,
 )
-from leaderboard.pages.expecting import (
+from leaderboard.pages.estimates import (
     Expectation,
     Line,
     Range,
