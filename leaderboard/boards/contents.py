@@ -45,7 +45,7 @@ class BoardContent:
 class AllVersion(NamedTuple):
     """What changes whenever another evaluation is published or one is taken away."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # nobody counts in the tuple
     newest: datetime | None
     members: int | None
     """Of all their ids together: where one goes when another comes, number and time may stay what they were."""

@@ -1,7 +1,7 @@
 """Which rows and columns of a board its address asks for. Everything is in the address; no database."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple, Protocol
 
@@ -29,11 +29,11 @@ UNSORTED = frozenset({"weights", "tasks"})
 class Parameters(Protocol):
     """A query string, such as Django's `QueryDict`."""
 
-    def get(self, name: str, default: str = "") -> Any:
+    def get(self, name: str, default: str = "", /) -> Any:
         """The last value of a name."""
         ...
 
-    def getlist(self, name: str) -> list[str]:
+    def getlist(self, name: str, /) -> list[str]:
         """All values of a name."""
         ...
 
@@ -81,7 +81,7 @@ class Option(NamedTuple):
 
     value: str
     label: str
-    count: int
+    count: int  # type: ignore[assignment]  # nobody counts in the tuple
     chosen: bool
 
 
@@ -152,7 +152,7 @@ def usual_columns(*, facts: Sequence[str], metrics: Sequence[str]) -> tuple[str,
 
 def known_facts(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """The columns besides the metrics that some row has a value for."""
-    tests = {
+    tests: dict[str, Callable[[Mapping[str, Any]], Any]] = {
         "strategy": lambda row: row.get("strategy"),
         "model_name": lambda row: row.get("model_name"),
         "parameters": lambda row: row.get("parameters") is not None,

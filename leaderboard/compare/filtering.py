@@ -26,7 +26,7 @@ class Choice(NamedTuple):
 
     value: str
     words: str
-    count: int
+    count: int  # type: ignore[assignment]  # nobody counts in the tuple
     chosen: bool
 
 

@@ -140,7 +140,7 @@ class ComparisonPage(NamedTuple):
     groups: tuple[GroupTable, ...]
     filters: tuple[Filter, ...]
     is_filtered: bool
-    page: Page
+    page: "Page[TaskDifference]"
     tasks: tuple[ShownTask, ...]
     differing: int
     comparable: int

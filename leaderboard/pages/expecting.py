@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, F, Q
+from django.db.models import Count, F, Q, QuerySet
 
 from leaderboard.accounts.models import User
 from leaderboard.catalog.conditions import tasks_per_shard
@@ -206,7 +206,7 @@ def _line(*, measured: Throughput, user: User, ahead: Q, own: float, without: UU
     return Line(before=before, own=own, weight=float(user.queue_weight), others=tuple(others.values()))
 
 
-def _open_shards(condition: Q):  # noqa: ANN202 - a queryset of the generic manager
+def _open_shards(condition: Q) -> QuerySet[Shard]:
     """Shards that the site's workers have to do yet."""
     of_site = Q(evaluation__state__in=_UNDER_WAY, evaluation__own_worker_run__isnull=True)
     return Shard.objects.filter(of_site, condition).exclude(state=ShardState.DONE)

@@ -36,7 +36,7 @@ class Bin(NamedTuple):
     """Planners whose score lies in one part of the scale."""
 
     label: str
-    count: int
+    count: int  # type: ignore[assignment]  # nobody counts in the tuple
     width: str
     """Of the bar, the longest being `WIDTH`."""
     holds_this: bool
@@ -45,7 +45,7 @@ class Bin(NamedTuple):
 class Others(NamedTuple):
     """All other planners of the board."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # nobody counts in the tuple
     better: int
     equal: int
     worse: int

@@ -75,7 +75,7 @@ class Progress(NamedTuple):
 class Gathered(NamedTuple):
     """What is computed from all tasks of an evaluation, whatever the reader filters by."""
 
-    index: Index
+    index: Index  # type: ignore[assignment]  # nobody looks for an item of the tuple
     failures: tuple[FailureGroup, ...]
     breakdowns: tuple[Breakdown, ...]
     score_breakdowns: tuple[ScoreBreakdown, ...]
@@ -88,7 +88,7 @@ class EvaluationPage(NamedTuple):
     metrics: tuple[MetricCard, ...]
     failures: tuple[FailureGroup, ...]
     selection: Selection
-    page: Page
+    page: "Page[TaskRow]"
     headings: tuple[Heading, ...]
     provenance: list[tuple[str, str]]
     has_results: bool

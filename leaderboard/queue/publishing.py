@@ -14,6 +14,7 @@ from typing import Any
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
+from django.db.models import QuerySet
 
 from leaderboard.boards.services import conditions_of_board, lock_for_publishing, publish_locked
 from leaderboard.boards.signing.services import sign_when_possible
@@ -76,7 +77,7 @@ def _publish_alone(evaluation: Evaluation) -> None:
             _complete(list(_ready().filter(pk=evaluation.pk)))
 
 
-def _ready():  # noqa: ANN202 - a queryset of the generic manager
+def _ready() -> QuerySet[Evaluation]:
     ready = Evaluation.objects.filter(state=EvaluationState.AGGREGATING, summary__isnull=False)
     return ready.filter(own_worker_run__isnull=True, verifies=None).select_related("suite", "submission__planner")
 

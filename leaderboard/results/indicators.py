@@ -39,7 +39,7 @@ class BreakdownRow(NamedTuple):
 
     value: str
     """What the filter of this row's facet takes."""
-    count: int
+    count: int  # type: ignore[assignment]  # nobody counts in the tuple
     shares: tuple[Share, ...]
 
 

@@ -148,7 +148,7 @@ class Choice(NamedTuple):
     """One value of a facet."""
 
     value: str
-    count: int
+    count: int  # type: ignore[assignment]  # nobody counts in the tuple
     chosen: bool
     words: str = ""
 

@@ -56,13 +56,13 @@ _facts: SharedCache[tuple[int, str], tuple[Facts, ...]] = SharedCache(maxsize=_S
 
 def task_rows(evaluation: Evaluation) -> list[TaskRow]:
     """Every task of the suite, or of a verification's sample, with its result in this evaluation, if there is one."""
-    columns = TaskResult.objects.filter(evaluation=evaluation.pk).values_list("task", *Result._fields)
+    rows = TaskResult.objects.filter(evaluation=evaluation.pk).values_list("task", *Result._fields)
     # Made once for all readers, so that not even operators get here what others may not see.
     withheld = withheld_from(reader=None, evaluation=evaluation)
-    results = {task: _open_result(Result(*values), withheld=withheld) for task, *values in columns}
+    results = {task: _open_result(Result(*values), withheld=withheld) for task, *values in rows}
     facts = facts_of(evaluation.suite)
     if withheld.gold:
-        closed = {"steps": "", "flags": (), "plan_is_withheld": withheld.plan}
+        closed: dict[str, Any] = {"steps": "", "flags": (), "plan_is_withheld": withheld.plan}
         facts = tuple(one._replace(row=one.row._replace(**closed)) for one in facts)
     if evaluation.verifies_id is not None:
         sampled = sample_of(evaluation.pk)

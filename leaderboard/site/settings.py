@@ -154,7 +154,7 @@ MIDDLEWARE = [
 ROOT_URLCONF = "leaderboard.site.urls"
 ASGI_APPLICATION = "leaderboard.site.asgi.application"
 
-TEMPLATES = [
+TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [RESOURCES / "frontend" / "templates"],

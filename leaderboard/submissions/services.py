@@ -11,6 +11,7 @@ from random import SystemRandom
 from typing import Any, NamedTuple
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from evaluator.records import Outcome, Reason
@@ -366,5 +367,5 @@ def _locked(evaluation: Evaluation, *, wanted: EvaluationState | None, verb: str
     return current
 
 
-def _faults(evaluation: Evaluation):  # noqa: ANN202 - a queryset of the generic manager
+def _faults(evaluation: Evaluation) -> QuerySet[TaskResult]:
     return TaskResult.objects.filter(evaluation=evaluation, outcome=Outcome.INFRA_FAULT)

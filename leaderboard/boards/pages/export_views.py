@@ -135,7 +135,9 @@ def _exported(*, request: HttpRequest, snapshot: Snapshot) -> Exported:
 
 
 def _feed(*, request: HttpRequest, title: str, address: str, evaluations: list[Evaluation]) -> HttpResponse:
-    tag = page_tag(request=request, parts=[title, [[str(one.pk), str(one.published)] for one in evaluations]])
+    # Each was read with `published`.
+    times = [[str(one.pk), str(one.published)] for one in evaluations]  # type: ignore[attr-defined]
+    tag = page_tag(request=request, parts=[title, times])
     if answer := not_modified(request=request, tag=tag):
         return answer
     found = Atom1Feed(

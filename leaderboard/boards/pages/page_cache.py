@@ -94,8 +94,9 @@ def _kept(request: HttpRequest) -> HttpResponseBase | None:
 
 
 def _keep(*, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    is_page = isinstance(response, HttpResponse) and response.status_code == 200 and not response.cookies
-    if is_page and getattr(response, "is_shareable", False) and _is_from_stranger(request):
+    if not isinstance(response, HttpResponse) or response.status_code != 200 or response.cookies:
+        return response
+    if getattr(response, "is_shareable", False) and _is_from_stranger(request):
         patch_vary_headers(response, ["Accept-Encoding"])
         page = KeptPage(
             content=response.content,

@@ -23,7 +23,7 @@ def plots(request: HttpRequest, suite: str) -> HttpResponse:
     found = get_object_or_404(Suite, slug=suite, current=True)
     snapshot = latest_snapshot(suite=found)
     version = None if snapshot is None else all_version(suite=found, conditions=conditions_of(snapshot))
-    shown = [found.digest, found.title, found.description]
+    shown: list[object] = [found.digest, found.title, found.description]
     if snapshot is not None and version is not None:
         shown += [snapshot.pk, snapshot.digest, version.count, str(version.newest), version.members]
     tag = page_tag(request=request, parts=shown)

@@ -126,7 +126,7 @@ def calls(plan: Mapping[str, Any]) -> tuple[CallLine, ...]:
 
 def step_problems(record: ResultRecord) -> dict[str | None, str]:
     """Ids of the steps that an indicator's reason names, with a few words: they are marked in the drawing."""
-    plan = record.plan if isinstance(record.plan, dict) else {}
+    plan: dict[str, Any] = record.plan if isinstance(record.plan, dict) else {}
     ids = [step["id"] for step in plan.get("steps") or ()]
     found: dict[str | None, str] = {}
     for name, words in _STEP_PROBLEMS:

@@ -177,7 +177,7 @@ def revoke_worker_token(*, owner: User | None, token_id: UUID, by: User | None =
     return True
 
 
-def revoke_with_commit(*, owner: User, token_id: UUID | str, because: str) -> bool:
+def revoke_with_commit(*, owner: User, token_id: UUID, because: str) -> bool:
     """The same within a transaction, which ends the token with its commit. The audit log says `because` of what."""
     if not _end(owner=owner, token_id=token_id, by=owner, because=because):
         return False
@@ -185,7 +185,7 @@ def revoke_with_commit(*, owner: User, token_id: UUID | str, because: str) -> bo
     return True
 
 
-def _end(*, owner: User | None, token_id: UUID | str, by: User | None, because: str = "") -> bool:
+def _end(*, owner: User | None, token_id: UUID, by: User | None, because: str = "") -> bool:
     own = WorkerToken.objects.filter(pk=token_id, owner=owner, revoked_at=None)
     if not own.update(revoked_at=timezone.now()):
         return False
@@ -195,7 +195,7 @@ def _end(*, owner: User | None, token_id: UUID | str, by: User | None, because: 
     return True
 
 
-def _take_back(token_id: UUID | str) -> None:
+def _take_back(token_id: UUID) -> None:
     # After the commit, so that a lease which is given at this moment is seen here or sees that the token has ended;
     # and each by itself: whoever holds the locks of one evaluation waits for no other.
     live = AttemptToken.objects.filter(token=token_id, attempt__state=AttemptState.LIVE).order_by("attempt")

@@ -32,10 +32,10 @@ class ApiTokenAuthentication(TokenAuthentication):
             raise AuthenticationFailed("Invalid token.")
         if scheme.lower() == "token":
             return self.authenticate_credentials(value.strip().encode())
-        return super().authenticate(request)
+        return super().authenticate(request)  # type: ignore[no-untyped-call]  # knox has no types
 
     def authenticate_credentials(self, token: bytes) -> Any:
-        user, found = super().authenticate_credentials(token)
+        user, found = super().authenticate_credentials(token)  # type: ignore[no-untyped-call]  # knox has no types
         note_use(found)
         return user, found
 
