@@ -29,7 +29,7 @@ UNSORTED = frozenset({"weights", "tasks"})
 class Parameters(Protocol):
     """A query string, such as Django's `QueryDict`."""
 
-    def get(self, name: str, default: str = "", /) -> Any:
+    def get(self, name: str, default: str, /) -> Any:
         """The last value of a name."""
         ...
 
@@ -97,7 +97,7 @@ def read_selection(parameters: Parameters) -> Selection:
     """Read the query string."""
     per_page = str(parameters.get("per_page", ""))
     return Selection(
-        every=parameters.get("rows") == "all",
+        every=parameters.get("rows", "") == "all",
         sort=str(parameters.get("sort", "")),
         search=str(parameters.get("q", "")).strip()[:200],
         kind=str(parameters.get("kind", "")),
@@ -107,11 +107,11 @@ def read_selection(parameters: Parameters) -> Selection:
         weights=_one_of(parameters.get("weights", ""), [value for value, _ in WEIGHTS]),
         since=_day(parameters.get("since", "")),
         until=_day(parameters.get("until", "")),
-        own=parameters.get("own") == "1",
+        own=parameters.get("own", "") == "1",
         columns=tuple(dict.fromkeys(parameters.getlist("column"))),
         page=str(parameters.get("page", "1")),
         per_page=int(per_page) if per_page in {str(size) for size in PAGE_SIZES} else PER_PAGE,
-        hide_reported=parameters.get("reference") == HIDE,
+        hide_reported=parameters.get("reference", "") == HIDE,
     )
 
 

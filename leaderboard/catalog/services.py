@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from enum import StrEnum
+from typing import Any
 
 from django.db import transaction
 
@@ -61,3 +62,8 @@ def _create(*, suite: LibrarySuite, texts: dict[str, object]) -> None:
         )
         for position, task in enumerate(suite.tasks)
     )
+
+
+def primary_metric(suite: Suite) -> dict[str, Any]:
+    """The column that the board is ranked by: the one marked primary, else the first."""
+    return next((metric for metric in suite.metrics if metric.get("primary")), suite.metrics[0])

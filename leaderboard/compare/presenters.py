@@ -172,7 +172,7 @@ def comparison_page(
         ),
         is_filtered=bool(chosen),
         page=page,
-        tasks=_tasks(evaluations=evaluations, comparison=comparison, found=page.object_list, reader=reader),
+        tasks=_tasks(evaluations=evaluations, comparison=comparison, found=list(page), reader=reader),
         differing=sum(task.spread > 0 for task in every),
         comparable=len(every),
     )

@@ -10,23 +10,46 @@ for one, and one on a quiet site is published at once.
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 from django.db.models import QuerySet
 
-from leaderboard.boards.services import conditions_of_board, lock_for_publishing, publish_locked
-from leaderboard.boards.signing.services import sign_when_possible
+from leaderboard.evaluations.board_of import Conditions, conditions_of_board, lock_board, lock_for_publishing
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
 from leaderboard.evaluations.visibility import is_public
+from leaderboard.site.hooks import Hook
 
 logger = logging.getLogger(__name__)
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """What stands on boards has changed; their suite is locked (`board_of.lock_board`)."""
+
+    completed: Sequence[UUID] = ()
+    """Evaluations that were completed just now."""
+    boards: Sequence[Evaluation]
+    """One evaluation of each board, with its suite and planner."""
+
+
+changed: Hook[Changed] = Hook()
+"""Called in the transaction that completes evaluations, or changes which of them may be ranked."""
+
 _TOGETHER = 100
 """So many evaluations are completed in one transaction."""
+
+
+def publish_again(evaluation: Evaluation) -> None:
+    """Publish the board of a completed evaluation, about which something has changed."""
+    with transaction.atomic():
+        lock_board(evaluation.suite.slug)
+        changed.call(Changed(boards=[evaluation]))
 
 
 def make_ready(*, evaluation: Evaluation, summary: dict[str, Any]) -> bool:
@@ -84,7 +107,8 @@ def _ready() -> QuerySet[Evaluation]:
 
 def _complete(evaluations: Sequence[Evaluation]) -> bool:
     """Complete evaluations and publish each of their boards once; the suite is locked. False if nothing was to do."""
-    boards, completed = {}, []
+    boards: dict[tuple[int, Conditions], Evaluation] = {}
+    completed = []
     for evaluation in evaluations:
         done = advance(
             evaluation_id=evaluation.pk,
@@ -96,7 +120,5 @@ def _complete(evaluations: Sequence[Evaluation]) -> bool:
         if done:
             boards[evaluation.suite_id, conditions_of_board(evaluation)] = evaluation
             completed.append(evaluation.pk)
-    sign_when_possible(evaluation_ids=completed)
-    for evaluation in boards.values():
-        publish_locked(evaluation)
+    changed.call(Changed(completed=completed, boards=list(boards.values())))
     return bool(boards)

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from leaderboard.accounts.operators import is_operator
+from leaderboard.site.operators import is_operator
 
 if TYPE_CHECKING:
     # Only the stubs of these take the type of the rows.

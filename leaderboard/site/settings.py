@@ -132,6 +132,7 @@ INSTALLED_APPS = [
     "leaderboard.backups",
     "leaderboard.site.api",
     "leaderboard.demo",
+    "leaderboard.wiring",
 ]
 
 MIDDLEWARE = [
@@ -151,8 +152,8 @@ MIDDLEWARE = [
     "leaderboard.site.http.refusals.explain_refused_methods",
 ]
 
-ROOT_URLCONF = "leaderboard.site.urls"
-ASGI_APPLICATION = "leaderboard.site.asgi.application"
+ROOT_URLCONF = "leaderboard.wiring.urls"
+ASGI_APPLICATION = "leaderboard.wiring.asgi.application"
 
 TEMPLATES: list[dict[str, Any]] = [
     {
@@ -262,12 +263,12 @@ DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "PlanArena <planarena@localh
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "leaderboard.site.api.authentication.ApiTokenAuthentication",
+        "leaderboard.accounts.api.authentication.ApiTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": [
         "rest_framework.permissions.IsAuthenticatedOrReadOnly",
-        "leaderboard.site.api.permissions.HasScope",
+        "leaderboard.accounts.api.permissions.HasScope",
     ],
     # Who calls is told by the nearest proxy or by the connection; what callers say of themselves counts nothing.
     "NUM_PROXIES": PROXIES,

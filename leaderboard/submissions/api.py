@@ -25,8 +25,9 @@ from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.plans_file import PlansFileError, plans_of
 from evaluator.records import Outcome, Reason
 from evaluator.suites.reference_rows import reference_digest, reference_tables
+from leaderboard.accounts.api.authentication import ApiTokenAuthentication, PasswordAuthentication
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.models import User
-from leaderboard.accounts.operators import is_operator
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token, revoke_token, tokens_of
 from leaderboard.accounts.signed_in import user_of
@@ -44,17 +45,16 @@ from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.services import PlannerData
 from leaderboard.queue import verification
 from leaderboard.queue.models import Verification
-from leaderboard.queue.workers.own import submit_for_own_worker
 from leaderboard.quotas.services import quotas_of, quotas_of_teams
 from leaderboard.results.objects import server_store
-from leaderboard.site.api.authentication import ApiTokenAuthentication, PasswordAuthentication
-from leaderboard.site.api.permissions import LOGGED_IN
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.field_errors import FieldErrors
+from leaderboard.site.operators import is_operator
 from leaderboard.submissions import serializers as shapes
 from leaderboard.submissions import services
 from leaderboard.submissions.endpoint_tests import try_endpoint
 from leaderboard.submissions.idempotency import submit_once
+from leaderboard.submissions.own_workers import submit_for_own_worker
 from leaderboard.submissions.releasing import set_visibility
 from leaderboard.submissions.rerunning import rerun
 

@@ -28,13 +28,13 @@ from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.presenters import shown_trial
 from leaderboard.planners.uploading import ReceivedFile
-from leaderboard.queue.workers.own import submit_for_own_worker
 from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams
 from leaderboard.site.api.throttling import seconds_to_wait
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import checking, services
 from leaderboard.submissions.endpoint_tests import BusyError, try_endpoint
 from leaderboard.submissions.forms import SubmitForm
+from leaderboard.submissions.own_workers import submit_for_own_worker
 
 logger = logging.getLogger(__name__)
 
@@ -192,7 +192,7 @@ def _renamed(problems: FieldErrors) -> FieldErrors:
 
 
 def _page(request: HttpRequest, *, form: SubmitForm, status: int = 200, **more: Any) -> HttpResponse:
-    suites = [slug for slug, _ in form.fields["suites"].choices]
+    suites = form.names_offered("suites")
     context = {
         "form": form,
         "quotas": quotas_of(user=user_of(request), suites=suites),
@@ -217,7 +217,7 @@ def _expected(request: HttpRequest, *, form: SubmitForm) -> str:
         slugs, own, priority = form.data.getlist("suites"), form.data.get("own_worker"), form.data.get("priority", "")
     else:
         slugs, own, priority = form.fields["suites"].initial or [], False, "normal"
-    suite = next((suite for suite in form.suites if suite.slug in slugs), None)
+    suite = next((suite for suite in form.current_suites if suite.slug in slugs), None)
     if suite is None or own:
         return ""
     return expected_of_new(user=user_of(request), suite=suite, priority=priority).in_words()

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import secrets
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,6 +16,7 @@ from django.db import connection, transaction
 from django.db.models import Sum
 from django.db.models.functions import Now
 
+from leaderboard.site.problems import ProblemError
 from leaderboard.uploads.models import UploadTicket
 
 PREFIX = "pau_"
@@ -32,8 +34,14 @@ _ABANDONED_SECONDS = 3600.0
 """A file that nobody has written to for so long is of a process that was killed."""
 
 
-class NoRoomError(Exception):
+class NoRoomError(ProblemError):
     """There is no room for another upload at present; the message is a sentence."""
+
+    status = 429
+    code = "no_room"
+
+    def headers(self) -> Mapping[str, str]:
+        return {"Retry-After": str(RETRY_SECONDS)}
 
 
 class TicketRefusedError(Exception):

@@ -1,6 +1,7 @@
 """Snapshots as files, and feeds of what is published."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -18,8 +19,9 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.pages.caching import not_modified, page_tag, with_tag
 from leaderboard.boards.pages.page_cache import shareable
 from leaderboard.boards.pages.views import find_snapshot
-from leaderboard.boards.services import latest_snapshot, newest_evaluations, primary_metric
+from leaderboard.boards.services import latest_snapshot, newest_evaluations
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.site.lru_cache import SharedCache
 
@@ -135,8 +137,10 @@ def _exported(*, request: HttpRequest, snapshot: Snapshot) -> Exported:
 
 
 def _feed(*, request: HttpRequest, title: str, address: str, evaluations: list[Evaluation]) -> HttpResponse:
-    # Each was read with `published`.
-    times = [[str(one.pk), str(one.published)] for one in evaluations]  # type: ignore[attr-defined]
+    times = [
+        [str(one.pk), str(one.published)]  # type: ignore[attr-defined]  # of `newest_evaluations`
+        for one in evaluations
+    ]
     tag = page_tag(request=request, parts=[title, times])
     if answer := not_modified(request=request, tag=tag):
         return answer
@@ -160,12 +164,13 @@ def _entry(*, request: HttpRequest, evaluation: Evaluation) -> dict[str, Any]:
     if ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks")):
         interval = f", 95 % interval {value['low']:.3f} to {value['high']:.3f}"
     planner = evaluation.submission.planner
+    published: datetime = evaluation.published  # type: ignore[attr-defined]  # of `newest_evaluations`
     return {
         "title": f"{planner.name} on {evaluation.suite.title}: {metric['label']} {score}",
         "link": request.build_absolute_uri(reverse("evaluations:detail", args=[evaluation.pk])),
         "description": f"{metric['label']} {score}{interval}. Submitted by {planner.owner.username}.",
         "author_name": planner.owner.username,
         "unique_id": f"urn:uuid:{evaluation.pk}",
-        "pubdate": evaluation.published,
-        "updateddate": evaluation.published,
+        "pubdate": published,
+        "updateddate": published,
     }

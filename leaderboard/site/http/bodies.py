@@ -91,7 +91,7 @@ class _CountedBody:
         self._received, self._most = 0, limits.small(scope)
         self._admission: Admission | None = None
 
-    async def __call__(self) -> dict[str, Any]:
+    async def __call__(self) -> Mapping[str, Any]:
         if self.refusal is not None:
             return {"type": "http.disconnect"}
         try:

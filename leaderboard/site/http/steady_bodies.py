@@ -33,7 +33,7 @@ class SteadyBody:
         self._received = 0
         self._ended = False
 
-    async def __call__(self) -> dict[str, Any]:
+    async def __call__(self) -> Mapping[str, Any]:
         """The next message.
 
         Raises:

@@ -76,7 +76,7 @@ def test_a_shard_has_one_live_attempt_at_most(lease):
 
 def test_a_task_of_an_evaluation_has_one_result_at_most(lease):
     from evaluator.engine.store import MemoryStore
-    from leaderboard.results.results import deliver
+    from leaderboard.queue.workers.finishing import deliver
 
     record = make_record(lease.tasks[0], suite=lease.evaluation.suite.slug)
     deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())

@@ -12,7 +12,7 @@ from kombu.exceptions import OperationalError
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import advance
+from leaderboard.evaluations.states import Entered, advance
 from leaderboard.notifications import senders, services
 from leaderboard.notifications.mails import choose_mails
 from leaderboard.notifications.models import Kind, OutboxMessage
@@ -267,7 +267,8 @@ class TestOwners:
         assert self.fail(evaluation)
         with transaction.atomic():
             Evaluation.objects.filter(pk=done.pk).update(state="completed", summary={}, state_deadline=None)
-            tell_owner(done.pk)
+            event = Entered(evaluation_id=done.pk, state=EvaluationState.COMPLETED, reason=EvaluationReason.PUBLISHED)
+            tell_owner(event)
         services.dispatch()
         assert len([sent for sent in mail.outbox if "failed" in sent.subject]) == failed
         assert len([sent for sent in mail.outbox if "is complete" in sent.subject]) == completed

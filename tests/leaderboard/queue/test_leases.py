@@ -10,7 +10,8 @@ from evaluator.records import Outcome
 from leaderboard.evaluations.models import Attempt, AttemptState, EvaluationState, Shard, ShardState, TaskResult
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import reconcile, sweep
-from leaderboard.results.results import ObjectsMissingError, RecordsRefusedError, deliver
+from leaderboard.queue.workers.finishing import deliver
+from leaderboard.results.results import ObjectsMissingError, RecordsRefusedError
 from leaderboard.submissions import services
 from tests.leaderboard.factories import (
     expire,

@@ -5,10 +5,10 @@ import pytest
 from leaderboard.accounts import teams
 from leaderboard.boards.services import publish
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.queue.workers.own import submit_for_own_worker
 from leaderboard.quotas.models import ALL_SUITES, QuotaBalance, QuotaEntry
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.submissions import services
+from leaderboard.submissions.own_workers import submit_for_own_worker
 from leaderboard.submissions.rerunning import rerun
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user, planner_data
 from tests.leaderboard.pages import factories as pages

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.accounts import teams_api as teams
+from leaderboard.accounts.api import teams
 from leaderboard.boards import api as boards
 from leaderboard.boards.signing import api as proofs
 from leaderboard.compare.api import ComparisonView
