@@ -12,7 +12,7 @@ from leaderboard.accounts.signed_in import user_of
 from leaderboard.site.admin import ReadOnlyAdmin, ReadOnlyInline, site
 
 
-class WeightForm(forms.ModelForm):  # type: ignore[type-arg]  # only the stubs take the type of the row
+class WeightForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
     """The one thing that is set here, of users and of teams."""
 
     queue_weight = forms.IntegerField(

@@ -47,7 +47,7 @@ class BoardContent:
 class AllVersion(NamedTuple):
     """What changes whenever another evaluation is published or one is taken away."""
 
-    count: int  # type: ignore[assignment]  # nobody counts in the tuple
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     newest: datetime | None
     members: int | None
     """Of all their ids together: where one goes when another comes, number and time may stay what they were."""

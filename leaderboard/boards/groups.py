@@ -101,7 +101,7 @@ def _best_by_group(*, suite: Suite, content: BoardContent) -> Groups:
     results = TaskResult.objects.filter(evaluation__in=[one.evaluation for one in series], score__isnull=False)
     scores: dict[str, dict[int, float]] = defaultdict(dict)
     for evaluation, task, score in results.values_list("evaluation_id", "task_id", "score"):
-        scores[str(evaluation)][task] = score  # type: ignore[assignment]  # the others have none
+        scores[str(evaluation)][task] = score  # type: ignore[assignment]  # the query excludes null
     tasks = Task.objects.filter(suite=suite).order_by("position").values_list("pk", "structure", "attributes")
     return groups(series=series, tasks=[group_task(*values) for values in tasks], scores=scores)
 

@@ -81,7 +81,7 @@ class Option(NamedTuple):
 
     value: str
     label: str
-    count: int  # type: ignore[assignment]  # nobody counts in the tuple
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     chosen: bool
 
 

@@ -97,7 +97,7 @@ class GroupRow(NamedTuple):
 class TaskDifference(NamedTuple):
     """One task with what each evaluation has on it."""
 
-    index: int  # type: ignore[assignment]  # nobody looks for an item of the tuple
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nothing calls
     """Of the task, in the suite's order."""
     values: tuple[float | None, ...]
     spread: float

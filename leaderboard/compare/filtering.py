@@ -26,7 +26,7 @@ class Choice(NamedTuple):
 
     value: str
     words: str
-    count: int  # type: ignore[assignment]  # nobody counts in the tuple
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     chosen: bool
 
 

@@ -70,10 +70,10 @@ def follow(
             for row in rows:
                 if row.pk not in bars:
                     bars[row.pk] = progress.add_task(row.submission.planner.name, total=_runnable(row), state="")
-                progress.update(bars[row.pk], completed=row.done, state=_state(row))  # type: ignore[attr-defined]  # of `_rows`
+                progress.update(bars[row.pk], completed=row.done, state=_state(row))  # type: ignore[attr-defined]  # annotated by `_rows`
             if all(row.state in _ENDED for row in rows):
                 return _unpublished(rows)
-            where = [(row.state, row.done) for row in rows]  # type: ignore[attr-defined]
+            where = [(row.state, row.done) for row in rows]  # type: ignore[attr-defined]  # annotated by `_rows`
             changed = watch.look(at=time.monotonic(), state=where)
             if watch.stalled and end_when_stalled:
                 return _unpublished(rows, why=f"nothing moved for {stall_seconds:g} seconds: ")

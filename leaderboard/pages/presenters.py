@@ -75,7 +75,7 @@ class Progress(NamedTuple):
 class Gathered(NamedTuple):
     """What is computed from all tasks of an evaluation, whatever the reader filters by."""
 
-    index: Index  # type: ignore[assignment]  # nobody looks for an item of the tuple
+    index: Index  # type: ignore[assignment]  # hides tuple.index, which nothing calls
     failures: tuple[FailureGroup, ...]
     breakdowns: tuple[Breakdown, ...]
     score_breakdowns: tuple[ScoreBreakdown, ...]

@@ -284,7 +284,7 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
         "own_worker_run",
     )
     found = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
-    remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)  # type: ignore[attr-defined]  # as annotated
+    remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)  # type: ignore[attr-defined]  # annotated above
     return found
 
 

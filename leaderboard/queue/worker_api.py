@@ -159,7 +159,7 @@ class LogRequest(serializers.Serializer[Any]):
     """Lines of a worker's log that follow each other."""
 
     first = serializers.IntegerField(min_value=0, max_value=2**31 - 1 - MOST_LINES_PER_CALL)
-    lines = LogLineRequest(many=True, max_length=MOST_LINES_PER_CALL)  # type: ignore[call-arg]  # of the list
+    lines = LogLineRequest(many=True, max_length=MOST_LINES_PER_CALL)  # type: ignore[call-arg]  # for the list serializer
 
 
 @extend_schema(exclude=True)

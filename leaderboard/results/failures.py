@@ -23,7 +23,7 @@ class Cause(NamedTuple):
 
     key: str
     """What the filter `cause` takes."""
-    count: int  # type: ignore[assignment]  # nobody counts in the tuple
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     sentence: str
     """That of the first of them."""
     examples: tuple[str, ...]
@@ -35,7 +35,7 @@ class FailureGroup(NamedTuple):
 
     outcome: str
     reason: str
-    count: int  # type: ignore[assignment]  # nobody counts in the tuple
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     causes: tuple[Cause, ...]
     """The most frequent first."""
     further: int

@@ -39,7 +39,7 @@ class BreakdownRow(NamedTuple):
 
     value: str
     """What the filter of this row's facet takes."""
-    count: int  # type: ignore[assignment]  # nobody counts in the tuple
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     shares: tuple[Share, ...]
 
 

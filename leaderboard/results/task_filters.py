@@ -148,7 +148,7 @@ class Choice(NamedTuple):
     """One value of a facet."""
 
     value: str
-    count: int  # type: ignore[assignment]  # nobody counts in the tuple
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     chosen: bool
     words: str = ""
 
@@ -255,7 +255,7 @@ def sort_tasks(*, rows: Iterable[TaskRow], sort: str) -> list[TaskRow]:
     ordered = sorted(rows, key=lambda row: row.position)
     present = [row for row in ordered if key(row) is not None]
     absent = [row for row in ordered if key(row) is None]
-    present.sort(key=key, reverse=sort.startswith("-"))  # type: ignore[arg-type]
+    present.sort(key=key, reverse=sort.startswith("-"))  # type: ignore[arg-type]  # no key is None here
     return present + absent
 
 

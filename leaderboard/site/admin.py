@@ -50,7 +50,7 @@ class OperatorsSite(admin.AdminSite):
             raise PermissionDenied
         return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
 
-    def password_change(  # type: ignore[override]  # Django's answers with a page of its own
+    def password_change(  # type: ignore[override]  # Django renders a page here
         self,
         request: HttpRequest,  # noqa: ARG002
         extra_context: dict[str, Any] | None = None,  # noqa: ARG002
@@ -58,7 +58,7 @@ class OperatorsSite(admin.AdminSite):
         """The site's own page, for the same reason."""
         return redirect("account_change_password")
 
-    def password_change_done(  # type: ignore[override]  # Django's answers with a page of its own
+    def password_change_done(  # type: ignore[override]  # Django renders a page here
         self,
         request: HttpRequest,  # noqa: ARG002
         extra_context: dict[str, Any] | None = None,  # noqa: ARG002
@@ -108,7 +108,7 @@ class ReadOnlyAdmin(_ForOperators, ModelAdmin):
             return []
         found = []
         for inline in super().get_inline_instances(request, obj):
-            parent = inline.get_formset(request, obj).fk.name  # type: ignore[attr-defined]  # a field, not its descriptor
+            parent = inline.get_formset(request, obj).fk.name  # type: ignore[attr-defined]  # the field itself at run time
             if inline.get_queryset(request).filter(**{parent: obj}).exists():
                 found.append(inline)
         return found

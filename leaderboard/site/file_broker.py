@@ -31,7 +31,7 @@ class Channel(filesystem.Channel):
             return []
 
     def _queue_bind(self, exchange: str, routing_key: str, pattern: str | None, queue: str) -> None:
-        path: Path = self._exchange_file(exchange)  # type: ignore[attr-defined]  # not in the stubs
+        path: Path = self._exchange_file(exchange)  # type: ignore[attr-defined]  # missing in the stubs
         bound = exchange_queue_t(routing_key or "", pattern or "", queue or "")
         try:
             path.parent.mkdir(exist_ok=True)
@@ -43,7 +43,7 @@ class Channel(filesystem.Channel):
         except OSError as error:
             raise ChannelError(f"Cannot write {path}") from error
 
-    def _put(self, queue: str, payload: dict[str, Any], **_: Any) -> None:  # type: ignore[override]  # as kombu's own
+    def _put(self, queue: str, payload: dict[str, Any], **_: Any) -> None:  # type: ignore[override]  # the same as in kombu
         # Names sort by time, as those of kombu.
         name = f"{round(monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg"
         path = Path(self.data_folder_out) / name
@@ -52,7 +52,7 @@ class Channel(filesystem.Channel):
         except OSError as error:
             raise ChannelError(f"Cannot write {path}") from error
 
-    def _get(self, queue: str) -> dict[str, Any]:  # type: ignore[override]  # as kombu's own
+    def _get(self, queue: str) -> dict[str, Any]:  # type: ignore[override]  # the same as in kombu
         while True:
             try:
                 return super()._get(queue)

@@ -185,7 +185,7 @@ class EvaluationAdmin(ReadOnlyAdmin):
             "title": "Are you sure?",
             "opts": self.model._meta,
             "evaluations": chosen.select_related("suite", "submission__planner", "submission__submitted_by"),
-            "what": str(self.get_action(name)[2]).removesuffix(" ..."),  # type: ignore[index]  # it was chosen among them
+            "what": str(self.get_action(name)[2]).removesuffix(" ..."),  # type: ignore[index]  # a chosen action exists
             "action": name,
             "checkbox": ACTION_CHECKBOX_NAME,
             "confirmed": CONFIRMED,

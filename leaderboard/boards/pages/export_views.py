@@ -138,7 +138,7 @@ def _exported(*, request: HttpRequest, snapshot: Snapshot) -> Exported:
 
 def _feed(*, request: HttpRequest, title: str, address: str, evaluations: list[Evaluation]) -> HttpResponse:
     times = [
-        [str(one.pk), str(one.published)]  # type: ignore[attr-defined]  # of `newest_evaluations`
+        [str(one.pk), str(one.published)]  # type: ignore[attr-defined]  # annotated by `newest_evaluations`
         for one in evaluations
     ]
     tag = page_tag(request=request, parts=[title, times])
@@ -164,7 +164,7 @@ def _entry(*, request: HttpRequest, evaluation: Evaluation) -> dict[str, Any]:
     if ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks")):
         interval = f", 95 % interval {value['low']:.3f} to {value['high']:.3f}"
     planner = evaluation.submission.planner
-    published: datetime = evaluation.published  # type: ignore[attr-defined]  # of `newest_evaluations`
+    published: datetime = evaluation.published  # type: ignore[attr-defined]  # annotated by `newest_evaluations`
     return {
         "title": f"{planner.name} on {evaluation.suite.title}: {metric['label']} {score}",
         "link": request.build_absolute_uri(reverse("evaluations:detail", args=[evaluation.pk])),

@@ -61,7 +61,7 @@ def made_once(*, tag: str | None, make: Callable[[], HttpResponse]) -> HttpRespo
 
 def shareable(response: HttpResponse) -> HttpResponse:
     """Mark a page that looks the same to everybody who is not signed in."""
-    response.is_shareable = True  # type: ignore[attr-defined]
+    response.is_shareable = True  # type: ignore[attr-defined]  # read in `_keep`
     return response
 
 

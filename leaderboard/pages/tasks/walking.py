@@ -20,7 +20,7 @@ class Walk(NamedTuple):
     query: str
     """The filters as a query string with its `?`, to be kept on the way; nothing where there are none."""
     place: int
-    count: int  # type: ignore[assignment]  # nobody counts in the tuple
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     """Of the filtered tasks; 0 where nothing is filtered."""
 
 

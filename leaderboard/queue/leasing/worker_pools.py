@@ -96,7 +96,7 @@ def must_give_way(attempt: Attempt) -> bool:
     """Whether a live attempt, read with `now`, has used up its time slice and is to leave its worker to others."""
     if not settings.SLICE_SECONDS or not attempt.pool or attempt.phase not in SLICED_PHASES:
         return False
-    if (attempt.now - attempt.leased_at).total_seconds() < settings.SLICE_SECONDS:  # type: ignore[attr-defined]  # read with it
+    if (attempt.now - attempt.leased_at).total_seconds() < settings.SLICE_SECONDS:  # type: ignore[attr-defined]  # annotated by the caller
         return False
     suspects = _suspects()
     if not (waiting := _waiting(attempt.pool, suspects=suspects)):
