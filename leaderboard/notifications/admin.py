@@ -5,8 +5,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from leaderboard.accounts.signed_in import user_of
+from leaderboard.notifications.dispatching import send_again
 from leaderboard.notifications.models import OutboxMessage, Webhook
-from leaderboard.notifications.services import send_again
 from leaderboard.site.admin import ReadOnlyAdmin, site
 
 

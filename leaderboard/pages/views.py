@@ -126,7 +126,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 
 @require_safe
 def progress(request: HttpRequest, evaluation_id: UUID) -> JsonResponse:
-    """Where an evaluation stands now, for pages that cannot have its events (`progress.py` documents the object)."""
+    """Where an evaluation stands now, for pages that cannot have its events (`events.py` documents the object)."""
     response = JsonResponse(progress_of(_evaluation(request=request, evaluation_id=evaluation_id)))
     response["Cache-Control"] = "no-store"
     return response

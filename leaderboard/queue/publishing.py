@@ -91,13 +91,14 @@ def _publish_some(slug: str) -> bool:
         if not lock_for_publishing(slug):
             return False
         # What somebody else is changing comes later: whoever holds the suite waits for nobody.
-        return _complete(list(ready.select_for_update(no_key=True, skip_locked=True, of=("self",))[:_TOGETHER]))
+        found = ready.select_for_update(no_key=True, skip_locked=True, of=("self",))
+        return _complete_together(list(found[:_TOGETHER]))
 
 
 def _publish_alone(evaluation: Evaluation) -> None:
     with transaction.atomic():
         if lock_for_publishing(evaluation.suite.slug):
-            _complete(list(_ready().filter(pk=evaluation.pk)))
+            _complete_together(list(_ready().filter(pk=evaluation.pk)))
 
 
 def _ready() -> QuerySet[Evaluation]:
@@ -105,7 +106,7 @@ def _ready() -> QuerySet[Evaluation]:
     return ready.filter(own_worker_run__isnull=True, verifies=None).select_related("suite", "submission__planner")
 
 
-def _complete(evaluations: Sequence[Evaluation]) -> bool:
+def _complete_together(evaluations: Sequence[Evaluation]) -> bool:
     """Complete evaluations and publish each of their boards once; the suite is locked. False if nothing was to do."""
     boards: dict[tuple[int, Conditions], Evaluation] = {}
     completed = []

@@ -1,7 +1,7 @@
 """What owners do with evaluations: submit, resume, accept, cancel. Pages, API and admin use the same functions.
 
-Whether somebody may do it is asked before (`acting.py`). `by` is who does it, for the audit log and for the reason that
-the owner reads; None stands for a command on the operator's own machine.
+Whether somebody may do it is asked before (`evaluations/acting.py`). `by` is who does it, for the audit log and
+for the reason that the owner reads; None stands for a command on the operator's own machine.
 """
 
 from collections.abc import Mapping, Sequence

@@ -23,7 +23,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import events
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.pages.progress import progress
+from leaderboard.pages.progress import progress as progress_of
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
@@ -222,7 +222,7 @@ def test_withheld_plans_cannot_be_searched_for(things, name):
 def test_what_is_told_of_an_evaluation_while_it_runs_holds_no_gold(things):
     for one in things:
         evaluation = Evaluation.objects.get(pk=one["evaluation"])
-        told = json.dumps([events.snapshot(evaluation.pk), progress(evaluation)])
+        told = json.dumps([events.snapshot(evaluation.pk), progress_of(evaluation)])
         assert MARK not in told
 
 

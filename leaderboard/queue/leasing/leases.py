@@ -293,7 +293,7 @@ def _attempt(
 
 
 def heartbeat(attempt_id: UUID, *, phase: Phase | None = None) -> None:
-    """Keep an attempt alive for another lease. That gives it no further time to make progress (`deadlines.py`).
+    """Keep an attempt alive for another lease. It gets no further time for progress (`evaluations/deadlines.py`).
 
     Args:
         attempt_id: which.
@@ -395,8 +395,8 @@ def complete_locked(attempt: Attempt) -> None:
         _free_shard(attempt.shard, wait=max(rest, _wait_after(attempt.shard)), counts=True)
     else:
         _move_leased(attempt.shard, target=ShardState.DONE)
-        if not canary.settle(attempt.shard.evaluation):
-            unreachable.settle(attempt.shard.evaluation)
+        if not canary.act_on_canaries(attempt.shard.evaluation):
+            unreachable.stop_if_unreachable(attempt.shard.evaluation)
     enqueue_reconcile(attempt.shard.evaluation_id)
 
 
@@ -504,7 +504,7 @@ def _lose(attempt: Attempt, *, detail: str, loss: Loss) -> None:
     else:
         _free_shard(shard, wait=timedelta(), counts=True)
         if counts:
-            losses.settle(evaluation, why=detail)
+            losses.stop_after_losses(evaluation, why=detail)
     if loss in ATTRIBUTABLE:
         enqueue_replacement(worker=attempt.worker, evaluation_id=evaluation.pk)
     enqueue_reconcile(evaluation.pk)

@@ -10,7 +10,7 @@ from evaluator.engine.store import MemoryStore
 from leaderboard.evaluations.models import AttemptState, Evaluation, EvaluationState
 from leaderboard.queue import steps
 from leaderboard.queue.leasing import leases
-from leaderboard.results import results
+from leaderboard.queue.workers import finishing
 from leaderboard.submissions import services
 from tests.leaderboard.factories import let_time_pass, make_evaluation, make_lease, make_record
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def deliver(lease: leases.Lease) -> None:
     record = make_record(lease.tasks[0], suite=lease.evaluation.suite.slug)
-    results.deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
+    finishing.deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
 
 
 def give_up(lease: leases.Lease) -> None:
@@ -59,8 +59,7 @@ def test_an_evaluation_that_ends_while_its_attempt_changes(monkeypatch, launcher
         evaluation_is_locked.set()
         end(evaluation_id)
 
-    for module in (leases, results):
-        monkeypatch.setattr(module, "locked_attempt", lock_and_wait)
+    monkeypatch.setattr(leases, "locked_attempt", lock_and_wait)
     for module in (services, steps):
         monkeypatch.setattr(module, "cancel_attempts", say_and_end)
     errors: list[Exception] = []

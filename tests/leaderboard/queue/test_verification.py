@@ -498,7 +498,7 @@ def test_a_verdict_is_drawn_once(suite):
     assert (Snapshot.objects.count(), OutboxMessage.objects.count(), Verification.objects.values().get()) == before
 
 
-@pytest.mark.parametrize("broken", ["publish", "explain", "tell_verdict"])
+@pytest.mark.parametrize("broken", ["publish_again", "explain", "tell_verdict"])
 def test_who_dies_while_drawing_the_verdict_leaves_nothing_behind(suite, monkeypatch, broken):
     own, again = ended(suite)
 

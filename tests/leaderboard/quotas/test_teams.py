@@ -4,6 +4,7 @@ import pytest
 
 from leaderboard.accounts import teams
 from leaderboard.boards.services import publish
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.quotas.models import ALL_SUITES, QuotaBalance, QuotaEntry
 from leaderboard.quotas.services import QuotaExceededError
@@ -162,7 +163,7 @@ class TestActing:
         data = services.SubmissionData(planner=planner_data(**endpoint), suites=[make_suite().slug], team=team.slug)
         first = submit_for_own_worker(user=ada, data=data).evaluations.get()
         services.cancel(first, by=ada)
-        with pytest.raises(services.NotPossibleError, match="Only the planner's owner"):
+        with pytest.raises(NotPossibleError, match="Only the planner's owner"):
             rerun(first, by=bea)
         assert rerun(first, by=ada).submitted_by == ada
 
