@@ -3,8 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from gpu_jobs.contract.lease import LeasedPlanner
 from leaderboard.accounts.models import User
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.models import Planner, PlannerKind
@@ -76,9 +77,5 @@ class Kind(ABC):
         """
 
     @abstractmethod
-    def lease(self, planner: Planner) -> dict[str, Any]:
-        """What a worker is told, besides `kind`: a message of `gpu_jobs.protocol`."""
-
-    def lease_of_tasks(self, *, planner: Planner, tasks: Sequence[str]) -> dict[str, Any]:  # noqa: ARG002 - for others
-        """What it is told besides because of the lease's tasks."""
-        return {}
+    def lease(self, *, planner: Planner, tasks: Sequence[str]) -> LeasedPlanner:
+        """The planner as the lease of these tasks describes it to a worker, without secrets."""

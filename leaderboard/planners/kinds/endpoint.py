@@ -1,7 +1,10 @@
 """Planners behind HTTP that speak planner/1."""
 
+from collections.abc import Sequence
+
+from gpu_jobs.contract.lease import EndpointPlanner
 from leaderboard.planners.kinds.called import CalledKind
-from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.models import Planner, PlannerKind
 
 
 class EndpointKind(CalledKind):
@@ -12,3 +15,6 @@ class EndpointKind(CalledKind):
     choice = "An HTTP endpoint that speaks planner/1"
     fields = {"endpoint_url": "address"}
     example = "https://example.org/plan"
+
+    def lease(self, *, planner: Planner, tasks: Sequence[str]) -> EndpointPlanner:  # noqa: ARG002 - as the base class
+        return EndpointPlanner(**self.how_to_call(planner))

@@ -23,7 +23,8 @@ from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.evaluations.models import OWN_WORKER, AttemptState
-from leaderboard.queue.leasing.leases import hash_token, lose
+from leaderboard.queue.leasing.leases import lose
+from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.leasing.worker_pools import EVERY_SUITE
 from leaderboard.queue.models import AttemptToken, WorkerToken
 from leaderboard.site.field_errors import FieldErrors

@@ -16,7 +16,6 @@ WRITABLE = {
     },
     "CheckpointInput": {"file"},
     "UploadInput": {"bytes"},
-    "StartRequest": {"start"},
     "SubmissionInput": {"planner", "suites", "team", "own_worker", "priority", "visibility", "embargo_until"},
     "HeaderInput": {"name", "value"},
     "VisibilityInput": {"visibility", "embargo_until"},
@@ -29,14 +28,6 @@ WRITABLE = {
     "UserNameInput": {"username"},
     "WebhookInput": {"url"},
     "WorkerTokenInput": {"name"},
-    "SessionRequest": {"suites", "evaluation"},
-    "LeaseRequest": {"worker", "suites", "evaluation", "token", "phases"},
-    "HeartbeatRequest": {"phase"},
-    "FailRequest": {"how", "reason"},
-    "DigestsRequest": {"digests"},
-    "CompleteRequest": {"provenance"},
-    "LogLineRequest": {"at", "level", "text"},
-    "LogRequest": {"first", "lines"},
 }  # fmt: skip
 
 
