@@ -26,10 +26,11 @@ os.environ.update(
 )
 
 from leaderboard.site.settings import *  # noqa: E402, F403
-from leaderboard.site.settings import DATABASES, REST_FRAMEWORK, STORAGES  # noqa: E402
+from leaderboard.site.settings import DATABASES, MIDDLEWARE, REST_FRAMEWORK, STORAGES  # noqa: E402
 
 DATABASES["default"]["OPTIONS"].pop("pool")
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+MIDDLEWARE.insert(0, "tests.whitespace.join_lines")
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = dict.fromkeys(REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"])
 API_READS_PER_MINUTE = {"reads": 0, "anonymous-reads": 0}

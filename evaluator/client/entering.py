@@ -1,4 +1,4 @@
-"""What the commands read from files and from the environment before they submit."""
+"""Input of `submit` from files and from the environment."""
 
 import os
 from collections.abc import Mapping

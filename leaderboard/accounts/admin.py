@@ -18,7 +18,7 @@ class WeightForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the s
     queue_weight = forms.IntegerField(
         min_value=1,
         max_value=LARGEST_WEIGHT,
-        help_text="With weight 2 somebody gets twice the workers that others with weight 1 get.",
+        help_text="A user with weight 2 gets twice the worker time of one with weight 1.",
     )
 
     class Meta:

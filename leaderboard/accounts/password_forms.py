@@ -26,7 +26,7 @@ class ChangePasswordForm(allauth_forms.ChangePasswordForm):
     user: User
     keep = _KeptField(
         label="Tokens to keep",
-        help_text="All of these end with the old password. Tick those that should go on.",
+        help_text="Tokens are revoked with the old password. Tick the ones to keep.",
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )

@@ -30,5 +30,5 @@ def tokens(request: HttpRequest) -> HttpResponse:
 def revoke(request: HttpRequest, token_id: str) -> HttpResponse:
     """End a token. Doing it twice does no harm."""
     if services.revoke_token(user=user_of(request), token_id=token_id):
-        messages.success(request, "The token is revoked: requests with it are refused from now on.")
+        messages.success(request, "The token is revoked. Requests with it are now refused.")
     return redirect("accounts:tokens")

@@ -41,7 +41,7 @@ from leaderboard.site.api.selection import Selected
 _UNPUBLISHED = OpenApiResponse(OpenApiTypes.OBJECT, description="There is no such board or snapshot.")
 _ROW = (
     "As `leaderboard/boards/ranking.py` documents them: rank with its range, planner, `metrics` with intervals, "
-    "`outcomes`, `usage`, model, size, `cost` and what else is known."
+    "`outcomes`, `usage`, model, size, `cost` and other known facts."
 )
 
 
@@ -116,7 +116,7 @@ class SnapshotOutput(serializers.ModelSerializer[Snapshot]):
     suite_version = serializers.CharField(source="suite.version", read_only=True)
     url = serializers.SerializerMethodField(help_text="Its page.")
     signature = serializers.SerializerMethodField(
-        help_text="Its signed statement, a DSSE envelope, which names the snapshot before; null if it is not signed."
+        help_text="Its signed statement, a DSSE envelope that names the previous snapshot; null if it is not signed."
     )
 
     class Meta:
@@ -155,7 +155,7 @@ def _parameter(name: str, description: str, **more: Any) -> OpenApiParameter:
 _SELECTION = [
     _parameter("rows", "All published evaluations instead of the best of each planner.", enum=["all"]),
     _parameter("sort", "`rank`, `planner`, a metric or a fact such as `cost`; `-` before it for the other direction."),
-    _parameter("q", "Words that planner, owner, team, strategy, model or kind must hold."),
+    _parameter("q", "Text in planner, owner, team, strategy, model or kind."),
     _parameter("kind", "Kind of planner.", enum=list(KINDS)),
     _parameter("strategy", "The strategy, as rows have it."),
     _parameter("model", "The language model, as rows have it."),
@@ -165,7 +165,7 @@ _SELECTION = [
     OpenApiParameter("until", date, description="Finished on this day (UTC) or earlier."),
     _parameter("own", "Only the caller's.", enum=["1"]),
     OpenApiParameter("page", int, description="From 1."),
-    OpenApiParameter("per_page", int, enum=list(PAGE_SIZES), description=f"Rows of a page; {PER_PAGE} unless told."),
+    OpenApiParameter("per_page", int, enum=list(PAGE_SIZES), description=f"Rows per page; {PER_PAGE} by default."),
     _parameter("fields", "Names of the rows' fields, separated by commas: the rows have only these."),
 ]
 

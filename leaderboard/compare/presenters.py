@@ -207,7 +207,7 @@ def _notes(evaluation: Evaluation) -> tuple[str, ...]:
         label = evaluation.get_state_display().lower()
         notes.append(f"Not completed ({label}): only the tasks that have a score are compared.")
     if hasattr(evaluation, "own_worker_run") and evaluation.own_worker_run.verified_by_id is None:
-        notes.append("Measured by its owner's own worker and not verified by this site.")
+        notes.append("Measured on the owner's self-hosted worker and not verified by this site.")
     return tuple(notes)
 
 

@@ -101,7 +101,7 @@ def _verdict(
     elif not metric.higher_is_better:
         sentence += " Lower is better in this metric."
         letter = letters[0] if letter == letters[1] else letters[1]
-    caution = "" if found.adjusted < LEVEL else "A difference of this size may well be chance."
+    caution = "" if found.adjusted < LEVEL else "A difference of this size may be due to chance."
     return Verdict(better=letter if metric.ordered and not caution else "", sentence=sentence, caution=caution)
 
 

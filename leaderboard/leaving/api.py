@@ -90,7 +90,7 @@ class ExportView(APIView):
 
 def _confirm(request: Request) -> None:
     if not user_of(request).has_usable_password():
-        raise PermissionDenied("This account has no password: use the page of the account, or set a password first.")
+        raise PermissionDenied("This account has no password: use the account page, or set a password first.")
     body = PasswordInput(data=request.data)
     body.is_valid(raise_exception=True)
     entered = body.validated_data["password"]

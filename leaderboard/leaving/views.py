@@ -69,7 +69,7 @@ def close(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
     closing.close_account(user=user, by=user)
     logout(request)
-    messages.success(request, "Your account is closed. Ask the operator of this site if you want it back.")
+    messages.success(request, "Your account is closed. The operator of this site can reopen it on request.")
     return redirect("boards:home")
 
 

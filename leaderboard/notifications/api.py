@@ -23,7 +23,8 @@ class MailsShape(serializers.Serializer[Any]):
 
     mails = serializers.ChoiceField(
         choices=Mails.choices,
-        help_text="`none`; `needed`: when an evaluation waits for them, failed or was not verified; `ended`: when one "
+        help_text="`none`; `needed`: when an evaluation needs their action, failed or was not verified; "
+        "`ended`: when one "
         "is complete, too.",
     )
 
@@ -49,7 +50,9 @@ class MailsView(APIView):
 class WebhookInput(serializers.Serializer[Any]):
     """A webhook to add."""
 
-    url = serializers.CharField(help_text="Gets a signed POST when an evaluation of yours ends or waits for you.")
+    url = serializers.CharField(
+        help_text="Receives a signed POST when one of your evaluations ends or needs your action."
+    )
 
 
 class DeliveryOutput(serializers.ModelSerializer[OutboxMessage]):

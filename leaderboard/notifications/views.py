@@ -52,7 +52,7 @@ def choose_mails(request: HttpRequest) -> HttpResponse:
 def test(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Send a test."""
     if services.send_test(owner=user_of(request), webhook_id=webhook_id):
-        messages.success(request, "A test is on its way. Load this page again to see what became of it.")
+        messages.success(request, "Test event queued. Reload this page to see its delivery.")
     return redirect("outbox:webhooks")
 
 
@@ -61,5 +61,5 @@ def test(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 def remove(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Remove a webhook. Doing it twice does no harm."""
     if services.remove_webhook(owner=user_of(request), webhook_id=webhook_id):
-        messages.success(request, "The webhook is removed: nothing is sent there any more.")
+        messages.success(request, "The webhook is removed.")
     return redirect("outbox:webhooks")

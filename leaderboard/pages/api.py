@@ -122,8 +122,8 @@ class QueueOutput(serializers.Serializer[Any]):
     """What the site's workers have to do at present."""
 
     evaluations = serializers.IntegerField(read_only=True)
-    shards = serializers.IntegerField(read_only=True, help_text="That are not done.")
-    leased = serializers.IntegerField(read_only=True, help_text="Of these, how many a worker has at the moment.")
+    shards = serializers.IntegerField(read_only=True, help_text="Not done.")
+    leased = serializers.IntegerField(read_only=True, help_text="Of these, currently leased by a worker.")
 
 
 class BundledPlannerOutput(serializers.Serializer[Any]):

@@ -87,7 +87,7 @@ class Expectation:
     def in_words(self) -> str:
         """For pages, without a full stop."""
         if self.begins is None or self.ends is None:
-            return "Not known yet: too little ran in the last hour to tell"
+            return "Unknown: too little ran in the last hour for an estimate"
         if self.begins.high < 1:
             return f"Begins within a minute, ends in {_words(self.ends)}"
         return f"Begins in {_words(self.begins)}, ends in {_words(self.ends)}"

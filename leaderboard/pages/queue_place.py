@@ -143,15 +143,16 @@ def what_it_waits_for(
 
 
 _WHY: Mapping[WaitsFor, str] = {
-    WaitsFor.LAUNCH: "It is about to be handed to the workers, for whom {waiting} already.",
+    WaitsFor.LAUNCH: "Its tasks are about to be queued; {waiting} for workers already.",
     WaitsFor.CANARY: "{pending} for what comes of it.",
-    WaitsFor.RETRY: "A worker gave its tasks back; they rest and are tried again at {at}.",
-    WaitsFor.OWN_WORKER: "It waits for its owner's own worker, and none is at work now.",
-    WaitsFor.WORKER: "It waits for a worker, and none is at work now.",
-    WaitsFor.SHARE: "Users take turns: whose tasks ran least in the last {minutes}, for their share, goes first; then "
-    "priority and age decide.",
-    WaitsFor.TURN: "They are of the same user, and of a higher priority or older.",
-    WaitsFor.FREE_WORKER: "The next worker that is free takes it.",
+    WaitsFor.RETRY: "A worker returned its tasks; they are retried at {at}.",
+    WaitsFor.OWN_WORKER: "Waiting for the owner's self-hosted worker; none is active.",
+    WaitsFor.WORKER: "Waiting for a worker; none is active.",
+    WaitsFor.SHARE: "Fair share: the user with the least worker time in the last {minutes}, relative to their "
+    "weight, goes "
+    "first; then priority and age decide.",
+    WaitsFor.TURN: "They belong to the same user and have a higher priority or are older.",
+    WaitsFor.FREE_WORKER: "The next free worker takes it.",
 }
 
 _WITHOUT_PLACE = frozenset({WaitsFor.LAUNCH, WaitsFor.CANARY, WaitsFor.RETRY})

@@ -1,6 +1,5 @@
 """Pages of evaluations and their tasks, and what their owners do there."""
 
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -14,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.accounts.signed_in import user_of
-from leaderboard.catalog.library import NotReadyError
+from leaderboard.catalog.library import TryLaterError
 from leaderboard.compare.services import best_of_board, can_be_compared
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_team, remember_reader
@@ -37,10 +36,9 @@ from leaderboard.results.task_rows import tasks_of
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.site.operators import is_operator
 from leaderboard.submissions import rerunning, services
+from leaderboard.submissions.readiness import report
 from leaderboard.submissions.releasing import set_visibility
 from leaderboard.submissions.visibility_form import ChangeVisibilityForm
-
-logger = logging.getLogger(__name__)
 
 
 class Action(NamedTuple):
@@ -91,7 +89,7 @@ RERUN = Action(
 VERIFY = Action(
     url="evaluations:verify",
     label="Verify",
-    sentence="A worker of this site runs a sample of the tasks again. If the results agree, the evaluation is ranked.",
+    sentence="A worker of this site repeats a sample of the tasks. If the results agree, the evaluation is ranked.",
     confirm="Have it verified",
     tone="",
     button="primary",
@@ -167,16 +165,14 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
 @login_required
 def resume(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """Run the tasks with infrastructure faults again."""
-    return _act(request=request, evaluation_id=evaluation_id, do=services.resume, said="The tasks run again.")
+    return _act(request=request, evaluation_id=evaluation_id, do=services.resume, said="The tasks were resumed.")
 
 
 @require_POST
 @login_required
 def accept(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """Let infrastructure faults count as the planner's."""
-    return _act(
-        request=request, evaluation_id=evaluation_id, do=services.accept, said="The faults count as the planner's."
-    )
+    return _act(request=request, evaluation_id=evaluation_id, do=services.accept, said="The faults were accepted.")
 
 
 @require_POST
@@ -197,8 +193,8 @@ def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         messages.error(request, str(error))
     except FieldErrors as problems:
         messages.error(request, " ".join(text for texts in problems.errors.values() for text in texts))
-    except NotReadyError as error:
-        logger.error("%s", error)
+    except TryLaterError as error:
+        report(error)
         messages.error(request, error.for_people)
     else:
         messages.success(request, "Submitted again. This page follows the new evaluation.")
@@ -214,7 +210,7 @@ def verify(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         request=request,
         evaluation_id=evaluation_id,
         do=lambda evaluation, by: verification.order(user=by, evaluation=evaluation),
-        said="A sample of the tasks is run again.",
+        said="Verification has started.",
         staff_may=True,
     )
 
@@ -228,7 +224,7 @@ def visibility(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     problems: Mapping[str, Iterable[object]] = form.errors
     try:
         if form.is_valid() and set_visibility(evaluation.submission, **form.visibility_entered(), by=user_of(request)):
-            messages.success(request, "Who sees this is changed.")
+            messages.success(request, "Visibility changed.")
     except NotPossibleError as error:
         messages.error(request, str(error))
     except FieldErrors as error:

@@ -52,7 +52,7 @@ def check(*, data: PlannerData, kind: Kind) -> Errors:
             errors[name] = [f"Give US dollars for a million tokens, 0 to {_DEAREST:.0f}."]
     if not errors and (data.prompt_price is None) != (data.completion_price is None):
         missing = "prompt_price" if data.prompt_price is None else "completion_price"
-        errors[missing] = ["Give both prices or none: a cost is worked out from both."]
+        errors[missing] = ["Give both prices or none: the cost needs both."]
     return errors
 
 
@@ -79,7 +79,7 @@ class DeclaredFields(forms.Form):
 
     model_name = forms.CharField(
         label="Language model",
-        help_text="As boards should show it, such as Qwen3-8B. Leave empty what you do not want to tell.",
+        help_text="As boards show it, such as Qwen3-8B. Leave fields empty that you do not want to declare.",
         required=False,
         max_length=_LONGEST_NAME,
     )
@@ -91,17 +91,18 @@ class DeclaredFields(forms.Form):
     )
     open_weights = forms.ChoiceField(
         label="Weights of the language model",
-        choices=[("", "Not told"), ("open", "Open: anybody can get them"), ("closed", "Closed")],
+        choices=[("", "Not declared"), ("open", "Open: publicly available"), ("closed", "Closed")],
         required=False,
     )
     prompt_price = forms.FloatField(
-        label="Price of a million prompt tokens (USD)",
-        help_text="With the price of answers and the token counts that your endpoint tells, boards show a cost.",
+        label="Price per million prompt tokens (USD)",
+        help_text="With the price of completion tokens and the token counts that your endpoint reports, boards "
+        "show a cost.",
         required=False,
         widget=forms.NumberInput(attrs={"class": "short", "min": 0, "step": "any"}),
     )
     completion_price = forms.FloatField(
-        label="Price of a million answer tokens (USD)",
+        label="Price per million completion tokens (USD)",
         required=False,
         widget=forms.NumberInput(attrs={"class": "short", "min": 0, "step": "any"}),
     )

@@ -48,7 +48,7 @@ def check_understanding(*, strategy: str, suites: Sequence[str]) -> Errors:
     if entry is None or not foreign:
         return {}
     made_for = ", ".join(entry.suites)
-    return {"suites": [f"{strategy} does not understand requests of {foreign[0]}; it is made for {made_for}."]}
+    return {"suites": [f"{strategy} does not support requests of {foreign[0]}; it is made for {made_for}."]}
 
 
 def too_large(*, what: str, weights_bytes: int) -> str:

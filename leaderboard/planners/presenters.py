@@ -70,10 +70,10 @@ def shown_trial(trial: Trial) -> ShownTrial:
 
 def _verdict(trial: Trial) -> str:
     if trial.passed:
-        return "It answers as a planner."
+        return "The endpoint works as a planner."
     if trial.example is not None:
-        return "It answers, but with an empty plan."
-    return "This answer would not count as a good plan."
+        return "The endpoint works, but returned an empty plan."
+    return "This response would not count as a valid plan."
 
 
 def _step(step: Mapping[str, object]) -> ShownStep:

@@ -20,9 +20,7 @@ PURPOSE = "secret header of an endpoint"
 _ENDING = 4
 _LONG_ENOUGH = 20
 """Of a shorter value the last characters would tell too much."""
-UNREADABLE = (
-    "The secret header that is kept cannot be read any more, since this site's key was changed: enter its value again."
-)
+UNREADABLE = "The stored secret header is unreadable because this site's key was changed: enter its value again."
 
 
 class HeaderUnreadableError(Exception):
@@ -48,7 +46,7 @@ def check(data: PlannerData) -> Mapping[str, list[str]]:
     """What is wrong with the header as it was entered, by field; no sentence repeats the value."""
     errors: dict[str, list[str]] = {}
     if data.remove_header and (data.header_name or data.header_value):
-        errors["remove_header"] = ["Either give a header or remove the one that is kept, not both."]
+        errors["remove_header"] = ["Either give a header or remove the stored one, not both."]
     if data.header_value and not data.header_name:
         errors["header_name"] = ["Give the header's name too, such as Authorization."]
     elif data.header_name and (problem := problem_of_name(data.header_name)):
@@ -66,7 +64,9 @@ def check_kept(*, planner: Planner | None, data: PlannerData) -> Mapping[str, li
         return {}
     kept = None if planner is None else kept_header(planner)
     if kept is None:
-        return {"header_value": [f"Give the value of {data.header_name}; it is kept encrypted and never shown again."]}
+        return {
+            "header_value": [f"Give the value of {data.header_name}; it is stored encrypted and never shown again."]
+        }
     if kept.name.lower() != data.header_name.lower():
         return {"header_value": [f"{kept.name} is kept for this planner; give the value of {data.header_name} too."]}
     return {}

@@ -34,7 +34,7 @@ def check_planner(data: PlannerData) -> Errors:
     elif len(data.name) > _LONGEST_NAME:
         errors["name"] = [f"The name has {len(data.name)} characters; at most {_LONGEST_NAME} are possible."]
     elif not data.name.isprintable():
-        errors["name"] = ["The name holds characters that cannot be shown, such as line breaks."]
+        errors["name"] = ["The name contains unprintable characters, such as line breaks."]
     if "\x00" in data.description or len(data.description) > _LONGEST_DESCRIPTION:
         errors["description"] = [f"At most {_LONGEST_DESCRIPTION} characters, none of them NUL."]
     if not SHORTEST_TIMEOUT <= data.timeout_seconds <= LONGEST_TIMEOUT:

@@ -29,7 +29,7 @@ class BoardResultOutput(serializers.Serializer[Any]):
     planner = serializers.CharField(read_only=True)
     evaluation = serializers.UUIDField(read_only=True)
     rank = serializers.IntegerField(read_only=True, allow_null=True)
-    planners = serializers.IntegerField(read_only=True, help_text="How many the board has.")
+    planners = serializers.IntegerField(read_only=True, help_text="Number of planners on the board.")
     metric = serializers.CharField(read_only=True, help_text="Label of the metric that the board is ranked by.")
     value = serializers.JSONField(
         read_only=True, allow_null=True, help_text='`{"mean", "low", "high", "tasks"}`; null without a value.'
@@ -80,7 +80,7 @@ class UserView(APIView):
             raise NotAuthenticated
         person = _active(username)
         if person.pk != request.user.pk:
-            raise PermissionDenied("Everybody tells of themselves alone.")
+            raise PermissionDenied("Users can change only their own profile.")
         body = ProfileInput(data=request.data)
         body.is_valid(raise_exception=True)
         present = {field.name: getattr(person, field.name) for field in fields_of(ProfileData)}
@@ -130,7 +130,7 @@ class PlannerDetailOutput(ListedPlannerOutput):
         read_only_fields = fields
 
 
-@extend_schema(parameters=[OpenApiParameter("owner", str, description="User name of who entered them.")])
+@extend_schema(parameters=[OpenApiParameter("owner", str, description="User name of their owner.")])
 class PlannersView(Selected, generics.ListAPIView[Planner]):
     """The planners with an evaluation that the caller sees, and the caller's own, the newest first."""
 

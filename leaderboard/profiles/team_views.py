@@ -33,7 +33,7 @@ def teams(request: HttpRequest) -> HttpResponse:
         except FieldErrors as problems:
             form.show(problems)
         else:
-            messages.success(request, f"The team {made.name} is made. Invite its members below.")
+            messages.success(request, f"The team {made.name} is created. Invite its members below.")
             return redirect("accounts:team", slug=made.slug)
     context = {
         "form": form,
@@ -84,7 +84,7 @@ def describe(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         if form.is_valid():
             set_team_profile(team=found, data=TeamProfileData(**form.cleaned_data), by=user_of(request))
-            messages.success(request, "The team's public page is changed.")
+            messages.success(request, "The team's public page is updated.")
     except FieldErrors as error:
         problems = error.errors
     except services.NotAllowedError as error:
@@ -126,7 +126,7 @@ def withdraw(request: HttpRequest, slug: str, username: str) -> HttpResponse:
         slug=slug,
         username=username,
         do=lambda team, user: services.end_invitation(team=team, user=user, by=user_of(request)),
-        said=f"{username} is not invited any more.",
+        said=f"{username} is no longer invited.",
     )
 
 
@@ -140,7 +140,7 @@ def remove(request: HttpRequest, slug: str, username: str) -> HttpResponse:
         slug=slug,
         username=username,
         do=lambda team, user: services.remove(team=team, user=user, by=user_of(request)),
-        said="You have left the team." if leaves else f"{username} is not in the team any more.",
+        said="You have left the team." if leaves else f"{username} is no longer in the team.",
     )
 
 
@@ -153,7 +153,7 @@ def hand_over(request: HttpRequest, slug: str, username: str) -> HttpResponse:
         slug=slug,
         username=username,
         do=lambda team, user: services.hand_over(team=team, to=user, by=user_of(request)),
-        said=f"{username} owns the team now.",
+        said=f"{username} now owns the team.",
     )
 
 

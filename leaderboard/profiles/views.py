@@ -88,7 +88,7 @@ def edit(request: HttpRequest) -> HttpResponse:
         except FieldErrors as problems:
             form.show(problems)
         else:
-            messages.success(request, "Your profile is changed.")
+            messages.success(request, "Your profile is updated.")
             return redirect("profiles:user", username=request.user.username)
     return render(request, "profiles/edit.html", {"form": form}, status=400 if form.errors else 200)
 

@@ -33,5 +33,5 @@ def sentence_in_place_of_steps(*, plan: Mapping[str, Any], outcome: str, judged:
     if outcome != Outcome.SCORED:
         return said
     if judged:
-        return f"{said} It was judged like any other plan, and meets no part of the request."
+        return f"{said} It was judged like any other plan and meets no part of the request."
     return f"{said} No tool ran: the request's own input was scored as the answer."

@@ -317,7 +317,7 @@ class SubmissionView(Selected, generics.RetrieveAPIView[Submission]):
             raise NotAuthenticated
         submission = get_object_or_404(_submissions(request.user), pk=submission_id)
         if not may_act(user=request.user, submission=submission):
-            raise PermissionDenied("Only who may act on a submission may do this.")
+            raise PermissionDenied("You may not act on this submission.")
         body = shapes.VisibilityInput(data=request.data)
         body.is_valid(raise_exception=True)
         try:
@@ -382,7 +382,7 @@ class EvaluationView(Selected, generics.RetrieveAPIView[Evaluation]):
         OpenApiParameter("base", str, description="Of suites that execute plans: the base task."),
         OpenApiParameter("degradation", str, description="Of suites that execute plans: one of the degradations."),
         OpenApiParameter("language", str, description="Of suites that execute plans: the language."),
-        OpenApiParameter("q", str, description="Text that the request or the plan's summary must hold."),
+        OpenApiParameter("q", str, description="Text in the request or the plan's summary."),
         OpenApiParameter("level", str, description="Of suites that judge plans: `easy`, `medium` or `hard`."),
         OpenApiParameter("group", str, description="Of suites that judge plans: the group of requests."),
     ]
@@ -677,7 +677,7 @@ class NowhereView(APIView):
     permission_classes: list[Any] = []
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002 - the base class's
-        raise NotFound(f"There is nothing under {request.path}; all addresses stand in the schema.")
+        raise NotFound(f"Nothing found at {request.path}; the schema lists all addresses.")
 
 
 def _suite_slugs() -> QuerySet[Suite, str]:

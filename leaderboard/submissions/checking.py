@@ -117,9 +117,9 @@ def _good_news(*, user: User, data: services.SubmissionData, content: PlansConte
     planner = data.planner
     if name := planner.name.strip():
         there = Planner.objects.filter(owner=user, name__iexact=name).first()
-        yield "name", "You have this planner already: it gets a further evaluation." if there else "This name is free."
+        yield "name", "You already have this planner: this adds an evaluation." if there else "This name is available."
     if planner.endpoint_url:
-        yield "endpoint_url", "This address may be called."
+        yield "endpoint_url", "This address is allowed."
     if planner.kind in CALLED:
         yield from _header_news(user=user, planner=planner)
     if content is not None:
@@ -146,7 +146,7 @@ def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:
         return f"{count} plan{'' if count == 1 else 's'}."
     slug = suites[0]
     total = plans_files.tasks_of(slug).count()
-    left_out = f"; {total - count} are left out and count as unanswered" if total > count else ""
+    left_out = f"; {total - count} are missing and count as unanswered" if total > count else ""
     return f"{count} of {total} tasks of {slug} have a plan{left_out}."
 
 

@@ -17,7 +17,7 @@ from leaderboard.catalog.library import library
 from leaderboard.catalog.models import Suite
 from leaderboard.planners import secret_headers
 from leaderboard.planners.data import PlannerData
-from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.places import NoPlaceError, Places
 from leaderboard.planners.services import check_owned, check_planner
 from leaderboard.site.field_errors import FieldErrors
@@ -46,7 +46,7 @@ class BusyError(ProblemError):
     code = "busy"
 
     def __init__(self) -> None:
-        super().__init__("Too many endpoints are tested at this moment: try again in a few seconds.")
+        super().__init__("Too many endpoint tests at the moment: try again in a few seconds.")
 
     def headers(self) -> Mapping[str, str]:
         return {"Retry-After": str(RETRY_SECONDS)}
@@ -63,7 +63,7 @@ def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
         BusyError: nothing was sent.
         NotReadyError: this installation cannot evaluate at present.
     """
-    if data.kind != PlannerKind.ENDPOINT:
+    if data.kind not in KINDS or not KINDS[data.kind].testable:
         raise FieldErrors({"kind": ["Only an HTTP endpoint can be tested."]})
     errors = {field: texts for field, texts in check_planner(data).items() if field in _NEEDED}
     if errors := errors or check_owned(data=data, suites=[], owner=user):
@@ -88,7 +88,7 @@ def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
 def _suite(slug: str) -> str:
     current = list(Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True))
     if not current:
-        raise FieldErrors({"suites": ["This site has no suite yet."]})
+        raise FieldErrors({"suites": ["This site has no suites."]})
     if slug and slug not in current:
         raise FieldErrors({"suites": [f"There is no suite {slug!r}; there are: {', '.join(current)}."]})
     return slug or current[0]

@@ -25,11 +25,11 @@ DEFAULT_TIMEOUT = 30
 CHECK_ADDRESS = reverse_lazy("planners:check")
 _TOLD: Mapping[str, str] = {
     PlannerKind.ENDPOINT: "PlanArena sends one JSON POST per task to your server. You can test it here first.",
-    PlannerKind.CHAT: "Our workers run a strategy that you choose, and it asks your /chat/completions.",
-    PlannerKind.HUB: "By its id and revision. The commit that it names now is fetched and run by our workers.",
-    PlannerKind.CHECKPOINT: "A zip with safetensors, which our workers run with a strategy that you choose.",
-    PlannerKind.BUNDLED: "An anchor of every board, or a strategy with the language model that is shipped.",
-    PlannerKind.PLANS: "JSON with a plan for each task, judged as it is and marked on the board. Nothing is executed.",
+    PlannerKind.CHAT: "A worker runs the strategy you choose, which calls your /chat/completions.",
+    PlannerKind.HUB: "Pinned to the current commit of its revision. A worker downloads and runs it.",
+    PlannerKind.CHECKPOINT: "A zip with safetensors. A worker runs it with the strategy you choose.",
+    PlannerKind.BUNDLED: "An anchor of every board, or a strategy with the bundled language model.",
+    PlannerKind.PLANS: "JSON with one plan per task, judged without execution and marked on the board.",
 }
 """What stands on the card of each kind."""
 _OTHER_UPLOADS = ("plans_file", "checkpoint_file")
@@ -56,22 +56,22 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
     """A planner and the suites it is entered for."""
 
     kind = forms.ChoiceField(
-        label="What do you submit?",
+        label="Kind of planner",
         choices=[(name, kind.choice) for name, kind in KINDS.items()],
         widget=forms.RadioSelect,
         initial=PlannerKind.ENDPOINT,
     )
     endpoint_url = forms.CharField(
         label="Address of the endpoint",
-        help_text="Where planner/1 requests go, or the base of a chat API, such as https://example.org/v1. Only you "
-        "will see this address.",
+        help_text="Receives planner/1 requests, or is the base URL of a chat API, such as https://example.org/v1. "
+        "Only you see this address.",
         required=False,
         widget=forms.URLInput(attrs={"placeholder": "https://example.org/plan"}),
     )
     timeout_seconds = forms.IntegerField(
         label="Timeout in seconds",
-        help_text=f"How long one answer may take: {SHORTEST_TIMEOUT} to {LONGEST_TIMEOUT}. A later answer of a "
-        "planner/1 endpoint is a planner fault; a chat endpoint is asked again a few times.",
+        help_text=f"Time limit for one response: {SHORTEST_TIMEOUT} to {LONGEST_TIMEOUT}. A late response of a "
+        "planner/1 endpoint is a planner fault; calls to a chat endpoint are retried.",
         required=False,
         initial=DEFAULT_TIMEOUT,
         widget=forms.NumberInput(attrs={"class": "short", "min": SHORTEST_TIMEOUT, "max": LONGEST_TIMEOUT}),
@@ -83,13 +83,13 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": "Authorization"}),
     )
     header_value = forms.CharField(
-        label="Its value",
-        help_text="Kept encrypted, and never shown again.",
+        label="Value of the header",
+        help_text="Stored encrypted and never shown again.",
         required=False,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    remove_header = forms.BooleanField(label="Remove the header that is kept for this planner", required=False)
+    remove_header = forms.BooleanField(label="Remove the stored header of this planner", required=False)
     bundled_name = forms.ChoiceField(
         label="Planner",
         choices=[(name, _bundled_label(planner)) for name, planner in offline_planners().items()],
@@ -99,7 +99,7 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
     )
     plans_file = forms.FileField(
         label="Plans file",
-        help_text=f"JSON or JSON lines, at most {MAX_BYTES // 1024**2} MiB: a plan for each task of one suite that "
+        help_text=f"JSON or JSON lines, at most {MAX_BYTES // 1024**2} MiB: one plan per task of one suite that "
         "judges plans.",
         required=False,
         allow_empty_file=True,
@@ -109,33 +109,34 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
     """Of the file that came with the form before: a browser does not send it again by itself."""
     name = forms.CharField(
         label="Name on the board",
-        help_text="One of your planners has one name; submitting it again adds an evaluation.",
+        help_text="Names are unique among your planners; submitting one again adds an evaluation.",
         max_length=80,
     )
     description = forms.CharField(
         label="Description",
-        help_text="Optional: the strategy, the language model, a link to the paper. Whoever sees the planner reads it.",
+        help_text="Optional: the strategy, the language model, a link to the paper. Visible to everyone who "
+        "sees the planner.",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     suites = forms.MultipleChoiceField(label="Suites", widget=forms.CheckboxSelectMultiple)
     team = forms.ChoiceField(
         label="For whom?",
-        help_text="What is for a team counts towards its quota as well as yours, and its members may act on it.",
+        help_text="Counts towards the team's quota and yours. The team's members can manage it.",
         required=False,
     )
     priority = forms.ChoiceField(
         label="Priority",
-        help_text="Among your own evaluations. Users take turns whatever it says.",
+        help_text="Among your own evaluations. Does not affect other users.",
         choices=[
-            ("high", "High: before the rest of mine"),
+            ("high", "High: before my other evaluations"),
             ("normal", "Normal"),
-            ("low", "Low: after the rest of mine"),
+            ("low", "Low: after my other evaluations"),
         ],
         required=False,
         initial="normal",
     )
-    own_worker = forms.BooleanField(label="Run on my own worker", required=False)
+    own_worker = forms.BooleanField(label="Run on my self-hosted worker", required=False)
 
     def __init__(self, *args: Any, user: User, teams: Sequence[Team] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

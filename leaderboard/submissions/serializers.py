@@ -76,10 +76,11 @@ class PlannerInput(serializers.Serializer[Any]):
         trim_whitespace=False,
         default="",
         write_only=True,
-        help_text="Its value: kept encrypted, sent to the endpoint only, never shown again. Left out, the one that is "
+        help_text="Its value: kept encrypted, sent to the endpoint only, never shown again. If omitted, the one "
+        "that is "
         "kept for the planner of this name is used.",
     )
-    remove_header = serializers.BooleanField(required=False, default=False, help_text="Forget the one that is kept.")
+    remove_header = serializers.BooleanField(required=False, default=False, help_text="Remove the stored header.")
     plans = serializers.JSONField(
         required=False,
         default=None,
@@ -95,7 +96,9 @@ class PlannerInput(serializers.Serializer[Any]):
         help_text="For `endpoint`, `chat` and `plans`, as the four below: its language model, as boards show it, "
         "marked as declared.",
     )
-    parameters = serializers.IntegerField(required=False, allow_null=True, default=None, help_text="How many it has.")
+    parameters = serializers.IntegerField(
+        required=False, allow_null=True, default=None, help_text="Number of its parameters."
+    )
     open_weights = serializers.BooleanField(required=False, allow_null=True, default=None)
     prompt_price = serializers.FloatField(
         required=False, allow_null=True, default=None, help_text="US dollars for a million tokens of prompts."
@@ -120,12 +123,12 @@ class SubmissionInput(serializers.Serializer[Any]):
         choices=list(PRIORITIES),
         required=False,
         default="normal",
-        help_text="Among your own evaluations; it moves nobody else's.",
+        help_text="Among your own evaluations. Does not affect other users.",
     )
     own_worker = serializers.BooleanField(
         required=False,
         default=False,
-        help_text="Only workers with one of your own worker tokens evaluate it. It is then marked, and ranked when a "
+        help_text="Evaluated only by workers with one of your worker tokens. It is then marked, and ranked when a "
         "worker of this site has run a sample of the tasks again and agrees.",
     )
     visibility = serializers.ChoiceField(
@@ -170,7 +173,7 @@ class TokenInput(serializers.Serializer[Any]):
         child=serializers.ChoiceField(choices=Scope.choices),
         required=False,
         default=list(DEFAULT_SCOPES),
-        help_text="What it is good for.",
+        help_text="Its scopes.",
     )
 
 
@@ -210,7 +213,7 @@ class HeaderOutput(serializers.Serializer[Any]):
     """A secret header that is kept."""
 
     name = serializers.CharField(read_only=True)
-    ends_in = serializers.CharField(read_only=True, help_text="Empty where the last characters would tell too much.")
+    ends_in = serializers.CharField(read_only=True, help_text="Empty if the last characters would reveal too much.")
 
 
 class PlannerOutput(serializers.ModelSerializer[Planner]):
@@ -219,7 +222,7 @@ class PlannerOutput(serializers.ModelSerializer[Planner]):
     owner = serializers.CharField(source="owner.username", read_only=True)
     endpoint_url = serializers.CharField(read_only=True, help_text="Empty for planners of other kinds.")
     header = serializers.SerializerMethodField(
-        help_text="The secret header that is kept: its name, and the last characters of its value if they are told."
+        help_text="The secret header that is stored: its name, and the last characters of its value if they are shown."
     )
 
     class Meta:
@@ -259,10 +262,10 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
     state_label = serializers.CharField(source="get_state_display", read_only=True)
     final = serializers.SerializerMethodField()
     own_worker = serializers.SerializerMethodField(
-        help_text="Whether its owner's own worker measured it. Such results are ranked when they are verified."
+        help_text="Whether a self-hosted worker measured it. Such results are ranked when they are verified."
     )
     verified = serializers.SerializerMethodField(
-        help_text="Of what an own worker measured: whether a worker of this site confirmed a sample. Else null."
+        help_text="For self-hosted evaluations: whether a worker of this site confirmed a sample. Else null."
     )
     verifies: serializers.PrimaryKeyRelatedField[Evaluation] = serializers.PrimaryKeyRelatedField(
         read_only=True, allow_null=True, help_text="The evaluation of which this one runs a sample of tasks again."
@@ -397,7 +400,7 @@ class EndpointTestInput(serializers.Serializer[Any]):
     """An endpoint to call once."""
 
     endpoint_url = serializers.CharField(help_text="Where one JSON POST goes.")
-    timeout_seconds = serializers.IntegerField(required=False, default=30, help_text="At most 15 are waited.")
+    timeout_seconds = serializers.IntegerField(required=False, default=30, help_text="Waits at most 15 seconds.")
     suite = serializers.CharField(
         required=False, allow_blank=True, default="", help_text="Slug of the suite whose request is sent."
     )

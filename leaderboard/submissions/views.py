@@ -1,6 +1,5 @@
 """Pages on which planners are entered and found again."""
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -18,7 +17,7 @@ from evaluator.plans_file import MAX_BYTES
 from leaderboard.accounts.models import Team
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.accounts.teams import teams_of
-from leaderboard.catalog.library import NotReadyError
+from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.acting import acted_on_by
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.pages.expecting import expected_of_new
@@ -35,8 +34,7 @@ from leaderboard.submissions import checking, services
 from leaderboard.submissions.endpoint_tests import BusyError, try_endpoint
 from leaderboard.submissions.forms import SubmitForm
 from leaderboard.submissions.own_workers import submit_for_own_worker
-
-logger = logging.getLogger(__name__)
+from leaderboard.submissions.readiness import report
 
 SUBMISSIONS_PER_PAGE = 25
 _SAY_ELSEWHERE = {"plans_digest": "plans_file", "file": "checkpoint_file"}
@@ -113,7 +111,7 @@ def test_call(request: HttpRequest) -> HttpResponse:
 def _tested(request: HttpRequest, *, form: SubmitForm) -> tuple[int, dict[str, Any]]:
     """Status and what the page shows of a test call: `trial`, or why there was none."""
     if wait := seconds_to_wait(request, scope="endpoint-tests"):
-        return 429, {"test_problems": [f"You tested often in the last minute: try again in {wait} seconds."]}
+        return 429, {"test_problems": [f"Too many tests in the last minute: try again in {wait} seconds."]}
     suites = form.cleaned_data.get("suites") or [""]
     try:
         trial = try_endpoint(user=user_of(request), data=form.planner_entered(), suite=suites[0])
@@ -121,8 +119,8 @@ def _tested(request: HttpRequest, *, form: SubmitForm) -> tuple[int, dict[str, A
         return 400, {"test_problems": [text for texts in error.errors.values() for text in texts]}
     except BusyError as error:
         return 503, {"test_problems": [str(error)]}
-    except NotReadyError as error:
-        logger.error("%s", error)
+    except TryLaterError as error:
+        report(error)
         return 503, {"test_problems": [error.for_people]}
     return 200, {"trial": shown_trial(trial)}
 
@@ -178,8 +176,8 @@ def _entered(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Submission
     except FieldErrors as problems:
         form.show(_renamed(problems))
         return 400, None
-    except NotReadyError as error:
-        logger.error("%s", error)
+    except TryLaterError as error:
+        report(error)
         form.add_error(None, error.for_people)
         return 503, None
     except QuotaExceededError as error:
@@ -230,7 +228,7 @@ def _kept_plans(request: HttpRequest, *, form: SubmitForm) -> str:
     if file is None:
         return ""
     plans = f"{file.count} plan{'' if file.count == 1 else 's'}"
-    return f"Your file with {plans} is kept: you need not choose it again."
+    return f"Your file with {plans} is stored: you need not choose it again."
 
 
 @require_POST
@@ -239,7 +237,7 @@ def remove_header(request: HttpRequest, submission_id: UUID) -> HttpResponse:
     """Forget the secret header of a planner of one's own."""
     planner = get_object_or_404(Planner, submissions=submission_id, owner=request.user)
     if secret_headers.take_away(planner=planner, by=user_of(request)):
-        messages.success(request, f"The secret header of {planner.name} is forgotten.")
+        messages.success(request, f"The secret header of {planner.name} is removed.")
     return redirect("planners:submissions")
 
 

@@ -22,9 +22,9 @@ class VisibilityFields(forms.Form):
     visibility = forms.ChoiceField(
         label="Who sees it?",
         choices=[
-            (Visibility.PUBLIC, "Everybody: it is ranked as soon as it is completed"),
-            (Visibility.EMBARGO, "Only you, your team and the operators until a date, then everybody"),
-            (Visibility.PRIVATE, "Only you, your team and the operators: no board shows it"),
+            (Visibility.PUBLIC, "Public: ranked when it is completed"),
+            (Visibility.EMBARGO, "Embargo: only you, your team and the operators until a date, then public"),
+            (Visibility.PRIVATE, "Private: only you, your team and the operators; not on boards"),
         ],
         initial=Visibility.PUBLIC,
         required=False,
@@ -32,7 +32,8 @@ class VisibilityFields(forms.Form):
     )
     embargo_until = forms.DateTimeField(
         label="End of the embargo (UTC)",
-        help_text="At most a year from now. It is then public and ranked by itself; you can end it earlier.",
+        help_text="At most a year from now. The submission then becomes public and is ranked; you can end the "
+        "embargo earlier.",
         required=False,
         widget=forms.DateTimeInput(attrs={"type": "datetime-local", "class": "moment"}, format="%Y-%m-%dT%H:%M"),
     )

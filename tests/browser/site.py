@@ -23,7 +23,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluator.suites.toolbench.mini import toolmini_tasks
+from evaluator.suites.toolbench.mini.requests import toolmini_tasks
 from evaluator.suites.toolbench.suite import tool_suite
 from gpu_jobs.contract.log import LogLine, LogLines
 from leaderboard.accounts import teams

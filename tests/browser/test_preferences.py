@@ -65,7 +65,7 @@ def test_the_first_key_leads_past_the_navigation_and_every_stop_can_be_seen(ligh
     light.open(BOARD, session=site.sessions["researcher"], width=WIDE)
     keyboard = light.page.keyboard
     keyboard.press("Tab")
-    assert light.page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    assert light.page.evaluate("document.activeElement.textContent") == "Skip to content"
     keyboard.press("Enter")
     assert light.page.evaluate("document.activeElement.id") == "main"
     for _ in range(25):

@@ -9,8 +9,8 @@ from tempfile import NamedTemporaryFile
 
 import pytest
 
-from evaluator.planners.language_models.admission import ModelRefusedError
-from evaluator.planners.language_models.checkpoint_zip import inspect
+from evaluator.planners.language_models.admission.checkpoint_zip import inspect
+from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from tests.fakes.checkpoints import zipped
 from tests.hostile.checkpoints import CASES, REPRESENTATIVE, TAKEN_OVER, Target, honest, layers
 from tests.hostile.checkpoints import Case as Checkpoint

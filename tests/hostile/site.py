@@ -181,7 +181,7 @@ def sentence_of(answer: httpx.Response) -> str:
 def errors_of(page: str) -> str:
     """What the form says is wrong."""
     beside = re.findall(r'<span class="error">(.*?)</span>', page, flags=re.DOTALL)
-    above = re.findall(r"Not sent yet\.</strong>(.*?)</p>", page, flags=re.DOTALL)
+    above = re.findall(r"Please correct the form\.</strong>(.*?)</p>", page, flags=re.DOTALL)
     return " ".join(html.unescape(" ".join(one.split())) for one in [*above, *beside]).strip()
 
 

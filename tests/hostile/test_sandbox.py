@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_jobs.model_server.confinement import Layer
+from gpu_jobs.model_server.isolation.confinement import Layer
 from tests.gpu_jobs.model_server.hostile import hostile
 from tests.hostile.checkpoints import CASES, Target, honest
 

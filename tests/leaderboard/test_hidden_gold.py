@@ -239,13 +239,13 @@ def test_the_owner_of_an_evaluation_on_a_hidden_split_sees_the_own_plan_and_scor
     assert found["record"]["explanations"] == {}
     judged = things[4]
     page = answer(client, reverse("evaluations:task", args=[judged["evaluation"], "0"]))[1]
-    assert "This is not shown while the split is hidden." in page
+    assert "Not shown while the split is hidden." in page
     assert "IR 1" in page
 
 
 def test_the_page_of_a_planner_that_answers_with_the_gold_plans_says_why_its_plans_are_missing(things):
     page = answer(Client(), reverse("evaluations:task", args=[things[0]["evaluation"], "0"]))[1]
-    assert "This planner answers with the gold plans, so its plans are not shown either." in page
+    assert "This planner answers with gold plans, so its plans are not shown." in page
     assert "0.500" in page
 
 

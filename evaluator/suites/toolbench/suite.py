@@ -11,15 +11,16 @@ from evaluator.plans.decomposition import Decomposition, parse_decomposition
 from evaluator.plans.model import Plan, PlanSyntaxError
 from evaluator.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
 from evaluator.suites.hidden import HIDDEN, derived
-from evaluator.suites.toolbench.defects import flags_of, is_active
-from evaluator.suites.toolbench.derive import UncoveredError, derive_goal, files_of
-from evaluator.suites.toolbench.files import TOOL2K, TOOL100, read_tool2k, read_tool100
-from evaluator.suites.toolbench.goals import Goal
-from evaluator.suites.toolbench.gold import gold_plan
+from evaluator.suites.toolbench.goals.derive import UncoveredError, derive_goal
+from evaluator.suites.toolbench.goals.given_files import files_of
+from evaluator.suites.toolbench.goals.goal import Goal
+from evaluator.suites.toolbench.goals.gold import gold_plan
 from evaluator.suites.toolbench.levels import level_of
-from evaluator.suites.toolbench.mini import hidden_tasks, toolmini_tasks
-from evaluator.suites.toolbench.raw import RawTask
-from evaluator.suites.toolbench.source import fetched_folder, gold_file, problem_of_fetched
+from evaluator.suites.toolbench.mini.requests import hidden_tasks, toolmini_tasks
+from evaluator.suites.toolbench.released.defects import flags_of, is_active
+from evaluator.suites.toolbench.released.files import TOOL2K, TOOL100, read_tool2k, read_tool100
+from evaluator.suites.toolbench.released.raw import RawTask
+from evaluator.suites.toolbench.released.source import fetched_folder, gold_file, problem_of_fetched
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.types import ResourceType
 

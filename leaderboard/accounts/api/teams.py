@@ -21,7 +21,7 @@ class TeamInput(serializers.Serializer[Any]):
     """A team to make."""
 
     slug = serializers.CharField(help_text="Short name: lower-case letters, digits, `-` and `_`.")
-    name = serializers.CharField(help_text="Stands on the boards.")
+    name = serializers.CharField(help_text="Shown on boards.")
 
 
 class UserNameInput(serializers.Serializer[Any]):

@@ -32,20 +32,21 @@ KINDS = {
     "chat": "Chat endpoint",
     "hub": "Hugging Face model",
     "checkpoint": "Uploaded checkpoint",
+    "plans": "Plans file",
 }
 DECLARED = "as declared"
 FACT_LABELS = {
-    "strategy": ("Strategy", "The strategy that makes the plans, where it is one of PlanArena's"),
-    "model_name": ("Language model", "The language model that the planner asks"),
-    "parameters": ("Model size", "Parameters of the language model: read from its weights, or as the owner declares"),
-    "weights": ("Weights", "Whether anybody can get the language model's weights"),
-    "tokens": ("Tokens", "Mean per task, of prompts and answers together, as the planner told them"),
+    "strategy": ("Strategy", "The strategy that makes the plans, if it is one of PlanArena's"),
+    "model_name": ("Language model", "The planner's language model"),
+    "parameters": ("Model size", "Parameters of the language model: read from its weights, or declared by the owner"),
+    "weights": ("Weights", "Whether the language model's weights are openly available"),
+    "tokens": ("Tokens", "Mean per task, of prompts and answers together, as reported by the planner"),
     "cost": (
         "Cost",
-        "US dollars per task: the tokens that the planner told, at the prices that its owner declares for a million",
+        "US dollars per task: reported tokens at the prices that the owner declares per million",
     ),
-    "seconds": ("Latency", "Mean time per task until the planner answered"),
-    "tasks": ("Tasks", "How the tasks ended that can run"),
+    "seconds": ("Latency", "Mean planner latency per task"),
+    "tasks": ("Tasks", "Outcomes of the tasks that can run"),
     "finished": ("Finished", ""),
 }
 _LOWER_FIRST = frozenset({"rank", "planner", "strategy", "model_name", "parameters", "tokens", "cost", "seconds"})
@@ -283,7 +284,7 @@ def _columns(
     scales: Mapping[str, tuple[float, float] | None],
 ) -> tuple[Column, ...]:
     directions = _directions(metrics)
-    fixed = [("rank", "Rank", "Place by the first metric; equal means share it", False)]
+    fixed = [("rank", "Rank", "Rank by the first metric; equal means share a rank", False)]
     fixed += [("planner", "Planner", "", False)]
     measured = [(metric["key"], metric["label"], metric["description"], True) for metric in metrics]
     last = [(fact, *FACT_LABELS[fact], False) for fact in facts]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from evaluator.records import Outcome, ResultRecord
 from evaluator.suites.base import Column, IntervalMethod, Panel
-from evaluator.suites.toolbench.defects import RULES
+from evaluator.suites.toolbench.released.defects import RULES
 from evaluator.suites.toolbench.suite import ToolTask
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.gold import open_attributes

@@ -9,6 +9,7 @@ from django.utils.html import format_html
 from evaluator.metrics.statistics import LEAST_VALUES, TOO_FEW, ends_of
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.visibility import words_of
+from leaderboard.planners.kinds import KINDS
 
 register = template.Library()
 
@@ -24,11 +25,11 @@ OUTCOMES = {
 OUTCOME_MEANINGS = {
     "scored": "There is a plan, and it was scored.",
     "empty_plan": "The plan has no steps. It was scored like any other plan.",
-    "planner_fault": "The plan is wrong or the endpoint answered wrongly: the task counts as the worst there is.",
+    "planner_fault": "The plan or the endpoint's response is invalid: the task gets the worst value.",
     "infra_fault": "Not the planner's fault: no score until the owner resumes the task or accepts the fault.",
-    "not_run": "The task did not run: it cannot be measured here, or its evaluation failed before. Never scored.",
-    "cancelled": "The evaluation was cancelled before this task ended.",
-    "pending": "The task has not ended yet.",
+    "not_run": "The task did not run: it cannot be measured here, or the evaluation failed first. Never scored.",
+    "cancelled": "The evaluation was cancelled before this task finished.",
+    "pending": "The task has not finished yet.",
 }
 SCALE = 120
 """Width of an interval bar in its own units."""
@@ -52,6 +53,18 @@ class Segment(NamedTuple):
     outcome: str
     x: str
     width: str
+
+
+@register.simple_tag
+def kinds_with(name: str) -> str:
+    """Kinds of planners, separated by spaces, that use a field of the submit form or have a property of `Kind`."""
+    return " ".join(slug for slug, kind in KINDS.items() if name in kind.fields or getattr(kind, name, False))
+
+
+@register.filter
+def kind_note(kind: str) -> str:
+    """What pages add about planners of a kind; empty: nothing."""
+    return KINDS[kind].note
 
 
 @register.filter

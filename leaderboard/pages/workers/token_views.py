@@ -36,5 +36,5 @@ def tokens(request: HttpRequest) -> HttpResponse:
 def revoke(request: HttpRequest, token_id: UUID) -> HttpResponse:
     """End a token. Doing it twice does no harm."""
     if revoke_worker_token(owner=user_of(request), token_id=token_id):
-        messages.success(request, "The token is revoked, and what was leased with it can be leased again.")
+        messages.success(request, "The token is revoked. Tasks leased with it can be leased again.")
     return redirect("workers:tokens")

@@ -49,6 +49,11 @@ class Kind(ABC):
     has_secret: ClassVar[bool] = False
     """Whether its workers need a secret that only its owner's and the operator's workers may know."""
 
+    testable: ClassVar[bool] = False
+    """Whether its owner can have it called once before they submit it."""
+    note: ClassVar[str] = ""
+    """What boards and evaluation pages add about how such plans came about; empty: nothing."""
+
     @abstractmethod
     def check(self, data: PlannerData) -> Errors:
         """What is wrong with the fields of this kind, without asking anybody else."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from evaluator.planners.language_models.safetensors_headers import file_header
+from evaluator.planners.language_models.admission.safetensors_headers import file_header
 from evaluator.planners.language_models.shipped import shipped_folder
 from evaluator.planners.offline import offline_planners
 from gpu_jobs.contract.lease import BundledPlanner
@@ -37,7 +37,7 @@ class BundledKind(Kind):
         if planner is None or not foreign:
             return {}
         made_for = ", ".join(planner.suites)
-        return {"suites": [f"{planner.name} does not understand requests of {foreign[0]}; it is made for {made_for}."]}
+        return {"suites": [f"{planner.name} does not support requests of {foreign[0]}; it is made for {made_for}."]}
 
     def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - anybody may enter it
         """What the weights say of a language model that is shipped."""

@@ -34,7 +34,7 @@ class CalledKind(Kind):
         if len(url) > longest:
             return f"The address has {len(url)} characters; at most {longest} are possible."
         if not url.isprintable() or " " in url:
-            return "The address holds blanks or characters that cannot be shown."
+            return "The address contains spaces or unprintable characters."
         try:
             library().check_endpoint(url=url, allow_private=settings.DEMO)
         except AddressRefusedError as error:

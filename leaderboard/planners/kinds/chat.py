@@ -26,7 +26,7 @@ class ChatKind(CalledKind):
     def check(self, data: PlannerData) -> Errors:
         errors = {**super().check(data), **_check_strategy(data.strategy)}
         if not data.model_id:
-            errors["model_id"] = ["Give the name of the model, as requests to your endpoint name it."]
+            errors["model_id"] = ["Give the name of the model, as used in requests to your endpoint."]
         elif len(data.model_id) > _LONGEST_MODEL or not data.model_id.isprintable():
             errors["model_id"] = [f"At most {_LONGEST_MODEL} characters, all of which can be shown."]
         return errors
@@ -52,5 +52,5 @@ class ChatKind(CalledKind):
 def _check_strategy(name: str) -> Errors:
     if (errors := check_strategy(name)) or name in chat_strategies():
         return errors
-    told = f"{name} needs the probabilities of tokens, which a chat endpoint does not tell: choose one of"
+    told = f"{name} needs the probabilities of tokens, which a chat endpoint does not provide: choose one of"
     return {"strategy": [f"{told} {', '.join(chat_strategies())}."]}

@@ -14,6 +14,7 @@ class EndpointKind(CalledKind):
     noun = "An HTTP endpoint"
     choice = "An HTTP endpoint that speaks planner/1"
     fields = {"endpoint_url": "address"}
+    testable = True
     example = "https://example.org/plan"
 
     def lease(self, *, planner: Planner, tasks: Sequence[str]) -> EndpointPlanner:  # noqa: ARG002 - as the base class

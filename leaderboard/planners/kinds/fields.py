@@ -16,7 +16,7 @@ from leaderboard.site.field_errors import FieldErrors
 def _strategy_label(name: str) -> str:
     suites = model_strategies()[name].suites
     of_suites = f", for {', '.join(suites)} only" if suites else ""
-    return f"{name}{of_suites}" + ("" if name in chat_strategies() else ", not over a chat endpoint")
+    return f"{name}{of_suites}" + ("" if name in chat_strategies() else ", not with a chat endpoint")
 
 
 class ModelFields(forms.Form):
@@ -24,27 +24,27 @@ class ModelFields(forms.Form):
 
     model_id = forms.CharField(
         label="Model",
-        help_text="ORG/NAME, as its page on Hugging Face is called: open to everybody, with safetensors. Of a chat "
-        "endpoint the name by which requests ask for it; whoever sees the planner reads it.",
+        help_text="For Hugging Face, ORG/NAME of a public model with safetensors. For a chat endpoint, the model name "
+        "in requests; visible to everyone who sees the planner.",
         required=False,
         widget=forms.TextInput(attrs={"placeholder": "org/name", "autocapitalize": "none", "spellcheck": "false"}),
     )
     revision = forms.CharField(
         label="Revision",
-        help_text="A branch, a tag or a commit. The commit that it names now is evaluated, also when it moves on.",
+        help_text="A branch, tag or commit. The evaluation uses its current commit, even if the branch later moves.",
         required=False,
         widget=forms.TextInput(attrs={"placeholder": DEFAULT_REVISION, "autocapitalize": "none"}),
     )
     checkpoint_file = forms.FileField(
         label="Checkpoint",
-        help_text="A zip of config.json, the tokenizer's files and model*.safetensors. Only workers get it.",
+        help_text="A zip of config.json, the tokenizer's files and model*.safetensors. Only workers download it.",
         required=False,
         widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
     )
-    checkpoint_digest = forms.CharField(label="Or one that you uploaded before", required=False, widget=forms.Select)
+    checkpoint_digest = forms.CharField(label="Or an uploaded checkpoint", required=False, widget=forms.Select)
     strategy = forms.ChoiceField(
         label="Strategy",
-        help_text="What asks the language model, and makes a plan of its answers.",
+        help_text="Prompts the language model and builds a plan from its answers.",
         choices=[(name, _strategy_label(name)) for name in model_strategies()],
         required=False,
     )

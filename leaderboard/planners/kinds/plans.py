@@ -27,6 +27,7 @@ class PlansKind(Kind):
     has_canary = False
     repeatable = True
     declares = True
+    note = "from an uploaded file; no planner was called"
 
     def check(self, data: PlannerData) -> Errors:
         return {} if data.plans_digest else {"plans_file": ["Choose the file with your plans."]}
@@ -41,15 +42,15 @@ class PlansKind(Kind):
                 ]
             }
         if hidden := [suite.title for suite in found if split_of(suite) == HIDDEN]:
-            return {"suites": [f"{hidden[0]} has hidden requests here, so that no plans for them can be written down."]}
+            return {"suites": [f"{hidden[0]} has hidden requests on this site, so plans for them cannot be uploaded."]}
         if len(suites) > 1:
-            return {"suites": ["A plans file has the plans of one suite: choose one."]}
+            return {"suites": ["A plans file contains plans of one suite: choose one suite."]}
         return {}
 
     def check_owned(self, *, data: PlannerData, suites: Sequence[str], owner: User) -> Errors:
         file = plans_files.find(owner=owner, digest=data.plans_digest)
         if file is None:
-            return {"plans_file": ["You have uploaded no such plans file, or it was forgotten: choose it again."]}
+            return {"plans_file": ["This plans file was not found or was deleted: choose it again."]}
         for suite in suites:
             if strange := plans_files.strange_tasks(file=file, suite=suite):
                 named = ", ".join(repr(key) for key in strange)

@@ -58,7 +58,7 @@ class OwnersSecretError(Exception):
     """A planner's secrets are its owner's and the operator's; other workers may run what needs none."""
 
     def __init__(self) -> None:
-        super().__init__("only a worker of its planner's owner may run this, since it is told the planner's secrets")
+        super().__init__("only a worker of its planner's owner may run this, since it gets the planner's secrets")
 
 
 def next_lease(*, holder: Holder, wanted: LeaseRequest) -> Lease | None:

@@ -35,7 +35,7 @@ _REVOKED = "the token of its worker was revoked"
 _USE_IS_NOTED_EVERY = timedelta(minutes=1)
 _UNKNOWN = (
     "This is no valid enrolment token of this site, or it was revoked. The operator makes one with "
-    "`manage.py worker_token NAME`, a user on the page of their workers."
+    "`manage.py worker_token NAME`, users on the page Self-hosted workers."
 )
 _EXPIRED = (
     "This enrolment token has expired. It was minted for one launch, whose launcher starts another worker if needed."
@@ -159,7 +159,7 @@ def extend_launch_tokens(*, evaluation_id: UUID, valid: timedelta) -> None:
 def _refuse_too_many(owner: User) -> None:
     lock_owner(owner)
     if worker_tokens_of(owner).count() >= MOST_TOKENS:
-        raise FieldErrors({"name": [f"You have {MOST_TOKENS} worker tokens, the most there may be: revoke one first."]})
+        raise FieldErrors({"name": [f"You have {MOST_TOKENS} worker tokens, the maximum: revoke one first."]})
 
 
 def worker_tokens_of(owner: User) -> QuerySet[WorkerToken]:

@@ -197,7 +197,7 @@ BY_COMPONENT: dict[str, Any] = {
     },
     "PlaceOutput": {
         "place": 2, "evaluations_before": 1, "shards_before": 12, "waits_for": "turn",
-        "why": "One evaluation is before it.",
+        "why": "One evaluation is ahead.",
     },
     "PlotsOutput": {
         "suite": "openagi", "metric": "overall", "higher_is_better": True,
@@ -213,7 +213,7 @@ BY_COMPONENT: dict[str, Any] = {
     "QueueOutput": {"evaluations": 3, "shards": 40, "leased": 2},
     "QuotaOutput": {"team": "", "suite": "openagi", "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"},
     "StatusOutput": {
-        "at": _LATER, "code": "running", "sentence": "Everything runs. Workers are at the tasks that wait.",
+        "at": _LATER, "code": "running", "sentence": "All systems operational. Workers are processing the queue.",
         "shards": 12, "leased": 4, "standing": [{"state": "running", "evaluations": 2, "longest_seconds": 95.0}],
         "workers": 4, "last_lease": _LATER, "published": _WHEN,
     },
@@ -328,7 +328,7 @@ PROBLEMS: dict[int, tuple[str, str, str]] = {
     400: ("invalid", "Bad Request", "planner.name: Give the planner a name."),
     401: ("not_authenticated", "Unauthorized", "Authentication credentials were not provided."),
     403: ("scope_missing", "Forbidden", "This needs a token with the scope 'submit'; yours has: read."),
-    404: ("not_found", "Not Found", "There is no such thing, or it is not yours."),
+    404: ("not_found", "Not Found", "Not found, or not visible to you."),
     409: ("not_possible", "Conflict", "The evaluation is 'completed': this is not possible any more."),
     413: ("too_large", "Request Entity Too Large", "The body is larger than 16777216 bytes."),
     415: ("unsupported_media_type", "Unsupported Media Type", 'Unsupported media type "text/plain" in request.'),

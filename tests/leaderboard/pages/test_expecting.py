@@ -105,7 +105,7 @@ def test_the_range_narrows_with_what_was_measured_and_holds_the_truth():
         (Range(0.2, 0.9), Range(1.2, 3.1), "Begins within a minute, ends in 1 to 4 minutes"),
         (Range(2.6, 8.1), Range(40, 119), "Begins in 2 to 9 minutes, ends in 40 to 119 minutes"),
         (Range(2.6, 8.1), Range(90, 200), "Begins in 2 to 9 minutes, ends in 1 to 4 hours"),
-        (None, None, "Not known yet: too little ran in the last hour to tell"),
+        (None, None, "Unknown: too little ran in the last hour for an estimate"),
     ],
 )
 def test_it_is_said_in_words(begins, ends, words):
@@ -167,7 +167,7 @@ def test_of_what_has_ended_or_waits_for_its_owner_nothing_is_said(busy):
 
 def test_old_shards_tell_nothing(busy):
     Attempt.objects.update(leased_at=timezone.now() - timedelta(hours=2))
-    assert expected(make_evaluation(suite=busy)).in_words().startswith("Not known yet")
+    assert expected(make_evaluation(suite=busy)).in_words().startswith("Unknown:")
 
 
 def test_the_api_tells_it(busy):

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.client import Client, NewSubmission, PlannerEntry
 from evaluator.engine.store import MemoryStore
-from evaluator.planners.language_models.chat import KEY_VARIABLE
+from evaluator.planners.language_models.chat.model import KEY_VARIABLE
 from gpu_jobs.client import ApiClient as WorkerApi
 from gpu_jobs.exits import Exit
 from gpu_jobs.runner import EvaluatorRunner
@@ -131,7 +131,7 @@ class TestForm:
         sent = {"name": "mine", "suites": ["openagi"], **CHAT, "strategy": "openagi/constrained"}
         html = page.post("/submit/", sent).content.decode()
         assert "needs the probabilities of tokens" in html
-        assert "openagi/constrained, for openagi only, not over a chat endpoint" in html
+        assert "openagi/constrained, for openagi only, not with a chat endpoint" in html
         assert "hugginggpt, not over" not in html
 
     def test_it_has_no_test_call(self, page):

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from evaluator.planners.language_models import hub_lookup
-from evaluator.planners.language_models.settings_inspection import inspect_settings, inspect_settings_confined
+from evaluator.planners.language_models.admission import hub_lookup
+from evaluator.planners.language_models.admission.settings_inspection import inspect_settings, inspect_settings_confined
 from leaderboard.evaluations.models import Submission
 from leaderboard.planners.kinds import hub as kinds_hub
 from leaderboard.planners.models import Planner

@@ -80,7 +80,7 @@ def test_names_and_numbers_of_tokens_are_bounded(monkeypatch):
     assert list(ada.post("worker-tokens/", {"name": " "}).json()["errors"]) == ["name"]
     monkeypatch.setattr("leaderboard.queue.workers.tokens.MOST_TOKENS", 1)
     assert ada.post("worker-tokens/", {"name": "one"}).status_code == 201
-    assert "the most there may be" in str(ada.post("worker-tokens/", {"name": "two"}).json())
+    assert "the maximum" in str(ada.post("worker-tokens/", {"name": "two"}).json())
 
 
 def test_each_token_leases_what_it_may_and_nothing_else():

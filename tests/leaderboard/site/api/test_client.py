@@ -322,7 +322,7 @@ def test_the_expected_wait_is_told(site, token):
     with Client(url=site, token=token) as client:
         assert not client.expected_wait("openagi").known
         made = client.submit(NewSubmission(planner=PlannerEntry.bundled("gold", name="m"), suites=["openagi"]), key="k")
-        assert client.wait_of(made.evaluations[0].id).in_words.startswith("Not known yet")
+        assert client.wait_of(made.evaluations[0].id).in_words.startswith("Unknown:")
 
 
 def test_who_sees_it_is_said_when_submitting_and_changed_later(commands):
