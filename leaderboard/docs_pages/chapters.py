@@ -81,6 +81,7 @@ GROUPS: Sequence[Group] = (
             Chapter("operating", "Operating"),
             Chapter("adding-a-suite", "Adding a suite"),
             Chapter("extending", "Extending"),
+            Chapter("testing", "Testing"),
         ),
     ),
     Group("This site", (Chapter("privacy", "Privacy"),)),

@@ -1,6 +1,7 @@
 """Fixtures of the site's tests."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,13 @@ from tests.fakes.launcher import FakeLauncher, reset_launcher
 def launcher() -> FakeLauncher:
     """The launcher that the site uses in this test, with nothing started yet."""
     return reset_launcher()
+
+
+@pytest.fixture
+def own_store(settings, tmp_path: Path, launcher: FakeLauncher) -> Path:
+    """The folder of an empty store, and a launcher with nothing started."""
+    settings.STORE_DIR = tmp_path / "store"
+    return settings.STORE_DIR
 
 
 @pytest.fixture

@@ -28,10 +28,10 @@ from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
-from tests.addresses import Address, Things, site_addresses
 from tests.leaderboard import suites
 from tests.leaderboard.factories import make_lease, make_submission, make_suite, make_team, make_user
 from tests.memory import forget_everything
+from tests.routes import Address, Things, site_addresses
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300)]
 MARK = "5e1f77aa"

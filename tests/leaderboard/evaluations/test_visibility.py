@@ -23,13 +23,8 @@ from tests.leaderboard.factories import make_submission, make_suite, make_team, 
 from tests.leaderboard.site.api.helpers import ApiClient, client_of
 from tests.leaderboard.site.api.test_reading import finish
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 PRIVATE = {"visibility": "private"}
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 def embargo(**lasts: int) -> dict:

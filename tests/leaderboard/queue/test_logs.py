@@ -13,13 +13,8 @@ from leaderboard.submissions import services
 from tests.leaderboard.factories import make_evaluation, make_lease, make_submission, make_user
 from tests.leaderboard.site.api.helpers import ApiClient, client_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 ADDRESS = "https://planner.example.org/plan"
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 class Case:

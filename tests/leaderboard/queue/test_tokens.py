@@ -21,12 +21,7 @@ from tests.fakes.launcher import FakeLauncher
 from tests.leaderboard.factories import make_record, make_submission, make_suite, make_user, planner_data
 from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 
 
 def own_evaluation(user, *, suite=None) -> Evaluation:

@@ -22,14 +22,9 @@ from tests.leaderboard.queue.verifying import Answer, completed_own, honest, mak
 from tests.leaderboard.site.api.helpers import client_of, lease_request, worker_client, worker_with
 from tests.leaderboard.threads import in_threads
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 
 ENDPOINT = {"kind": "endpoint", "bundled_name": "", "endpoint_url": "https://example.org/plan"}
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 @pytest.fixture

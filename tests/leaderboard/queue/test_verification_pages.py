@@ -11,12 +11,7 @@ from leaderboard.evaluations.models import Evaluation
 from tests.leaderboard.factories import make_evaluation, make_record, make_suite, make_user
 from tests.leaderboard.queue.verifying import completed_own, rerun_of, run
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 
 
 @pytest.fixture

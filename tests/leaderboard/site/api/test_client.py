@@ -31,13 +31,8 @@ from tests.leaderboard.serving import server
 from tests.leaderboard.site.api.test_reading import finish
 from tests.leaderboard.suites import JUDGED
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_store")]
 ROOT = Path(__file__).resolve().parents[4]
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 @pytest.fixture

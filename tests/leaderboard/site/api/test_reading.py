@@ -14,13 +14,8 @@ from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite, make_user
 from tests.leaderboard.site.api.helpers import ApiClient, client_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 EVERYBODY = ApiClient()
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 def finish(evaluation, *, faults: int = 0, score: float = 0.5) -> None:
