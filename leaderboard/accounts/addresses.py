@@ -49,9 +49,10 @@ class AddressAdapter(DefaultAccountAdapter):
 
 def is_used_by_another(*, email: str, user: User | None) -> bool:
     """Whether an account other than `user` has this address, which its owner confirmed or an operator gave it."""
-    own = None if user is None else user.pk
-    confirmed = EmailAddress.objects.filter(email=email.lower(), verified=True).exclude(user=own)
-    given = User.objects.filter(email__iexact=email, emailaddress=None).exclude(pk=own)
+    confirmed = EmailAddress.objects.filter(email=email.lower(), verified=True)
+    given = User.objects.filter(email__iexact=email, emailaddress=None)
+    if user is not None:
+        confirmed, given = confirmed.exclude(user=user), given.exclude(pk=user.pk)
     return confirmed.exists() or given.exists()
 
 

@@ -257,7 +257,7 @@ def _board(slug: str) -> tuple[Suite, Snapshot]:
 
 
 def _page(*, request: Request, number: int) -> str:
-    parameters = [(name, value) for name, value in request.query_params.items() if name != "page"]
+    parameters = [(name, str(value)) for name, value in request.query_params.items() if name != "page"]
     return request.build_absolute_uri(f"{request.path}{written([*parameters, ('page', str(number))])}")
 
 

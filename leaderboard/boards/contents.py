@@ -53,7 +53,7 @@ class BoardContent:
 class AllVersion(NamedTuple):
     """Changes whenever an evaluation is published or withdrawn."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     newest: datetime | None
     members: int | None
     """Hash of all ids: if one replaces another, number and time may stay the same."""

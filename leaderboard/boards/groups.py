@@ -86,7 +86,7 @@ def _best_by_group(*, suite: Suite, content: BoardContent) -> Groups:
     results = TaskResult.objects.filter(evaluation__in=[one.evaluation for one in series], score__isnull=False)
     scores: dict[str, dict[int, float]] = defaultdict(dict)
     for evaluation, task, value in results.values_list("evaluation_id", "task_id", "score"):
-        scores[str(evaluation)][task] = value
+        scores[str(evaluation)][task] = value  # type: ignore[assignment]  # the query excludes null
     facets = suite.facets.named(suite.facets.plots)
     return groups(series=series, tasks=facts_of(suite), facets=facets, scores=scores)
 

@@ -40,11 +40,11 @@ USUAL_COLUMNS = "usual_columns"
 class Parameters(Protocol):
     """A query string, such as Django's `QueryDict`."""
 
-    def get(self, name: str, default: str = "") -> Any:
+    def get(self, name: str, default: str, /) -> Any:
         """The last value of a name."""
         ...
 
-    def getlist(self, name: str) -> list[str]:
+    def getlist(self, name: str, /) -> list[str]:
         """All values of a name."""
         ...
 
@@ -273,7 +273,7 @@ def usual_columns(*, facts: Sequence[str], metrics: Sequence[str]) -> tuple[str,
 
 def known_facts(rows: Sequence[Row]) -> tuple[str, ...]:
     """The columns besides the metrics that some row has a value for."""
-    tests = {
+    tests: dict[str, Callable[[Mapping[str, Any]], Any]] = {
         "strategy": lambda row: row.get("strategy"),
         "model_name": lambda row: row.get("model_name"),
         "parameters": lambda row: row.get("parameters") is not None,

@@ -70,12 +70,13 @@ def unpublished_rows(*, evaluations: Sequence[Evaluation], snapshot: Snapshot | 
 def _unpublished_row(*, evaluation: Evaluation, snapshot: Snapshot | None) -> dict[str, Any]:
     metric = primary_metric(evaluation.suite)
     standing = None if snapshot is None else _standing(evaluation=evaluation, snapshot=snapshot)
+    measured = (evaluation.summary or {}).get("metrics", {})
     return {
         "id": str(evaluation.pk),
         "planner": evaluation.submission.planner.name,
         "seen": words_of(evaluation.submission),
         "metric": metric["label"],
-        "value": ((evaluation.summary["metrics"].get(metric["key"]) or {}).get("mean")),
+        "value": (measured.get(metric["key"]) or {}).get("mean"),
         "standing": None if standing is None else standing._asdict(),
         "finished": "" if evaluation.finished is None else evaluation.finished.isoformat(timespec="seconds"),
     }

@@ -25,7 +25,7 @@ def register_suite(suite: LibrarySuite) -> Registered:
     Before: nothing.
     After: a row with the suite's digest is current and has all its tasks; rows of other digests stay, not current.
     """
-    texts = {
+    texts: dict[str, object] = {
         "title": suite.title,
         "description": suite.description,
         "conditions": {**asdict(suite.conditions), "splits": list(suite.conditions.splits)},

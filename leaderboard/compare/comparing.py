@@ -88,7 +88,7 @@ class GroupRow(NamedTuple):
 class TaskDifference(NamedTuple):
     """The values of all evaluations on one task."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nothing calls
     """Place of the task in the suite."""
     values: tuple[float | None, ...]
     spread: float

@@ -142,7 +142,7 @@ class ComparisonPage(NamedTuple):
     groups: tuple[GroupTable, ...]
     filters: tuple[Filter, ...]
     is_filtered: bool
-    page: Page
+    page: "Page[TaskDifference]"
     tasks: tuple[ShownTask, ...]
     differing: int
     comparable: int
@@ -169,7 +169,7 @@ def comparison_page(
         filters=found.filters,
         is_filtered=found.is_filtered,
         page=page,
-        tasks=_tasks(evaluations=evaluations, comparison=comparison, found=page.object_list, reader=reader),
+        tasks=_tasks(evaluations=evaluations, comparison=comparison, found=list(page), reader=reader),
         differing=sum(task.spread > 0 for task in every),
         comparable=len(every),
     )

@@ -21,6 +21,7 @@ from leaderboard.accounts.locks import lock_owner
 from leaderboard.accounts.models import Erasure, Invitation, Mails, User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, IdempotencyKey
 from leaderboard.evaluations.transitions import CANCELLABLE
 from leaderboard.leaving.erasing import delete_sessions
@@ -110,7 +111,7 @@ def cancel_running(*, user_id: int) -> int:
     for evaluation in mine.order_by("pk"):
         try:
             evaluations.cancel(evaluation, by=user)
-        except evaluations.NotPossibleError:
+        except NotPossibleError:
             continue  # it has ended meanwhile
         count += 1
     return count

@@ -96,7 +96,7 @@ class EvaluationPage(NamedTuple):
     metrics: tuple[MetricCard, ...]
     failures: tuple[FailureGroup, ...]
     selection: Selection
-    page: Page
+    page: "Page[TaskRow]"
     headings: tuple[Heading, ...]
     provenance: list[tuple[str, str]]
     has_results: bool

@@ -1,6 +1,6 @@
 """Pages of evaluations and their tasks, and what their owners do there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.compare.services import best_of_board, can_be_compared
 from leaderboard.evaluations import transitions
@@ -187,7 +188,7 @@ def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """Submit the planner of an evaluation that has ended once more, and show the new evaluation."""
     evaluation = _actable(request=request, evaluation_id=evaluation_id)
     try:
-        submission = rerunning.rerun(evaluation, by=request.user)
+        submission = rerunning.rerun(evaluation, by=user_of(request))
     except (NotPossibleError, QuotaExceededError) as error:
         messages.error(request, str(error))
     except FieldErrors as problems:
@@ -220,16 +221,16 @@ def visibility(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """Say who sees an evaluation and what was submitted with it."""
     evaluation = _actable(request=request, evaluation_id=evaluation_id)
     form = ChangeVisibilityForm(request.POST)
-    problems = form.errors
+    problems: Mapping[str, Iterable[object]] = form.errors
     try:
-        if form.is_valid() and set_visibility(evaluation.submission, **form.visibility_entered(), by=request.user):
+        if form.is_valid() and set_visibility(evaluation.submission, **form.visibility_entered(), by=user_of(request)):
             messages.success(request, "Visibility changed.")
     except NotPossibleError as error:
         messages.error(request, str(error))
     except FieldErrors as error:
         problems = error.errors
     for texts in problems.values():
-        messages.error(request, f"Nothing was changed. {' '.join(texts)}")
+        messages.error(request, f"Nothing was changed. {' '.join(map(str, texts))}")
     return redirect("evaluations:detail", evaluation_id=evaluation.pk)
 
 
@@ -238,7 +239,7 @@ def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[Action,
     concerned = is_operator(request.user) or may_act(user=request.user, submission=evaluation.submission)
     if not concerned or not hasattr(evaluation, "own_worker_run"):
         return ()
-    return () if verification.why_not(user=request.user, evaluation=evaluation) else (VERIFY,)
+    return () if verification.why_not(user=user_of(request), evaluation=evaluation) else (VERIFY,)
 
 
 def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
@@ -279,7 +280,7 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
         "own_worker_run",
     )
     found = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
-    remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)
+    remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)  # type: ignore[attr-defined]  # annotated above
     return found
 
 

@@ -1,6 +1,7 @@
 """What a test call came to, ready for the page."""
 
 import json
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from evaluator.planners.trial import Trial
@@ -75,7 +76,7 @@ def _verdict(trial: Trial) -> str:
     return "This response would not count as a valid plan."
 
 
-def _step(step: dict[str, object]) -> ShownStep:
+def _step(step: Mapping[str, object]) -> ShownStep:
     inputs = step.get("inputs")
     told = ", ".join(f"{name}: {value}" for name, value in inputs.items()) if isinstance(inputs, dict) else ""
     return ShownStep(tool=str(step.get("tool", "?")), inputs=told)

@@ -157,5 +157,5 @@ class PlannerView(Selected, generics.RetrieveAPIView[Planner]):
     def get_object(self) -> Planner:
         planner = super().get_object()
         name = (planner.owner.username, planner.name)
-        planner.results = services.board_results(lambda row: (row["owner"], row["planner"]) == name)
+        planner.results = services.board_results(lambda row: (row["owner"], row["planner"]) == name)  # type: ignore[attr-defined]  # for the serializer
         return planner

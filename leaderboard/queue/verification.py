@@ -232,7 +232,7 @@ def settle(evaluation_id: UUID) -> bool:
         return False
     # Both evaluations are final, so that nothing changes what is read here.
     ending = _ending(found)
-    own = found.evaluation.verifies
+    own = _own_of(found)
     with transaction.atomic():
         lock_evaluation(own.pk)
         changed = Verification.objects.filter(pk=found.pk, verdict=VerificationVerdict.OPEN).update(
@@ -241,6 +241,13 @@ def settle(evaluation_id: UUID) -> bool:
         if changed:
             _draw_consequences(own=own, verification=found, ending=ending)
     return bool(changed)
+
+
+def _own_of(verification: Verification) -> Evaluation:
+    """The evaluation that is verified."""
+    own = verification.evaluation.verifies
+    assert own is not None
+    return own
 
 
 def _draw_consequences(*, own: Evaluation, verification: Verification, ending: Ending) -> None:
@@ -292,7 +299,7 @@ def _ending(verification: Verification) -> Ending:
     again = verification.evaluation
     if again.state != EvaluationState.COMPLETED:
         return _impossible(_why_impossible(again))
-    own = _measured(evaluation=again.verifies, tasks=verification.tasks)
+    own = _measured(evaluation=_own_of(verification), tasks=verification.tasks)
     theirs = _measured(evaluation=again, tasks=verification.tasks)
     if lost := [task for task in verification.tasks if task not in own or task not in theirs]:
         return _impossible(f"the records of {len(lost)} tasks are not in the store any more.")
@@ -311,7 +318,7 @@ def _ending(verification: Verification) -> Ending:
 
 def _more_tasks_than(verification: Verification) -> bool:
     """Whether a closer look would have more tasks than this one had."""
-    own = verification.evaluation.verifies
+    own = _own_of(verification)
     possible = len(_comparable(_results(own)))
     return _size(evaluation=own, possible=possible, closer=True) > len(verification.tasks)
 

@@ -38,7 +38,7 @@ class ShareRow(NamedTuple):
 
     value: str
     """The value of the table's facet."""
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     shares: tuple[Share, ...]
 
 

@@ -22,7 +22,7 @@ class Cause(NamedTuple):
 
     key: str
     """The value of the filter `cause`."""
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     sentence: str
     """Of the first task."""
     examples: tuple[str, ...]
@@ -34,7 +34,7 @@ class FailureGroup(NamedTuple):
 
     outcome: str
     reason: str
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     causes: tuple[Cause, ...]
     """The most frequent first."""
     further: int

@@ -32,7 +32,7 @@ class Choice(NamedTuple):
 
     value: str
     words: str
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     chosen: bool
 
 

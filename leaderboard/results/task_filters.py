@@ -62,7 +62,7 @@ class TaskRow(NamedTuple):
 class Tasks(NamedTuple):
     """The rows of an evaluation, indexed for `select`."""
 
-    index: Index[TaskRow]
+    index: Index[TaskRow]  # type: ignore[assignment]  # hides tuple.index, which nothing calls
     texts: tuple[str, ...]
     """Text that a search looks through, by row."""
 

@@ -43,10 +43,10 @@ _facts: SharedCache[tuple[int, str, tuple[str, ...]], tuple[TaskRow, ...]] = Sha
 
 def task_rows(evaluation: Evaluation) -> list[TaskRow]:
     """Every task of the suite, or of a verification's sample, with its result in this evaluation, if there is one."""
-    columns = TaskResult.objects.filter(evaluation=evaluation.pk).values_list("task", *Result._fields)
+    rows = TaskResult.objects.filter(evaluation=evaluation.pk).values_list("task", *Result._fields)
     # Cached for all readers: without what only operators may see.
     withheld = withheld_from(reader=None, evaluation=evaluation)
-    results = {task: _open_result(Result(*values), withheld=withheld) for task, *values in columns}
+    results = {task: _open_result(Result(*values), withheld=withheld) for task, *values in rows}
     tasks = facts_of(evaluation.suite, shows_gold=not withheld.gold)
     if withheld.plan:
         tasks = tuple(row._replace(plan_is_withheld=True) for row in tasks)

@@ -185,7 +185,7 @@ class EvaluationAdmin(ReadOnlyAdmin):
             "title": "Are you sure?",
             "opts": self.model._meta,
             "evaluations": chosen.select_related("suite", "submission__planner", "submission__submitted_by"),
-            "what": str(self.get_action(name)[2]).removesuffix(" ..."),
+            "what": str(self.get_action(name)[2]).removesuffix(" ..."),  # type: ignore[index]  # a chosen action exists
             "action": name,
             "checkbox": ACTION_CHECKBOX_NAME,
             "confirmed": CONFIRMED,
@@ -236,7 +236,8 @@ class ShardAdmin(ReadOnlyAdmin):
     inlines = (AttemptInline,)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Shard]:
-        return super().get_queryset(request).annotate(attempt_count=Count("attempts"))
+        rows: QuerySet[Shard] = super().get_queryset(request)
+        return rows.annotate(attempt_count=Count("attempts"))
 
     @admin.display(description="attempts", ordering="attempt_count")
     def attempt_count(self, shard: Any) -> int:

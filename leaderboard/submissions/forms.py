@@ -141,18 +141,30 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
     def __init__(self, *args: Any, user: User, teams: Sequence[Team] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.teams = teams
-        self.suites = list(Suite.objects.filter(current=True).order_by("slug"))
-        assert {name for name, _ in self.fields["priority"].choices} == set(PRIORITIES)
+        self.current_suites = list(Suite.objects.filter(current=True).order_by("slug"))
+        assert set(self.names_offered("priority")) == set(PRIORITIES)
         if teams:
-            self.fields["team"].choices = [("", "For me alone"), *((team.slug, team.name) for team in teams)]
+            self._offer("team", [("", "For me alone"), *((team.slug, team.name) for team in teams)])
         else:
             del self.fields["team"]
         self.offer_checkpoints(user)
-        field = self.fields["suites"]
-        field.choices = [(suite.slug, _label(suite)) for suite in self.suites]
-        field.initial = [suite.slug for suite in self.suites[:1]]
+        self._offer("suites", [(suite.slug, _label(suite)) for suite in self.current_suites])
+        self.fields["suites"].initial = [suite.slug for suite in self.current_suites[:1]]
         for name, of_form in self.fields.items():
             _check_as_one_types(name=name, field=of_form)
+
+    def names_offered(self, field: str) -> list[str]:
+        """The values among which a field lets its user choose."""
+        choices: Any = self._choice_field(field).choices
+        return [str(value) for value, _ in choices]
+
+    def _offer(self, field: str, choices: list[tuple[str, str]]) -> None:
+        self._choice_field(field).choices = choices
+
+    def _choice_field(self, name: str) -> forms.ChoiceField:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        return field
 
     def kind_cards(self) -> Iterator[Card]:
         """The kinds with what they are."""
@@ -183,12 +195,13 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
             "header_value": entered.get("header_value", ""),
             "remove_header": entered.get("remove_header", False),
         }
+        texts: dict[str, Any] = {field: (entered.get(field) or "").strip() for field in (kind.fields if kind else ())}
         return PlannerData(
             name=entered.get("name", ""),
             kind=chosen,
             timeout_seconds=DEFAULT_TIMEOUT if timeout is None else timeout,
             description=entered.get("description", ""),
-            **{field: (entered.get(field) or "").strip() for field in (kind.fields if kind else ())},
+            **texts,
             **(self.declared_entered(kind=kind) if kind else {}),
             **(header if is_called else {}),
         )

@@ -267,7 +267,7 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
     verified = serializers.SerializerMethodField(
         help_text="For self-hosted evaluations: whether a worker of this site confirmed a sample. Else null."
     )
-    verifies = serializers.PrimaryKeyRelatedField(
+    verifies: serializers.PrimaryKeyRelatedField[Evaluation] = serializers.PrimaryKeyRelatedField(
         read_only=True, allow_null=True, help_text="The evaluation of which this one runs a sample of tasks again."
     )
     team = serializers.CharField(
@@ -378,7 +378,8 @@ class VerificationOutput(serializers.ModelSerializer[Verification]):
 
     @extend_schema_field(ComparedTaskOutput(many=True))
     def get_compared(self, verification: Verification) -> list[dict[str, Any]]:
-        return (verification.comparison or {}).get("tasks", [])
+        compared: list[dict[str, Any]] = (verification.comparison or {}).get("tasks", [])
+        return compared
 
 
 class WaitOutput(serializers.Serializer[Any]):

@@ -4,12 +4,13 @@ Whether somebody may do it is asked before (`evaluations/acting.py`). `by` is wh
 for the reason that the owner reads; None stands for a command on the operator's own machine.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from evaluator.records import FAULT_SCORE, Outcome, Reason
@@ -134,7 +135,7 @@ class Entrance(NamedTuple):
     """By task: why it cannot run under these conditions."""
 
 
-def look_up(suites: Sequence[Suite]) -> list[Entrance]:
+def look_up(suites: Iterable[Suite]) -> list[Entrance]:
     """Today's conditions of these suites, in the order in which they are charged.
 
     Raises:
@@ -319,5 +320,5 @@ def _locked(evaluation: Evaluation, *, wanted: EvaluationState | None, verb: str
     return current
 
 
-def _faults(evaluation: Evaluation):  # noqa: ANN202 - a queryset of the generic manager
+def _faults(evaluation: Evaluation) -> QuerySet[TaskResult]:
     return TaskResult.objects.filter(evaluation=evaluation, outcome=Outcome.INFRA_FAULT)

@@ -1,6 +1,7 @@
 """Snapshots as files, and feeds of what is published."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -146,7 +147,11 @@ def _feed(*, request: HttpRequest, title: str, address: str, evaluations: list[E
             found.add_item(**_entry(request=request, evaluation=evaluation))
         return HttpResponse(found.writeString("utf-8"), content_type=Atom1Feed.content_type)
 
-    parts = [title, [[str(one.pk), str(one.published)] for one in evaluations]]
+    times = [
+        [str(one.pk), str(one.published)]  # type: ignore[attr-defined]  # annotated by `newest_evaluations`
+        for one in evaluations
+    ]
+    parts = [title, times]
     return tagged_page(request=request, parts=parts, make=make, is_kept=False)
 
 
@@ -156,12 +161,13 @@ def _entry(*, request: HttpRequest, evaluation: Evaluation) -> dict[str, Any]:
     score = f"{metric['label']} " + ("no value" if value.get("mean") is None else f"{value['mean']:.3f}")
     interval = interval_words(value)
     planner = evaluation.submission.planner
+    published: datetime = evaluation.published  # type: ignore[attr-defined]  # annotated by `newest_evaluations`
     return {
         "title": f"{planner.name} on {evaluation.suite.title}: {score}",
         "link": request.build_absolute_uri(reverse("evaluations:detail", args=[evaluation.pk])),
         "description": f"{score}{interval and f', {interval}'}. Submitted by {planner.owner.username}.",
         "author_name": planner.owner.username,
         "unique_id": f"urn:uuid:{evaluation.pk}",
-        "pubdate": evaluation.published,
-        "updateddate": evaluation.published,
+        "pubdate": published,
+        "updateddate": published,
     }

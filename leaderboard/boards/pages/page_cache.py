@@ -61,14 +61,14 @@ def tagged_page(
     tag = page_tag(request=request, parts=parts)
     if answer := not_modified(request=request, tag=tag):
         return answer
-    keeps = is_kept and tag is not None
-    response = HttpResponse(_bodies.get_or_make(tag, lambda: make().content)) if keeps else make()
+    keep = tag if is_kept else None
+    response = make() if keep is None else HttpResponse(_bodies.get_or_make(keep, lambda: make().content))
     return shareable(with_tag(response=response, tag=tag))
 
 
 def shareable(response: HttpResponse) -> HttpResponse:
     """Mark a page that looks the same to everybody who is not signed in."""
-    response.is_shareable = True  # type: ignore[attr-defined]
+    response.is_shareable = True  # type: ignore[attr-defined]  # read in `_keep`
     return response
 
 
@@ -101,8 +101,9 @@ def _kept(request: HttpRequest) -> HttpResponseBase | None:
 
 
 def _keep(*, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    is_page = isinstance(response, HttpResponse) and response.status_code == 200 and not response.cookies
-    if is_page and getattr(response, "is_shareable", False) and _is_from_stranger(request):
+    if not isinstance(response, HttpResponse) or response.status_code != 200 or response.cookies:
+        return response
+    if getattr(response, "is_shareable", False) and _is_from_stranger(request):
         patch_vary_headers(response, ["Accept-Encoding"])
         page = KeptPage(
             content=response.content,

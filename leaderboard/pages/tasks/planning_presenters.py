@@ -114,7 +114,7 @@ def calls(plan: Mapping[str, Any]) -> tuple[CallLine, ...]:
 
 def step_problems(*, record: ResultRecord, suite: LibrarySuite) -> dict[str | None, StepProblem]:
     """The steps that the explanation of an indicator's worse value names, by id: they are marked in the drawing."""
-    plan = record.plan if isinstance(record.plan, dict) else {}
+    plan: dict[str, Any] = record.plan if isinstance(record.plan, dict) else {}
     ids = [step["id"] for step in plan.get("steps") or ()]
     worse = {column.key: float(not column.higher_is_better) for column in suite.metrics}
     found: dict[str | None, StepProblem] = {}

@@ -119,7 +119,9 @@ def _samples(
     if record is None or not record.samples:
         return None
     reading = Reading(store=server_store(split=split), split=split)
-    return samples_page(samples=record.samples, number=number, reading=reading, catalogue=library and library.catalogue)
+    return samples_page(
+        samples=record.samples, number=number, reading=reading, catalogue=library.catalogue if library else None
+    )
 
 
 def _planning(
@@ -197,7 +199,7 @@ class _Drawing:
     def _draw(self, plan: Mapping[str, Any], *, marks: Marks) -> Graph:
         return draw(
             plan=plan,
-            catalogue=self._suite and self._suite.catalogue,
+            catalogue=self._suite.catalogue if self._suite else None,
             resources=self._resources,
             marks=marks,
             texts_inside=self._judged,

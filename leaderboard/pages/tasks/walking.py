@@ -19,7 +19,7 @@ class Walk(NamedTuple):
     query: str
     """The filters as a query string with its `?`, to be kept on the way; nothing where there are none."""
     place: int
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     """Number of filtered tasks; 0 without filters."""
 
 

@@ -9,6 +9,7 @@ from leaderboard.planners import checkpoints
 from leaderboard.planners.kinds.hub import DEFAULT_REVISION
 from leaderboard.planners.local_models import chat_strategies, model_strategies
 from leaderboard.planners.models import CheckpointUpload, PlannerKind
+from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.site.field_errors import FieldErrors
 
 
@@ -63,6 +64,7 @@ class ModelFields(forms.Form):
         file = self.files.get("checkpoint_file")
         if file is None or self.data.get("kind") != PlannerKind.CHECKPOINT:
             return
+        assert isinstance(file, ReceivedFile)
         problems: dict[str, list[str]] = {}
         try:
             digest = checkpoints.keep_upload(owner=owner, file=file).digest

@@ -23,7 +23,8 @@ from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.evaluations.models import OWN_WORKER, AttemptState
-from leaderboard.queue.leasing.leases import hash_token, lose
+from leaderboard.queue.leasing.leases import lose
+from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.leasing.worker_pools import EVERY_SUITE
 from leaderboard.queue.models import AttemptToken, WorkerToken
 from leaderboard.site.field_errors import FieldErrors
@@ -178,7 +179,7 @@ def revoke_worker_token(*, owner: User | None, token_id: UUID, by: User | None =
     return True
 
 
-def revoke_with_commit(*, owner: User, token_id: UUID | str, because: str) -> bool:
+def revoke_with_commit(*, owner: User, token_id: UUID, because: str) -> bool:
     """The same within a transaction, which ends the token with its commit. The audit log says `because` of what."""
     if not _end(owner=owner, token_id=token_id, by=owner, because=because):
         return False
@@ -186,7 +187,7 @@ def revoke_with_commit(*, owner: User, token_id: UUID | str, because: str) -> bo
     return True
 
 
-def _end(*, owner: User | None, token_id: UUID | str, by: User | None, because: str = "") -> bool:
+def _end(*, owner: User | None, token_id: UUID, by: User | None, because: str = "") -> bool:
     own = WorkerToken.objects.filter(pk=token_id, owner=owner, revoked_at=None)
     if not own.update(revoked_at=timezone.now()):
         return False
@@ -196,7 +197,7 @@ def _end(*, owner: User | None, token_id: UUID | str, by: User | None, because: 
     return True
 
 
-def _take_back(token_id: UUID | str) -> None:
+def _take_back(token_id: UUID) -> None:
     # After the commit, so that a lease which is given at this moment is seen here or sees that the token has ended;
     # and each by itself: whoever holds the locks of one evaluation waits for no other.
     live = AttemptToken.objects.filter(token=token_id, attempt__state=AttemptState.LIVE).order_by("attempt")
@@ -276,4 +277,4 @@ class WorkerTokens:
 
     def revoke(self, *, user: User, token_id: str, because: str) -> None:
         """End one with the commit of the present transaction."""
-        revoke_with_commit(owner=user, token_id=token_id, because=because)
+        revoke_with_commit(owner=user, token_id=UUID(token_id), because=because)
