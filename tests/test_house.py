@@ -24,44 +24,30 @@ LISTS = frozenset({"evaluator/experts"})
 """Folders of siblings of one kind."""
 
 LARGE_FOLDERS = {
-    # To be divided by what their modules are about.
-    "leaderboard/api": 25,
-    "leaderboard/config": 28,
-    "leaderboard/evaluations": 66,
-    # They mirror the folders above.
-    "tests/leaderboard/config": 21,
-    "tests/leaderboard/evaluations": 50,
     # One fake each.
     "tests/fakes": 24,
 }
 LONG_MODULES = {
     # Several resources in one module; each belongs to what it serves.
-    "leaderboard/api/serializers.py": 555,
-    "leaderboard/api/views.py": 705,
-    "leaderboard/api/worker.py": 569,
-    # Leases and their ends.
-    "leaderboard/evaluations/leases.py": 523,
-    # One value after another.
-    "leaderboard/config/settings.py": 585,
+    "leaderboard/submissions/api.py": 660,
+    "leaderboard/submissions/serializers.py": 559,
     # Cases of one behaviour each.
     "tests/evaluator/client/verify/test_attacks.py": 509,
     "tests/evaluator/experts/released.py": 481,
     "tests/evaluator/planners/language_models/chat/test_model.py": 451,
     "tests/gpu_jobs/test_worker.py": 445,
-    "tests/leaderboard/accounts/test_leaving.py": 498,
-    "tests/leaderboard/evaluations/test_canary.py": 434,
-    "tests/leaderboard/workers/test_verification.py": 560,
+    "tests/leaderboard/leaving/test_leaving.py": 499,
+    "tests/leaderboard/queue/test_canary.py": 436,
+    "tests/leaderboard/queue/test_verification.py": 555,
 }
 LONG_FUNCTIONS = {
-    # One branch for each state, or for each kind of error.
-    "leaderboard/api/errors.py handle": 46,
-    "leaderboard/evaluations/states.py advance": 41,
     # Journeys, servers and measurements, step by step.
     "tests/crash/roles.py gpu_worker": 44,
     "tests/end_to_end/test_endpoints.py test_faults_cost_their_own_task_and_an_unavailable_endpoint_can_be_resumed": 41,
     "tests/end_to_end/test_journey.py test_sign_up_submit_an_endpoint_watch_it_finish_and_read_why_a_task_was_lost": 43,
     "tests/evaluator/experts/hub_server.py _handler": 76,
     "tests/evaluator/experts/released.py stable_diffusion": 50,
+    "tests/leaderboard/test_permissions.py world": 41,
     "tests/scale/__main__.py _measure_in": 54,
 }
 
@@ -74,11 +60,10 @@ and `evaluator.tools.openagi` are named after the paper and not after its suite.
 SUITE_FOLDERS = ("evaluator/suites/openagi/", "evaluator/suites/toolbench/")
 NAMES_OF_SUITES = {
     "evaluator/tools/openagi.py": "the catalogue is named after its benchmark",
-    "leaderboard/api/schema_examples.py": "examples of the reference of the API",
-    "leaderboard/api/serializers.py": "an example in the reference of the API",
+    "leaderboard/site/api/schema_examples.py": "examples of the reference of the API",
+    "leaderboard/submissions/serializers.py": "an example in the reference of the API",
     "leaderboard/demo/seed.py": "the suite of the demo",
-    "leaderboard/evaluations/planning_presenters.py": "what a suite's tasks show belongs into the suite's folder",
-    "leaderboard/handbook/chapters.py": "a chapter's file",
+    "leaderboard/docs_pages/chapters.py": "a chapter's file",
 }
 
 
@@ -148,11 +133,11 @@ def test_no_code_outside_its_folder_names_a_suite():
     assert not [name for name in NAMES_OF_SUITES if not found.get(name)], "delete these exceptions"
 
 
-# `leaderboard` belongs here too, once the circles among its modules are gone.
-@pytest.mark.parametrize("packages", [("evaluator", "gpu_jobs")], ids=" ".join)
-def test_no_modules_import_each_other_in_a_circle(packages):
+def test_no_modules_import_each_other_in_a_circle():
     """Imports inside of functions count; those under TYPE_CHECKING do not, since they are never executed."""
-    graph = grimp.build_graph(*packages, exclude_type_checking_imports=True, cache_dir=None)
+    graph = grimp.build_graph(
+        "evaluator", "gpu_jobs", "leaderboard", exclude_type_checking_imports=True, cache_dir=None
+    )
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     try:
         TopologicalSorter(imports).prepare()

@@ -7,7 +7,7 @@ from gpu_jobs import bundles
 from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import make_submission, make_user
-from tests.leaderboard.queue.test_tokens import launching, lease, own_evaluation, token_of
+from tests.leaderboard.queue.workers.test_tokens import launching, lease, own_evaluation, token_of
 from tests.leaderboard.site.api.helpers import ApiClient, worker_client, worker_with
 
 pytestmark = pytest.mark.django_db

@@ -15,7 +15,7 @@ from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Ta
 from leaderboard.queue.launching import local_launcher
 from leaderboard.queue.models import AttemptToken, WorkerToken
 from tests.leaderboard.factories import make_submission, make_suite
-from tests.leaderboard.queue.test_workers import _COMMAND, is_completed, sweep_until
+from tests.leaderboard.queue.workers.test_workers import _COMMAND, is_completed, sweep_until
 from tests.leaderboard.serving import server
 
 pytestmark = pytest.mark.django_db(transaction=True)

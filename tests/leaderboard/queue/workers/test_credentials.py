@@ -22,7 +22,7 @@ from leaderboard.queue.workers.sessions import VALID, open_session
 from leaderboard.queue.workers.tokens import create_worker_token, extend_launch_tokens
 from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import make_evaluation, make_record, make_suite, make_user
-from tests.leaderboard.queue.test_tokens import lease, leased
+from tests.leaderboard.queue.workers.test_tokens import lease, leased
 from tests.leaderboard.site.api.helpers import ApiClient, lease_request, session_of, worker_client, worker_with
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
