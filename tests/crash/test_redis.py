@@ -45,7 +45,7 @@ def test_settings_for_redis_outlast_the_longest_task(tmp_path):
 import django
 django.setup()
 from leaderboard.site.celery import app
-from leaderboard.evaluations import tasks
+from leaderboard.queue import tasks
 conf = app.conf
 assert conf.broker_connection_retry_on_startup is True
 assert conf.broker_transport_options["visibility_timeout"] > 2 * conf.task_time_limit, conf.broker_transport_options
