@@ -40,7 +40,7 @@ def status(**changed):
         ({"queue": Queue(1, 3, 1)}, "running", "All systems operational"),
         ({"queue": Queue(1, 3, 0), "last_lease": NOW - timedelta(minutes=1)}, "running", "All systems operational"),
         ({"queue": Queue(1, 3, 0), "last_lease": NOW - timedelta(minutes=12)}, "no_workers", "for 12 minutes"),
-        ({"queue": Queue(1, 3, 0)}, "no_workers", "no worker has taken any."),
+        ({"queue": Queue(1, 3, 0)}, "no_workers", "no worker has leased any."),
         ({"unsent_for": timedelta(hours=3)}, "messages_late", "late by 3 hours"),
         ({"late_for": timedelta(minutes=6), "unsent_for": timedelta(hours=3)}, "control_late", "6 minutes ago"),
         ({"late_for": timedelta(minutes=4)}, "idle", "All systems operational"),
