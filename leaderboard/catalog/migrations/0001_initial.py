@@ -27,6 +27,7 @@ class Migration(migrations.Migration):
                 ('metrics', models.JSONField()),
                 ('current', models.BooleanField(default=True)),
                 ('created', models.DateTimeField(auto_now_add=True)),
+                ('task_facets', models.JSONField(default=dict)),
             ],
             options={
                 'constraints': [models.UniqueConstraint(condition=models.Q(('current', True)), fields=('slug',), name='one_current_version_of_a_suite')],

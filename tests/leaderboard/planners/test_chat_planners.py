@@ -104,7 +104,7 @@ def test_what_cannot_be_is_refused_beside_its_field(settings, change, field, sen
 def test_a_strategy_that_does_not_understand_the_suite_is_refused():
     make_suite(slug="openagi")
     answer = client_of(make_user()).post("submissions/", body(strategy="controlllm/adaptive"))
-    assert "does not understand requests of openagi" in str(answer.json()["errors"]["suites"])
+    assert "does not support requests of openagi" in str(answer.json()["errors"]["suites"])
 
 
 def test_only_strategies_that_ask_for_free_text_are_offered():

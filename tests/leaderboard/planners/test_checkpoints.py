@@ -276,6 +276,6 @@ def test_a_member_cannot_have_their_own_worker_told_the_weights(ada, suite):
     evaluation = Evaluation.objects.get()
     mark(evaluation.submission)
     Evaluation.objects.update(state="cancelled")
-    with pytest.raises(NotPossibleError, match="what only its owner may know"):
+    with pytest.raises(NotPossibleError, match="data that only its owner may know"):
         rerun(evaluation, by=make_user())
     assert rerun(evaluation, by=ada).planner.checkpoint_digest == DIGEST

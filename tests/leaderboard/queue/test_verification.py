@@ -188,7 +188,7 @@ def test_an_honest_planner_that_decides_differently_each_time_is_ranked(suite):
     run(rerun_of(own), answer=noisy(1))
     own.refresh_from_db()
     assert own.reason == "verified"
-    assert "in 20 the planner made a different plan" in own.reason_text
+    assert "in 20 the planner made another plan" in own.reason_text
 
 
 def few_forged_plans(suite: Suite, *, better: int) -> Answer:
@@ -242,7 +242,7 @@ def test_a_planner_that_we_do_not_reach_leaves_it_unverified_and_its_owner_is_to
     own.refresh_from_db()
     assert (again.state, again.reason) == ("failed", "not_run_again")
     assert own.reason == "not_verifiable"
-    assert "20 of 20 tasks could not be run again" in own.reason_text
+    assert "20 of 20 tasks could not be repeated" in own.reason_text
     assert ranked(suite) == []
     assert len(mails()) == 1, "one about the evaluation, none about the verification"
 
@@ -296,7 +296,7 @@ def test_the_owner_asks_again_and_gets_the_same_tasks_three_times_a_day(suite):
     first = rerun_of(own)
     client = client_of(ada)
     running = client.post(f"evaluations/{own.pk}/verify/")
-    assert (running.status_code, "under way" in running.content.decode()) == (409, True)
+    assert (running.status_code, "in progress" in running.content.decode()) == (409, True)
     run(first, answer=faulty(suite))
     for _ in range(3):
         assert client.post(f"evaluations/{own.pk}/verify/").json()["reason"] == "awaiting_verification"
@@ -367,7 +367,7 @@ def test_only_what_an_own_worker_measured_is_verified(suite):
     site_s = run(make_evaluation(suite=suite))
     own = completed_own(suite=suite)
     for evaluation in (site_s, rerun_of(own)):
-        with pytest.raises(NotPossibleError, match="own worker measured"):
+        with pytest.raises(NotPossibleError, match="Only evaluations on a self-hosted worker"):
             verification.order(user=evaluation.submission.submitted_by, evaluation=evaluation)
     with pytest.raises(NotPossibleError, match="completed"):
         verification.order(user=own.submission.submitted_by, evaluation=make_own(suite=suite))
@@ -429,7 +429,7 @@ def test_only_the_operator_s_workers_lease_it(suite):
     sweep()
     token = client_of(ada).post("worker-tokens/", {"name": "mine"}).json()["token"]
     client = worker_with(token)
-    body = {"worker": "w", "evaluation": str(rerun_of(own).pk)}
+    body = lease_request(evaluation=str(rerun_of(own).pk))
     assert client.post("worker/lease/", lease_request()).status_code == 204
     assert client.post("worker/lease/", body).status_code == 204
     leased = worker_client().post("worker/lease/", lease_request())

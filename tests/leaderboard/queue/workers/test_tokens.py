@@ -217,7 +217,7 @@ def test_its_results_are_marked_and_not_ranked_before_and_after_others_are():
     everybody = ApiClient()
     assert everybody.get(f"evaluations/{own.pk}/").json()["own_worker"] is True
     assert everybody.get(f"evaluations/{ranked.pk}/").json()["own_worker"] is False
-    said = "Measured by its owner's own worker"
+    said = "self-hosted worker, not by this site"
     assert said in Client().get(f"/evaluations/{own.pk}/").content.decode()
     assert said not in Client().get(f"/evaluations/{ranked.pk}/").content.decode()
 
