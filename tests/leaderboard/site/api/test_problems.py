@@ -1,6 +1,7 @@
 """Every refusal of the API has one shape."""
 
 import pytest
+from django.test import Client
 
 from leaderboard.site.api.errors import by_field
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
@@ -58,3 +59,9 @@ def test_what_cannot_be_stored_is_no_defect(path):
 def test_who_must_log_in_reads_how():
     answer = ApiClient().get("submissions/")
     assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+
+
+@pytest.mark.django_db
+def test_an_address_that_holds_a_line_break_is_nowhere_too():
+    answer = Client().get("/api/v1/worker/attempts/no%0Aid/heartbeat/")
+    assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
