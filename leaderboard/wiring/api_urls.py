@@ -85,5 +85,5 @@ urlpatterns = [
     path("webhooks/<uuid:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),
     *worker_api_urls.urlpatterns,
     # Not without the last slash: such addresses are led to the ones with it.
-    re_path(r"(?s)^.*/$", views.NowhereView.as_view(), name="nowhere"),
+    re_path(r"^[\s\S]*/$", views.NowhereView.as_view(), name="nowhere"),
 ]
