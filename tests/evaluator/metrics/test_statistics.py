@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.metrics.paired import bootstrap_columns
-from evaluator.metrics.statistics import cluster_bootstrap, clustered_mean, ends_of, paired_permutation, wilson
+from evaluator.metrics.statistics import (
+    PERMUTATIONS,
+    cluster_bootstrap,
+    clustered_mean,
+    ends_of,
+    paired_permutation,
+    wilson,
+)
 
 
 @given(st.lists(st.floats(0, 1), min_size=10, max_size=40))
@@ -93,6 +100,10 @@ def test_all_sign_changes_are_counted_where_they_can_be():
 def test_random_sign_changes_are_near_the_binomial_test():
     # 20 of 30 equal differences are positive: P(at least 20 of 30) = 0.0494 (binomial).
     assert paired_permutation([0.5] * 20 + [-0.5] * 10) == pytest.approx(0.0494, abs=0.005)
+
+
+def test_a_p_value_of_drawn_sign_changes_counts_the_seen_one_in():
+    assert paired_permutation([0.1] * 60) == 1 / (PERMUTATIONS + 1)
 
 
 @given(st.lists(st.floats(-1, 1), max_size=40))

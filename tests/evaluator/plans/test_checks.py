@@ -41,6 +41,7 @@ def test_a_right_plan_has_no_problem():
         ([step("s1", "Image Denoising", "$image", output="text"), CLASSIFY], ["s2.text"], "unknown_output", '"text"'),
         ([step("s1", "Image Denoising", "$image")], ["s1.image"], "answer_type", "expects text"),
         ([step("s1", "Image Denoising", "$image"), CLASSIFY], [], "answer_count", "0 answers"),
+        ([step("s1", "Image Denoising", "$image"), CLASSIFY], ["s2.text", "s1.image"], "answer_count", "2 answers"),
         ([step("s1", "Image Denoising", "$image"), CLASSIFY], ["s9.text"], "unknown_reference", "the answer is"),
         (
             [step("s1", "Image Denoising", "s3.image"), CLASSIFY, step("s3", "Colorization", "s1.image")],

@@ -140,6 +140,11 @@ def test_an_argument_named_by_its_type_is_the_one_of_that_type():
     )
 
 
+def test_an_argument_named_by_a_type_that_several_have_is_none_of_them():
+    parsed = parse_hugginggpt(value=[task(0, "Question Answering", {"text": "x"})], context=THREE)
+    assert parsed.plan.steps[0].inputs == {"text": "x"}
+
+
 @pytest.mark.parametrize(
     ("value", "where", "says"),
     [

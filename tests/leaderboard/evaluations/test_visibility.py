@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -73,12 +74,15 @@ class TestChoosing:
             Submission.objects.filter(pk=submission.pk).update(**fields)
 
     def test_the_condition_and_the_question_agree(self):
-        owner, stranger = make_user(), make_user()
+        owner, member, stranger = make_user(), make_user(), make_user()
+        team = make_team(owner, member)
         for seen in ({}, PRIVATE, embargo()):
-            submission = make_submission(user=owner, seen=seen)
-            for reader in (owner, stranger):
+            submission = make_submission(user=owner, seen=seen, team=team)
+            readers = {"owner": owner, "member": member, "stranger": stranger, "anonymous": AnonymousUser()}
+            for name, reader in readers.items():
                 found = Submission.objects.filter(visible_to(reader), pk=submission.pk).exists()
                 assert found == may_see(reader=reader, submission=submission)
+                assert found == (not seen or name in {"owner", "member"})
             assert Submission.objects.filter(public_now(), pk=submission.pk).exists() == is_public(submission)
 
     def test_what_is_seen_only_by_some_is_marked(self):

@@ -357,3 +357,5 @@ def test_agreement_with_the_gold_plan_counts_as_multisets():
     nothing = agreement(plan=Plan(steps=(), answers=()), gold=gold)
     assert (nothing.node_f1, nothing.edge_f1, nothing.parameter_f1) == (0.0, 0.0, 0.0)
     assert depth(gold) == 3
+    twice = plan(DETECT, DETECT)
+    assert agreement(plan=twice, gold=twice).node_f1 == 1.0
