@@ -20,7 +20,7 @@ from evaluator.planners.language_models.admission import ModelRefusedError
 from evaluator.planners.language_models.checkpoint_inspection import inspect_confined
 from evaluator.planners.language_models.checkpoint_zip import CheckpointFacts
 from leaderboard.accounts.models import User
-from leaderboard.planners.local_models import too_large
+from leaderboard.planners.kinds.language_models import too_large
 from leaderboard.planners.models import CheckpointUpload, Planner
 from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.site.field_errors import FieldErrors

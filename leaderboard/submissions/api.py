@@ -22,7 +22,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
-from evaluator.plans_file import PlansFileError, plans_of
 from evaluator.records import Outcome, Reason
 from evaluator.suites.reference_rows import reference_digest, reference_tables
 from leaderboard.accounts.models import User
@@ -38,9 +37,11 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Submissi
 from leaderboard.evaluations.unfinished import NEVER_RAN
 from leaderboard.evaluations.visibility import OF_EVALUATION, Reader, visible_evaluations, visible_to
 from leaderboard.pages.expecting import Expectation, expected, expected_of_new
-from leaderboard.planners import plans_files, secret_headers
+from leaderboard.planners import secret_headers
+from leaderboard.planners.data import PlannerData
+from leaderboard.planners.fields import SeenBy
+from leaderboard.planners.kinds import FIELDS, KINDS
 from leaderboard.planners.models import Planner, PlannerKind
-from leaderboard.planners.services import PlannerData
 from leaderboard.queue import verification
 from leaderboard.queue.models import Verification
 from leaderboard.queue.workers.own import submit_for_own_worker
@@ -130,38 +131,23 @@ class SubmissionsView(Selected, generics.ListCreateAPIView[Submission]):
         body.is_valid(raise_exception=True)
         asked = body.validated_data
         try:
-            data = services.SubmissionData(
-                planner=_planner_data(user=request.user, entered=asked["planner"]),
-                suites=asked["suites"],
-                team=asked["team"],
-                priority=asked["priority"],
-                visibility=asked["visibility"],
-                embargo_until=asked["embargo_until"],
-            )
+            beside = {name: value for name, value in asked.items() if name not in {"planner", "own_worker"}}
+            data = services.SubmissionData(planner=_received(asked["planner"], user=request.user), **beside)
             submit = submit_for_own_worker if asked["own_worker"] else services.submit
             return _submitted(
-                request=request, asked=_as_json(asked), submit=lambda: submit(user=request.user, data=data)
+                request=request,
+                asked=_as_json(asked),
+                submit=lambda: submit(services.validate(user=request.user, data=data)),
             )
         except FieldErrors as error:
             raise FieldValidationError(_nested(error)) from error
 
 
-def _planner_data(*, user: User, entered: dict[str, Any]) -> PlannerData:
-    """The planner as it was entered; a plans file is kept."""
-    fields = {name: value for name, value in entered.items() if name != "plans"}
-    given = entered["plans"]
-    if entered["kind"] != PlannerKind.PLANS:
-        if given is not None:
-            raise FieldErrors({"plans": ["Only a planner of the kind 'plans' has plans: leave this out."]})
-        return PlannerData(**fields)
-    if given is None:
-        raise FieldErrors({"plans": ["Give an object with a plan for each task."]})
-    try:
-        content = plans_of(given)
-    except PlansFileError as error:
-        raise FieldErrors({"plans": list(error.problems)}) from error
-    plans_files.check_keys(content, field="plans")
-    return PlannerData(**fields, plans_digest=plans_files.keep(owner=user, content=content).digest)
+def _received(entered: Mapping[str, Any], *, user: User) -> PlannerData:
+    """The planner as it was entered; content that came with it is kept."""
+    values = {name: value for name, value in entered.items() if name != "kind"}
+    data = PlannerData(kind=entered["kind"], values=values)
+    return KINDS[data.kind].received(data=data, owner=user)
 
 
 def _submitted(*, request: Request, asked: Any, submit: Callable[[], Submission]) -> Response:
@@ -177,10 +163,14 @@ def _submitted(*, request: Request, asked: Any, submit: Callable[[], Submission]
 
 def _as_json(asked: Mapping[str, Any]) -> dict[str, Any]:
     """What was asked for, so that it can be known again: its digest is kept, from which no secret must be guessed."""
-    planner, until = asked["planner"], asked["embargo_until"]
-    secret = planner["header_value"]
-    sealed = secret and salted_hmac("planarena.api.submissions", secret, algorithm="sha256").hexdigest()
-    return {**asked, "embargo_until": until and until.isoformat(), "planner": {**planner, "header_value": sealed}}
+    until = asked["embargo_until"]
+    secrets = {field.name for field in FIELDS if field.seen_by is SeenBy.NOBODY}
+    planner = {name: _sealed(value) if name in secrets else value for name, value in asked["planner"].items()}
+    return {**asked, "embargo_until": until and until.isoformat(), "planner": planner}
+
+
+def _sealed(secret: str) -> str:
+    return secret and salted_hmac("planarena.api.submissions", secret, algorithm="sha256").hexdigest()
 
 
 _BESIDE_THE_PLANNER = frozenset({"suites", "own_worker", "team", "priority", "visibility", "embargo_until"})
@@ -216,7 +206,7 @@ class EndpointTestsView(APIView):
         body.is_valid(raise_exception=True)
         fields = dict(body.validated_data)
         suite = fields.pop("suite")
-        trial = try_endpoint(user=request.user, data=PlannerData(kind=PlannerKind.ENDPOINT, **fields), suite=suite)
+        trial = try_endpoint(user=request.user, data=PlannerData(kind=PlannerKind.ENDPOINT, values=fields), suite=suite)
         shown = {name: getattr(trial, name) for name in shapes.EndpointTestOutput().fields if name != "request"}
         return Response(shapes.EndpointTestOutput({**shown, "request": trial.request.model_dump(mode="json")}).data)
 

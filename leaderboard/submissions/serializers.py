@@ -15,9 +15,11 @@ from leaderboard.evaluations.gold import open_attributes, sees_gold, withheld_fr
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult, Visibility
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.planners import secret_headers
-from leaderboard.planners.local_models import chat_strategies, model_strategies
+from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE
+from leaderboard.planners.data import NAME, TIMEOUT
+from leaderboard.planners.fields import SeenBy
+from leaderboard.planners.kinds import FIELDS, kinds_with
 from leaderboard.planners.models import Planner, PlannerKind
-from leaderboard.planners.services import BUNDLED_PLANNERS
 from leaderboard.queue.comparing import Finding
 from leaderboard.queue.models import Verification
 from leaderboard.submissions.services import PRIORITIES
@@ -26,83 +28,13 @@ from leaderboard.submissions.services import PRIORITIES
 class PlannerInput(serializers.Serializer[Any]):
     """A planner to enter. What its kind needs is checked by the service, so that the page gives the same answers."""
 
-    name = serializers.CharField()
+    name = NAME.api_field()
     kind = serializers.ChoiceField(choices=PlannerKind.choices)
-    bundled_name = serializers.CharField(
-        required=False, allow_blank=True, default="", help_text=f"For `bundled`: {', '.join(BUNDLED_PLANNERS)}."
-    )
-    endpoint_url = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        default="",
-        help_text="For `endpoint`: where one JSON POST per turn goes. For `chat`: the base of its API, such as "
-        "`https://example.org/v1`.",
-    )
-    model_id = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        default="",
-        help_text="For `hub`: `ORG/NAME` of the model. For `chat`: its name in requests.",
-    )
-    revision = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        default="",
-        help_text="For `hub`: a branch, a tag or a commit; `main` if it is left out. The commit that it names now is "
-        "evaluated.",
-    )
-    checkpoint_digest = serializers.CharField(
-        required=False, allow_blank=True, default="", help_text="For `checkpoint`: as `POST checkpoints/` answers."
-    )
-    strategy = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        default="",
-        help_text=f"For `hub` and `checkpoint`, what asks the language model: {', '.join(model_strategies())}. For "
-        f"`chat`: {', '.join(chat_strategies())}.",
-    )
-    timeout_seconds = serializers.IntegerField(
-        required=False, default=30, help_text="For the whole of one answer. For `chat`: for one try of one call."
-    )
-    header_name = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        default="",
-        help_text="For `endpoint` and `chat`: a header that it asks for, such as `Authorization`.",
-    )
-    header_value = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        trim_whitespace=False,
-        default="",
-        write_only=True,
-        help_text="Its value: kept encrypted, sent to the endpoint only, never shown again. Left out, the one that is "
-        "kept for the planner of this name is used.",
-    )
-    remove_header = serializers.BooleanField(required=False, default=False, help_text="Forget the one that is kept.")
-    plans = serializers.JSONField(
-        required=False,
-        default=None,
-        allow_null=True,
-        help_text="For `plans`: an object with a plan for each task key, in any accepted form; or with "
-        '`{"plan": ..., "alternatives": [...]}`.',
-    )
-    description = serializers.CharField(required=False, allow_blank=True, default="")
-    model_name = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        default="",
-        help_text="For `endpoint`, `chat` and `plans`, as the four below: its language model, as boards show it, "
-        "marked as declared.",
-    )
-    parameters = serializers.IntegerField(required=False, allow_null=True, default=None, help_text="How many it has.")
-    open_weights = serializers.BooleanField(required=False, allow_null=True, default=None)
-    prompt_price = serializers.FloatField(
-        required=False, allow_null=True, default=None, help_text="US dollars for a million tokens of prompts."
-    )
-    completion_price = serializers.FloatField(
-        required=False, allow_null=True, default=None, help_text="The same for answers: give both prices or none."
-    )
+
+    def get_fields(self) -> dict[str, Any]:
+        """With the fields of all kinds."""
+        others = {field.name: field.api_field(kinds=kinds_with(field)) for field in FIELDS if field.in_api}
+        return {**super().get_fields(), **others}
 
 
 class SubmissionInput(serializers.Serializer[Any]):
@@ -200,9 +132,9 @@ class NewTokenOutput(serializers.Serializer[Any]):
 class HeaderInput(serializers.Serializer[Any]):
     """A secret header to keep in the place of the one before."""
 
-    name = serializers.CharField(help_text="Such as `Authorization`.")
-    value = serializers.CharField(
-        write_only=True, trim_whitespace=False, help_text="Kept encrypted, sent to the endpoint only, not shown again."
+    name = HEADER_NAME.api_field(required=True)
+    value = HEADER_VALUE.api_field(
+        required=True, help_text="Kept encrypted, sent to the endpoint only, not shown again."
     )
 
 
@@ -211,6 +143,10 @@ class HeaderOutput(serializers.Serializer[Any]):
 
     name = serializers.CharField(read_only=True)
     ends_in = serializers.CharField(read_only=True, help_text="Empty where the last characters would tell too much.")
+
+
+OF_OWNER = frozenset({"header", *(field.name for field in FIELDS if field.seen_by is SeenBy.OWNER)})
+"""What of a planner is shown to its owner only."""
 
 
 class PlannerOutput(serializers.ModelSerializer[Planner]):
@@ -225,9 +161,8 @@ class PlannerOutput(serializers.ModelSerializer[Planner]):
     class Meta:
         model = Planner
         fields = [
-            "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "header", "model_id", "revision",
-            "commit", "checkpoint_digest", "plans_digest", "strategy", "model_name", "parameters", "open_weights",
-            "weights_bytes", "licence", "description", "prompt_price", "completion_price", "owner",
+            "kind", *(field.name for field in FIELDS if field.is_kept), "header", "commit", "weights_bytes", "licence",
+            "owner",
         ]  # fmt: skip
         read_only_fields = fields
 
@@ -239,7 +174,7 @@ class PlannerOutput(serializers.ModelSerializer[Planner]):
     def to_representation(self, instance: Planner) -> dict[str, Any]:
         shown = super().to_representation(instance)
         if not self._is_owners(instance):
-            for name in ("endpoint_url", "timeout_seconds", "header"):
+            for name in OF_OWNER:
                 # The caller may have selected other fields only.
                 shown.pop(name, None)
         return shown
@@ -395,19 +330,16 @@ class WaitOutput(serializers.Serializer[Any]):
 class EndpointTestInput(serializers.Serializer[Any]):
     """An endpoint to call once."""
 
-    endpoint_url = serializers.CharField(help_text="Where one JSON POST goes.")
-    timeout_seconds = serializers.IntegerField(required=False, default=30, help_text="At most 15 are waited.")
+    endpoint_url = ENDPOINT_URL.api_field(required=True, help_text="Where one JSON POST goes.")
+    timeout_seconds = TIMEOUT.api_field(help_text="At most 15 are waited.")
     suite = serializers.CharField(
         required=False, allow_blank=True, default="", help_text="Slug of the suite whose request is sent."
     )
-    header_name = serializers.CharField(required=False, allow_blank=True, default="")
-    header_value = serializers.CharField(
-        required=False, allow_blank=True, trim_whitespace=False, default="", write_only=True
-    )
-    name = serializers.CharField(
+    header_name = HEADER_NAME.api_field()
+    header_value = HEADER_VALUE.api_field()
+    name = NAME.api_field(
         required=False,
-        allow_blank=True,
-        default="",
+        default=NAME.default,
         help_text="Of a planner of yours with this address, whose kept header is sent if none is given here.",
     )
 

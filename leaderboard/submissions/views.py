@@ -171,7 +171,7 @@ def _entered(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Submission
     """Submit what was entered, or put into the form why not."""
     enter = submit_for_own_worker if form.cleaned_data["own_worker"] else services.submit
     try:
-        return 302, enter(user=request.user, data=form.data_entered())
+        return 302, enter(services.validate(user=request.user, data=form.data_entered()))
     except FieldErrors as problems:
         form.show(_renamed(problems))
         return 400, None

@@ -1,5 +1,7 @@
 """Planners behind HTTP that speak planner/1."""
 
+from leaderboard.planners.call_fields import CALL
+from leaderboard.planners.declared import DECLARED
 from leaderboard.planners.kinds.called import CalledKind
 from leaderboard.planners.models import PlannerKind
 
@@ -10,5 +12,6 @@ class EndpointKind(CalledKind):
     kind = PlannerKind.ENDPOINT
     noun = "An HTTP endpoint"
     choice = "An HTTP endpoint that speaks planner/1"
-    fields = {"endpoint_url": "address"}
+    card = "PlanArena sends one JSON POST per task to your server. You can test it here first."
+    fields = (*CALL, *DECLARED)
     example = "https://example.org/plan"

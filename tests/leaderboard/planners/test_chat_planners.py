@@ -16,7 +16,7 @@ from gpu_jobs.worker import Worker
 from leaderboard.accounts.services import create_token
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.kinds import kind_of
-from leaderboard.planners.local_models import chat_strategies, model_strategies
+from leaderboard.planners.kinds.language_models import chat_strategies, model_strategies
 from leaderboard.planners.models import Planner
 from leaderboard.queue.reconcile import sweep
 from tests.leaderboard.factories import make_submission, make_suite, make_user

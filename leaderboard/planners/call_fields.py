@@ -1,0 +1,66 @@
+"""The fields of planners that workers call at an address of their owner's, with a secret header if they ask for one."""
+
+from typing import Any
+
+from django import forms
+
+from leaderboard.planners.data import TIMEOUT
+from leaderboard.planners.fields import Field, SeenBy, Text, Tick
+
+_TYPED = {"autocomplete": "off", "spellcheck": "false"}
+
+ENDPOINT_URL = Text(
+    "endpoint_url",
+    label="Address of the endpoint",
+    noun="address",
+    help="Where planner/1 requests go, or the base of a chat API, such as https://example.org/v1. Only you will see "
+    "this address.",
+    example="https://example.org/plan",
+    longest=500,
+    seen_by=SeenBy.OWNER,
+    widget=forms.URLInput,
+    attributes={"placeholder": "https://example.org/plan"},
+)
+
+HEADER_NAME = Text(
+    "header_name",
+    label="Name of the header",
+    noun="secret header",
+    help="A header that your endpoint asks for, such as Authorization or X-Api-Key.",
+    example="Authorization",
+    seen_by=SeenBy.OWNER,
+    is_kept=False,
+    attributes={**_TYPED, "placeholder": "Authorization"},
+    template="planners/kinds/called.html",
+)
+HEADER_VALUE = Text(
+    "header_value",
+    label="Its value",
+    noun="secret header",
+    help="The value of the header: kept encrypted, sent to your endpoint only, and never shown again. Left out, the "
+    "one that is kept for the planner of this name is used.",
+    page_help="Kept encrypted, and never shown again.",
+    example="Bearer " + "x" * 24,
+    seen_by=SeenBy.NOBODY,
+    is_kept=False,
+    attributes=_TYPED,
+    template="planners/kinds/called.html",
+)
+REMOVE_HEADER = Tick(
+    "remove_header",
+    label="Remove the header that is kept for this planner",
+    noun="secret header",
+    help="Forgets the header that you submitted this planner with before. To replace it, give the new one instead.",
+    example=False,
+    is_kept=False,
+    template="planners/kinds/called.html",
+)
+
+CALL: tuple[Field[Any], ...] = (
+    ENDPOINT_URL,
+    TIMEOUT,
+    HEADER_NAME,
+    HEADER_VALUE,
+    REMOVE_HEADER,
+)
+"""What a worker needs to call a planner."""
