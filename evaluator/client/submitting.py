@@ -1,0 +1,276 @@
+"""The command `planarena submit`."""
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast, get_args
+
+import typer
+
+from evaluator.client.api import Client
+from evaluator.client.console import STDOUT, client_of, exit_codes, say, write_json, write_text
+from evaluator.client.entering import entry_of, header_of_options, plans_of_file, seen
+from evaluator.client.errors import RefusedError, UsageError
+from evaluator.client.field_options import with_options
+from evaluator.client.options import (
+    EmbargoOption,
+    HeaderOption,
+    HeaderVariableOption,
+    JsonOption,
+    PatienceOption,
+    UrlOption,
+    VisibilityOption,
+)
+from evaluator.client.remembered import Remembered, state_file
+from evaluator.client.reports import junit
+from evaluator.client.shapes import Evaluation, NewSubmission, PlannerEntry, Submission, SuiteInfo
+from evaluator.client.verdict import ExitCode, Threshold, Verdict, unknown_thresholds, verdict_of
+from evaluator.client.waiting import wait
+
+_NOT_FOUND = 404
+_Priority = Literal["low", "normal", "high"]
+_ENTERED_OTHERWISE = frozenset({
+    "name", "kind", "bundled_name", "endpoint_url", "model_id", "revision", "checkpoint_digest", "plans",
+    "header_name", "header_value",
+})  # fmt: skip
+"""The fields of a planner without an option that is only theirs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ask:
+    """What `submit` was asked for, besides the submission."""
+
+    wait: bool
+    timeout: float | None
+    thresholds: Sequence[Threshold]
+    junit: Path | None
+    json: Path | None
+
+
+@with_options(
+    PlannerEntry,
+    apart_from=_ENTERED_OTHERWISE,
+    spelled={"timeout_seconds": "--timeout", "open_weights": "--open-weights/--closed-weights"},
+)
+def submit(
+    entered: dict[str, Any],
+    name: Annotated[str, typer.Option(help="What the planner is called on the boards.")],
+    suites: Annotated[list[str], typer.Option("--suite", help="Slug of a suite; may be given several times.")],
+    planner: Annotated[str, typer.Option(help="A bundled planner's name, or the URL of a planner/1 endpoint.")] = "",
+    model: Annotated[
+        str, typer.Option(metavar="ORG/NAME[@REVISION]", help="A Hugging Face model, for a --strategy.")
+    ] = "",
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.zip", help="A zip of safetensors, config and tokenizer, for a --strategy."),
+    ] = None,
+    chat: Annotated[
+        str, typer.Option(metavar="URL", help="Base of an OpenAI-compatible chat API, for a --strategy.")
+    ] = "",
+    chat_model: Annotated[str, typer.Option(metavar="NAME", help="The model that --chat is asked for.")] = "",
+    plans: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Plans of a suite that judges plans, as JSON or JSON lines.")
+    ] = None,
+    header: HeaderOption = "",
+    header_value_env: HeaderVariableOption = "",
+    priority: Annotated[str, typer.Option(help="Among your own evaluations: low, normal or high.")] = "normal",
+    url: UrlOption = "",
+    team: Annotated[str, typer.Option(help="Slug of a team of yours that it is for.")] = "",
+    own_worker: Annotated[
+        bool, typer.Option("--own-worker", help="Only your own workers evaluate it; it is not ranked.")
+    ] = False,
+    visibility: VisibilityOption = "",
+    embargo_until: EmbargoOption = None,
+    wait_for_end: Annotated[bool, typer.Option("--wait", help="Wait until all evaluations have ended.")] = False,
+    wait_timeout: Annotated[
+        float | None, typer.Option(min=1, help="With --wait: seconds to wait at most; then exit code 4.")
+    ] = None,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC=NUMBER", help="With --wait: exit code 1 if it is below; also SUITE:METRIC=NUMBER. Several."
+        ),
+    ] = None,
+    junit_out: Annotated[Path | None, typer.Option("--junit", help="With --wait: write a JUnit report here.")] = None,
+    json_out: JsonOption = None,
+    idempotency_key: Annotated[
+        str, typer.Option(help="Your own name of this submission, such as the build's number. Default: made once.")
+    ] = "",
+    patience: PatienceOption = 600.0,
+) -> None:
+    """Submit a planner, and with --wait follow it to its end.
+
+    The same command, run again after a lost connection, goes on with the same submission. The token stands in
+    PLANARENA_TOKEN. Exit codes: 0 passed, 1 below a threshold, 2 bad usage, 3 fault of the planner, 4 infrastructure.
+    """
+    with exit_codes():
+        ask = _Ask(
+            wait=wait_for_end, timeout=wait_timeout, thresholds=_thresholds(fail_under or []), junit=junit_out,
+            json=json_out,
+        )  # fmt: skip
+        _check_usage(ask)
+        new = NewSubmission(
+            planner=entry_of(
+                {"name": name}
+                | entered
+                | _chosen(
+                    planner=planner, model=model, checkpoint=checkpoint, chat=chat, chat_model=chat_model,
+                    strategy=entered["strategy"], plans=plans,
+                )
+                | header_of_options(name=header, variable=header_value_env, remove=entered["remove_header"])
+            ),
+            suites=suites, team=team, own_worker=own_worker, priority=_priority(priority),
+            **seen(visibility=visibility, embargo_until=embargo_until, unless="public"),
+        )  # fmt: skip
+        with client_of(url=url, patience=patience, needs_token=True) as client:
+            remembered = Remembered(file=state_file(), url=url, new=new, key=idempotency_key)
+            if checkpoint is not None and not remembered.submission:
+                _upload(client=client, file=checkpoint)
+            code = _submitted(client=client, new=new, remembered=remembered, ask=ask)
+    raise typer.Exit(code)
+
+
+def _submitted(*, client: Client, new: NewSubmission, remembered: Remembered, ask: _Ask) -> ExitCode:
+    """Submit or go on, wait if that is wanted, report, and say how it ended."""
+    suites = _suites(client=client, new=new, thresholds=ask.thresholds)
+    made = _enter(client=client, new=new, remembered=remembered)
+    if not ask.wait:
+        write_json(ask.json, submission=made.id, evaluations=made.evaluations)
+        remembered.forget()
+        return ExitCode.PASSED
+    ended = wait(client=client, submission_id=made.id, timeout=ask.timeout, tell=say)
+    results = {evaluation.id: list(client.results(evaluation.id)) for evaluation in ended.evaluations}
+    keys = {suite.slug: suite.metric_keys for suite in suites}
+    verdict = verdict_of(evaluations=ended.evaluations, thresholds=ask.thresholds, metrics=keys)
+    write_json(ask.json, submission=ended.id, evaluations=ended.evaluations, results=results, verdict=verdict)
+    if ask.junit is not None:
+        write_text(ask.junit, junit(evaluations=ended.evaluations, results=results, checks=verdict.checks))
+    _tell_verdict(verdict=verdict, evaluations=[] if ask.json == STDOUT else ended.evaluations)
+    if all(evaluation.final for evaluation in ended.evaluations):
+        remembered.forget()
+    return verdict.code
+
+
+def _enter(*, client: Client, new: NewSubmission, remembered: Remembered) -> Submission:
+    if remembered.submission and (found := _found(client=client, submission_id=remembered.submission)):
+        say(f"going on with submission {found.id}")
+        return found
+    remembered.keep()
+    say(f"idempotency key {remembered.key}")
+    try:
+        made = client.submit(new, key=remembered.key)
+    except RefusedError:
+        # Nothing was submitted, so there is nothing to go on with.
+        remembered.forget()
+        raise
+    remembered.keep(submission=made.id)
+    say(f"{'going on with' if made.replayed else 'made'} submission {made.id}")
+    for evaluation in made.evaluations:
+        say(f"{evaluation.suite}: {evaluation.url}")
+    return made
+
+
+def _found(*, client: Client, submission_id: str) -> Submission | None:
+    """A submission; None if the site does not know it any more, as after it was set up anew."""
+    try:
+        return client.submission(submission_id)
+    except RefusedError as error:
+        if error.problem.status != _NOT_FOUND:
+            raise
+    return None
+
+
+def _thresholds(texts: Sequence[str]) -> list[Threshold]:
+    try:
+        return [Threshold.parse(text) for text in texts]
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _check_usage(ask: _Ask) -> None:
+    needing = [name for name, given in (("--fail-under", ask.thresholds), ("--junit", ask.junit)) if given]
+    if needing and not ask.wait:
+        raise UsageError(f"{' and '.join(needing)} need --wait: without it there is no result yet")
+
+
+def _priority(text: str) -> _Priority:
+    if text not in get_args(_Priority):
+        raise UsageError(f"--priority is low, normal or high, not {text!r}")
+    return cast(_Priority, text)
+
+
+def _chosen(
+    *,
+    planner: str,
+    model: str,
+    checkpoint: Path | None,
+    chat: str,
+    chat_model: str,
+    strategy: str,
+    plans: Path | None,
+) -> dict[str, Any]:
+    """The fields of the one kind of planner that was asked for.
+
+    Raises:
+        UsageError: none was, or several, or a strategy is missing or too much.
+    """
+    options = {"--planner": planner, "--model": model, "--checkpoint": checkpoint, "--chat": chat, "--plans": plans}
+    given = [option for option, value in options.items() if value]
+    if len(given) != 1:
+        chosen = " and ".join(given) or "none"
+        raise UsageError(f"give one of --planner, --model, --checkpoint, --chat and --plans, not {chosen}")
+    if bool(chat_model) != bool(chat):
+        raise UsageError(
+            "--chat-model goes with --chat only" if chat_model else "--chat-model is missing beside --chat"
+        )
+    if plans is not None:
+        return {"kind": "plans", "plans": plans_of_file(plans)}
+    if bool(strategy) != bool(model or checkpoint or chat):
+        wrong = "goes with --model, --checkpoint or --chat only" if strategy else f"is missing beside {given[0]}"
+        raise UsageError(f"--strategy {wrong}")
+    if checkpoint is not None:
+        return {"kind": "checkpoint", "checkpoint_digest": _digest(checkpoint), "strategy": strategy}
+    if chat:
+        return {"kind": "chat", "endpoint_url": chat, "model_id": chat_model, "strategy": strategy}
+    if model:
+        model_id, _, revision = model.partition("@")
+        return {"kind": "hub", "model_id": model_id, "revision": revision, "strategy": strategy}
+    if planner.startswith(("http://", "https://")):
+        return {"kind": "endpoint", "endpoint_url": planner}
+    return {"kind": "bundled", "bundled_name": planner}
+
+
+def _digest(file: Path) -> str:
+    """What the site will call the file: computed here, so that what was submitted is found again without sending it."""
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error}") from None
+
+
+def _upload(*, client: Client, file: Path) -> None:
+    say(f"uploading {file}")
+    client.upload_checkpoint(file)
+
+
+def _suites(*, client: Client, new: NewSubmission, thresholds: Sequence[Threshold]) -> list[SuiteInfo]:
+    """The suites of the submission, if every threshold can be checked on them."""
+    if not thresholds:
+        return []
+    suites = [suite for suite in client.suites() if suite.slug in new.suites]
+    if len(suites) == len(set(new.suites)) and (wrong := unknown_thresholds(thresholds=thresholds, suites=suites)):
+        raise UsageError("; ".join(wrong))
+    return suites
+
+
+def _tell_verdict(*, verdict: Verdict, evaluations: Sequence[Evaluation]) -> None:
+    for sentence in verdict.sentences:
+        say(sentence)
+    for evaluation in evaluations:
+        for key, measured in (evaluation.summary.metrics if evaluation.summary else {}).items():
+            if measured is not None:
+                sys.stdout.write(f"{evaluation.suite}\t{key}\t{measured.mean:.4f}\n")
+    say(f"{verdict.code.name.lower().replace('_', ' ')} (exit code {int(verdict.code)})")
