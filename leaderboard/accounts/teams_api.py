@@ -13,9 +13,11 @@ from rest_framework.views import APIView
 
 from leaderboard.accounts import teams as services
 from leaderboard.accounts.models import Membership, Team, User
+from leaderboard.site.api.examples import WHEN, example
 from leaderboard.site.api.permissions import LOGGED_IN
 
 
+@example({"slug": "plan-lab", "name": "Plan Lab"})
 class TeamInput(serializers.Serializer[Any]):
     """A team to make."""
 
@@ -23,6 +25,7 @@ class TeamInput(serializers.Serializer[Any]):
     name = serializers.CharField(help_text="Stands on the boards.")
 
 
+@example({"username": "bea"})
 class UserNameInput(serializers.Serializer[Any]):
     """Somebody."""
 
@@ -40,6 +43,10 @@ class MemberOutput(serializers.ModelSerializer[Membership]):
         read_only_fields = fields
 
 
+@example({
+    "slug": "plan-lab", "name": "Plan Lab", "created": WHEN,
+    "members": [{"username": "ada", "role": "owner", "joined": WHEN}], "invited": ["bea"],
+})  # fmt: skip
 class TeamOutput(serializers.ModelSerializer[Team]):
     """A team. `invited` are those who have not answered yet."""
 

@@ -61,3 +61,8 @@ def _create(*, suite: LibrarySuite, texts: dict[str, object]) -> None:
         )
         for position, task in enumerate(suite.tasks)
     )
+
+
+def known_slugs() -> list[str]:
+    """The slugs of all suites that there are or were, sorted."""
+    return list(Suite.objects.order_by("slug").values_list("slug", flat=True).distinct())

@@ -14,7 +14,8 @@ MODEL_NAME = Text(
     "model_name",
     label="Language model",
     noun="language model",
-    help="The language model as boards should show it, marked as declared, such as Qwen3-8B. Leave empty what you do not want to tell.",
+    help="The language model as boards should show it, marked as declared, such as Qwen3-8B. Leave empty what you do "
+    "not want to tell.",
     example="Qwen3-8B",
     longest=200,
     template="",

@@ -42,7 +42,7 @@ class Field(ABC, Generic[T]):
     label: str
     """Beside the input on the page."""
     noun: str
-    """In sentences: "A bundled planner needs no {noun}", "a planner with another {noun}"."""
+    """In sentences: "A bundled planner has no {noun}", "a planner with another {noun}"."""
     default: T
     """The value of planners that do not have it."""
     example: T

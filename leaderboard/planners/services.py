@@ -77,7 +77,7 @@ def check_planner(data: PlannerData) -> Errors:
 def _foreign(*, data: PlannerData, kind: Kind) -> Errors:
     """Fields of other kinds that were filled in."""
     return {
-        field.name: [f"{kind.noun} needs no {field.noun}: leave this empty."]
+        field.name: [f"{kind.noun} has no {field.noun}: leave this empty."]
         for field in FIELDS
         if field not in kind.fields and field not in COMMON and field.is_given(data[field])
     }
@@ -144,7 +144,10 @@ def _another(planner: Planner, what: str) -> Errors:
 
 def data_of(planner: Planner) -> PlannerData:
     """A planner as it would be entered today."""
-    return PlannerData(kind=planner.kind, values={field.name: getattr(planner, field.name) for field in _KEPT})
+    of_kind = {*KINDS[planner.kind].fields, *COMMON}
+    return PlannerData(
+        kind=planner.kind, values={field.name: getattr(planner, field.name) for field in _KEPT if field in of_kind}
+    )
 
 
 def find_planner(*, owner: User, name: str) -> Planner | None:

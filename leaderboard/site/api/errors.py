@@ -24,7 +24,7 @@ from leaderboard.catalog.library import NotReadyError
 from leaderboard.queue.leasing.leases import AttemptEndedError, IncompleteError
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.results.results import ObjectsMissingError, RecordsRefusedError
-from leaderboard.site.api.schema_examples import PROBLEM_CONTENT_TYPE
+from leaderboard.site.api.problems import PROBLEM_CONTENT_TYPE
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions.endpoint_tests import BusyError
 from leaderboard.submissions.idempotency import KeyReusedError, WrongKeyError

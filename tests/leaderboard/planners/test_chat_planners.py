@@ -84,7 +84,7 @@ def test_others_learn_neither_its_address_nor_its_header():
         ({"endpoint_url": "https://127.0.0.1/v1"}, "endpoint_url", "127.0.0.1"),
         ({"endpoint_url": "https://example.org/v1?version=2"}, "endpoint_url", "without '?' and '#'"),
         ({"model_id": ""}, "model_id", "name of the model"),
-        ({"model_id": "x" * 201}, "model_id", "At most 200"),
+        ({"model_id": "x" * 201}, "model_id", "at most 200"),
         ({"strategy": ""}, "strategy", "Choose one of"),
         ({"strategy": "openagi/constrained"}, "strategy", "needs the probabilities of tokens"),
         ({"revision": "main"}, "revision", "A chat endpoint has no revision"),

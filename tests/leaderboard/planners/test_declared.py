@@ -46,7 +46,7 @@ def test_what_is_declared_wrongly_is_refused_beside_its_field(declared, field):
 def test_of_a_planner_that_can_be_looked_into_nothing_is_declared(declared):
     errors = check_planner(planner_data(**declared))
     assert list(errors) == list(declared)
-    assert "A bundled planner needs no" in errors[next(iter(declared))][0]
+    assert "A bundled planner has no" in errors[next(iter(declared))][0]
 
 
 def test_it_is_kept_may_be_added_to_and_is_never_changed():

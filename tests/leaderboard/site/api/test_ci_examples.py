@@ -17,7 +17,7 @@ from tests.leaderboard.serving import server
 from tests.leaderboard.site.api.test_client import run_to_its_end
 
 pytestmark = pytest.mark.django_db(transaction=True)
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 CI = ROOT / "examples" / "ci"
 
 

@@ -32,7 +32,7 @@ from tests.leaderboard.site.api.test_reading import finish
 from tests.leaderboard.suites import JUDGED
 
 pytestmark = pytest.mark.django_db(transaction=True)
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture(autouse=True)
