@@ -42,5 +42,5 @@ ENV PATH=/opt/venv/bin:$PATH PYTHONPATH=/app PYTHONUNBUFFERED=1 PYTHONDONTWRITEB
 VOLUME ["/data", "/store", "/tmp"]
 EXPOSE 8000
 USER 65532:65532
-CMD ["uvicorn", "leaderboard.site.asgi:application", "--host=0.0.0.0", "--port=8000", "--timeout-graceful-shutdown=20"]
+CMD ["uvicorn", "leaderboard.wiring.asgi:application", "--host=0.0.0.0", "--port=8000", "--timeout-graceful-shutdown=20"]
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["python", "-m", "leaderboard.site.healthcheck"]

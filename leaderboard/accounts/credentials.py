@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Protocol
 
-from django.conf import settings
 from knox.models import AuthToken
 
 from leaderboard.accounts import services
@@ -16,10 +16,7 @@ from leaderboard.accounts.locks import lock_owner
 from leaderboard.accounts.models import TokenScopes, User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.notifications.models import Kind
-from leaderboard.notifications.services import enqueue
-from leaderboard.queue.models import WorkerToken
-from leaderboard.queue.workers import tokens as worker_tokens
+from leaderboard.site.hooks import Hook
 
 
 class PasswordEvent(StrEnum):
@@ -46,9 +43,65 @@ class Credential:
     """What else tells it from others, as a phrase."""
 
 
+class CredentialSource(Protocol):
+    """One kind of tokens."""
+
+    prefix: str
+    """What the keys of its credentials begin with."""
+
+    def of(self, user: User) -> list[Credential]:
+        """Those that can be used, the newest first."""
+        ...
+
+    def revoke(self, *, user: User, token_id: str, because: str) -> None:
+        """End one within the present transaction; `because` is for the audit log."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PasswordSet:
+    """A user has another password than before."""
+
+    user: User
+    event: PasswordEvent
+    ended: Sequence[Credential]
+    """Credentials that ended with the old one."""
+    kept: int
+    """How many did not."""
+
+
+password_set: Hook[PasswordSet] = Hook()
+"""Called in the transaction that sets the password."""
+
+
+class _ApiTokens:
+    """Personal tokens of the API."""
+
+    prefix = "api"
+
+    def of(self, user: User) -> list[Credential]:
+        return [
+            Credential(
+                key=f"{self.prefix}:{token.token_key}",
+                kind="API token",
+                name=_token_name(token),
+                made=token.created,
+                note=f"may {_scopes(token)}, expires {token.expiry:%Y-%m-%d}, {last_use(_last_used(token))}",
+            )
+            for token in services.tokens_of(user)
+        ]
+
+    def revoke(self, *, user: User, token_id: str, because: str) -> None:
+        services.revoke_token(user=user, token_id=token_id, because=because)
+
+
+SOURCES: list[CredentialSource] = [_ApiTokens()]
+"""Every kind of tokens, in the order in which lists show them."""
+
+
 def credentials_of(user: User) -> list[Credential]:
-    """The user's tokens that can be used: API tokens, then worker tokens, the newest of each first."""
-    return [*_api_tokens(user), *_worker_tokens(user)]
+    """The user's tokens that can be used, kind by kind, the newest of each first."""
+    return [credential for source in SOURCES for credential in source.of(user)]
 
 
 def end_credentials(*, user: User, event: PasswordEvent, keep: Collection[str] = ()) -> Sequence[Credential]:
@@ -67,7 +120,7 @@ def end_credentials(*, user: User, event: PasswordEvent, keep: Collection[str] =
     _end(user=user, credentials=ended, because=event.value)
     action = Action.PASSWORD_CHANGED if event is PasswordEvent.CHANGED else Action.PASSWORD_RESET
     record(by=user, action=action, target=user, details={"ended": len(ended), "kept": len(found) - len(ended)})
-    _send_mail(user=user, event=event, ended=ended, kept=len(found) - len(ended))
+    password_set.call(PasswordSet(user=user, event=event, ended=ended, kept=len(found) - len(ended)))
     return ended
 
 
@@ -76,28 +129,6 @@ def end_all(*, user: User, because: str) -> None:
     _end(user=user, credentials=credentials_of(user), because=because)
     # Expired ones, which no list shows.
     AuthToken.objects.filter(user=user).delete()
-
-
-def _end(*, user: User, credentials: Iterable[Credential], because: str) -> None:
-    for credential in credentials:
-        prefix, _, token_id = credential.key.partition(":")
-        if prefix == "api":
-            services.revoke_token(user=user, token_id=token_id, because=because)
-        else:
-            worker_tokens.revoke_with_commit(owner=user, token_id=token_id, because=because)
-
-
-def _api_tokens(user: User) -> list[Credential]:
-    return [
-        Credential(
-            key=f"api:{token.token_key}",
-            kind="API token",
-            name=_token_name(token),
-            made=token.created,
-            note=f"may {_scopes(token)}, expires {token.expiry:%Y-%m-%d}, {_last_use(_granted(token))}",
-        )
-        for token in services.tokens_of(user)
-    ]
 
 
 def _token_name(token: AuthToken) -> str:
@@ -116,36 +147,18 @@ def _granted(token: AuthToken) -> TokenScopes | None:
     return getattr(token, "granted", None)
 
 
-def _last_use(used: TokenScopes | WorkerToken | None) -> str:
-    return f"last used {used.last_used:%Y-%m-%d %H:%M} UTC" if used and used.last_used else "never used"
+def last_use(used: datetime | None) -> str:
+    """When a credential was used last, as a phrase."""
+    return f"last used {used:%Y-%m-%d %H:%M} UTC" if used else "never used"
 
 
-def _worker_tokens(user: User) -> list[Credential]:
-    return [
-        Credential(
-            key=f"worker:{token.pk}",
-            kind="worker token",
-            name=token.name,
-            made=token.created,
-            note=_last_use(token),
-        )
-        for token in worker_tokens.worker_tokens_of(user)
-    ]
+def _last_used(token: AuthToken) -> datetime | None:
+    granted = _granted(token)
+    return granted.last_used if granted else None
 
 
-def _send_mail(*, user: User, event: PasswordEvent, ended: Sequence[Credential], kept: int) -> None:
-    if settings.DEMO or not user.email:
-        return
-    done = "changed" if event is PasswordEvent.CHANGED else "reset by the link in a mail"
-    lines = [
-        f"The password of your account {user.username} was {done}. Other browsers are signed out.",
-        "",
-        *(f"Ended: {credential.kind} {credential.name}" for credential in ended),
-        *([f"Tokens that you kept: {kept}"] if kept else []),
-        "",
-        "If it was not you, reset your password at once"
-        + (f": {settings.SITE_URL}/accounts/password/reset/" if settings.SITE_URL else "."),
-    ]
-    # By the queue: a mail server that hangs must not keep a password from being changed.
-    payload = {"to": user.email, "subject": "Your password has been changed", "text": "\n".join(lines)}
-    enqueue(kind=Kind.MAIL, payload=payload)
+def _end(*, user: User, credentials: Iterable[Credential], because: str) -> None:
+    sources = {source.prefix: source for source in SOURCES}
+    for credential in credentials:
+        prefix, _, token_id = credential.key.partition(":")
+        sources[prefix].revoke(user=user, token_id=token_id, because=because)

@@ -13,6 +13,7 @@ from leaderboard.accounts.models import Invitation, Membership, Role, Team, User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.site.field_errors import FieldErrors
+from leaderboard.site.problems import ProblemError
 
 MOST_OWNED = 10
 MOST_MEMBERS = 50
@@ -20,8 +21,11 @@ LONGEST_NAME = 80
 LONGEST_SLUG = 50
 
 
-class NotAllowedError(Exception):
+class NotAllowedError(ProblemError):
     """This person may not do that with this team; nothing was changed. The message is a sentence for them."""
+
+    status = 403
+    code = "not_allowed"
 
 
 def create_team(*, owner: User, slug: str, name: str) -> Team:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, transaction
 from django.db.models import F, Func, JSONField, Model, QuerySet, TextField, Value
 
-from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action, AuditEntry
 
 _LONGEST_LABEL = 200
@@ -18,7 +18,7 @@ _TELL_OF_THEIR_OWNER = ("user", "authtoken", "workertoken", "webhook")
 
 def record(
     *,
-    by: User | None,
+    by: AbstractBaseUser | None,
     action: Action,
     target: Model,
     label: str = "",

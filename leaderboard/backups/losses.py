@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from evaluator.engine.quarantine import has_digest
 from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError
-from leaderboard.catalog.conditions import HIDDEN_SPLIT
+from evaluator.suites.hidden import HIDDEN
 from leaderboard.evaluations.models import TaskResult
 from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
@@ -32,7 +32,7 @@ class Loss:
 
 def site_store(name: str) -> LocalStore:
     """The site's store with this name of `STORES`."""
-    return server_store(split=HIDDEN_SPLIT if name == "hidden" else "")
+    return server_store(split=HIDDEN if name == "hidden" else "")
 
 
 def losses() -> list[Loss]:
@@ -70,7 +70,7 @@ def _missing_records() -> Iterator[Loss]:
     hidden = site_store("hidden")
     public = site_store("public")
     for digest, split in results.values_list("record_digest", "evaluation__split").distinct().iterator():
-        is_hidden = split == HIDDEN_SPLIT
+        is_hidden = split == HIDDEN
         if not (hidden if is_hidden else public).has(digest):
             yield Loss(store="hidden" if is_hidden else "public", digest=digest, is_record=True)
 

@@ -33,9 +33,10 @@ from leaderboard.boards.selecting import (
     read_selection,
     select_rows,
 )
-from leaderboard.boards.services import conditions_of, latest_snapshot, primary_metric
+from leaderboard.boards.services import conditions_of, latest_snapshot
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
 from leaderboard.site.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, LATER, ROW, example, example_of
 from leaderboard.site.api.selection import Selected
 

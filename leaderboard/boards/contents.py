@@ -14,8 +14,10 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import rank_entries, to_row
 from leaderboard.boards.scales import scale_of
 from leaderboard.boards.selecting import known_facts
-from leaderboard.boards.services import Conditions, entries_of, primary_metric, ranked_evaluations
+from leaderboard.boards.services import entries_of, ranked_evaluations
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
+from leaderboard.evaluations.board_of import Conditions
 from leaderboard.site.lru_cache import SharedCache
 
 _MOST = 24

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Case, F, FloatField, Max, Q, QuerySet, Subquery, When
+from django.db.models import Case, F, FloatField, Max, Q, QuerySet, When
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Greatest, Now
 
@@ -16,20 +16,15 @@ from leaderboard.boards.ranking import Entry, best_per_planner, rank_entries, re
 from leaderboard.boards.signing.services import sign_when_possible
 from leaderboard.catalog.conditions import profile_of, samples_of, split_of
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
+from leaderboard.evaluations.board_of import Conditions, conditions_of_board, lock_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.visibility import Reader, on_boards, visible_evaluations
 from leaderboard.planners.kinds import KINDS
+from leaderboard.queue.publishing import Changed
 
 NOT_SHOWN = ("content", "signature__envelope", "signature__rows", "signature__salts")
 """Fields of a snapshot and its signature that are large, and that pages do not read."""
-
-
-class Conditions(NamedTuple):
-    """What two evaluations must share to stand on one board of a suite."""
-
-    profile_digest: str
-    split: str
-    samples: int
 
 
 def publish(evaluation: Evaluation) -> Snapshot | None:
@@ -42,26 +37,6 @@ def publish(evaluation: Evaluation) -> Snapshot | None:
     with transaction.atomic():
         lock_board(evaluation.suite.slug)
         return publish_locked(evaluation)
-
-
-def lock_board(slug: str) -> None:
-    """Lock a suite as `publish` does until the end of the transaction, and wait for that. Who locks several takes them
-    in the order of their slugs."""
-    _first_version(slug).select_for_update(no_key=True).get()
-
-
-def lock_for_publishing(slug: str) -> bool:
-    """Lock a suite as `publish` does until the end of the transaction, unless somebody else publishes: then False."""
-    return _first_version(slug).select_for_update(no_key=True, skip_locked=True).first() is not None
-
-
-def _first_version(slug: str) -> QuerySet[Suite]:
-    """The suite's version that stands for all of them where it is locked.
-
-    Snapshots are numbered through over a suite's versions, so that /boards/<suite>/snapshots/<n>/ names one snapshot
-    for ever. Submissions, which only refer to a suite, need not wait for this lock.
-    """
-    return Suite.objects.filter(pk=Subquery(Suite.objects.filter(slug=slug).order_by("pk").values("pk")[:1]))
 
 
 def publish_locked(evaluation: Evaluation) -> Snapshot | None:
@@ -90,11 +65,6 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
     ranked = [row["evaluation"] for row in content["rows"]]
     Evaluation.objects.filter(pk__in=ranked, first_ranked=None).update(first_ranked=Now())
     return made
-
-
-def conditions_of_board(evaluation: Evaluation) -> Conditions:
-    """Which of its suite's boards an evaluation stands on."""
-    return Conditions(evaluation.profile_digest, evaluation.split, evaluation.samples)
 
 
 def latest_snapshot(*, suite: Suite, conditions: Conditions | None = None) -> Snapshot | None:
@@ -146,11 +116,6 @@ def unranked(*, suite: Suite, reader: Reader) -> QuerySet[Evaluation]:
         .select_related("submission__planner__owner")
         .order_by("created")
     )
-
-
-def primary_metric(suite: Suite) -> dict[str, Any]:
-    """The column that the board is ranked by: the one marked primary, else the first."""
-    return next((metric for metric in suite.metrics if metric.get("primary")), suite.metrics[0])
 
 
 def ranked_evaluations(*, suite: Suite, conditions: Conditions) -> QuerySet[Evaluation]:
@@ -263,3 +228,10 @@ def _entry(source: _Source) -> Entry:
         prices=None if prompt is None or completion is None else (prompt, completion),
         declared=KINDS[source.submission__planner__kind].declares,
     )
+
+
+def publish_changed(event: Changed) -> None:
+    """Publish boards that the queue has changed, and sign the evaluations that it has completed."""
+    sign_when_possible(evaluation_ids=event.completed)
+    for evaluation in event.boards:
+        publish_locked(evaluation)

@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import Entry, rank_entries, read_metrics
-from leaderboard.boards.services import Conditions, conditions_of_board, entry_of, latest_snapshot, primary_metric
+from leaderboard.boards.services import entry_of, latest_snapshot
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.acting import acted_on_by
+from leaderboard.evaluations.board_of import Conditions, conditions_of_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.visibility import OF_EVALUATION, Reader, public_now, words_of
 

@@ -9,8 +9,6 @@ from leaderboard.catalog.models import Suite
 
 NO_PROFILE = "none"
 """The profile of suites whose plans are judged: no expert runs."""
-HIDDEN_SPLIT = "hidden"
-"""The split whose data nobody but staff may see."""
 
 
 class RunConditions(NamedTuple):

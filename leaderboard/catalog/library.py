@@ -11,6 +11,8 @@ from django.utils.module_loading import import_string
 
 from evaluator.records import Outcome, Reason
 from evaluator.suites.hidden import HIDDEN
+from leaderboard.catalog.seasons import seed_now
+from leaderboard.site.problems import ProblemError
 
 if TYPE_CHECKING:
     from evaluator.episodes.base import Episode
@@ -39,11 +41,18 @@ NOT_READY = "This site cannot evaluate at present; its operator has been told. T
 """What people read when there is a `NotReadyError`, whose message is for the operator's log."""
 
 
-class NotReadyError(Exception):
+class NotReadyError(ProblemError):
     """The installation cannot evaluate at present; the message is a sentence for the operator."""
+
+    status = 503
+    code = "not_ready"
 
     for_people = NOT_READY
     """What everybody else reads."""
+
+    @property
+    def sentence(self) -> str:
+        return self.for_people
 
 
 class EvaluatorLibrary(Protocol):
@@ -101,7 +110,6 @@ class Library:
 
     def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
         from evaluator.episodes.base import Setting
-        from leaderboard.catalog.seasons import seed_now
 
         found = _suite(suite)
         # Sources of open data refuse a seed, so that it cannot slip into them.

@@ -5,15 +5,24 @@ Workers get the derived seed only: it gives away one season of one suite, and no
 
 import hashlib
 import hmac
+from typing import Any, Protocol
 
 from django.conf import settings
 
-from leaderboard.catalog.conditions import HIDDEN_SPLIT
-from leaderboard.evaluations.models import Evaluation
+from evaluator.suites.hidden import HIDDEN
+from leaderboard.catalog.models import Suite
 
 _PURPOSE = "planarena hidden split 1"
 _SEASON = "season"
 """Where an evaluation's provenance names its season."""
+
+
+class Seasonal(Protocol):
+    """What an evaluation says of its data. `Evaluation` is one."""
+
+    split: str
+    suite: Suite
+    provenance: dict[str, Any]
 
 
 class NoSeedError(Exception):
@@ -43,15 +52,15 @@ def seed_now(suite: str) -> str | None:
 
 def season_recorded(*, split: str) -> dict[str, str]:
     """What the provenance of a new evaluation says of its season: nothing for open data."""
-    return {_SEASON: settings.SEASON} if split == HIDDEN_SPLIT else {}
+    return {_SEASON: settings.SEASON} if split == HIDDEN else {}
 
 
-def season_of(evaluation: Evaluation) -> str:
+def season_of(evaluation: Seasonal) -> str:
     """The season that an evaluation was submitted in: a new season does not change the data of what runs."""
     return str(evaluation.provenance.get(_SEASON) or settings.SEASON)
 
 
-def seeds_to_hide(evaluation: Evaluation) -> list[str]:
+def seeds_to_hide(evaluation: Seasonal) -> list[str]:
     """The seed that the evaluation's workers know, for taking it out of what they send."""
     try:
         return [seed_of(evaluation)]
@@ -59,13 +68,13 @@ def seeds_to_hide(evaluation: Evaluation) -> list[str]:
         return []
 
 
-def seed_of(evaluation: Evaluation) -> str:
+def seed_of(evaluation: Seasonal) -> str:
     """The seed of the evaluation's hidden data.
 
     Raises:
         NoSeedError: there is none.
     """
-    if evaluation.split != HIDDEN_SPLIT:
+    if evaluation.split != HIDDEN:
         raise NoSeedError("This evaluation runs on open data, which have no seed.")
     if not settings.HIDDEN_SEED:
         raise NoSeedError("This site has no seed for hidden data: its operator must set PLANARENA_HIDDEN_SEED.")

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from enum import StrEnum
+from typing import Any
 
 from django.db import transaction
 
@@ -66,3 +67,8 @@ def _create(*, suite: LibrarySuite, texts: dict[str, object]) -> None:
 def known_slugs() -> list[str]:
     """The slugs of all suites that there are or were, sorted."""
     return list(Suite.objects.order_by("slug").values_list("slug", flat=True).distinct())
+
+
+def primary_metric(suite: Suite) -> dict[str, Any]:
+    """The column that the board is ranked by: the one marked primary, else the first."""
+    return next((metric for metric in suite.metrics if metric.get("primary")), suite.metrics[0])

@@ -41,7 +41,7 @@ def site_processes(supervisor: Supervisor, *, descriptor: int, queue: Mapping[st
     """
     python = [sys.executable, "-m"]
     celery = [*python, "celery", "-A", "leaderboard.site.celery:app"]
-    site = [*python, "uvicorn", "leaderboard.site.asgi:application", "--fd", str(descriptor)]
+    site = [*python, "uvicorn", "leaderboard.wiring.asgi:application", "--fd", str(descriptor)]
     try:
         # Connections of an event stream would keep the server from stopping; two seconds are enough for the others.
         supervisor.start(

@@ -6,8 +6,15 @@ from django.db.models import Exists, OuterRef, Q
 from leaderboard.accounts.models import Membership, User
 from leaderboard.accounts.teams import is_member
 from leaderboard.evaluations.models import Submission
+from leaderboard.site.problems import ProblemError
 
 _READER_IN_TEAM = "_reader_in_team"
+
+
+class NotPossibleError(ProblemError):
+    """The evaluation's state does not allow this now; nothing was changed. The message is a sentence for its owner."""
+
+    code = "not_possible"
 
 
 def may_act(*, user: User | AnonymousUser, submission: Submission) -> bool:

@@ -16,9 +16,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from evaluator.records import Outcome
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
-from leaderboard.pages.queue_place import place_of
 
 CHANNEL = "planarena_evaluations"
 _RESULTS_PER_EVENT = 40
@@ -86,23 +84,6 @@ def snapshot(evaluation_id: UUID) -> dict[str, Any]:
             for task, outcome, score in results.values_list("task__key", "outcome", "score")
         ],
     }
-
-
-def progress(evaluation: Evaluation) -> dict[str, Any]:
-    """Where an evaluation stands, with the tasks that ended last and its place in the queue."""
-    place = place_of(evaluation)
-    return {
-        **describe(evaluation.pk),
-        "results": latest_results(evaluation.pk),
-        "waiting": place.sentence if place else "",
-    }
-
-
-def latest_results(evaluation_id: UUID) -> list[NewResult]:
-    """The tasks that ended last, the last one first. Tasks that cannot run had ended before anything began."""
-    ended = TaskResult.objects.filter(evaluation=evaluation_id).exclude(outcome=Outcome.NOT_RUN)
-    columns = ended.order_by("-updated", "-task__position").values_list("task__key", "outcome", "score")
-    return [NewResult(task=task, outcome=outcome, score=score) for task, outcome, score in columns[:LATEST]]
 
 
 def announce(*, evaluation_id: UUID, results: Sequence[NewResult] = ()) -> None:

@@ -13,12 +13,13 @@ from django.utils.cache import patch_cache_control
 
 from evaluator.planners.bundled import KNOW_GOLD
 from evaluator.suites.base import Panel
-from leaderboard.accounts.operators import is_operator
-from leaderboard.catalog.conditions import HIDDEN_SPLIT, split_of
+from evaluator.suites.hidden import HIDDEN
+from leaderboard.catalog.conditions import split_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import Reader
 from leaderboard.planners.models import Planner
+from leaderboard.site.operators import is_operator
 
 _OPEN_ATTRIBUTES = frozenset({"base", "degradations", "language", "group", "level", "active"})
 """What the text of a request says itself. The others come from its gold plan or decomposition: the number of steps, the
@@ -61,7 +62,7 @@ def sees_gold(*, reader: Reader | None, suite: Suite, split: str = "") -> bool:
         reader: None for what is made once and shown to several readers.
         split: that of the evaluation that is shown, if one is.
     """
-    if HIDDEN_SPLIT not in {split, split_of(suite)}:
+    if HIDDEN not in {split, split_of(suite)}:
         return True
     return reader is not None and is_operator(reader)
 
@@ -70,7 +71,7 @@ def withheld_from(*, reader: Reader | None, evaluation: Evaluation) -> Withheld:
     """What of an evaluation this reader is not shown."""
     if sees_gold(reader=reader, suite=evaluation.suite, split=evaluation.split):
         return Withheld()
-    hidden = evaluation.split == HIDDEN_SPLIT
+    hidden = evaluation.split == HIDDEN
     names_things = hidden and evaluation.suite.has(Panel.GOAL)
     return Withheld(data=hidden, gold=True, plan=names_things or answers_with_gold(evaluation.submission.planner))
 

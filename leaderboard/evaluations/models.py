@@ -77,7 +77,7 @@ class Submission(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """A key that came with a request to submit, and what the request made (`idempotency.py`)."""
+    """A key that came with a request to submit, and what the request made (`submissions/idempotency.py`)."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="idempotency_keys")
     key = models.CharField(max_length=255)
@@ -113,7 +113,7 @@ class Evaluation(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     verifies = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="verifications")
-    """The evaluation of which this one runs a sample of tasks again (`workers/verification.py`). Null: an evaluation
+    """The evaluation of which this one runs a sample of tasks again (`queue/verification.py`). Null: an evaluation
     that was submitted, which is what lists and boards are about."""
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="evaluations")
     suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="evaluations")
@@ -145,7 +145,7 @@ class Evaluation(models.Model):
     """Number of the first canary shard: higher than 0 once a resumed evaluation has a canary of its own."""
 
     times_set_aside = models.PositiveIntegerField(default=0, db_default=0)
-    """How often an attempt gave its worker to others' work at the end of its time slice (`time_slices.py`)."""
+    """How often an attempt gave its worker away at the end of its time slice (`queue/leasing/time_slices.py`)."""
     set_aside_at = models.DateTimeField(null=True)
     """When that was last."""
     tasks_total = models.PositiveIntegerField(default=0)

@@ -3,6 +3,7 @@
 The fence of an evaluation is its `attempt`, that of a shard its number of `tries`, that of an attempt that it is live.
 """
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -16,8 +17,20 @@ from leaderboard.evaluations import transitions, unfinished
 from leaderboard.evaluations.events import announce
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Loss, Shard, ShardState
 from leaderboard.evaluations.reasons import EvaluationReason, sentence
-from leaderboard.notifications import notices
-from leaderboard.quotas import refunds
+from leaderboard.site.hooks import Hook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entered:
+    """An evaluation is in another state than before."""
+
+    evaluation_id: UUID
+    state: EvaluationState
+    reason: EvaluationReason
+
+
+entered: Hook[Entered] = Hook()
+"""Called in the transaction that brings an evaluation into another state."""
 
 
 def deadline_of(state: EvaluationState, *, now: datetime | Combinable) -> datetime | Combinable | None:
@@ -74,10 +87,7 @@ def advance(
                 evaluation_id=evaluation_id, target=target, why=sentence(reason, **(facts or {}))
             )
             announce(evaluation_id=evaluation_id)
-            if target in refunds.REFUNDING:
-                refunds.settle(evaluation_id=evaluation_id, target=target, reason=reason)
-            if target in notices.BY_WEBHOOK:
-                notices.tell_owner(evaluation_id)
+            entered.call(Entered(evaluation_id=evaluation_id, state=target, reason=reason))
     return bool(changed)
 
 

@@ -11,11 +11,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.leaving import closing
 from leaderboard.leaving.confirming import problem_with
 from leaderboard.leaving.downloads import export_response
 from leaderboard.site.api.examples import WHEN, example
-from leaderboard.site.api.permissions import LOGGED_IN
 from leaderboard.site.api.throttling import seconds_to_wait
 
 

@@ -25,7 +25,7 @@ from leaderboard.evaluations.models import Evaluation, IdempotencyKey
 from leaderboard.evaluations.transitions import CANCELLABLE
 from leaderboard.leaving.erasing import delete_sessions
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
-from leaderboard.notifications.services import enqueue
+from leaderboard.notifications.outbox import enqueue
 from leaderboard.planners.models import CALLED, CheckpointUpload, EndpointSecret, Planner, PlansFile
 from leaderboard.queue.models import WorkerToken
 from leaderboard.submissions import services as evaluations

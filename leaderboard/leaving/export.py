@@ -167,7 +167,7 @@ def _evaluation(evaluation: Evaluation) -> Row:
 
 
 def _result(result: TaskResult) -> Row:
-    """Without sentences, plans and the record: what of them may be shown is decided where they are (`gold.py`)."""
+    """Without sentences, plans and the record: `evaluations/gold.py` decides what of them may be shown."""
     names = ("evaluation_id", "outcome", "reason", "score", "seconds", "planning_seconds", "prompt_tokens")
     return {
         "task": result.task.key,

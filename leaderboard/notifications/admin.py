@@ -4,8 +4,8 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from leaderboard.notifications.dispatching import send_again
 from leaderboard.notifications.models import OutboxMessage, Webhook
-from leaderboard.notifications.services import send_again
 from leaderboard.site.admin import ReadOnlyAdmin, site
 
 

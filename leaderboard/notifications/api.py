@@ -10,12 +10,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.models import Mails
 from leaderboard.notifications import webhooks as services
 from leaderboard.notifications.mails import choose_mails
 from leaderboard.notifications.models import OutboxMessage, Webhook
 from leaderboard.site.api.examples import ATTEMPT_ID, LATER, ROW_ID, WHEN, example
-from leaderboard.site.api.permissions import LOGGED_IN
 
 
 @example({"mails": "ended"})

@@ -12,8 +12,9 @@ from django.urls import reverse
 
 from leaderboard.accounts.models import Mails
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.states import Entered
 from leaderboard.notifications.models import Kind, Webhook
-from leaderboard.notifications.services import enqueue
+from leaderboard.notifications.outbox import enqueue
 
 BY_MAIL = frozenset({EvaluationState.ON_HOLD, EvaluationState.FAILED})
 """What owners cannot know otherwise and have to act upon."""
@@ -29,12 +30,14 @@ _HAPPENED = {
 }
 
 
-def tell_owner(evaluation_id: UUID) -> None:
+def tell_owner(event: Entered) -> None:
     """Write the messages that an evaluation's new state calls for, within the transaction that brought it there.
 
     Of a verification nobody is told: `tell_verdict` tells of what it comes to.
     """
-    evaluation = _read(evaluation_id)
+    if event.state not in BY_WEBHOOK:
+        return
+    evaluation = _read(event.evaluation_id)
     if evaluation.verifies_id is not None:
         return
     if evaluation.state in BY_MAIL or (evaluation.state in BY_MAIL_TOO and _wants(evaluation) == Mails.ENDED):

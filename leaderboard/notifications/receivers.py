@@ -14,6 +14,7 @@ from django.db.models.functions import Coalesce, Now
 
 from leaderboard.accounts.models import Mails
 from leaderboard.notifications.models import Kind, Webhook
+from leaderboard.notifications.outbox import enqueue
 from leaderboard.notifications.waits import wait_after
 
 logger = logging.getLogger(__name__)
@@ -59,8 +60,6 @@ def switch_on(webhook: Webhook) -> None:
 
 
 def _tell_owner(webhook: Webhook, *, why: str) -> None:
-    from leaderboard.notifications.services import enqueue
-
     lines = [
         f"Your webhook {webhook.url} is switched off: {why}.",
         "",

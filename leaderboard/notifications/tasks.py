@@ -1,6 +1,6 @@
 """Celery tasks of the outbox."""
 
-from leaderboard.notifications import services
+from leaderboard.notifications import dispatching
 from leaderboard.site.celery import task
 
 
@@ -11,7 +11,7 @@ def dispatch() -> None:
     Before: nothing; several may run at once.
     After: every message that was due was sent, waits for its next try, or was given up.
     """
-    services.dispatch()
+    dispatching.dispatch()
 
 
 @task
@@ -20,4 +20,4 @@ def prune() -> None:
 
     Before: nothing. After: none of these messages is left.
     """
-    services.prune()
+    dispatching.prune()

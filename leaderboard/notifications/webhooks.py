@@ -19,8 +19,8 @@ from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.catalog.library import AddressRefusedError, library
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
+from leaderboard.notifications.outbox import enqueue
 from leaderboard.notifications.receivers import switch_on
-from leaderboard.notifications.services import enqueue
 from leaderboard.notifications.signing import sealed
 from leaderboard.site.field_errors import FieldErrors
 

@@ -8,8 +8,9 @@ from uuid import UUID
 from evaluator.planners.bundled import KNOW_GOLD
 from evaluator.records import Outcome
 from leaderboard.boards.contents import content_of
-from leaderboard.boards.services import conditions_of_board, latest_snapshot
+from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Task
+from leaderboard.evaluations.board_of import conditions_of_board
 from leaderboard.evaluations.gold import sees_gold
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import Reader

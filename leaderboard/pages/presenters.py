@@ -215,7 +215,7 @@ def _progress(*, rows: Sequence[TaskRow], evaluation: Evaluation) -> Progress:
 
 
 def latest_rows(rows: Sequence[TaskRow]) -> tuple[TaskRow, ...]:
-    """The tasks that ended last, as `events.latest_results` has them."""
+    """The tasks that ended last, as `progress.latest_results` has them."""
     ran = [row for row in rows if row.ended is not None and row.outcome != Outcome.NOT_RUN]
     return tuple(sorted(ran, key=lambda row: (row.ended, row.position), reverse=True)[:LATEST])
 

@@ -1,8 +1,8 @@
 """Where a waiting evaluation stands in the queue, and what it waits for.
 
-The order is that in which a worker would be served at this moment, and comes from the same function (`turns.py`). It
-changes with every lease, since whoever was served steps back behind those who were not: a place is a fact about now,
-and no promise.
+The order is that in which a worker would be served at this moment, and comes from the same function
+(`queue/leasing/turns.py`). It changes with every lease, since whoever was served steps back behind those who were not:
+a place is a fact about now, and no promise.
 """
 
 from collections.abc import Mapping
@@ -216,7 +216,7 @@ def _before(evaluation: Evaluation) -> Before:
 
 
 def _same_workers(evaluation: Evaluation, prefix: str = "") -> Q:
-    """Own workers serve their owner only, and the site's all others (`workers/tokens.py`)."""
+    """Own workers serve their owner only, and the site's all others (`queue/workers/tokens.py`)."""
     if not hasattr(evaluation, "own_worker_run"):
         return Q(**{f"{prefix}own_worker_run__isnull": True})
     submitter = evaluation.submission.submitted_by_id

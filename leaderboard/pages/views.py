@@ -13,16 +13,16 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from leaderboard.accounts.operators import is_operator
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.compare.services import best_of_board, can_be_compared
-from leaderboard.evaluations import events, transitions
-from leaderboard.evaluations.acting import may_act, reader_in_team, remember_reader
+from leaderboard.evaluations import transitions
+from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_team, remember_reader
 from leaderboard.evaluations.gold import not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.visibility import may_see, visible_evaluations
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import evaluation_page
+from leaderboard.pages.progress import progress as progress_of
 from leaderboard.pages.tasks.task_presenters import task_page
 from leaderboard.pages.tasks.walking import kept_query, walk
 from leaderboard.pages.visibility_presenters import for_readers_of, visibility_panel
@@ -34,6 +34,7 @@ from leaderboard.results.badges import badge_of
 from leaderboard.results.task_filters import PENDING
 from leaderboard.results.task_rows import tasks_of
 from leaderboard.site.field_errors import FieldErrors
+from leaderboard.site.operators import is_operator
 from leaderboard.submissions import rerunning, services
 from leaderboard.submissions.releasing import set_visibility
 from leaderboard.submissions.visibility_form import ChangeVisibilityForm
@@ -125,7 +126,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
 @require_safe
 def progress(request: HttpRequest, evaluation_id: UUID) -> JsonResponse:
     """Where an evaluation stands now, for pages that cannot have its events (`events.py` documents the object)."""
-    response = JsonResponse(events.progress(_evaluation(request=request, evaluation_id=evaluation_id)))
+    response = JsonResponse(progress_of(_evaluation(request=request, evaluation_id=evaluation_id)))
     response["Cache-Control"] = "no-store"
     return response
 
@@ -191,7 +192,7 @@ def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     evaluation = _actable(request=request, evaluation_id=evaluation_id)
     try:
         submission = rerunning.rerun(evaluation, by=request.user)
-    except (services.NotPossibleError, QuotaExceededError) as error:
+    except (NotPossibleError, QuotaExceededError) as error:
         messages.error(request, str(error))
     except FieldErrors as problems:
         messages.error(request, " ".join(text for texts in problems.errors.values() for text in texts))
@@ -227,7 +228,7 @@ def visibility(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     try:
         if form.is_valid() and set_visibility(evaluation.submission, **form.visibility_entered(), by=request.user):
             messages.success(request, "Who sees this is changed.")
-    except services.NotPossibleError as error:
+    except NotPossibleError as error:
         messages.error(request, str(error))
     except FieldErrors as error:
         problems = error.errors
@@ -264,7 +265,7 @@ def _act(
     evaluation = _actable(request=request, evaluation_id=evaluation_id, staff_may=staff_may)
     try:
         do(evaluation, by=request.user)
-    except services.NotPossibleError as error:
+    except NotPossibleError as error:
         messages.error(request, str(error))
     else:
         messages.success(request, said)

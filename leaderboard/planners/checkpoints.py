@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
@@ -23,12 +23,11 @@ from leaderboard.accounts.models import User
 from leaderboard.planners.kinds.language_models import too_large
 from leaderboard.planners.models import CheckpointUpload, Planner
 from leaderboard.planners.uploading import ReceivedFile
+from leaderboard.site.coordination.locks import Lock, lock_until_commit
 from leaderboard.site.field_errors import FieldErrors
 
 FIELD = "file"
 """What errors of an upload are about."""
-_LOCK = 0x706C616E_63686B70
-"""Of PostgreSQL, held while a checkpoint is added to the store or taken from it."""
 
 
 class TooLargeError(Exception):
@@ -127,7 +126,7 @@ def keep_file(*, owner: User, path: Path, digest: str) -> CheckpointUpload:
     """
     facts = _inspected(path)
     with transaction.atomic():
-        _lock()
+        lock_until_commit(Lock.CHECKPOINT_STORE)
         others = _unused(CheckpointUpload.objects.filter(owner=owner)).exclude(digest=digest)
         if others.count() >= settings.UNUSED_CHECKPOINTS:
             sentence = (
@@ -170,7 +169,7 @@ def remove_unused() -> int:
     """
     long_ago = Now() - timedelta(hours=settings.UNUSED_CHECKPOINT_HOURS)
     with transaction.atomic():
-        _lock()
+        lock_until_commit(Lock.CHECKPOINT_STORE)
         old = _unused(CheckpointUpload.objects.filter(wanted_at__lt=long_ago))
         digests = list(old.values_list("digest", flat=True))
         # The condition again: what was submitted meanwhile was noted as wanted just now.
@@ -190,7 +189,7 @@ def remove_unnamed() -> int:
     count = 0
     for digest in checkpoint_store().digests():
         with transaction.atomic():
-            _lock()
+            lock_until_commit(Lock.CHECKPOINT_STORE)
             planners = Planner.objects.filter(checkpoint_digest=digest, owner__deleted_at=None)
             if not (CheckpointUpload.objects.filter(digest=digest).exists() or planners.exists()):
                 checkpoint_store().remove(digest)
@@ -219,9 +218,3 @@ def _inspected(path: Path) -> CheckpointFacts:
     if problem := too_large(what="The checkpoint", weights_bytes=facts.weights_bytes):
         raise FieldErrors({FIELD: [problem]})
     return facts
-
-
-def _lock() -> None:
-    """Wait for whoever changes the store, until the end of the transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])

@@ -11,12 +11,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
 from leaderboard.planners import checkpoints as services
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.site.api.examples import DIGEST, WHEN, example
 from leaderboard.site.api.parsers import TooLargeError
-from leaderboard.site.api.permissions import LOGGED_IN
 
 
 @example({"file": "(the bytes of the zip)"})

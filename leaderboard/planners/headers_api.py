@@ -11,11 +11,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import Planner
 from leaderboard.planners.serializers import HeaderInput, HeaderOutput
-from leaderboard.site.api.permissions import LOGGED_IN
 from leaderboard.site.field_errors import FieldErrors
 
 

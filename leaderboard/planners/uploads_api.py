@@ -14,12 +14,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
 from leaderboard.planners import checkpoints
 from leaderboard.planners.checkpoints_api import CheckpointOutput
 from leaderboard.site.api.examples import ATTEMPT_ID, LATER, example
 from leaderboard.site.api.parsers import TooLargeError
-from leaderboard.site.api.permissions import LOGGED_IN
 from leaderboard.site.http.addresses import address_of
 from leaderboard.uploads import services
 from leaderboard.uploads.models import UploadTicket

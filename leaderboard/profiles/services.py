@@ -7,13 +7,14 @@ from django.db.models import Count, DateTimeField, Exists, IntegerField, Max, Ou
 from django.db.models.functions import Coalesce
 
 from leaderboard.accounts.models import Membership, Team, User
-from leaderboard.accounts.operators import is_operator
 from leaderboard.boards.contents import contents_of
-from leaderboard.boards.services import latest_snapshots, primary_metric
+from leaderboard.boards.services import latest_snapshots
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.evaluations.visibility import Reader, visible_evaluations, visible_to
 from leaderboard.planners.models import Planner
+from leaderboard.site.operators import is_operator
 
 
 class BoardResult(NamedTuple):

@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from leaderboard.accounts.profile import ProfileData, set_profile
-from leaderboard.boards.services import primary_metric
+from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.profiles import services
 from leaderboard.profiles.forms import ProfileForm

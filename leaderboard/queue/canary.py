@@ -147,7 +147,7 @@ def end_lost(shard: Shard, *, why: str) -> None:
     end_shard(
         shard=shard, evaluation=shard.evaluation, outcome=Outcome.PLANNER_FAULT, reason=Reason.ENDED_WORKER, text=text
     )
-    settle(shard.evaluation)
+    act_on_canaries(shard.evaluation)
 
 
 def forget_faults(shard: Shard) -> None:
@@ -166,7 +166,7 @@ def _faults(shard: Shard):  # noqa: ANN202 - a queryset of the generic manager
     return _results_of(shard).filter(outcome=Outcome.INFRA_FAULT)
 
 
-def settle(evaluation: Evaluation) -> bool:
+def act_on_canaries(evaluation: Evaluation) -> bool:
     """Act on what the canaries came to.
 
     Before: the evaluation is locked; nothing else is assumed.

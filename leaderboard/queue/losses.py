@@ -41,7 +41,7 @@ def lost_workers(evaluation: Evaluation) -> int:
     return len(found) - repeated
 
 
-def settle(evaluation: Evaluation, *, why: str) -> bool:
+def stop_after_losses(evaluation: Evaluation, *, why: str) -> bool:
     """Stop an evaluation that has lost too many workers. False if it goes on.
 
     Before: the evaluation is locked; it has just lost one, because of `why`, part of a sentence.

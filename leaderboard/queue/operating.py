@@ -7,10 +7,10 @@ from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.evaluations import transitions
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.queue.leasing.leases import lock_evaluation, lose
 from leaderboard.queue.queueing import enqueue_reconcile
-from leaderboard.submissions.services import NotPossibleError
 
 LARGEST_PRIORITY = 1000
 

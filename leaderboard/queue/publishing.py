@@ -10,22 +10,45 @@ for one, and one on a quiet site is published at once.
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 
-from leaderboard.boards.services import conditions_of_board, lock_for_publishing, publish_locked
-from leaderboard.boards.signing.services import sign_when_possible
+from leaderboard.evaluations.board_of import Conditions, conditions_of_board, lock_board, lock_for_publishing
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
 from leaderboard.evaluations.visibility import is_public
+from leaderboard.site.hooks import Hook
 
 logger = logging.getLogger(__name__)
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """What stands on boards has changed; their suite is locked (`board_of.lock_board`)."""
+
+    completed: Sequence[UUID] = ()
+    """Evaluations that were completed just now."""
+    boards: Sequence[Evaluation]
+    """One evaluation of each board, with its suite and planner."""
+
+
+changed: Hook[Changed] = Hook()
+"""Called in the transaction that completes evaluations, or changes which of them may be ranked."""
+
 _TOGETHER = 100
 """So many evaluations are completed in one transaction."""
+
+
+def publish_again(evaluation: Evaluation) -> None:
+    """Publish the board of a completed evaluation, about which something has changed."""
+    with transaction.atomic():
+        lock_board(evaluation.suite.slug)
+        changed.call(Changed(boards=[evaluation]))
 
 
 def make_ready(*, evaluation: Evaluation, summary: dict[str, Any]) -> bool:
@@ -67,13 +90,14 @@ def _publish_some(slug: str) -> bool:
         if not lock_for_publishing(slug):
             return False
         # What somebody else is changing comes later: whoever holds the suite waits for nobody.
-        return _complete(list(ready.select_for_update(no_key=True, skip_locked=True, of=("self",))[:_TOGETHER]))
+        found = ready.select_for_update(no_key=True, skip_locked=True, of=("self",))
+        return _complete_together(list(found[:_TOGETHER]))
 
 
 def _publish_alone(evaluation: Evaluation) -> None:
     with transaction.atomic():
         if lock_for_publishing(evaluation.suite.slug):
-            _complete(list(_ready().filter(pk=evaluation.pk)))
+            _complete_together(list(_ready().filter(pk=evaluation.pk)))
 
 
 def _ready():  # noqa: ANN202 - a queryset of the generic manager
@@ -81,9 +105,10 @@ def _ready():  # noqa: ANN202 - a queryset of the generic manager
     return ready.filter(own_worker_run__isnull=True, verifies=None).select_related("suite", "submission__planner")
 
 
-def _complete(evaluations: Sequence[Evaluation]) -> bool:
+def _complete_together(evaluations: Sequence[Evaluation]) -> bool:
     """Complete evaluations and publish each of their boards once; the suite is locked. False if nothing was to do."""
-    boards, completed = {}, []
+    boards: dict[tuple[int, Conditions], Evaluation] = {}
+    completed = []
     for evaluation in evaluations:
         done = advance(
             evaluation_id=evaluation.pk,
@@ -95,7 +120,5 @@ def _complete(evaluations: Sequence[Evaluation]) -> bool:
         if done:
             boards[evaluation.suite_id, conditions_of_board(evaluation)] = evaluation
             completed.append(evaluation.pk)
-    sign_when_possible(evaluation_ids=completed)
-    for evaluation in boards.values():
-        publish_locked(evaluation)
+    changed.call(Changed(completed=completed, boards=list(boards.values())))
     return bool(boards)

@@ -128,7 +128,7 @@ def give_up_shards(*, evaluation: Evaluation, shard_ids: Sequence[int]) -> bool:
 def settle_canary(evaluation: Evaluation) -> bool:
     """Act on what the canary came to, where that was not done when its worker said that it was."""
     with transaction.atomic():
-        return canary.settle(lock_evaluation(evaluation.pk))
+        return canary.act_on_canaries(lock_evaluation(evaluation.pk))
 
 
 def aggregate(evaluation: Evaluation) -> bool:
@@ -162,7 +162,7 @@ def summarise(evaluation: Evaluation) -> bool:
             },
         )
     try:
-        return _complete(evaluation=evaluation, results=results)
+        return _summarise(evaluation=evaluation, results=results)
     except SoftTimeLimitExceeded:
         # It says nothing about these scores: the process had no more time.
         raise
@@ -190,7 +190,7 @@ def _first_said(faults: Sequence[TaskResult]) -> str:
     return min(faults, key=lambda fault: fault.pk).reason_text
 
 
-def _complete(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
+def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
     summary = library().summarise(
         suite=evaluation.suite.slug,
         results=[

@@ -18,7 +18,7 @@ def leave_to_owner(*, evaluation: Evaluation, reason: Reason, why: str) -> int:
     return end_waiting_shards(evaluation=evaluation, reason=reason, text=f"Not asked: {why}"[:2000])
 
 
-def settle(evaluation: Evaluation) -> bool:
+def stop_if_unreachable(evaluation: Evaluation) -> bool:
     """Stop asking a planner whose last tasks could not reach it. False if it goes on.
 
     Before: the evaluation is locked; a worker has just completed a shard.

@@ -25,20 +25,22 @@ from pydantic import ValidationError
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.records import Outcome, ResultRecord
 from leaderboard.accounts.models import User
-from leaderboard.accounts.operators import is_operator
-from leaderboard.boards.services import primary_metric, publish
 from leaderboard.catalog.conditions import RunConditions
+from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations import transitions
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import explain
 from leaderboard.notifications.notices import tell_verdict
 from leaderboard.planners.kinds import kind_of
 from leaderboard.queue import comparing
+from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.leases import lock_evaluation
 from leaderboard.queue.models import OwnWorkerRun, Verification, VerificationVerdict
+from leaderboard.queue.publishing import publish_again
 from leaderboard.results.objects import server_store
-from leaderboard.submissions.services import NotPossibleError, queue_tasks
+from leaderboard.site.operators import is_operator
 
 MOST_IN_A_DAY = 3
 """How often a verification of one evaluation may be asked for in 24 hours; the one that comes by itself is none."""
@@ -258,7 +260,7 @@ def _draw_consequences(*, own: Evaluation, verification: Verification, ending: E
         facts={"detail": ending.detail},
     )
     if agrees or was_verified:
-        publish(Evaluation.objects.select_related("suite", "submission__planner").get(pk=own.pk))
+        publish_again(Evaluation.objects.select_related("suite", "submission__planner").get(pk=own.pk))
     tell_verdict(evaluation_id=own.pk, agrees=agrees)
 
 

@@ -63,6 +63,7 @@ from rest_framework.views import APIView
 
 from evaluator.engine.store import Store, digest_of
 from evaluator.records import ResultRecord
+from evaluator.suites.hidden import HIDDEN
 from evaluator.values import Artefact, MediaType
 from gpu_jobs import bundles
 from gpu_jobs.checkpoints import PIECE_BYTES as CHECKPOINT_PIECE_BYTES
@@ -71,7 +72,6 @@ from gpu_jobs.phases import Phase
 from gpu_jobs.protocol import WORK_LEFT_HEADER
 from gpu_jobs.redaction import Redactor
 from leaderboard.catalog import seasons
-from leaderboard.catalog.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.kinds import kind_of
@@ -80,14 +80,13 @@ from leaderboard.planners.secret_headers import HeaderUnreadableError, header_of
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import AttemptToken
 from leaderboard.queue.workers import logs
-from leaderboard.queue.workers.finishing import Finished, finish
+from leaderboard.queue.workers.authentication import HasWorkerSession, HoldsAttempt, IsEnrolled, WorkerAuthentication
+from leaderboard.queue.workers.finishing import Finished, deliver, finish
 from leaderboard.queue.workers.own import TooMuchUploadedError, count_upload
 from leaderboard.queue.workers.sessions import SessionRefusedError, holder_of_session, open_session
 from leaderboard.queue.workers.tokens import EnrolmentRefusedError, Holder, note_lease
 from leaderboard.results.objects import server_store
 from leaderboard.results.provenance import note_worker
-from leaderboard.results.results import deliver
-from leaderboard.site.api.authentication import HasWorkerSession, HoldsAttempt, IsEnrolled, WorkerAuthentication
 from leaderboard.site.api.parsers import TooLargeError
 
 _RECORDS = TypeAdapter(list[ResultRecord])
@@ -249,7 +248,7 @@ def _lease_json(lease: leases.Lease, *, holder: Holder) -> dict[str, Any]:
         "profile_digest": evaluation.profile_digest,
         "split": evaluation.split,
         "samples": evaluation.samples,
-        "needs_seed": evaluation.split == HIDDEN_SPLIT,
+        "needs_seed": evaluation.split == HIDDEN,
         "planner": _planner_json(evaluation.submission.planner, tasks=lease.tasks, holder=holder),
         "tasks": lease.tasks,
         "finish": True,

@@ -8,11 +8,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.teams import teams_of
 from leaderboard.catalog.models import Suite
 from leaderboard.quotas.services import quotas_of, quotas_of_teams
 from leaderboard.site.api.examples import example
-from leaderboard.site.api.permissions import LOGGED_IN
 
 
 @example({"team": "", "suite": "openagi", "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"})

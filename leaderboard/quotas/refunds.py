@@ -1,9 +1,8 @@
 """When an evaluation gives back what it was charged with."""
 
-from uuid import UUID
-
 from leaderboard.evaluations.models import Attempt, EvaluationState
 from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.states import Entered
 from leaderboard.quotas.models import EntryReason
 from leaderboard.quotas.services import refund
 
@@ -27,9 +26,11 @@ def refund_reason(*, target: EvaluationState, reason: EvaluationReason, anything
     return None
 
 
-def settle(*, evaluation_id: UUID, target: EvaluationState, reason: EvaluationReason) -> None:
-    """Refund an evaluation that has just entered `target`, if that calls for it; within the same transaction."""
-    anything_ran = Attempt.objects.filter(shard__evaluation=evaluation_id).exists()
-    why = refund_reason(target=target, reason=reason, anything_ran=anything_ran)
+def refund_if_due(event: Entered) -> None:
+    """Refund an evaluation if the state that it enters calls for it, within the same transaction."""
+    if event.state not in REFUNDING:
+        return
+    anything_ran = Attempt.objects.filter(shard__evaluation=event.evaluation_id).exists()
+    why = refund_reason(target=event.state, reason=event.reason, anything_ran=anything_ran)
     if why is not None:
-        refund(evaluation_id=evaluation_id, reason=why)
+        refund(evaluation_id=event.evaluation_id, reason=why)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -12,13 +13,17 @@ from django.utils import timezone
 from leaderboard.accounts.models import Team, User
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.quotas.models import ALL_SUITES, EntryReason, QuotaBalance, QuotaEntry
+from leaderboard.site.problems import ProblemError
 
 CHARGES_PER_QUOTA = 3
 """How many times its quota a user may submit in a day if all of it is refunded."""
 
 
-class QuotaExceededError(Exception):
+class QuotaExceededError(ProblemError):
     """The user or team has none left today; nothing was changed. The message is a sentence for the user."""
+
+    status = 429
+    code = "quota_exceeded"
 
     def __init__(self, *, suite: str, limit: int, free_at: datetime, team: Team | None = None) -> None:
         self.suite = suite
@@ -35,6 +40,17 @@ class QuotaExceededError(Exception):
     def seconds_left(self) -> int:
         """How long until it is free again, at least 1."""
         return max(1, int((self.free_at - timezone.now()).total_seconds()) + 1)
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "suite": self.suite,
+            "team": self.team.slug if self.team else "",
+            "limit": self.limit,
+            "free_at": self.free_at.isoformat(),
+        }
+
+    def headers(self) -> Mapping[str, str]:
+        return {"Retry-After": str(self.seconds_left())}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

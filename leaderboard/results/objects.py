@@ -13,16 +13,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evaluator.engine.store import LocalStore, ObjectDamagedError, ObjectMissingError, Store
+from evaluator.suites.hidden import HIDDEN
 from evaluator.values import MediaType
-from leaderboard.accounts.operators import is_operator
-from leaderboard.catalog.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.gold import is_gold_record
+from leaderboard.site.operators import is_operator
 
 
 def server_store(*, split: str) -> LocalStore:
     """Where artefacts and records of evaluations on this split are kept."""
     # Folders beside each other, and nothing else is ever served from this installation's data.
-    hidden = split == HIDDEN_SPLIT
+    hidden = split == HIDDEN
     return _store(settings.STORE_DIR / ("hidden" if hidden else "public"), private=hidden)
 
 
@@ -36,7 +36,7 @@ def _store(path: Path, *, private: bool) -> LocalStore:
 
 def object_url(*, digest: str, split: str) -> str:
     """Where an artefact of an evaluation on this split is shown to those who may see it."""
-    return reverse("hidden-object" if split == HIDDEN_SPLIT else "object", kwargs={"digest": digest})
+    return reverse("hidden-object" if split == HIDDEN else "object", kwargs={"digest": digest})
 
 
 @require_safe
@@ -46,7 +46,7 @@ def artefact(request: HttpRequest, digest: str) -> HttpResponse:
     Records of gold plans are for operators only while these are withheld.
     """
     etag = f'"{digest}"'
-    if settings.SPLIT == HIDDEN_SPLIT and is_gold_record(digest):
+    if settings.SPLIT == HIDDEN and is_gold_record(digest):
         return _for_operators(request, store=server_store(split=""), digest=digest)
     if request.headers.get("If-None-Match") == etag:
         return HttpResponseNotModified()
@@ -59,7 +59,7 @@ def artefact(request: HttpRequest, digest: str) -> HttpResponse:
 @require_safe
 def hidden_artefact(request: HttpRequest, digest: str) -> HttpResponse:
     """One artefact of the hidden split: `GET /hidden-objects/<digest>`, for staff only."""
-    return _for_operators(request, store=server_store(split=HIDDEN_SPLIT), digest=digest)
+    return _for_operators(request, store=server_store(split=HIDDEN), digest=digest)
 
 
 def _for_operators(request: HttpRequest, *, store: Store, digest: str) -> HttpResponse:

@@ -1,10 +1,8 @@
 """Taking in what workers measured: records into the store, one slim row per task into the database."""
 
 from collections.abc import Sequence
-from typing import Annotated
-from uuid import UUID
+from typing import Annotated, Any
 
-from django.db import transaction
 from django.db.models import Exists, OuterRef
 from pydantic import BaseModel, Field, ValidationError
 
@@ -17,16 +15,17 @@ from evaluator.values import Artefact, MediaType
 from gpu_jobs.redaction import Redactor
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.seasons import seeds_to_hide
+from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.models import Attempt, Evaluation, TaskResult
 from leaderboard.evaluations.states import note_progress
-from leaderboard.monitoring.usage import count_steps
 from leaderboard.planners.secret_headers import header_to_hide
-from leaderboard.queue import deadlines
-from leaderboard.queue.leasing.leases import locked_attempt
 from leaderboard.results.indicators import mark_columns
 from leaderboard.results.usage import usage_fields
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.site.hooks import Hook
 from leaderboard.site.known_secrets import known_secrets
+from leaderboard.site.problems import ProblemError
 
 _MOST_SECONDS = 10_000_000
 _LARGEST_RECORD = 8 * 1024 * 1024
@@ -35,6 +34,9 @@ _MOST_INDICATORS = 30
 _MOST_STEPS = 1000
 """More than any parser lets pass."""
 _FROM_WORKERS = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
+
+taken_in: Hook[Sequence[ResultRecord]] = Hook()
+"""Called with the records that were new, at the end of the transaction that takes them in."""
 
 
 class _Step(BaseModel):
@@ -54,46 +56,31 @@ class _Plan(BaseModel):
     subgoals: list[str] | None = None
 
 
-class RecordsRefusedError(Exception):
+class RecordsRefusedError(FieldErrors):
     """Records that do not fit the attempt; nothing was changed. `problems` has a sentence for each, by task."""
 
     def __init__(self, problems: dict[str, str]) -> None:
         self.problems = problems
-        super().__init__("; ".join(f"task {task}: {problem}" for task, problem in problems.items()))
+        super().__init__({"results": [f"task {task}: {problem}" for task, problem in problems.items()]})
 
 
-class ObjectsMissingError(Exception):
+class ObjectsMissingError(ProblemError):
     """Records name artefacts that the store does not have: they are to be sent first. Nothing was changed."""
+
+    code = "objects_missing"
 
     def __init__(self, digests: list[str]) -> None:
         self.digests = digests
         super().__init__(f"{len(digests)} artefacts are not in the store; send them before the results")
 
-
-def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store, credential: str = "") -> int:
-    """Take in the results of some tasks of an attempt and return how many of them were new.
-
-    Before: the attempt is live; the artefacts that the records name are in the store.
-    After: each task has a result and its record is in the store. A task that had a result keeps it, so that a second
-    delivery changes nothing.
-
-    Raises:
-        AttemptEndedError: the attempt is not live; nothing changed.
-        RecordsRefusedError: a record is not of this attempt's tasks or contradicts itself.
-        ObjectsMissingError: an artefact is missing.
-    """
-    with transaction.atomic():
-        attempt = locked_attempt(attempt_id)
-        new = take_in(attempt=attempt, records=records, store=store, credential=credential)
-        # The last of all, since others wait for it until the commit.
-        count_steps_of(attempt=attempt, records=new)
-    return len(new)
+    def facts(self) -> dict[str, Any]:
+        return {"missing": self.digests}
 
 
 def count_steps_of(*, attempt: Attempt, records: Sequence[ResultRecord]) -> None:
     """Count the steps of records, but of own workers none: each name that they make up would be a metric for ever."""
     if not attempt.is_by_own_worker:
-        count_steps(records)
+        taken_in.call(records)
 
 
 def take_in(

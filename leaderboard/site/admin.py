@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from leaderboard.accounts.operators import is_operator
+from leaderboard.site.operators import is_operator
 
 ROWS_PER_PAGE = 50
 

@@ -13,6 +13,7 @@ from django.template.response import TemplateResponse
 
 from leaderboard.accounts.models import User
 from leaderboard.catalog.library import NotReadyError
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission
 from leaderboard.queue import verification
 from leaderboard.queue.operating import prioritise, requeue
@@ -23,7 +24,7 @@ from leaderboard.submissions.hiding import LONGEST_REASON, hide, show_again
 from leaderboard.submissions.rerunning import rerun
 
 CONFIRMED = "confirmed"
-REFUSALS = (services.NotPossibleError, FieldErrors, NotReadyError, ValueError)
+REFUSALS = (NotPossibleError, FieldErrors, NotReadyError, ValueError)
 """What services raise with a sentence when they have changed nothing."""
 
 

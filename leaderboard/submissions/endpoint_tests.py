@@ -5,6 +5,8 @@ at once for each process of the site, a few more wait for them, and others are r
 its own request and holds no connection of the database meanwhile.
 """
 
+from collections.abc import Mapping
+
 from django.conf import settings
 from django.db import connection
 
@@ -21,6 +23,7 @@ from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.places import NoPlaceError, Places
 from leaderboard.planners.services import check_planner, find_planner
 from leaderboard.site.field_errors import FieldErrors
+from leaderboard.site.problems import ProblemError
 
 LONGEST_SECONDS = 15.0
 """Whatever the endpoint's own timeout is."""
@@ -35,11 +38,20 @@ _NEEDED = frozenset(field.name for field in CALL)
 """The fields that the call depends on; the others may be wrong as yet."""
 
 
-class BusyError(Exception):
+RETRY_SECONDS = 5
+
+
+class BusyError(ProblemError):
     """Too many test calls are under way; nothing was sent."""
+
+    status = 503
+    code = "busy"
 
     def __init__(self) -> None:
         super().__init__("Too many endpoints are tested at this moment: try again in a few seconds.")
+
+    def headers(self) -> Mapping[str, str]:
+        return {"Retry-After": str(RETRY_SECONDS)}
 
 
 def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:

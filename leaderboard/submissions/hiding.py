@@ -7,9 +7,10 @@ from django.db.models.functions import Now
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.boards.services import lock_board, publish_locked
+from leaderboard.boards.services import publish_locked
+from leaderboard.evaluations.acting import NotPossibleError
+from leaderboard.evaluations.board_of import lock_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.submissions.services import NotPossibleError
 
 LONGEST_REASON = 400
 

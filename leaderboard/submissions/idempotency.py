@@ -17,23 +17,29 @@ from django.utils import timezone
 
 from leaderboard.accounts.models import User
 from leaderboard.evaluations.models import IdempotencyKey, Submission
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.site.problems import ProblemError
 
 LASTS = timedelta(hours=24)
 LONGEST_KEY = 255
 
 
-class KeyReusedError(Exception):
+class KeyReusedError(ProblemError):
     """The key came before with another request; nothing was changed."""
+
+    status = 422
+    code = "idempotency_key_reused"
 
     def __init__(self, key: str) -> None:
         super().__init__(f"The Idempotency-Key {key!r} came before with another request: use a new one for this.")
 
 
-class WrongKeyError(Exception):
+class WrongKeyError(FieldErrors):
     """The key cannot be one; nothing was changed."""
 
     def __init__(self) -> None:
-        super().__init__(f"An Idempotency-Key has 1 to {LONGEST_KEY} printable ASCII characters.")
+        sentence = f"An Idempotency-Key has 1 to {LONGEST_KEY} printable ASCII characters."
+        super().__init__({"Idempotency-Key": [sentence]})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,9 @@ from django.db.models.functions import Now
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.boards.services import conditions_of_board, lock_board, publish_locked
+from leaderboard.boards.services import publish_locked
+from leaderboard.evaluations.acting import NotPossibleError
+from leaderboard.evaluations.board_of import conditions_of_board, lock_board
 from leaderboard.evaluations.events import ask_anew
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
 from leaderboard.evaluations.reasons import EvaluationReason
@@ -25,7 +27,6 @@ from leaderboard.evaluations.visibility import check, is_public
 from leaderboard.queue.publishing import published_or_not
 from leaderboard.site.clock import database_now
 from leaderboard.site.field_errors import FieldErrors
-from leaderboard.submissions.services import NotPossibleError
 
 logger = logging.getLogger(__name__)
 

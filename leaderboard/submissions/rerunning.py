@@ -8,13 +8,14 @@ from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations import transitions
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
 from leaderboard.evaluations.visibility import is_public
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.services import check_planner, data_of
-from leaderboard.queue.workers.own import mark, runs_on_own_worker
+from leaderboard.queue.workers.own import runs_on_own_worker
 from leaderboard.submissions import services
-from leaderboard.submissions.services import NotPossibleError
+from leaderboard.submissions.own_workers import mark
 
 
 def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submission:

@@ -1,14 +1,13 @@
 """What owners do with evaluations: submit, resume, accept, cancel. Pages, API and admin use the same functions.
 
-Whether somebody may do it is asked before (`acting.py`). `by` is who does it, for the audit log and for the reason that
-the owner reads; None stands for a command on the operator's own machine.
+Whether somebody may do it is asked before (`evaluations/acting.py`). `by` is who does it, for the audit log and
+for the reason that the owner reads; None stands for a command on the operator's own machine.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from random import SystemRandom
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -18,12 +17,11 @@ from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.teams import teams_of
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
-from leaderboard.catalog.conditions import HIDDEN_SPLIT, RunConditions, conditions_of, tasks_per_shard
+from leaderboard.catalog.conditions import RunConditions, conditions_of, tasks_per_shard
 from leaderboard.catalog.library import library
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.catalog.seasons import season_recorded
 from leaderboard.evaluations import transitions
-from leaderboard.evaluations.acting import in_words
+from leaderboard.evaluations.acting import NotPossibleError, in_words
 from leaderboard.evaluations.models import (
     Evaluation,
     EvaluationState,
@@ -33,24 +31,20 @@ from leaderboard.evaluations.models import (
     TaskResult,
     Visibility,
 )
-from leaderboard.evaluations.reasons import EvaluationReason, sentence
-from leaderboard.evaluations.states import advance, deadline_of
+from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.states import advance
 from leaderboard.evaluations.visibility import check as check_visibility
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.services import ValidPlanner, enter_planner, planner_problems, validate_planner
 from leaderboard.queue import canary
+from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.leases import cancel_attempts
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import FAULT_SCORE, add_shards
 from leaderboard.quotas.services import charge
-from leaderboard.site.clock import database_now
 
 PRIORITIES = {choice.name.lower(): choice for choice in SubmitterPriority}
 """What users write for their own order."""
-
-
-class NotPossibleError(Exception):
-    """The evaluation's state does not allow this now; nothing was changed. The message is a sentence for its owner."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,47 +237,6 @@ def _queue(*, submission: Submission, entrance: Entrance) -> Evaluation:
         for task in tasks
         if task.key in not_run
     )
-    return evaluation
-
-
-def queue_tasks(
-    *, submission: Submission, suite: Suite, conditions: RunConditions, keys: Sequence[str], **fields: Any
-) -> Evaluation:
-    """Queue an evaluation of these tasks, within the present transaction.
-
-    After: it is `queued` with its shards, and the reconciler is told after the commit.
-
-    Args:
-        submission: what is evaluated.
-        suite: on what.
-        conditions: under which.
-        keys: of the tasks that workers run, in order; on a hidden split they run in any order.
-        fields: what else is known of it.
-    """
-    now = database_now()
-    if conditions.split == HIDDEN_SPLIT:
-        # Or the place of a hidden request among the others would tell which one it is.
-        keys = SystemRandom().sample(keys, len(keys))
-    shards, leasable = canary.split(planner=submission.planner, keys=keys, size=tasks_per_shard(suite))
-    evaluation = Evaluation.objects.create(
-        submission=submission,
-        suite=suite,
-        **conditions._asdict(),
-        state_since=now,
-        state_deadline=deadline_of(EvaluationState.QUEUED, now=now),
-        reason=EvaluationReason.WAITING,
-        reason_text=sentence(EvaluationReason.WAITING),
-        leasable_shards=leasable,
-        provenance={
-            "suite_digest": suite.digest,
-            "profile_digest": conditions.profile_digest,
-            **season_recorded(split=conditions.split),
-            "workers": [],
-        },
-        **fields,
-    )
-    add_shards(evaluation=evaluation, shards=shards)
-    enqueue_reconcile(evaluation.pk)
     return evaluation
 
 

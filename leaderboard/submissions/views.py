@@ -27,13 +27,13 @@ from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.presenters import shown_trial
-from leaderboard.queue.workers.own import submit_for_own_worker
 from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams
 from leaderboard.site.api.throttling import seconds_to_wait
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import checking, services
 from leaderboard.submissions.endpoint_tests import BusyError, try_endpoint
 from leaderboard.submissions.forms import SubmitForm
+from leaderboard.submissions.own_workers import submit_for_own_worker
 
 logger = logging.getLogger(__name__)
 

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import secrets
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,10 +12,12 @@ from pathlib import Path
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Sum
 from django.db.models.functions import Now
 
+from leaderboard.site.coordination.locks import Lock, lock_until_commit
+from leaderboard.site.problems import ProblemError
 from leaderboard.uploads.models import UploadTicket
 
 PREFIX = "pau_"
@@ -27,13 +30,18 @@ SLOWEST_BYTES_PER_SECOND = 32 * 1024
 PATIENCE_SECONDS = 30.0
 """For so long a body may bring nothing at all."""
 RETRY_SECONDS = 60
-_LOCK = 0x75706C6F_6164
 _ABANDONED_SECONDS = 3600.0
 """A file that nobody has written to for so long is of a process that was killed."""
 
 
-class NoRoomError(Exception):
+class NoRoomError(ProblemError):
     """There is no room for another upload at present; the message is a sentence."""
+
+    status = 429
+    code = "no_room"
+
+    def headers(self) -> Mapping[str, str]:
+        return {"Retry-After": str(RETRY_SECONDS)}
 
 
 class TicketRefusedError(Exception):
@@ -141,8 +149,7 @@ def path_of(ticket_id: UUID) -> Path:
 
 def _reserve(*, owner_id: int, address: str, size: int, room: int, lasting: timedelta, secret: str) -> UploadTicket:
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+        lock_until_commit(Lock.UPLOADS)
         live = UploadTicket.objects.filter(expires_at__gt=Now())
         if live.filter(owner=owner_id).count() >= MOST_PER_USER:
             raise NoRoomError(

@@ -95,4 +95,4 @@ def all_routes() -> Iterator[tuple[str, list[str]]]:
             elif part.name is not None:
                 yield prefix + part.name, list(part.pattern.converters or part.pattern.regex.groupindex)
 
-    return walk(get_resolver("leaderboard.site.urls"), "")
+    return walk(get_resolver("leaderboard.wiring.urls"), "")

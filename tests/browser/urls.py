@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.views.csrf import csrf_failure
 
-from leaderboard.site import urls
+from leaderboard.wiring import urls
 
 
 def malformed(request: HttpRequest) -> HttpResponse:

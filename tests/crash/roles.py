@@ -135,7 +135,7 @@ def web(run: Run) -> None:
         right = timezone.now
         timezone.now = lambda: right() + timedelta(seconds=run.web_clock_ahead)  # type: ignore[assignment]
 
-    from leaderboard.site.asgi import application
+    from leaderboard.wiring.asgi import application
 
     uvicorn.run(application, host="127.0.0.1", port=run.port, log_level="warning", lifespan="off", access_log=False)
 

@@ -26,7 +26,7 @@ _USED_LATER = (
     "django.core.management.commands.migrate",
     "gpu_jobs.__main__",
     "kombu.transport.redis",
-    "leaderboard.site.asgi",
+    "leaderboard.wiring.asgi",
     "leaderboard.site.celery",
     "leaderboard.site.file_broker",
     "leaderboard.queue.tasks",

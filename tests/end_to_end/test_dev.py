@@ -49,7 +49,7 @@ def wait_until(happened, *, process, log, seconds=120.0):
 
 
 def site_process(process):
-    return next(child for child in process.children() if "leaderboard.site.asgi:application" in child.cmdline())
+    return next(child for child in process.children() if "leaderboard.wiring.asgi:application" in child.cmdline())
 
 
 def test_pages_take_scripts_and_styles_from_vite_which_serves_them_to_this_site(development):

@@ -12,8 +12,8 @@ from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
+from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
-from leaderboard.results.results import deliver
 from tests.fakes.planners import ClumsyPlanner
 from tests.leaderboard.factories import make_submission
 

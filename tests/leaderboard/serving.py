@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import uvicorn
 from uvicorn._types import ASGIApplication
 
-from leaderboard.site.asgi import application
+from leaderboard.wiring.asgi import application
 
 
 @contextmanager

@@ -49,7 +49,7 @@ class TestWhoEnters:
 
     def test_what_other_packages_register_is_not_there(self):
         assert {model._meta.app_label for model in site._registry} <= {
-            "accounts", "audit", "catalog", "evaluations", "outbox", "planners", "quotas", "workers",
+            "accounts", "audit", "catalog", "evaluations", "notifications", "planners", "queue", "quotas",
         }  # fmt: skip
 
 
@@ -182,7 +182,7 @@ class TestActions:
 
         create_worker_token(owner=make_user(), name="desktop")
         token = WorkerToken.objects.get()
-        address = "/admin/workers/workertoken/"
+        address = "/admin/queue/workertoken/"
         assert "revoked. What was leased" in act(client, "revoke", token, address=address)[0]
         assert "was revoked before" in act(client, "revoke", token, address=address)[0]
         assert AuditEntry.objects.get(action=Action.WORKER_TOKEN_REVOKED).actor == "operator"
@@ -191,7 +191,7 @@ class TestActions:
         message = OutboxMessage.objects.create(
             kind=Kind.WEBHOOK, payload={}, given_up_at=timezone.now(), tries=9, last_error="no"
         )
-        told = act(client, "again", message, address="/admin/outbox/outboxmessage/")
+        told = act(client, "again", message, address="/admin/notifications/outboxmessage/")
         assert "is sent again" in told[0]
         message.refresh_from_db()
         assert (message.standing, message.tries) == ("waiting", 0)
@@ -199,7 +199,7 @@ class TestActions:
     def test_a_message_does_not_wait_beside_a_newer_one_of_its_purpose(self, client, operator):
         old = OutboxMessage.objects.create(kind=Kind.MAIL, payload={}, dedup_key="k", sent_at=timezone.now())
         OutboxMessage.objects.create(kind=Kind.MAIL, payload={}, dedup_key="k")
-        assert "waits already" in act(client, "again", old, address="/admin/outbox/outboxmessage/")[0]
+        assert "waits already" in act(client, "again", old, address="/admin/notifications/outboxmessage/")[0]
         old.refresh_from_db()
         assert old.standing == "sent"
 

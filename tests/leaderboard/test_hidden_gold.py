@@ -14,19 +14,20 @@ from django.test import Client
 from django.urls import reverse
 
 from evaluator.records import Outcome, ResultRecord
+from evaluator.suites.hidden import HIDDEN
 from evaluator.values import Artefact, MediaType
 from leaderboard.accounts.models import User
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 from leaderboard.boards.models import Snapshot
-from leaderboard.catalog.conditions import HIDDEN_SPLIT
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations import events
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.pages.progress import progress as progress_of
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
+from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
-from leaderboard.results.results import deliver
 from tests.addresses import Address, Things, site_addresses
 from tests.leaderboard import suites
 from tests.leaderboard.factories import make_lease, make_submission, make_suite, make_team, make_user
@@ -71,7 +72,7 @@ def things(settings, tmp_path, launcher) -> list[dict[str, Any]]:
     common = {"user": owner, "team": lab}
     before = make_submission(**common, suite=executed, name="before").evaluations.get()
     complete(before, plan=GOLD)
-    settings.SPLIT = HIDDEN_SPLIT
+    settings.SPLIT = HIDDEN
     known = make_submission(**common, suite=executed, name="knows").evaluations.get()
     complete(known, plan=GOLD)
     other = make_submission(**common, suite=executed, name="other", bundled_name="no-op").evaluations.get()
@@ -79,7 +80,7 @@ def things(settings, tmp_path, launcher) -> list[dict[str, Any]]:
     moving = make_submission(**common, suite=executed, name="moving").evaluations.get()
     deliver_some(moving, plan=GOLD)
     wanted = make_submission(**common, suite=judged, name="judged", bundled_name="no-op").evaluations.get()
-    Evaluation.objects.filter(pk=wanted.pk).update(split=HIDDEN_SPLIT)
+    Evaluation.objects.filter(pk=wanted.pk).update(split=HIDDEN)
     complete(wanted, plan=OWN)
     Suite.objects.filter(pk=judged.pk).update(**suites.JUDGED, metrics=[suites.column("overall", primary=True), *MARKS])
     shared = {
@@ -221,7 +222,7 @@ def test_withheld_plans_cannot_be_searched_for(things, name):
 def test_what_is_told_of_an_evaluation_while_it_runs_holds_no_gold(things):
     for one in things:
         evaluation = Evaluation.objects.get(pk=one["evaluation"])
-        told = json.dumps([events.snapshot(evaluation.pk), events.progress(evaluation)])
+        told = json.dumps([events.snapshot(evaluation.pk), progress_of(evaluation)])
         assert MARK not in told
 
 

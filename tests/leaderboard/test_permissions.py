@@ -15,13 +15,14 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from evaluator.suites.hidden import HIDDEN
 from evaluator.values import Artefact, MediaType
 from leaderboard.accounts import teams
+from leaderboard.accounts.api.permissions import HasScope
 from leaderboard.accounts.models import User
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 from leaderboard.boards.models import Snapshot
-from leaderboard.catalog.conditions import HIDDEN_SPLIT
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.notifications.webhooks import add_webhook
 from leaderboard.planners.checkpoints import checkpoint_store
@@ -29,7 +30,6 @@ from leaderboard.planners.models import Planner
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.results.objects import server_store
-from leaderboard.site.api.permissions import HasScope
 from leaderboard.uploads import services as upload_tickets
 from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user
 from tests.leaderboard.site.api.helpers import session_of
@@ -85,7 +85,7 @@ def world(settings, tmp_path, launcher):
         "ticket_id": upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk,
         "done": done.pk, "evaluation": done.pk, "extension": "csv",
         "checkpoint": checkpoint, "personal": create_token(user=owner).id, "uidb36": "a", "name": "planner_server.py",
-        "hidden": server_store(split=HIDDEN_SPLIT).put(Artefact(data=b"secret", media_type=MediaType.TEXT)),
+        "hidden": server_store(split=HIDDEN).put(Artefact(data=b"secret", media_type=MediaType.TEXT)),
     }  # fmt: skip
     users = {"stranger": stranger, "member": member, "owner": owner, "staff": User.objects.get(pk=staff.pk)}
     tokens = {role: create_token(user=user, scopes=Scope.values).token for role, user in users.items()}
@@ -201,7 +201,7 @@ def test_nobody_but_staff_gets_into_the_admin(world):
 
 
 def test_every_view_of_the_api_for_people_checks_the_scope_of_tokens():
-    import leaderboard.site.api.urls as api
+    import leaderboard.wiring.api_urls as api
 
     for part in api.urlpatterns:
         if str(part.pattern).startswith("worker/") or part.name in {"nowhere", "schema"}:

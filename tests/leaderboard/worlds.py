@@ -14,12 +14,13 @@ from urllib.parse import urlencode
 from django.utils import timezone
 
 from evaluator.records import Outcome, ResultRecord
+from evaluator.suites.hidden import HIDDEN
 from evaluator.values import Artefact, MediaType
 from leaderboard.accounts.models import Invitation, Membership, Role, Team, User
 from leaderboard.accounts.services import create_token
 from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.boards.services import publish
-from leaderboard.catalog.conditions import HIDDEN_SPLIT, NO_PROFILE
+from leaderboard.catalog.conditions import NO_PROFILE
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission, TaskResult
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
@@ -65,7 +66,7 @@ def make_world(size: int) -> World:
         worlds += boards[0]
     shared = {
         "team": teams[0].slug,
-        "hidden_digest": server_store(split=HIDDEN_SPLIT).put(Artefact(data=b"hidden", media_type=MediaType.TEXT)),
+        "hidden_digest": server_store(split=HIDDEN).put(Artefact(data=b"hidden", media_type=MediaType.TEXT)),
         "cursor": _FAR_CURSOR,
         "username": owner.username,
         "chapter": "api",

@@ -145,7 +145,7 @@ class _Test:
     def _start_site(self) -> None:
         """Web server, Celery and beat, as the demo starts them."""
         address = ["--host", "127.0.0.1", "--port", str(self._port)]
-        site = ["leaderboard.site.asgi:application", *address, "--timeout-graceful-shutdown", "2", "--no-access-log"]
+        site = ["leaderboard.wiring.asgi:application", *address, "--timeout-graceful-shutdown", "2", "--no-access-log"]
         celery = ["-A", "leaderboard.site.celery:app"]
         worker = [*celery, "worker", "--concurrency", "2", "--without-gossip", "--without-mingle", "--loglevel=info"]
         self._processes.start(what="site", name="site", module="uvicorn", arguments=site)

@@ -34,7 +34,7 @@ def _server() -> Iterator[int]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "uvicorn", "leaderboard.site.asgi:application", "--port", str(port)]
+    command = [sys.executable, "-m", "uvicorn", "leaderboard.wiring.asgi:application", "--port", str(port)]
     process = subprocess.Popen([*command, "--log-level", "warning", "--no-access-log"])
     try:
         _wait_for(port=port, process=process)

@@ -18,8 +18,9 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.pages.caching import not_modified, page_tag, with_tag
 from leaderboard.boards.pages.page_cache import shareable
 from leaderboard.boards.pages.views import find_snapshot
-from leaderboard.boards.services import latest_snapshot, newest_evaluations, primary_metric
+from leaderboard.boards.services import latest_snapshot, newest_evaluations
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.site.lru_cache import SharedCache
 

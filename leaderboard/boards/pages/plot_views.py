@@ -13,8 +13,9 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.pages.caching import not_modified, page_tag, with_tag
 from leaderboard.boards.pages.page_cache import made_once, shareable
 from leaderboard.boards.plots import against_cost, over_time
-from leaderboard.boards.services import conditions_of, latest_snapshot, primary_metric
+from leaderboard.boards.services import conditions_of, latest_snapshot
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
 
 
 @require_safe

@@ -19,8 +19,8 @@ from leaderboard.boards.selecting import (
     select_rows,
     usual_columns,
 )
-from leaderboard.boards.services import primary_metric
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import words_of
 

@@ -16,18 +16,12 @@ from leaderboard.boards.pages.page_cache import made_once, shareable
 from leaderboard.boards.pages.presenters import MOST_NARROW, board_table, first_rows, progress_rows
 from leaderboard.boards.pages.reference import reported
 from leaderboard.boards.selecting import PAGE_SIZES, PER_PAGE, Selection, read_selection
-from leaderboard.boards.services import (
-    NOT_SHOWN,
-    Conditions,
-    conditions_of,
-    latest_snapshot,
-    latest_snapshots,
-    unranked,
-)
+from leaderboard.boards.services import NOT_SHOWN, conditions_of, latest_snapshot, latest_snapshots, unranked
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.boards.standing import unpublished, unpublished_rows
 from leaderboard.catalog.models import Suite
 from leaderboard.docs_pages.chapters import GROUPS
+from leaderboard.evaluations.board_of import Conditions
 
 FIRST_ROWS = 5
 """Of each board, on the start page."""

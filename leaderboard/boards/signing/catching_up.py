@@ -4,10 +4,10 @@ from django.db import transaction
 from django.db.models import Q
 
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.services import lock_board
 from leaderboard.boards.signing.keys import first_signed_at, signing_key
 from leaderboard.boards.signing.models import EvaluationSignature, SnapshotSignature
 from leaderboard.boards.signing.services import sign_when_possible
+from leaderboard.evaluations.board_of import lock_board
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 
 _EVALUATIONS_AT_ONCE = 100

@@ -9,15 +9,13 @@ from datetime import datetime
 from functools import cache
 
 from django.conf import settings
-from django.db import connection
 
 from evaluator.signatures import KeyStatement, PrivateKey, seal
 from leaderboard.boards.signing.models import SigningKey
 from leaderboard.site.clock import database_now
+from leaderboard.site.coordination.locks import Lock, lock_until_commit
 
 logger = logging.getLogger(__name__)
-_LOCK = 0x5167_6E69_6E67
-"""Of PostgreSQL's advisory locks, the one that who registers a key takes."""
 
 
 def signing_key() -> PrivateKey | None:
@@ -46,9 +44,8 @@ def first_signed_at() -> datetime | None:
 
 def _register(key: PrivateKey) -> SigningKey:
     """Make a new key the present one, introduced by the one before it where its secret is at hand."""
-    with connection.cursor() as cursor:
-        # Held until the end of the transaction: of two processes that start with a new key, the second finds it there.
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+    # Of two processes that start with a new key, the second finds it there.
+    lock_until_commit(Lock.SIGNING_KEYS)
     if (there := SigningKey.objects.filter(pk=key.public.id).first()) is not None:
         return there
     now = database_now()

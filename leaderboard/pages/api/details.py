@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 from evaluator.metrics.statistics import LEAST_VALUES
 from evaluator.planners.offline import offline_planners
 from evaluator.records import Outcome
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.evaluations.gold import not_shared
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import visible_evaluations
@@ -22,7 +23,6 @@ from leaderboard.pages.queue_place import WaitsFor, place_of
 from leaderboard.pages.waiting import queue_now
 from leaderboard.results.task_rows import tasks_of
 from leaderboard.site.api.examples import ATTEMPT_ID, example
-from leaderboard.site.api.permissions import LOGGED_IN
 
 
 class ScoreGroupOutput(serializers.Serializer[Any]):

@@ -10,13 +10,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import known_slugs
 from leaderboard.evaluations.reading import evaluations_for
 from leaderboard.pages.expecting import Expectation, expected, expected_of_new
 from leaderboard.site.api.examples import example
 from leaderboard.site.api.parameters import one_of
-from leaderboard.site.api.permissions import LOGGED_IN
 from leaderboard.submissions import services
 
 

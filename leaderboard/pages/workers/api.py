@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.evaluations.models import Attempt
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.pages.workers.presenters import shown_attempt
@@ -19,7 +20,6 @@ from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_token, worker_tokens_of
 from leaderboard.site.api.examples import ATTEMPT_ID, LATER, ROW_ID, WHEN, example
 from leaderboard.site.api.pagination import Pages
-from leaderboard.site.api.permissions import LOGGED_IN
 
 
 @example({"name": "desktop"})

@@ -11,8 +11,9 @@ from typing import Any
 from django import forms
 
 from evaluator.plans_file import PlansFileError, plans_of
+from evaluator.suites.hidden import HIDDEN
 from leaderboard.accounts.models import User
-from leaderboard.catalog.conditions import HIDDEN_SPLIT, split_of
+from leaderboard.catalog.conditions import split_of
 from leaderboard.catalog.models import Suite
 from leaderboard.planners import plans_files
 from leaderboard.planners.data import Errors, PlannerData
@@ -84,7 +85,7 @@ class PlansKind(Kind):
                     "Choose a suite that judges plans, or submit an endpoint."
                 ]
             }
-        if hidden := [suite.title for suite in found if split_of(suite) == HIDDEN_SPLIT]:
+        if hidden := [suite.title for suite in found if split_of(suite) == HIDDEN]:
             return {"suites": [f"{hidden[0]} has hidden requests here, so that no plans for them can be written down."]}
         if len(suites) > 1:
             return {"suites": ["A plans file has the plans of one suite: choose one."]}

@@ -21,9 +21,10 @@ from django.db.models.functions import Now
 
 from evaluator.planners.keeping import keepable_text
 from evaluator.records import Outcome
+from evaluator.suites.hidden import HIDDEN
 from gpu_jobs.phases import Phase
 from gpu_jobs.redaction import Redactor
-from leaderboard.catalog.conditions import HIDDEN_SPLIT
+from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.models import (
     ATTRIBUTABLE,
     Attempt,
@@ -39,7 +40,7 @@ from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, end_attempt, end_attempts_of, explain, move_shard
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
-from leaderboard.queue import canary, deadlines, losses, unreachable
+from leaderboard.queue import canary, losses, unreachable
 from leaderboard.queue.leasing import worker_pools
 from leaderboard.queue.leasing.turns import Wanted, due_shards, next_evaluations, next_of_each_user
 from leaderboard.queue.queueing import enqueue_reconcile
@@ -47,6 +48,7 @@ from leaderboard.queue.shards import remaining_tasks
 from leaderboard.queue.stopping import enqueue_replacement, enqueue_stop
 from leaderboard.site.clock import database_now
 from leaderboard.site.known_secrets import known_secrets
+from leaderboard.site.problems import ProblemError
 
 _LONGEST_WAIT = timedelta(seconds=60)
 _REFUSED_WAIT = timedelta(seconds=30)
@@ -72,20 +74,26 @@ class GivenUp(StrEnum):
     """It ran into an error. Counts as a try."""
 
 
-class AttemptEndedError(Exception):
+class AttemptEndedError(ProblemError):
     """The attempt is not live any more; nothing was changed. `state` says how it ended."""
 
     def __init__(self, state: AttemptState) -> None:
         self.state = state
+        self.code = state.value
         super().__init__(f"this attempt is {state.label.lower()}: what it sends changes nothing any more")
 
 
-class IncompleteError(Exception):
+class IncompleteError(ProblemError):
     """A worker reported an attempt as completed, but some of its tasks have no result."""
+
+    code = "incomplete"
 
     def __init__(self, missing: list[str]) -> None:
         self.missing = missing
         super().__init__(f"tasks without a result: {', '.join(missing)}; post them first, or fail the attempt")
+
+    def facts(self) -> dict[str, Any]:
+        return {"missing": self.missing}
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +293,7 @@ def _attempt(
 
 
 def heartbeat(attempt_id: UUID, *, phase: Phase | None = None) -> None:
-    """Keep an attempt alive for another lease. That gives it no further time to make progress (`deadlines.py`).
+    """Keep an attempt alive for another lease. It gets no further time for progress (`evaluations/deadlines.py`).
 
     Args:
         attempt_id: which.
@@ -387,8 +395,8 @@ def complete_locked(attempt: Attempt) -> None:
         _free_shard(attempt.shard, wait=max(rest, _wait_after(attempt.shard)), counts=True)
     else:
         _move_leased(attempt.shard, target=ShardState.DONE)
-        if not canary.settle(attempt.shard.evaluation):
-            unreachable.settle(attempt.shard.evaluation)
+        if not canary.act_on_canaries(attempt.shard.evaluation):
+            unreachable.stop_if_unreachable(attempt.shard.evaluation)
     enqueue_reconcile(attempt.shard.evaluation_id)
 
 
@@ -426,7 +434,7 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
         _free_shard(attempt.shard, wait=wait, counts=how is GivenUp.FAILED or given_back_for_ever)
         if how is not GivenUp.RELEASED:
             refused = how is GivenUp.REFUSED
-            if not refused and attempt.shard.evaluation.split == HIDDEN_SPLIT:
+            if not refused and attempt.shard.evaluation.split == HIDDEN:
                 # As with its log: the message of any error could tell about hidden data.
                 detail = "its log, which staff may read, says why"
             explain(
@@ -496,7 +504,7 @@ def _lose(attempt: Attempt, *, detail: str, loss: Loss) -> None:
     else:
         _free_shard(shard, wait=timedelta(), counts=True)
         if counts:
-            losses.settle(evaluation, why=detail)
+            losses.stop_after_losses(evaluation, why=detail)
     if loss in ATTRIBUTABLE:
         enqueue_replacement(worker=attempt.worker, evaluation_id=evaluation.pk)
     enqueue_reconcile(evaluation.pk)

@@ -1,4 +1,4 @@
-"""The end of an attempt in one transaction: its last results, the last lines of its log, and that it is complete."""
+"""Results of an attempt, and its end in one transaction: last results, last lines of the log, completion."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -80,3 +80,23 @@ def _keep_lines(*, attempt_id: UUID, finished: Finished, evaluation: Evaluation)
     except logs.GapError:
         # Earlier lines were refused: a log is no reason to lose the work that it tells of.
         return
+
+
+def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store, credential: str = "") -> int:
+    """Take in the results of some tasks of an attempt and return how many of them were new.
+
+    Before: the attempt is live; the artefacts that the records name are in the store.
+    After: each task has a result and its record is in the store. A task that had a result keeps it, so that a second
+    delivery changes nothing.
+
+    Raises:
+        AttemptEndedError: the attempt is not live; nothing changed.
+        RecordsRefusedError: a record is not of this attempt's tasks or contradicts itself.
+        ObjectsMissingError: an artefact is missing.
+    """
+    with transaction.atomic():
+        attempt = leases.locked_attempt(attempt_id)
+        new = take_in(attempt=attempt, records=records, store=store, credential=credential)
+        # The last of all, since others wait for it until the commit.
+        count_steps_of(attempt=attempt, records=new)
+    return len(new)

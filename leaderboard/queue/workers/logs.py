@@ -12,11 +12,10 @@ from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 
 from evaluator.planners.keeping import keepable_text
+from evaluator.suites.hidden import HIDDEN
 from gpu_jobs.logs import LONGEST_LINE, LogLine
 from gpu_jobs.redaction import Redactor
 from leaderboard.accounts.models import User
-from leaderboard.accounts.operators import is_operator
-from leaderboard.catalog.conditions import HIDDEN_SPLIT
 from leaderboard.catalog.seasons import seeds_to_hide
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.models import Attempt, Evaluation
@@ -24,6 +23,7 @@ from leaderboard.planners.secret_headers import header_to_hide
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import AttemptLog, LogChunk
 from leaderboard.site.known_secrets import known_secrets
+from leaderboard.site.operators import is_operator
 
 TAIL_LINES = 200
 
@@ -114,7 +114,7 @@ def may_read(*, user: User | AnonymousUser, evaluation: Evaluation) -> bool:
     """Who sees the log: staff, and who may act like the owner unless messages could tell about hidden data."""
     if is_operator(user):
         return True
-    return evaluation.split != HIDDEN_SPLIT and may_act(user=user, submission=evaluation.submission)
+    return evaluation.split != HIDDEN and may_act(user=user, submission=evaluation.submission)
 
 
 def attempts_of(evaluation: Evaluation) -> QuerySet[Attempt]:

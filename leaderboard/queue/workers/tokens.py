@@ -17,6 +17,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from leaderboard.accounts.credentials import Credential, last_use
 from leaderboard.accounts.locks import lock_owner
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
@@ -253,3 +254,26 @@ def note_use(token: WorkerToken) -> None:
     now = timezone.now()
     if token.last_used is None or now - token.last_used > _USE_IS_NOTED_EVERY:
         WorkerToken.objects.filter(pk=token.pk).update(last_used=now)
+
+
+class WorkerTokens:
+    """Worker tokens as credentials of their owner."""
+
+    prefix = "worker"
+
+    def of(self, user: User) -> list[Credential]:
+        """Those that can be used, the newest first."""
+        return [
+            Credential(
+                key=f"{self.prefix}:{token.pk}",
+                kind="worker token",
+                name=token.name,
+                made=token.created,
+                note=last_use(token.last_used),
+            )
+            for token in worker_tokens_of(user)
+        ]
+
+    def revoke(self, *, user: User, token_id: str, because: str) -> None:
+        """End one with the commit of the present transaction."""
+        revoke_with_commit(owner=user, token_id=token_id, because=because)

@@ -19,17 +19,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from leaderboard.accounts.teams import NotAllowedError
-from leaderboard.catalog.library import NotReadyError
-from leaderboard.queue.leasing.leases import AttemptEndedError, IncompleteError
-from leaderboard.quotas.services import QuotaExceededError
-from leaderboard.results.results import ObjectsMissingError, RecordsRefusedError
 from leaderboard.site.api.problems import PROBLEM_CONTENT_TYPE
 from leaderboard.site.field_errors import FieldErrors
-from leaderboard.submissions.endpoint_tests import BusyError
-from leaderboard.submissions.idempotency import KeyReusedError, WrongKeyError
-from leaderboard.submissions.services import NotPossibleError
-from leaderboard.uploads.services import RETRY_SECONDS, NoRoomError
+from leaderboard.site.problems import ProblemError
 
 _TYPES = "/docs/#problems"
 _BROKEN = "Something broke on our side; please try again."
@@ -47,39 +39,15 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
             return _invalid(request=request, errors=error.errors)
         case exceptions.ValidationError():
             return _invalid(request=request, errors=error.detail)
-        case RecordsRefusedError():
-            problems = [f"task {task}: {problem}" for task, problem in error.problems.items()]
-            return _invalid(request=request, errors={"results": problems})
-        case WrongKeyError():
-            return _invalid(request=request, errors={"Idempotency-Key": [str(error)]})
         case SuspiciousOperation():
             found = _Found(400, "malformed", "The body has more parts or fields than are read.")
         case DataError():
             found = _Found(400, "unstorable", _UNSTORABLE)
-        case ObjectsMissingError():
-            found = _Found(409, "objects_missing", str(error), missing=error.digests)
-        case IncompleteError():
-            found = _Found(409, "incomplete", str(error), missing=error.missing)
-        case AttemptEndedError():
-            found = _Found(409, error.state.value, str(error))
-        case KeyReusedError():
-            found = _Found(422, "idempotency_key_reused", str(error))
-        case NotAllowedError():
-            found = _Found(403, "not_allowed", str(error))
-        case NotPossibleError():
-            found = _Found(409, "not_possible", str(error))
-        case QuotaExceededError():
-            found = _quota_exceeded(error)
-            headers = {"Retry-After": str(error.seconds_left())}
-        case BusyError():
-            found = _Found(503, "busy", str(error))
-            headers = {"Retry-After": "5"}
-        case NoRoomError():
-            found = _Found(429, "no_room", str(error))
-            headers = {"Retry-After": str(RETRY_SECONDS)}
-        case NotReadyError():
-            logger.error("%s", error)
-            found = _Found(503, "not_ready", error.for_people)
+        case ProblemError():
+            if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                logger.error("%s", error)
+            found = _Found(error.status, error.code, error.sentence, **error.facts())
+            headers = dict(error.headers())
         case _:
             answer = exception_handler(error, context)
             found = _of_framework(answer) if answer is not None else _unexpected(error=error, request=request)
@@ -124,18 +92,6 @@ def by_field(errors: Any, *, name: str = "") -> Iterator[tuple[str, list[str]]]:
         yield from by_field({number: inner for number, inner in enumerate(errors) if inner}, name=name)
     else:
         yield name, [str(text) for text in (errors if isinstance(errors, list) else [errors])]
-
-
-def _quota_exceeded(error: QuotaExceededError) -> _Found:
-    return _Found(
-        429,
-        "quota_exceeded",
-        str(error),
-        suite=error.suite,
-        team=error.team.slug if error.team else "",
-        limit=error.limit,
-        free_at=error.free_at.isoformat(),
-    )
 
 
 def _of_framework(answer: Response) -> _Found:

@@ -9,11 +9,11 @@ from collections.abc import Collection, Mapping
 
 from django.db import connection, transaction
 
+from leaderboard.site.coordination.locks import Lock, lock_until_commit
+
 SECONDS = 60
 """A slot that nobody renews is free again after so long."""
 RENEW_SECONDS = 20
-_LOCK = 0x736C6F74
-"""First half of the keys of advisory locks; the other half is the group's."""
 
 
 def take(groups: Mapping[str, int]) -> uuid.UUID | None:
@@ -26,7 +26,7 @@ def take(groups: Mapping[str, int]) -> uuid.UUID | None:
     with transaction.atomic(), connection.cursor() as cursor:
         # In one order, so that two that want the same groups do not wait for each other.
         for group, most in sorted(groups.items()):
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_LOCK, group])
+            lock_until_commit(Lock.SLOTS, group)
             cursor.execute(
                 'SELECT count(*) FROM coordination_slot WHERE "group" = %s AND expires_at > clock_timestamp()', [group]
             )

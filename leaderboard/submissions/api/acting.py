@@ -10,15 +10,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from leaderboard.accounts.operators import is_operator
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.reading import evaluations_for
 from leaderboard.evaluations.serializers import EvaluationOutput
 from leaderboard.queue import verification
-from leaderboard.site.api.permissions import LOGGED_IN
 from leaderboard.site.api.responses import CONFLICT, NO_QUOTA, NOT_READY, REUSED
+from leaderboard.site.operators import is_operator
 from leaderboard.submissions import services
 from leaderboard.submissions.api.serializers import SubmissionOutput
 from leaderboard.submissions.api.submitting import KEY, submitted

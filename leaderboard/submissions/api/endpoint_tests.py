@@ -8,12 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
 from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE
 from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
 from leaderboard.planners.models import PlannerKind
 from leaderboard.site.api.examples import PLAN, example
-from leaderboard.site.api.permissions import LOGGED_IN
 from leaderboard.site.api.responses import NOT_READY
 from leaderboard.submissions.endpoint_tests import try_endpoint
 

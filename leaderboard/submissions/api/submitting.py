@@ -15,6 +15,7 @@ from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.models import User
 from leaderboard.accounts.scopes import Scope
 from leaderboard.evaluations.acting import acted_on_by, may_act
@@ -24,14 +25,13 @@ from leaderboard.evaluations.visibility import Reader, visible_to
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.fields import SeenBy
 from leaderboard.planners.kinds import FIELDS, KINDS
-from leaderboard.queue.workers.own import submit_for_own_worker
-from leaderboard.site.api.permissions import LOGGED_IN
 from leaderboard.site.api.responses import NO_QUOTA, NOT_READY, REUSED
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import services
 from leaderboard.submissions.api.serializers import SubmissionInput, SubmissionOutput, VisibilityInput
 from leaderboard.submissions.idempotency import submit_once
+from leaderboard.submissions.own_workers import submit_for_own_worker
 from leaderboard.submissions.releasing import set_visibility
 
 _STAYS_PUBLIC = OpenApiResponse(OpenApiTypes.OBJECT, description="A published snapshot holds it: it stays public.")

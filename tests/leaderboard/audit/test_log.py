@@ -6,11 +6,11 @@ from django.db import IntegrityError, connection, transaction
 
 from leaderboard.accounts.services import create_token, revoke_token
 from leaderboard.audit.models import Action, AuditEntry
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_token
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.submissions import services
-from leaderboard.submissions.services import NotPossibleError
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 
 pytestmark = pytest.mark.django_db

@@ -24,8 +24,8 @@ from leaderboard.planners.checkpoints import CheckpointStore, checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
+from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
-from leaderboard.results.results import deliver
 from tests.leaderboard.factories import make_evaluation, make_record, make_suite, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)

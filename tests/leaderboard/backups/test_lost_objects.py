@@ -17,8 +17,8 @@ from leaderboard.monitoring import views
 from leaderboard.monitoring.figures import DatabaseFigures
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
+from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
-from leaderboard.results.results import deliver
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,7 +9,7 @@ from django.test import Client
 
 from leaderboard.accounts.addresses import KEEP_UNCONFIRMED
 from leaderboard.docs_pages.chapters import DOCS
-from leaderboard.notifications.services import KEEP_GIVEN_UP, KEEP_SENT
+from leaderboard.notifications.dispatching import KEEP_GIVEN_UP, KEEP_SENT
 
 TEXT = " ".join((DOCS / "privacy.md").read_text().split())
 

@@ -1,7 +1,6 @@
 """What the database refuses, whoever writes: each violation is tried in SQL."""
 
 import pytest
-from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 
 from leaderboard.evaluations.models import EvaluationState
@@ -76,7 +75,7 @@ def test_a_shard_has_one_live_attempt_at_most(lease):
 
 def test_a_task_of_an_evaluation_has_one_result_at_most(lease):
     from evaluator.engine.store import MemoryStore
-    from leaderboard.results.results import deliver
+    from leaderboard.queue.workers.finishing import deliver
 
     record = make_record(lease.tasks[0], suite=lease.evaluation.suite.slug)
     deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
@@ -128,16 +127,3 @@ def test_a_live_attempt_cannot_begin_on_a_shard_that_is_not_leased():
 )
 def test_words_that_nobody_knows_are_refused(constraint, change, lease):
     refused(constraint, f"UPDATE {change}")
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_constraints_can_be_taken_back_and_laid_on_existing_rows(launcher):
-    make_lease(make_evaluation(state=EvaluationState.LAUNCHING))
-    try:
-        call_command("migrate", "evaluations", "0002", verbosity=0)
-        with connection.cursor() as cursor:
-            cursor.execute("UPDATE evaluations_attempt SET state = 'lost'")
-            cursor.execute("UPDATE evaluations_attempt SET state = 'live'")
-    finally:
-        call_command("migrate", verbosity=0)
-    refused("a_leased_shard_has_a_live_attempt", "UPDATE evaluations_attempt SET state = 'lost'")

@@ -7,7 +7,7 @@ from leaderboard.evaluations import events
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.pages.presenters import evaluation_page
 from leaderboard.queue.reconcile import sweep
-from leaderboard.results.results import deliver
+from leaderboard.queue.workers.finishing import deliver
 from leaderboard.submissions import services
 from tests.leaderboard.factories import let_time_pass, make_evaluation, make_lease, make_record, make_suite
 

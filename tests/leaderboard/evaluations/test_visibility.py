@@ -1,10 +1,9 @@
 """Who sees a submission: choosing it, changing it, embargoes that end, and hiding by operators."""
 
 from datetime import timedelta
-from importlib import import_module
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from evaluator.records import Outcome
@@ -12,6 +11,7 @@ from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.boards import standing
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import Entry, MetricValue
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, Submission, Visibility
 from leaderboard.evaluations.visibility import is_public, may_see, public_now, visible_to, words_of
 from leaderboard.site.field_errors import FieldErrors
@@ -19,7 +19,6 @@ from leaderboard.submissions import releasing, services
 from leaderboard.submissions.hiding import hide, show_again
 from leaderboard.submissions.releasing import release_due, set_visibility
 from leaderboard.submissions.rerunning import rerun
-from leaderboard.submissions.services import NotPossibleError
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user, planner_data
 from tests.leaderboard.site.api.helpers import ApiClient, client_of
 from tests.leaderboard.site.api.test_reading import finish
@@ -183,17 +182,6 @@ class TestChanging:
         end_embargo(submission)
         third = rerun(evaluation, by=submission.submitted_by)
         assert (third.visibility, third.embargo_until) == (Visibility.PUBLIC, None)
-
-    def test_what_was_ranked_before_this_was_kept_is_noted_by_the_migration(self):
-        ranked = complete(make_submission())
-        private = complete(make_submission(seen=PRIVATE))
-        Evaluation.objects.update(first_ranked=None)
-        with connection.cursor() as cursor:
-            cursor.execute(import_module("leaderboard.evaluations.migrations.0012_first_ranked").NOTE)
-        ranked.refresh_from_db()
-        private.refresh_from_db()
-        assert ranked.first_ranked == Snapshot.objects.get().created
-        assert private.first_ranked is None
 
 
 class TestEmbargoes:

@@ -6,10 +6,10 @@ from contextlib import suppress
 import pytest
 
 from leaderboard.boards.models import Snapshot
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, Visibility
 from leaderboard.queue.publishing import publish_ready
 from leaderboard.submissions.releasing import release_due, set_visibility
-from leaderboard.submissions.services import NotPossibleError
 from tests.leaderboard.factories import make_evaluation, make_submission, make_suite
 from tests.leaderboard.threads import in_threads
 

@@ -20,7 +20,7 @@ from leaderboard.monitoring.figures import DatabaseFigures
 from leaderboard.monitoring.models import ToolUsage
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.leasing.leases import AttemptEndedError
-from leaderboard.results.results import deliver
+from leaderboard.queue.workers.finishing import deliver
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite
 
 TOKEN = "the-token-of-these-tests"

@@ -13,7 +13,7 @@ from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.monitoring.status import SiteStatus, site_status, verdict
 from leaderboard.notifications.models import OutboxMessage
 from leaderboard.pages.waiting import Queue
-from leaderboard.queue.workers.own import mark
+from leaderboard.submissions.own_workers import mark
 from tests.leaderboard.factories import make_evaluation, make_lease
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

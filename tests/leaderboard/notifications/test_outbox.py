@@ -12,11 +12,12 @@ from kombu.exceptions import OperationalError
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import advance
-from leaderboard.notifications import senders, services
+from leaderboard.evaluations.states import Entered, advance
+from leaderboard.notifications import dispatching, senders
 from leaderboard.notifications.mails import choose_mails
 from leaderboard.notifications.models import Kind, OutboxMessage
 from leaderboard.notifications.notices import tell_owner
+from leaderboard.notifications.outbox import enqueue
 from leaderboard.notifications.waits import LONGEST_WAIT, wait_after
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.queueing import enqueue_reconcile
@@ -46,7 +47,7 @@ class Postman:
 @pytest.fixture
 def postman(monkeypatch) -> Postman:
     made = Postman()
-    monkeypatch.setattr(services, "send", made)
+    monkeypatch.setattr(dispatching, "send", made)
     return made
 
 
@@ -57,97 +58,97 @@ def make_due() -> None:
 @pytest.mark.django_db
 class TestSending:
     def test_what_is_due_is_sent_once(self, postman):
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
-        assert services.dispatch() == 1
-        assert services.dispatch() == 0
+        enqueue(kind=Kind.MAIL, payload=MAIL)
+        assert dispatching.dispatch() == 1
+        assert dispatching.dispatch() == 0
         assert [message.payload for message in postman.taken] == [MAIL]
         assert OutboxMessage.objects.get().sent_at is not None
 
     def test_a_message_goes_with_its_transaction(self, postman):
         with transaction.atomic():
-            services.enqueue(kind=Kind.MAIL, payload=MAIL)
+            enqueue(kind=Kind.MAIL, payload=MAIL)
             transaction.set_rollback(True)
-        assert services.dispatch() == 0
+        assert dispatching.dispatch() == 0
 
     def test_what_was_not_taken_waits_longer_each_time(self, postman):
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        enqueue(kind=Kind.MAIL, payload=MAIL)
         postman.problem = ConnectionError("no server")
         waits = []
         for _ in range(3):
             make_due()
-            services.dispatch()
+            dispatching.dispatch()
             message = OutboxMessage.objects.get()
             waits.append(round((message.available_at - timezone.now()).total_seconds()))
         assert waits == [5, 10, 20]
         assert "ConnectionError: no server" in message.last_error
-        assert services.dispatch() == 0
+        assert dispatching.dispatch() == 0
         postman.problem = None
         make_due()
-        assert services.dispatch() == 1
+        assert dispatching.dispatch() == 1
 
     def test_one_message_that_fails_keeps_none_of_the_others_waiting(self, monkeypatch):
         def refuse_first(message: OutboxMessage) -> None:
             if message.payload["to"] == "first":
                 raise RuntimeError("a defect")
 
-        monkeypatch.setattr(services, "send", refuse_first)
+        monkeypatch.setattr(dispatching, "send", refuse_first)
         for to in ("first", "second", "third"):
-            services.enqueue(kind=Kind.MAIL, payload={**MAIL, "to": to})
-        assert services.dispatch() == 2
+            enqueue(kind=Kind.MAIL, payload={**MAIL, "to": to})
+        assert dispatching.dispatch() == 2
 
     def test_the_end_of_a_process_is_no_failure_of_a_message(self, postman):
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        enqueue(kind=Kind.MAIL, payload=MAIL)
         postman.problem = SoftTimeLimitExceeded()
         with pytest.raises(SoftTimeLimitExceeded):
-            services.dispatch()
+            dispatching.dispatch()
         message = OutboxMessage.objects.get()
         assert (message.last_error, message.sent_at) == ("", None)
         postman.problem = None
         make_due()
-        assert services.dispatch() == 1
+        assert dispatching.dispatch() == 1
 
     @pytest.mark.parametrize("age", [None, timedelta(days=3)])
     def test_what_can_never_be_sent_or_was_tried_for_too_long_is_given_up_and_logged(self, postman, caplog, age):
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        enqueue(kind=Kind.MAIL, payload=MAIL)
         postman.problem = ConnectionError("no server") if age else senders.PermanentError("the address is gone")
         if age:
             OutboxMessage.objects.update(created=timezone.now() - age)
-        services.dispatch()
+        dispatching.dispatch()
         make_due()
         postman.problem = None
-        assert services.dispatch() == 0
+        assert dispatching.dispatch() == 0
         message = OutboxMessage.objects.get()
         assert message.given_up_at is not None
         assert message.last_error in caplog.text
 
     def test_a_sender_that_was_killed_leaves_its_message_to_the_next(self, postman):
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        enqueue(kind=Kind.MAIL, payload=MAIL)
         postman.problem = KeyboardInterrupt()
         with pytest.raises(KeyboardInterrupt):
-            services.dispatch()
+            dispatching.dispatch()
         postman.problem = None
-        assert services.dispatch() == 0, "it may be sending still"
+        assert dispatching.dispatch() == 0, "it may be sending still"
         OutboxMessage.objects.update(available_at=timezone.now())
-        assert services.dispatch() == 1
+        assert dispatching.dispatch() == 1
 
     def test_what_is_asked_for_again_while_it_is_sent_is_sent_again(self, postman):
-        services.enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
+        enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
 
         def ask_again() -> None:
             postman.meanwhile = lambda: None
-            services.enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
+            enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
 
         postman.meanwhile = ask_again
-        assert services.dispatch() == 2
+        assert dispatching.dispatch() == 2
         assert len(postman.taken) == 2
         assert OutboxMessage.objects.count() == 1
 
     def test_of_the_same_request_only_one_waits(self, postman):
         for _ in range(3):
-            services.enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
-        assert services.dispatch() == 1
-        services.enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
-        assert services.dispatch() == 1
+            enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
+        assert dispatching.dispatch() == 1
+        enqueue(kind=Kind.MAIL, payload=MAIL, dedup_key="x")
+        assert dispatching.dispatch() == 1
 
     def test_the_database_refuses_a_second_waiting_message_of_a_key(self):
         OutboxMessage.objects.create(kind=Kind.MAIL, payload={}, dedup_key="k")
@@ -160,30 +161,30 @@ class TestSending:
         OutboxMessage.objects.create(kind=Kind.MAIL, payload=MAIL, given_up_at=long_ago)
         OutboxMessage.objects.create(kind=Kind.MAIL, payload=MAIL, sent_at=timezone.now())
         OutboxMessage.objects.create(kind=Kind.MAIL, payload=MAIL, created=long_ago)
-        assert services.prune() == 2
+        assert dispatching.prune() == 2
         assert OutboxMessage.objects.count() == 2
 
     def test_mails_go_before_webhooks(self, postman):
-        services.enqueue(kind=Kind.WEBHOOK, payload={})
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
-        assert services.dispatch() == 2
+        enqueue(kind=Kind.WEBHOOK, payload={})
+        enqueue(kind=Kind.MAIL, payload=MAIL)
+        assert dispatching.dispatch() == 2
         assert [message.kind for message in postman.taken] == [Kind.MAIL, Kind.WEBHOOK]
 
     def test_while_one_process_sends_the_others_leave_it_to_that_one(self, postman):
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
-        with exclusive(services.SENDER, lasting=timedelta(minutes=1)):
-            assert services.dispatch() == 0
-        assert services.dispatch() == 1
+        enqueue(kind=Kind.MAIL, payload=MAIL)
+        with exclusive(dispatching.SENDER, lasting=timedelta(minutes=1)):
+            assert dispatching.dispatch() == 0
+        assert dispatching.dispatch() == 1
 
     def test_a_dispatch_ends_before_celery_ends_it(self, postman, monkeypatch):
-        monkeypatch.setattr(services, "_BUDGET_SECONDS", 0.0)
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
-        assert services.dispatch() == 0
-        assert services._BUDGET_SECONDS + senders.WEBHOOK_SECONDS < settings.CELERY_TASK_SOFT_TIME_LIMIT
+        monkeypatch.setattr(dispatching, "_BUDGET_SECONDS", 0.0)
+        enqueue(kind=Kind.MAIL, payload=MAIL)
+        assert dispatching.dispatch() == 0
+        assert dispatching._BUDGET_SECONDS + senders.WEBHOOK_SECONDS < settings.CELERY_TASK_SOFT_TIME_LIMIT
 
     def test_a_mail_server_that_says_nothing_is_not_waited_for(self):
         assert settings.EMAIL_TIMEOUT
-        assert timedelta(seconds=settings.EMAIL_TIMEOUT) < services.CLAIM
+        assert timedelta(seconds=settings.EMAIL_TIMEOUT) < dispatching.CLAIM
 
     def test_waits_are_bounded(self):
         waits = [wait_after(tries=tries) for tries in range(1, 100)]
@@ -204,7 +205,7 @@ class TestCommit:
 
     def test_a_message_is_sent_at_once_by_a_celery_process(self, celery_messages):
         with transaction.atomic():
-            services.enqueue(kind=Kind.MAIL, payload=MAIL)
+            enqueue(kind=Kind.MAIL, payload=MAIL)
             assert celery_messages == []
         assert celery_messages == [("dispatch",)]
 
@@ -215,16 +216,16 @@ class TestCommit:
 
         monkeypatch.setattr(app, "send_task", away)
         make_evaluation()
-        services.enqueue(kind=Kind.MAIL, payload=MAIL)
+        enqueue(kind=Kind.MAIL, payload=MAIL)
         assert problem.args[0] in caplog.text
-        assert services.dispatch() == 1
+        assert dispatching.dispatch() == 1
 
     def test_many_processes_at_once_send_every_message_once(self, postman):
         for number in range(20):
             OutboxMessage.objects.create(kind=Kind.MAIL, payload={**MAIL, "subject": str(number)})
 
-        assert in_threads(services.dispatch, count=4) == []
-        services.dispatch()
+        assert in_threads(dispatching.dispatch, count=4) == []
+        dispatching.dispatch()
         assert sorted(int(message.payload["subject"]) for message in postman.taken) == list(range(20))
 
 
@@ -248,7 +249,7 @@ class TestOwners:
     def test_the_owner_of_an_evaluation_that_failed_gets_one_mail(self, evaluation):
         assert self.fail(evaluation)
         assert not self.fail(evaluation)
-        services.dispatch()
+        dispatching.dispatch()
         (sent,) = mail.outbox
         assert sent.to == [evaluation.submission.submitted_by.email]
         assert "no worker took its tasks" in sent.body
@@ -267,8 +268,9 @@ class TestOwners:
         assert self.fail(evaluation)
         with transaction.atomic():
             Evaluation.objects.filter(pk=done.pk).update(state="completed", summary={}, state_deadline=None)
-            tell_owner(done.pk)
-        services.dispatch()
+            event = Entered(evaluation_id=done.pk, state=EvaluationState.COMPLETED, reason=EvaluationReason.PUBLISHED)
+            tell_owner(event)
+        dispatching.dispatch()
         assert len([sent for sent in mail.outbox if "failed" in sent.subject]) == failed
         assert len([sent for sent in mail.outbox if "is complete" in sent.subject]) == completed
         assert all("https://arena.example.org/webhooks/" in sent.body for sent in mail.outbox)

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.notifications import services as outbox
+from leaderboard.notifications import dispatching
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.notifications.signing import opened, sealed
 from leaderboard.queue.models import WorkerToken
@@ -118,7 +118,7 @@ class TestWebhooks:
         client.post(f"/webhooks/{webhook.pk}/test/")
         client.post(f"/webhooks/{webhook.pk}/test/")
         assert OutboxMessage.objects.filter(kind=Kind.WEBHOOK).count() == 1
-        outbox.dispatch()
+        dispatching.dispatch()
         assert posted[0]["url"] == webhook.url
         assert b'"event":"test"' in posted[0]["body"]
         html = client.get("/webhooks/").content.decode()

@@ -11,7 +11,7 @@ from evaluator.engine.store import MemoryStore
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.pages import live
 from leaderboard.queue.leasing import leases
-from leaderboard.results.results import deliver
+from leaderboard.queue.workers.finishing import deliver
 from leaderboard.submissions import services
 from leaderboard.submissions.releasing import set_visibility
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record

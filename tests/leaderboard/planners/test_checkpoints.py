@@ -272,9 +272,9 @@ class TestPage:
 
 
 def test_a_member_cannot_have_their_own_worker_told_the_weights(ada, suite):
-    from leaderboard.queue.workers.own import mark
+    from leaderboard.evaluations.acting import NotPossibleError
+    from leaderboard.submissions.own_workers import mark
     from leaderboard.submissions.rerunning import rerun
-    from leaderboard.submissions.services import NotPossibleError
 
     upload(ada)
     assert submit(ada, suite).status_code == 201

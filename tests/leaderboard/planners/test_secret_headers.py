@@ -18,9 +18,9 @@ from leaderboard.audit.models import AuditEntry
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Submission
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import EndpointSecret, Planner
-from leaderboard.queue.workers import own
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.site.encryption import UnreadableSecretError, decrypt, encrypt, encrypt_again
+from leaderboard.submissions import own_workers
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
 from tests.leaderboard.planners.servers import TOKEN, guarded
 from tests.leaderboard.planning import REAL, make_toolmini
@@ -188,7 +188,7 @@ def test_a_members_own_worker_is_not_told_the_secrets_of_anothers_planner():
     # No way leads here; were there one, the worker must not be told.
     theirs = make_submission(user=member, suite=make_suite(), kind="bundled")
     Submission.objects.filter(pk=theirs.pk).update(planner=planner)
-    own.mark(theirs)
+    own_workers.mark(theirs)
     launching(theirs)
     worker = worker_with(create_worker_token(owner=member, name="w").token)
     assert worker.post("worker/lease/", {"worker": "w"}).status_code == 204

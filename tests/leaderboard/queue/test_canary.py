@@ -12,8 +12,8 @@ from leaderboard.queue import canary, losses, steps, unreachable
 from leaderboard.queue.canary import Ending, Verdict, judge
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import reconcile, sweep
+from leaderboard.queue.workers.finishing import deliver
 from leaderboard.quotas.models import QuotaEntry
-from leaderboard.results.results import deliver
 from leaderboard.submissions import services
 from tests.leaderboard.factories import expire, make_lease, make_record, make_submission, make_suite, rows
 

@@ -7,8 +7,9 @@ from django.utils import timezone
 
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard
-from leaderboard.notifications import services as outbox
+from leaderboard.notifications import dispatching
 from leaderboard.notifications.models import Kind
+from leaderboard.notifications.outbox import enqueue
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import reconcile, sweep
 from leaderboard.site.clock import database_now
@@ -93,22 +94,22 @@ def test_deadlines_are_the_same_for_all(launcher, on_another_host):
 
 def test_a_message_is_sent_at_once_by_either_and_never_by_both(monkeypatch, on_another_host):
     sent = []
-    monkeypatch.setattr(outbox, "send", sent.append)
+    monkeypatch.setattr(dispatching, "send", sent.append)
     on_another_host()
-    outbox.enqueue(kind=Kind.MAIL, payload={})
+    enqueue(kind=Kind.MAIL, payload={})
     on_another_host(back=True)
-    assert outbox.dispatch() == 1
+    assert dispatching.dispatch() == 1
 
     def die(message):
         raise KeyboardInterrupt
 
-    outbox.enqueue(kind=Kind.MAIL, payload={})
-    monkeypatch.setattr(outbox, "send", die)
+    enqueue(kind=Kind.MAIL, payload={})
+    monkeypatch.setattr(dispatching, "send", die)
     with pytest.raises(KeyboardInterrupt):
-        outbox.dispatch()
+        dispatching.dispatch()
     on_another_host()
-    monkeypatch.setattr(outbox, "send", sent.append)
-    assert outbox.dispatch() == 0, "the other host may be sending it"
+    monkeypatch.setattr(dispatching, "send", sent.append)
+    assert dispatching.dispatch() == 0, "the other host may be sending it"
 
 
 def test_a_verification_is_due_at_once_whichever_host_began_it(launcher, on_another_host, settings, tmp_path):

@@ -14,7 +14,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.queue import steps
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import reconcile, sweep
-from leaderboard.results.results import deliver
+from leaderboard.queue.workers.finishing import deliver
 from tests.leaderboard.factories import (
     expire,
     let_time_pass,

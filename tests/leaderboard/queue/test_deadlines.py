@@ -7,12 +7,13 @@ from django.utils import timezone
 
 from evaluator.engine.store import MemoryStore
 from gpu_jobs.phases import CurrentPhase, Phase
+from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Loss
-from leaderboard.queue import deadlines, tasks
+from leaderboard.queue import tasks
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.stopping import stop_hung_worker
-from leaderboard.results.results import deliver
+from leaderboard.queue.workers.finishing import deliver
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record
 
 pytestmark = pytest.mark.django_db

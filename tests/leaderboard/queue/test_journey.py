@@ -8,7 +8,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import reconcile, sweep
-from leaderboard.results.results import deliver
+from leaderboard.queue.workers.finishing import deliver
 from leaderboard.submissions import services
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite, rows
 

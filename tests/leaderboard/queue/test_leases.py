@@ -7,10 +7,12 @@ from django.db import connection, transaction
 
 from evaluator.engine.store import MemoryStore
 from evaluator.records import Outcome
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Attempt, AttemptState, EvaluationState, Shard, ShardState, TaskResult
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import reconcile, sweep
-from leaderboard.results.results import ObjectsMissingError, RecordsRefusedError, deliver
+from leaderboard.queue.workers.finishing import deliver
+from leaderboard.results.results import ObjectsMissingError, RecordsRefusedError
 from leaderboard.submissions import services
 from tests.leaderboard.factories import (
     expire,
@@ -255,10 +257,10 @@ class TestEnds:
         with pytest.raises(leases.AttemptEndedError):
             send(lease, ["1"])
         assert [outcome for outcome, _ in rows(evaluation).values()].count("cancelled") == 3
-        with pytest.raises(services.NotPossibleError, match="'cancelled'"):
+        with pytest.raises(NotPossibleError, match="'cancelled'"):
             services.cancel(evaluation)
 
     @pytest.mark.parametrize("act", [services.resume, services.accept])
     def test_only_an_evaluation_on_hold_can_be_resumed_or_accepted(self, act):
-        with pytest.raises(services.NotPossibleError, match="'queued'"):
+        with pytest.raises(NotPossibleError, match="'queued'"):
             act(make_evaluation())

@@ -2,11 +2,11 @@
 
 import pytest
 
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Attempt, AttemptState, EvaluationState, Shard
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.operating import prioritise, requeue
 from leaderboard.submissions import services
-from leaderboard.submissions.services import NotPossibleError
 from tests.leaderboard.factories import make_evaluation, make_lease, make_user
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from leaderboard.queue import reconcile
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import Do, Step
 from leaderboard.queue.steps import LostAttempt
-from leaderboard.results.results import deliver
+from leaderboard.queue.workers.finishing import deliver
 from leaderboard.submissions import services
 from tests.leaderboard.factories import expire, let_time_pass, make_evaluation, make_lease, make_record
 

@@ -14,9 +14,9 @@ from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Ev
 from leaderboard.queue import reconcile
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import AttemptToken, WorkerToken
-from leaderboard.queue.workers.own import submit_for_own_worker
+from leaderboard.queue.workers.finishing import deliver
 from leaderboard.queue.workers.tokens import revoke_worker_token
-from leaderboard.results.results import deliver
+from leaderboard.submissions.own_workers import submit_for_own_worker
 from tests.fakes.launcher import FakeLauncher
 from tests.leaderboard.factories import make_record, make_submission, make_suite, make_user, planner_data
 from tests.leaderboard.site.api.helpers import ApiClient, client_of, worker_client, worker_with

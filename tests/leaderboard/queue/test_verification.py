@@ -9,6 +9,7 @@ from evaluator.records import Outcome, PlannerCall, Reason
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot, unranked
 from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.notifications.models import Kind, OutboxMessage
 from leaderboard.queue import steps, verification
@@ -16,7 +17,6 @@ from leaderboard.queue.models import OwnWorkerRun, Verification
 from leaderboard.queue.reconcile import reconcile, sweep
 from leaderboard.quotas.models import QuotaEntry
 from leaderboard.submissions import services
-from leaderboard.submissions.services import NotPossibleError
 from tests.leaderboard.factories import PASSWORD, make_evaluation, make_record, make_suite, make_user
 from tests.leaderboard.queue.verifying import Answer, completed_own, honest, make_own, rerun_of, run, work_off
 from tests.leaderboard.site.api.helpers import client_of, worker_client, worker_with
@@ -498,7 +498,7 @@ def test_a_verdict_is_drawn_once(suite):
     assert (Snapshot.objects.count(), OutboxMessage.objects.count(), Verification.objects.values().get()) == before
 
 
-@pytest.mark.parametrize("broken", ["publish", "explain", "tell_verdict"])
+@pytest.mark.parametrize("broken", ["publish_again", "explain", "tell_verdict"])
 def test_who_dies_while_drawing_the_verdict_leaves_nothing_behind(suite, monkeypatch, broken):
     own, again = ended(suite)
 

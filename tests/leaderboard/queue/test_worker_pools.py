@@ -14,7 +14,7 @@ from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Ev
 from leaderboard.planners.models import Planner
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.leasing.turns import Wanted, next_evaluations, next_of_each_user
-from leaderboard.results.results import deliver
+from leaderboard.queue.workers.finishing import deliver
 from tests.leaderboard.factories import make_evaluation, make_record, make_submission, make_suite, make_user
 
 pytestmark = pytest.mark.django_db

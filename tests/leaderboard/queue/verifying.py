@@ -9,9 +9,9 @@ from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
-from leaderboard.queue.workers.own import submit_for_own_worker
+from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
-from leaderboard.results.results import deliver
+from leaderboard.submissions.own_workers import submit_for_own_worker
 from leaderboard.submissions.services import SubmissionData, validate
 from tests.leaderboard.factories import make_record, make_suite, make_user, planner_data
 

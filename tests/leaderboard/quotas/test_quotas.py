@@ -12,10 +12,10 @@ from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.queue import steps
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
+from leaderboard.queue.workers.finishing import deliver
 from leaderboard.quotas import refunds
 from leaderboard.quotas.models import ALL_SUITES, EntryReason, QuotaBalance, QuotaEntry
 from leaderboard.quotas.services import QuotaExceededError, quotas_of, refund, today
-from leaderboard.results.results import deliver
 from leaderboard.submissions import services
 from tests.leaderboard.factories import (
     PASSWORD,

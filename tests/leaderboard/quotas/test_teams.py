@@ -4,11 +4,12 @@ import pytest
 
 from leaderboard.accounts import teams
 from leaderboard.boards.services import publish
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.queue.workers.own import submit_for_own_worker
 from leaderboard.quotas.models import ALL_SUITES, QuotaBalance, QuotaEntry
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.submissions import services
+from leaderboard.submissions.own_workers import submit_for_own_worker
 from leaderboard.submissions.rerunning import rerun
 from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user, planner_data
 from tests.leaderboard.pages import factories as pages
@@ -162,7 +163,7 @@ class TestActing:
         data = services.SubmissionData(planner=planner_data(**endpoint), suites=[make_suite().slug], team=team.slug)
         first = submit_for_own_worker(services.validate(user=ada, data=data)).evaluations.get()
         services.cancel(first, by=ada)
-        with pytest.raises(services.NotPossibleError, match="Only the planner's owner"):
+        with pytest.raises(NotPossibleError, match="Only the planner's owner"):
             rerun(first, by=bea)
         assert rerun(first, by=ada).submitted_by == ada
 

@@ -11,8 +11,7 @@ from evaluator.records import ResultRecord
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, TaskResult
 from leaderboard.monitoring.models import ToolUsage
 from leaderboard.queue.leasing import leases
-from leaderboard.queue.workers import logs
-from leaderboard.results import results
+from leaderboard.queue.workers import finishing, logs
 from tests.leaderboard.factories import make_lease, make_record, make_submission
 from tests.leaderboard.site.api.helpers import ApiClient, worker_client
 
@@ -136,5 +135,5 @@ def test_names_of_tools_that_an_own_worker_makes_up_are_no_metrics(worker, count
     lease = make_lease(Evaluation.objects.get(), worker=worker)
     sample = SAMPLE | {"steps": [STEP | {"seconds": 1.0}]}
     record = make_record("0", suite=lease.evaluation.suite.slug).model_dump(mode="json") | {"samples": [sample]}
-    results.deliver(attempt_id=lease.attempt.pk, records=[ResultRecord(**record)], store=MemoryStore())
+    finishing.deliver(attempt_id=lease.attempt.pk, records=[ResultRecord(**record)], store=MemoryStore())
     assert [usage.tool for usage in ToolUsage.objects.all()] == counted

@@ -6,7 +6,8 @@ from evaluator.engine.store import MemoryStore
 from evaluator.records import SampleResult
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import EvaluationState, TaskResult
-from leaderboard.results.results import RecordsRefusedError, deliver, plan_summary, without_address
+from leaderboard.queue.workers.finishing import deliver
+from leaderboard.results.results import RecordsRefusedError, plan_summary, without_address
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_submission, make_suite
 from tests.leaderboard.suites import indicator
 

@@ -17,7 +17,7 @@ from evaluator.values import Artefact, MediaType
 from gpu_jobs import bundles
 from leaderboard.accounts.services import create_token
 from leaderboard.evaluations.models import EvaluationState
-from leaderboard.site.http.body_limits import LARGE_BODY, MOST_OF_ATTEMPT, SMALL_BODY
+from leaderboard.wiring.body_limits import LARGE_BODY, MOST_OF_ATTEMPT, SMALL_BODY
 from tests.fakes.checkpoints import tiny_files, zipped
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 from tests.leaderboard.serving import server

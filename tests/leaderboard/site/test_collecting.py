@@ -7,7 +7,7 @@ import sys
 LOOKS = """
 import gc, os
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
-import leaderboard.site.asgi
+import leaderboard.wiring.asgi
 looks = []
 gc.callbacks.append(lambda phase, info: looks.append(info["generation"]) if phase == "start" else None)
 kept = [{"number": number} for number in range(400_000)]

@@ -12,7 +12,7 @@ from django.test import Client
 
 from leaderboard.site import healthcheck
 from leaderboard.site.health import ALIVE_FILE, alive_file
-from leaderboard.site.urls import urlpatterns
+from leaderboard.wiring.urls import urlpatterns
 
 
 def test_the_process_is_alive_without_a_database():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import RequestAborted
 
-from leaderboard.site.asgi import _site, _worker_calls
+from leaderboard.wiring.asgi import _site, _worker_calls
 
 PART = b"x" * 1024 * 1024
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 
 from leaderboard.evaluations.models import EvaluationState
-from leaderboard.site.http.body_limits import SMALL_BODY
+from leaderboard.wiring.body_limits import SMALL_BODY
 from tests.leaderboard.factories import make_evaluation, make_suite
 from tests.leaderboard.serving import server
 from tests.leaderboard.site.api.helpers import session_of

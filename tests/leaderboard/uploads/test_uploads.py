@@ -15,9 +15,9 @@ from leaderboard.accounts.services import create_token
 from leaderboard.planners import checkpoints
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import CheckpointUpload
-from leaderboard.site.http.body_limits import LARGE_BODY, LIMITS
 from leaderboard.uploads import services
 from leaderboard.uploads.models import UploadTicket
+from leaderboard.wiring.body_limits import LARGE_BODY, LIMITS
 from tests.fakes.checkpoints import tiny_files, zipped
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.serving import server
@@ -175,7 +175,7 @@ def test_a_sender_that_stops_is_cut_off_and_the_ticket_is_good_for_another_try(s
 
 def test_a_form_that_comes_byte_by_byte_is_cut_off(site, monkeypatch):
     """Nobody is signed in: the body is small, and its sender sends a byte now and then."""
-    monkeypatch.setattr("leaderboard.site.asgi.application._application._limits", _impatient())
+    monkeypatch.setattr("leaderboard.wiring.asgi.application._application._limits", _impatient())
     address = httpx.URL(site)
     with socket.create_connection((address.host, address.port), timeout=PATIENCE) as connection:
         connection.sendall(b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50000\r\n\r\n")

@@ -9,9 +9,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.services import set_weight
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.queue.operating import prioritise
-from leaderboard.submissions.services import NotPossibleError
 
 _WEIGHED: Mapping[str, tuple[type[User | Team], str]] = {"user": (User, "username"), "team": (Team, "slug")}
 """What has a weight, and what it is called by."""

@@ -9,8 +9,8 @@ from evaluator.records import Outcome
 from leaderboard.evaluations.models import EvaluationState
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
+from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
-from leaderboard.results.results import deliver
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite, make_user
 from tests.leaderboard.site.api.helpers import ApiClient, client_of
 

@@ -54,7 +54,7 @@ def main(given: str) -> None:
     django.setup()
     import uvicorn
 
-    from leaderboard.site.asgi import application
+    from leaderboard.wiring.asgi import application
 
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

@@ -14,8 +14,9 @@ from leaderboard.accounts.locks import lock_owner
 from leaderboard.accounts.models import User
 from leaderboard.backups.losses import losses
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.notifications import services as outbox
+from leaderboard.notifications import dispatching
 from leaderboard.notifications.models import Kind, OutboxMessage
+from leaderboard.notifications.outbox import enqueue
 from leaderboard.pages import live
 from leaderboard.queue import reconcile
 from leaderboard.site.coordination.services import exclusive
@@ -101,8 +102,8 @@ def test_every_sweep_has_its_turn(through_pooler, launcher):
 
 def test_messages_are_sent_by_every_dispatch(through_pooler, mailoutbox):
     for number in range(4):
-        outbox.enqueue(kind=Kind.MAIL, payload={"to": "a@example.org", "subject": str(number), "text": "A text."})
-        outbox.dispatch()
+        enqueue(kind=Kind.MAIL, payload={"to": "a@example.org", "subject": str(number), "text": "A text."})
+        dispatching.dispatch()
     assert sorted(mail.subject for mail in mailoutbox) == ["0", "1", "2", "3"]
     assert not OutboxMessage.objects.filter(sent_at=None).exists()
 

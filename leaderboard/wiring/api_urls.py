@@ -2,8 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.accounts import teams_api as teams
-from leaderboard.accounts import tokens_api as tokens
+from leaderboard.accounts.api import teams, tokens
 from leaderboard.boards import api as boards
 from leaderboard.boards.signing import api as proofs
 from leaderboard.catalog import api as catalog

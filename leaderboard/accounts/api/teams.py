@@ -12,9 +12,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from leaderboard.accounts import teams as services
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.models import Membership, Team, User
 from leaderboard.site.api.examples import WHEN, example
-from leaderboard.site.api.permissions import LOGGED_IN
 
 
 @example({"slug": "plan-lab", "name": "Plan Lab"})

@@ -1,4 +1,4 @@
-"""The ASGI application: `uvicorn leaderboard.site.asgi:application`."""
+"""The ASGI application: `uvicorn leaderboard.wiring.asgi:application`."""
 
 import os
 
@@ -14,11 +14,11 @@ django.setup(set_prefix=False)
 from django.conf import settings  # noqa: E402 - after Django is set up
 
 from leaderboard.site.http.bodies import BoundedBodies  # noqa: E402
-from leaderboard.site.http.body_limits import LIMITS  # noqa: E402
 from leaderboard.site.http.collecting import collect_seldom  # noqa: E402
 from leaderboard.site.http.spooling import SpoolingHandler  # noqa: E402
 from leaderboard.site.http.worker_calls import PREFIX, Receive, Scope, Send, WorkerCalls  # noqa: E402
 from leaderboard.uploads.receiving import TicketedUploads  # noqa: E402
+from leaderboard.wiring.body_limits import LIMITS  # noqa: E402
 
 _site = SpoolingHandler()
 _worker_calls = WorkerCalls(threads=settings.WORKER_CALLS_AT_ONCE)

@@ -10,9 +10,15 @@ from leaderboard.site.health import live, ready
 from leaderboard.site.http.icon import icon
 from leaderboard.site.http.security_txt import security_txt
 
+_ACCOUNT_PAGES = [
+    path("", include("leaderboard.accounts.urls")),
+    path("", include("leaderboard.leaving.urls")),
+    path("", include("leaderboard.profiles.team_urls")),
+]
+
 urlpatterns = [
     path("admin/", site.urls),
-    path("api/v1/", include("leaderboard.site.api.urls")),
+    path("api/v1/", include("leaderboard.wiring.api_urls")),
     path("objects/<slug:digest>", artefact, name="object"),
     path("hidden-objects/<slug:digest>", hidden_artefact, name="hidden-object"),
     path(".well-known/planarena-keys.json", keys, name="signing-keys"),
@@ -23,7 +29,7 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("status/", status, name="status"),
     path("accounts/", include("allauth.urls")),
-    path("", include("leaderboard.accounts.urls")),
+    path("", include((_ACCOUNT_PAGES, "accounts"))),
     path("", include("leaderboard.profiles.urls")),
     path("", include("leaderboard.submissions.urls")),
     path("", include("leaderboard.pages.urls")),

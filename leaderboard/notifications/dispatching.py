@@ -10,11 +10,10 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
@@ -22,6 +21,7 @@ from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.notifications.models import Kind, OutboxMessage
+from leaderboard.notifications.outbox import DISPATCH_TASK
 from leaderboard.notifications.senders import PermanentError, RestingError, send
 from leaderboard.notifications.waits import wait_after
 from leaderboard.site.celery import send_on_commit
@@ -42,39 +42,12 @@ _BUDGET_SECONDS = 30.0
 """How long a dispatch takes another message: well below the limit of a Celery task."""
 _ORDER = (Kind.MAIL, Kind.WEBHOOK)
 """Mails go first: their server is ours."""
-DISPATCH_TASK = "leaderboard.notifications.tasks.dispatch"
 SENDER = "send-messages"
 """Name of the lease of the process that sends them: receivers that hang cost one Celery process at most."""
 SENDER_LEASE = CLAIM
 """How long it lasts: longer than any sender takes, since it is renewed before each message."""
 _WAITING = Q(sent_at=None, given_up_at=None)
 _LONGEST_ERROR = 500
-
-
-def enqueue(*, kind: Kind, payload: Mapping[str, Any], dedup_key: str = "") -> None:
-    """Write a message within the current transaction. It is sent after the commit, at the latest by the next beat.
-
-    Before: nothing. A waiting message with the same `dedup_key` is asked for again, instead of a second one.
-    After: a message waits, if and only if the transaction is committed.
-    """
-    message = OutboxMessage(kind=kind, payload=dict(payload), dedup_key=dedup_key)
-    _ask_again_or_insert(message)
-    send_on_commit(DISPATCH_TASK)
-
-
-def _ask_again_or_insert(message: OutboxMessage) -> None:
-    """One statement, because another transaction may write the same key at this moment."""
-    payload = OutboxMessage._meta.get_field("payload").get_db_prep_save(message.payload, connection)
-    values = [message.pk, message.kind, payload, message.dedup_key]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO notifications_outboxmessage"
-            " (id, kind, payload, dedup_key, created, available_at, tries, last_error)"
-            " VALUES (%s, %s, %s, %s, statement_timestamp(), statement_timestamp(), 0, '')"
-            " ON CONFLICT (dedup_key) WHERE dedup_key <> '' AND sent_at IS NULL AND given_up_at IS NULL"
-            " DO UPDATE SET available_at = EXCLUDED.available_at, payload = EXCLUDED.payload",
-            values,
-        )
 
 
 def send_again(*, message_id: UUID, by: User) -> bool:

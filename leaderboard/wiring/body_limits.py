@@ -21,11 +21,11 @@ from django.db import connection
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from leaderboard.accounts.api.authentication import ApiTokenAuthentication
 from leaderboard.evaluations.models import Attempt
 from leaderboard.queue.leasing.leases import hash_token
 from leaderboard.queue.workers.sessions import SessionRefusedError, holder_of_session
 from leaderboard.queue.workers.tokens import EnrolmentRefusedError, enrolled
-from leaderboard.site.api.authentication import ApiTokenAuthentication
 from leaderboard.site.api.parsers import LARGEST_BODY
 from leaderboard.site.http.addresses import address_of_scope
 from leaderboard.site.http.bodies import Admission, BodyLimits, Refusal, Scope

@@ -2,14 +2,12 @@
 
 from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
-from django.contrib.auth.models import AnonymousUser
-
-from leaderboard.accounts.models import User
+from django.contrib.auth.models import AbstractUser, AnonymousUser
 
 _KNOWN = "_is_operator"
 
 
-def is_operator(user: User | AnonymousUser) -> bool:
+def is_operator(user: AbstractUser | AnonymousUser) -> bool:
     """Whether a user is staff, and has the second factor that the site asks of staff.
 
     Whoever has one was asked for it when they signed in. Asked once for each object that stands for the user.

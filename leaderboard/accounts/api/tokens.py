@@ -10,11 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from leaderboard.accounts.api.authentication import ApiTokenAuthentication, PasswordAuthentication
+from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope
 from leaderboard.accounts.services import DEFAULT_DAYS, create_token, revoke_token, tokens_of
-from leaderboard.site.api.authentication import ApiTokenAuthentication, PasswordAuthentication
 from leaderboard.site.api.examples import LATER, WHEN, example
-from leaderboard.site.api.permissions import LOGGED_IN
 
 
 @example({"name": "nightly pipeline", "days": 30, "scopes": ["read", "submit"]})

@@ -1,0 +1,1 @@
+"""The API's personal tokens, scopes and teams."""

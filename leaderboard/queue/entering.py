@@ -1,0 +1,58 @@
+"""Queueing evaluations."""
+
+from collections.abc import Sequence
+from random import SystemRandom
+from typing import Any
+
+from evaluator.suites.hidden import HIDDEN
+from leaderboard.catalog.conditions import RunConditions, tasks_per_shard
+from leaderboard.catalog.models import Suite
+from leaderboard.catalog.seasons import season_recorded
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
+from leaderboard.evaluations.reasons import EvaluationReason, sentence
+from leaderboard.evaluations.states import deadline_of
+from leaderboard.queue import canary
+from leaderboard.queue.queueing import enqueue_reconcile
+from leaderboard.queue.shards import add_shards
+from leaderboard.site.clock import database_now
+
+
+def queue_tasks(
+    *, submission: Submission, suite: Suite, conditions: RunConditions, keys: Sequence[str], **fields: Any
+) -> Evaluation:
+    """Queue an evaluation of these tasks, within the present transaction.
+
+    After: it is `queued` with its shards, and the reconciler is told after the commit.
+
+    Args:
+        submission: what is evaluated.
+        suite: on what.
+        conditions: under which.
+        keys: of the tasks that workers run, in order; on a hidden split they run in any order.
+        fields: what else is known of it.
+    """
+    now = database_now()
+    if conditions.split == HIDDEN:
+        # Or the place of a hidden request among the others would tell which one it is.
+        keys = SystemRandom().sample(keys, len(keys))
+    shards, leasable = canary.split(planner=submission.planner, keys=keys, size=tasks_per_shard(suite))
+    evaluation = Evaluation.objects.create(
+        submission=submission,
+        suite=suite,
+        **conditions._asdict(),
+        state_since=now,
+        state_deadline=deadline_of(EvaluationState.QUEUED, now=now),
+        reason=EvaluationReason.WAITING,
+        reason_text=sentence(EvaluationReason.WAITING),
+        leasable_shards=leasable,
+        provenance={
+            "suite_digest": suite.digest,
+            "profile_digest": conditions.profile_digest,
+            **season_recorded(split=conditions.split),
+            "workers": [],
+        },
+        **fields,
+    )
+    add_shards(evaluation=evaluation, shards=shards)
+    enqueue_reconcile(evaluation.pk)
+    return evaluation

@@ -1,0 +1,26 @@
+"""Refusals that whoever calls the site may read. Rooms derive theirs; `site/api/errors.py` answers with them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class ProblemError(Exception):
+    """The message is a sentence for the caller."""
+
+    status = 409
+    """Of the HTTP response."""
+    code = "refused"
+    """For programs; documented in the reference of the API."""
+
+    @property
+    def sentence(self) -> str:
+        """What callers read."""
+        return str(self)
+
+    def facts(self) -> dict[str, Any]:
+        """What the problem says besides its sentence."""
+        return {}
+
+    def headers(self) -> Mapping[str, str]:
+        """Of the HTTP response, such as `Retry-After`."""
+        return {}

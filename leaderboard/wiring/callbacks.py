@@ -1,0 +1,21 @@
+"""Who takes part in what happens in a room below."""
+
+from leaderboard.accounts import credentials
+from leaderboard.boards.services import publish_changed
+from leaderboard.evaluations import states
+from leaderboard.monitoring.usage import count_steps
+from leaderboard.notifications import notices, passwords
+from leaderboard.queue import publishing
+from leaderboard.queue.workers.tokens import WorkerTokens
+from leaderboard.quotas.refunds import refund_if_due
+from leaderboard.results import results
+
+
+def register() -> None:
+    """Register every callback; called once, when the process starts."""
+    states.entered.register(refund_if_due)
+    states.entered.register(notices.tell_owner)
+    publishing.changed.register(publish_changed)
+    results.taken_in.register(count_steps)
+    credentials.password_set.register(passwords.tell_user)
+    credentials.SOURCES.append(WorkerTokens())
