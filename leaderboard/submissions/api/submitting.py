@@ -112,7 +112,9 @@ def _sealed(secret: str) -> str:
     return secret and salted_hmac("planarena.api.submissions", secret, algorithm="sha256").hexdigest()
 
 
-_BESIDE_THE_PLANNER = frozenset({"suites", "own_worker", "team", "priority", "visibility", "embargo_until"})
+_BESIDE_THE_PLANNER = frozenset(
+    {"suites", "own_worker", "team", "priority", "visibility", "embargo_until", "Idempotency-Key"}
+)
 
 
 def _nested(error: FieldErrors) -> dict[str, Any]:

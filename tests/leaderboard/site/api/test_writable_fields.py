@@ -36,6 +36,9 @@ WRITABLE = {
     "LogRequest": {"first", "lines"},
 }  # fmt: skip
 
+NEVER_READ = {"ComparedMetricOutput", "ComparisonOutput", "DifferingTaskOutput", "GroupOutput", "PairOutput"}
+"""Answers without a mark on their fields; no view reads a body with them."""
+
 
 def serializers_of_the_api() -> Iterator[tuple[str, type[BaseSerializer]]]:
     # Loads the views of all addresses, and with them their serializers.
@@ -52,6 +55,7 @@ def test_every_serializer_writes_what_the_table_says():
     writable = {
         name: {field for field, shape in found().fields.items() if not shape.read_only}
         for name, found in serializers_of_the_api()
+        if name not in NEVER_READ
     }
     assert {name: fields for name, fields in writable.items() if fields} == WRITABLE
     assert len(writable) > len(WRITABLE)
