@@ -8,6 +8,7 @@ from leaderboard.evaluations.unfinished import NEVER_RAN
 from leaderboard.evaluations.visibility import Reader, visible_evaluations, visible_to
 
 NEWEST_FIRST = ("-created", "-id")
+"""The order of lists."""
 
 
 def evaluations_for(reader: Reader) -> QuerySet[Evaluation]:
@@ -21,12 +22,19 @@ def evaluations_for(reader: Reader) -> QuerySet[Evaluation]:
         "own_worker_run",
     )
     reruns = Prefetch("reruns", Submission.objects.filter(visible_to(reader)))
-    shown = related.prefetch_related(reruns).annotate(done=_done(), shown_rerun_of=rerun_of(reader, "submission__"))
+    shown = related.prefetch_related(reruns).annotate(
+        done=_done(), shown_rerun_of=rerun_of(reader=reader, prefix="submission__")
+    )
     return shown.order_by(*NEWEST_FIRST)
 
 
-def rerun_of(reader: Reader, prefix: str = "") -> Subquery:
-    """The evaluation that was run again, if the reader sees it."""
+def rerun_of(*, reader: Reader, prefix: str = "") -> Subquery:
+    """The evaluation that was run again, if the reader sees it.
+
+    Args:
+        reader: who reads.
+        prefix: of the submission, from the rows of the query.
+    """
     return Subquery(visible_evaluations(reader).filter(pk=OuterRef(f"{prefix}rerun_of")).values("pk"))
 
 

@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
@@ -168,13 +169,19 @@ class Choice(Text):
     _: KW_ONLY
     choices: Sequence[tuple[str, str]]
     """Values, and what the page calls them."""
+    api_choices: Sequence[tuple[str, str]] | None = None
+    """Those that the API's schema lists; None: it lists none, and the kind's check names what is possible."""
     widget: type[forms.Widget] = forms.Select
 
     def _form_field(self, **common: Any) -> forms.Field:
-        initial = self.choices[0][0] if issubclass(self.widget, forms.RadioSelect) else None
-        return forms.ChoiceField(
-            choices=self.choices, initial=initial, widget=self.widget(attrs=dict(self.attributes)), **common
-        )
+        first = self.choices[0][0] if issubclass(self.widget, forms.RadioSelect) else None
+        widget = self.widget(attrs=dict(self.attributes))
+        return forms.ChoiceField(choices=self.choices, initial=self.default or first, widget=widget, **common)
+
+    def _api_field(self, **common: Any) -> serializers.Field[Any, Any, Any, Any]:
+        if self.api_choices is None:
+            return super()._api_field(**common)
+        return serializers.ChoiceField(choices=self.api_choices, **common)
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,6 +276,25 @@ class YesNo(Field[bool | None]):
 
     def _api_field(self, **common: Any) -> serializers.Field[Any, Any, Any, Any]:
         return serializers.BooleanField(**common)
+
+
+@dataclass(frozen=True, eq=False)
+class Moment(Field[datetime | None]):
+    """A moment in UTC; None: none."""
+
+    _: KW_ONLY
+    default: datetime | None = None
+
+    def problem(self, value: datetime | None) -> str:  # noqa: ARG002 - all are possible
+        """Always empty."""
+        return ""
+
+    def _form_field(self, **common: Any) -> forms.Field:
+        widget = forms.DateTimeInput(attrs={"type": "datetime-local", "class": "moment"}, format="%Y-%m-%dT%H:%M")
+        return forms.DateTimeField(widget=widget, **common)
+
+    def _api_field(self, **common: Any) -> serializers.Field[Any, Any, Any, Any]:
+        return serializers.DateTimeField(**common)
 
 
 @dataclass(frozen=True, eq=False)

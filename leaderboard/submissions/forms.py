@@ -22,7 +22,8 @@ from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import CheckpointUpload, PlannerKind
 from leaderboard.site.field_errors import FieldErrors
-from leaderboard.submissions.services import PRIORITIES, SubmissionData
+from leaderboard.submissions.fields import OWN_WORKER, PRIORITY, TEAM
+from leaderboard.submissions.services import SubmissionData
 from leaderboard.submissions.visibility_form import VisibilityFields
 
 CHECK_ADDRESS = reverse_lazy("planners:check")
@@ -88,23 +89,9 @@ class SubmitForm(VisibilityFields, ServiceForm):
         widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
     )
     suites = forms.MultipleChoiceField(label="Suites", widget=forms.CheckboxSelectMultiple)
-    team = forms.ChoiceField(
-        label="For whom?",
-        help_text="What is for a team counts towards its quota as well as yours, and its members may act on it.",
-        required=False,
-    )
-    priority = forms.ChoiceField(
-        label="Priority",
-        help_text="Among your own evaluations. Users take turns whatever it says.",
-        choices=[
-            ("high", "High: before the rest of mine"),
-            ("normal", "Normal"),
-            ("low", "Low: after the rest of mine"),
-        ],
-        required=False,
-        initial="normal",
-    )
-    own_worker = forms.BooleanField(label="Run on my own worker", required=False)
+    team = forms.ChoiceField(label=TEAM.label, help_text=TEAM.page_help, required=False)
+    priority = PRIORITY.form_field()
+    own_worker = OWN_WORKER.form_field()
 
     def __init__(self, *args: Any, user: User, teams: Sequence[Team] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -112,7 +99,6 @@ class SubmitForm(VisibilityFields, ServiceForm):
         self.order_fields(_ORDER)
         self.teams = teams
         self.suites = list(Suite.objects.filter(current=True).order_by("slug"))
-        assert {name for name, _ in self.fields["priority"].choices} == set(PRIORITIES)
         if teams:
             self.fields["team"].choices = [("", "For me alone"), *((team.slug, team.name) for team in teams)]
         else:
@@ -163,7 +149,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
             planner=self.planner_entered(),
             suites=entered.get("suites", []),
             team=entered.get("team", ""),
-            priority=entered.get("priority") or "normal",
+            priority=PRIORITY.from_form(entered.get("priority")),
             **self.visibility_entered(),
         )
 

@@ -29,7 +29,6 @@ from leaderboard.evaluations.models import (
     Submission,
     SubmitterPriority,
     TaskResult,
-    Visibility,
 )
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
@@ -42,9 +41,7 @@ from leaderboard.queue.leasing.leases import cancel_attempts
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import FAULT_SCORE, add_shards
 from leaderboard.quotas.services import charge
-
-PRIORITIES = {choice.name.lower(): choice for choice in SubmitterPriority}
-"""What users write for their own order."""
+from leaderboard.submissions.fields import PRIORITIES, PRIORITY, VISIBILITY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +52,9 @@ class SubmissionData:
     suites: Sequence[str]
     team: str = ""
     """Slug of the team that it is for; empty: for the user alone."""
-    priority: str = "normal"
+    priority: str = PRIORITY.default
     """Among the user's own evaluations: `low`, `normal` or `high`."""
-    visibility: str = Visibility.PUBLIC
+    visibility: str = VISIBILITY.default
     embargo_until: datetime | None = None
     """With an embargo, when it ends."""
 

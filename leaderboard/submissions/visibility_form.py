@@ -7,6 +7,7 @@ from django import forms
 
 from leaderboard.accounts.forms import ServiceForm
 from leaderboard.evaluations.models import Visibility
+from leaderboard.submissions.fields import EMBARGO_UNTIL, VISIBILITY
 
 
 class VisibilityEntered(TypedDict):
@@ -19,23 +20,8 @@ class VisibilityEntered(TypedDict):
 class VisibilityFields(forms.Form):
     """Who sees it, and until when an embargo lasts."""
 
-    visibility = forms.ChoiceField(
-        label="Who sees it?",
-        choices=[
-            (Visibility.PUBLIC, "Everybody: it is ranked as soon as it is completed"),
-            (Visibility.EMBARGO, "Only you, your team and the operators until a date, then everybody"),
-            (Visibility.PRIVATE, "Only you, your team and the operators: no board shows it"),
-        ],
-        initial=Visibility.PUBLIC,
-        required=False,
-        widget=forms.RadioSelect,
-    )
-    embargo_until = forms.DateTimeField(
-        label="End of the embargo (UTC)",
-        help_text="At most a year from now. It is then public and ranked by itself; you can end it earlier.",
-        required=False,
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "class": "moment"}, format="%Y-%m-%dT%H:%M"),
-    )
+    visibility = VISIBILITY.form_field()
+    embargo_until = EMBARGO_UNTIL.form_field()
 
     def visibility_entered(self) -> VisibilityEntered:
         """What was entered; the date counts only for an embargo."""

@@ -17,7 +17,7 @@ from leaderboard.evaluations.reading import evaluations_for
 from leaderboard.pages.expecting import Expectation, expected, expected_of_new
 from leaderboard.site.api.examples import example
 from leaderboard.site.api.parameters import one_of
-from leaderboard.submissions import services
+from leaderboard.submissions.fields import PRIORITIES
 
 
 @example({
@@ -56,15 +56,13 @@ class NewWaitView(APIView):
     @extend_schema(
         parameters=[
             OpenApiParameter("suite", str, required=True, description="Slug of a suite."),
-            OpenApiParameter("priority", str, enum=list(services.PRIORITIES)),
+            OpenApiParameter("priority", str, enum=list(PRIORITIES)),
         ],
         responses=WaitOutput,
     )
     def get(self, request: Request) -> Response:
         slug = one_of(known_slugs(), name="suite", value=request.query_params.get("suite", ""))
-        priority = one_of(
-            list(services.PRIORITIES), name="priority", value=request.query_params.get("priority", "normal")
-        )
+        priority = one_of(list(PRIORITIES), name="priority", value=request.query_params.get("priority", "normal"))
         suite = get_object_or_404(Suite, slug=slug, current=True)
         return Response(WaitOutput(_wait_json(expected_of_new(user=request.user, suite=suite, priority=priority))).data)
 

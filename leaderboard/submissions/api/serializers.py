@@ -5,66 +5,34 @@ from typing import Any
 from rest_framework import serializers
 
 from leaderboard.accounts.models import Team
-from leaderboard.evaluations.models import Submission, Visibility
+from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.serializers import EvaluationOutput
 from leaderboard.planners.serializers import PlannerInput, PlannerOutput
 from leaderboard.site.api.examples import SUBMISSION_ID, WHEN, example, example_of
-from leaderboard.submissions.services import PRIORITIES
+from leaderboard.submissions.fields import BESIDE_THE_PLANNER, EMBARGO_UNTIL, VISIBILITY
 
 
 @example({
-    "planner": example_of(PlannerInput), "suites": ["openagi"], "team": "plan-lab", "own_worker": False,
-    "priority": "normal", "visibility": "public", "embargo_until": None,
+    "planner": example_of(PlannerInput), "suites": ["openagi"],
+    **{field.name: field.example for field in BESIDE_THE_PLANNER},
 })  # fmt: skip
 class SubmissionInput(serializers.Serializer[Any]):
     """A planner and the suites that it is entered for."""
 
     planner = PlannerInput()
     suites = serializers.ListField(child=serializers.CharField(), help_text="Slugs of suites, such as `openagi`.")
-    team = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        default="",
-        help_text="Slug of a team of yours that it is for: charged for it too, and its members may act on it.",
-    )
-    priority = serializers.ChoiceField(
-        choices=list(PRIORITIES),
-        required=False,
-        default="normal",
-        help_text="Among your own evaluations; it moves nobody else's.",
-    )
-    own_worker = serializers.BooleanField(
-        required=False,
-        default=False,
-        help_text="Only workers with one of your own worker tokens evaluate it. It is then marked, and ranked when a "
-        "worker of this site has run a sample of the tasks again and agrees.",
-    )
-    visibility = serializers.ChoiceField(
-        choices=Visibility.choices,
-        required=False,
-        default=Visibility.PUBLIC.value,
-        help_text="Who sees it: everybody, only you, your team and staff (`private`), or these until a date "
-        "(`embargo`). Only what is public is on boards.",
-    )
-    embargo_until = serializers.DateTimeField(
-        required=False,
-        allow_null=True,
-        default=None,
-        help_text="With `embargo`, when it ends: at most a year from now. It is public and ranked by itself then.",
-    )
+
+    def get_fields(self) -> dict[str, Any]:
+        """With what all submissions have."""
+        return {**super().get_fields(), **{field.name: field.api_field() for field in BESIDE_THE_PLANNER}}
 
 
 @example({"visibility": "embargo", "embargo_until": "2026-09-01T00:00:00Z"})
 class VisibilityInput(serializers.Serializer[Any]):
     """Who sees a submission from now on."""
 
-    visibility = serializers.ChoiceField(choices=Visibility.choices)
-    embargo_until = serializers.DateTimeField(
-        required=False,
-        allow_null=True,
-        default=None,
-        help_text="With `embargo`, when it ends: at most a year from now.",
-    )
+    visibility = VISIBILITY.api_field(required=True)
+    embargo_until = EMBARGO_UNTIL.api_field()
 
 
 @example({

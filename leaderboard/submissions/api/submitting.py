@@ -30,6 +30,7 @@ from leaderboard.site.api.selection import Selected
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import services
 from leaderboard.submissions.api.serializers import SubmissionInput, SubmissionOutput, VisibilityInput
+from leaderboard.submissions.fields import BESIDE_THE_PLANNER
 from leaderboard.submissions.idempotency import submit_once
 from leaderboard.submissions.own_workers import submit_for_own_worker
 from leaderboard.submissions.releasing import set_visibility
@@ -112,21 +113,19 @@ def _sealed(secret: str) -> str:
     return secret and salted_hmac("planarena.api.submissions", secret, algorithm="sha256").hexdigest()
 
 
-_BESIDE_THE_PLANNER = frozenset(
-    {"suites", "own_worker", "team", "priority", "visibility", "embargo_until", "Idempotency-Key"}
-)
+_OUTSIDE = frozenset({"suites", "Idempotency-Key", *(field.name for field in BESIDE_THE_PLANNER)})
 
 
 def _nested(error: FieldErrors) -> dict[str, Any]:
     """The errors under the names that the fields have in the body: most are the planner's."""
-    outside = {field: texts for field, texts in error.errors.items() if field in _BESIDE_THE_PLANNER}
+    outside = {field: texts for field, texts in error.errors.items() if field in _OUTSIDE}
     planner = {field: texts for field, texts in error.errors.items() if field not in outside}
     return {**({"planner": planner} if planner else {}), **outside}
 
 
 def submissions_for(reader: Reader) -> QuerySet[Submission]:
     """The submissions that the reader sees."""
-    shown = Submission.objects.filter(visible_to(reader)).annotate(shown_rerun_of=rerun_of(reader))
+    shown = Submission.objects.filter(visible_to(reader)).annotate(shown_rerun_of=rerun_of(reader=reader))
     return shown.select_related("planner__owner", "planner__secret", "submitted_by", "team").prefetch_related(
         Prefetch("evaluations", queryset=evaluations_for(reader).filter(verifies=None))
     )

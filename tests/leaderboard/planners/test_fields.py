@@ -7,12 +7,14 @@ import pytest
 from annotated_types import Ge, Le, MaxLen
 from django import forms
 
-from evaluator.client.shapes import PlannerEntry
+from evaluator.client.shapes import NewSubmission, PlannerEntry
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.fields import Choice, Field, Number, SeenBy, Text, Tick, Whole, YesNo, merged
 from leaderboard.planners.kinds import FIELDS, KINDS, kinds_with
 from leaderboard.planners.serializers import OF_OWNER, PlannerInput, PlannerOutput
 from leaderboard.site.api.examples import example_of
+from leaderboard.submissions.api.serializers import SubmissionInput
+from leaderboard.submissions.fields import BESIDE_THE_PLANNER
 from leaderboard.submissions.forms import SubmitForm
 from tests.leaderboard.factories import make_user
 
@@ -151,3 +153,14 @@ def test_the_client_enters_it_with_the_same_default_and_limits(field):
 
 def test_the_client_enters_nothing_that_the_site_does_not_take():
     assert set(PlannerEntry.model_fields) == set(PlannerInput().fields)
+
+
+@pytest.mark.parametrize("field", BESIDE_THE_PLANNER, ids=lambda field: field.name)
+def test_the_rest_of_a_submission_has_the_same_defaults_in_the_client_and_on_the_site(field):
+    default = NewSubmission.model_fields[field.name].default
+    assert default == field.default
+    assert SubmissionInput().fields[field.name].run_validation() == default
+
+
+def test_the_client_submits_what_the_site_takes():
+    assert set(NewSubmission.model_fields) == set(SubmissionInput().fields)
