@@ -10,6 +10,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
 from evaluator.egress_policy import EgressPolicyError, egress_policy
 from evaluator.engine.opening import open_store, parse_size
@@ -51,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     add("--model-limit", type=parse_size, default=_size("PLANARENA_MODEL_LIMIT") or parse_size("100GB"),
         help="size of the folder with submitted models of a hub (default: 100GB)")  # fmt: skip
     add("--suite", action="append", dest="suites", help="take only tasks of this suite; may be repeated")
-    add("--evaluation", help="take only tasks of this evaluation")
+    add("--evaluation", type=UUID, help="take only tasks of this evaluation")
     add("--idle-seconds", type=float, help="end after so long without work (default: never)")
     return top
 

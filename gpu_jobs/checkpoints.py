@@ -10,12 +10,10 @@ from typing import Protocol
 import psutil
 
 from gpu_jobs.client import ApiClient
-from gpu_jobs.protocol import CheckpointPlanner, Lease
+from gpu_jobs.contract.lease import CheckpointPlanner, Lease
 
 logger = logging.getLogger(__name__)
 
-PIECE_BYTES = 8 * 1024 * 1024
-"""What the site gives with one call at most."""
 KEPT = 3
 """Unpacked checkpoints that stay on the worker's disk, those used last."""
 _MOST_UNPACKED_TIMES = 3

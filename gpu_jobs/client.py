@@ -2,17 +2,25 @@
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 import httpx
+from pydantic import SecretStr, ValidationError
 
 from evaluator.records import ResultRecord
 from evaluator.values import Artefact
 from gpu_jobs import bundles
-from gpu_jobs.phases import Phase
-from gpu_jobs.protocol import WORK_LEFT_HEADER, Lease, ObjectsMissing, SecretHeader, Wish
+from gpu_jobs.contract.attempt import FailRequest, GivenUp, Heartbeat, Phase, SecretHeader, Seed
+from gpu_jobs.contract.lease import WORK_LEFT_HEADER, Lease, LeaseRequest
+from gpu_jobs.contract.log import LogLines, LogTaken
+from gpu_jobs.contract.message import Message
+from gpu_jobs.contract.objects import BundleTaken, DigestsMissing, DigestsRequest
+from gpu_jobs.contract.problems import Problem
+from gpu_jobs.contract.results import FinishAnswer, FinishRequest, ResultsRequest
+from gpu_jobs.contract.session import SESSION_HEADER, Session, SessionRequest
 
 _LONGEST_WAIT_SECONDS = 15.0
 _RENEWED_AFTER = 0.8
@@ -26,19 +34,6 @@ class _Session:
     token: str = field(repr=False)
     renew_at: float
     """On the client's clock."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Last:
-    """The last that there is to say of an attempt."""
-
-    records: Sequence[ResultRecord]
-    """Results that have not been sent before."""
-    first_line: int
-    """Number of the first of `lines`."""
-    lines: Sequence[tuple[float, str, str]]
-    """Lines of the log that have not been sent before: seconds since 1970, level and text of each."""
-    provenance: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +99,7 @@ class ApiClient:
         url: str,
         token: str,
         suites: Sequence[str] | None = None,
-        evaluation: str | None = None,
+        evaluation: UUID | None = None,
         patience_seconds: float = 300.0,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
@@ -121,7 +116,7 @@ class ApiClient:
         clock: the time in seconds; tests give their own.
         """
         self._token = token
-        self._bounds = {"suites": None if suites is None else list(suites), "evaluation": evaluation}
+        self._bounds = SessionRequest(suites=None if suites is None else tuple(suites), evaluation=evaluation)
         self._session: _Session | None = None
         self._patience = patience_seconds
         self._sleep = sleep
@@ -133,33 +128,33 @@ class ApiClient:
             trust_env=False,
         )
 
-    def lease(self, wish: Wish, *, patience: float | None = None) -> LeaseAnswer:
-        """Lease a shard if one is due. A lease that was given for the same wish is given again.
+    def lease(self, request: LeaseRequest, *, patience: float | None = None) -> LeaseAnswer:
+        """Lease a shard if one is due. A lease that was given for the same request is given again.
 
         Raises:
             EnrolmentExpiredError: no session can be opened any more.
         """
-        body = wish.model_dump(mode="json")
         try:
-            response = self._call("POST", "lease/", token=self._current_session(), patience=patience, json=body)
+            response = self._call("POST", "lease/", token=self._current_session(), patience=patience, body=request)
         except RefusedError as error:
             if error.code != "session_over":
                 raise
             # It has ended earlier than announced, or this machine's clock stood still.
             self._session = None
-            response = self._call("POST", "lease/", token=self._current_session(), patience=patience, json=body)
+            response = self._call("POST", "lease/", token=self._current_session(), patience=patience, body=request)
         if response.status_code == httpx.codes.NO_CONTENT:
             left = {"0": False, "1": True}.get(response.headers.get(WORK_LEFT_HEADER, ""))
             return LeaseAnswer(lease=None, work_left=left)
-        return LeaseAnswer(lease=Lease.model_validate(response.json()))
+        return LeaseAnswer(lease=Lease.model_validate_json(response.content))
 
     def secrets(self) -> list[str]:
         """The session, for taking it out of texts. The enrolment token is known to whoever made this client."""
         return [] if self._session is None else [self._session.token]
 
-    def seed(self, lease: Lease) -> str:
+    def seed(self, lease: Lease) -> SecretStr:
         """The seed of the hidden data that this attempt runs on. It is for memory only."""
-        return str(_body(self._attempt_call(lease, "GET", "seed/", patience=lease.expires_in))["seed"])
+        response = self._attempt_call(lease, "GET", "seed/", patience=lease.expires_in)
+        return Seed.model_validate_json(response.content).seed
 
     def secret_header(self, lease: Lease) -> SecretHeader:
         """The secret header of the attempt's planner. It is for memory only."""
@@ -168,12 +163,13 @@ class ApiClient:
 
     def heartbeat(self, lease: Lease, *, phase: Phase) -> None:
         """Say that the worker lives, and what it does. Tried only once: the next heartbeat comes soon."""
-        self._attempt_call(lease, "POST", "heartbeat/", json={"phase": phase.value}, patience=0.0)
+        self._attempt_call(lease, "POST", "heartbeat/", body=Heartbeat(phase=phase), patience=0.0)
 
     def missing(self, *, lease: Lease, digests: Sequence[str]) -> list[str]:
         """Which artefacts the server does not have."""
-        response = self._attempt_call(lease, "POST", "objects/missing/", json={"digests": list(digests)})
-        return [str(digest) for digest in response.json()["missing"]]
+        body = DigestsRequest(digests=tuple(digests))
+        response = self._attempt_call(lease, "POST", "objects/missing/", body=body)
+        return list(DigestsMissing.model_validate_json(response.content).missing)
 
     def send(self, *, lease: Lease, artefacts: Sequence[Artefact]) -> None:
         """Send artefacts that fit into one bundle, or one that fits into none.
@@ -186,7 +182,7 @@ class ApiClient:
             return
         headers = {"Content-Type": bundles.CONTENT_TYPE}
         response = self._attempt_call(lease, "POST", "objects/", content=bundles.pack(artefacts), headers=headers)
-        if refused := _body(response).get("refused"):
+        if refused := BundleTaken.model_validate_json(response.content).refused:
             raise RefusedError(f"artefacts were refused: {refused}")
 
     def _put(self, *, lease: Lease, artefact: Artefact) -> None:
@@ -204,47 +200,30 @@ class ApiClient:
         Raises:
             ObjectsMissingError: the server does not have all their artefacts.
         """
-        body = {"results": [record.model_dump(mode="json") for record in records]}
-        self._attempt_call(lease, "POST", "results/", json=body)
+        self._attempt_call(lease, "POST", "results/", body=ResultsRequest(results=tuple(records)))
 
-    def log(
-        self, *, lease: Lease, first: int, lines: Sequence[tuple[float, str, str]], patience: float
-    ) -> dict[str, Any]:
-        """Send lines of the log, the first of which has the number `first`. Lines that the server has change nothing.
+    def log(self, *, lease: Lease, log: LogLines, patience: float) -> LogTaken:
+        """Send lines of the log."""
+        response = self._attempt_call(lease, "POST", "log/", body=log, patience=patience)
+        return LogTaken.model_validate_json(response.content)
 
-        Returns:
-            `next`, the number of the line it expects, and `cut`, whether it takes no more.
-        """
-        body = _log(first=first, lines=lines)
-        return _body(self._attempt_call(lease, "POST", "log/", json=body, patience=patience))
-
-    def complete(self, *, lease: Lease, provenance: dict[str, Any]) -> None:
-        """Say that all tasks of the attempt have results."""
-        self._attempt_call(lease, "POST", "complete/", json={"provenance": provenance})
-
-    def finish(self, *, lease: Lease, last: Last, wish: Wish | None, patience: float | None = None) -> Lease | None:
-        """Send the last of an attempt, say that all its tasks have results, and lease the next shard, in one call.
+    def finish(self, *, lease: Lease, request: FinishRequest, patience: float | None = None) -> Lease | None:
+        """Send the last of an attempt, all of whose tasks have results then, and lease the next shard, in one call.
 
         Returns:
-            The next lease, or None if none is due, or none is wished for.
+            The next lease, or None if none is due or none was asked for.
 
         Raises:
             ObjectsMissingError: the server does not have all artefacts of the results.
         """
-        body = {
-            "results": [record.model_dump(mode="json") for record in last.records],
-            "log": _log(first=last.first_line, lines=last.lines),
-            "provenance": last.provenance,
-            "next": None if wish is None else wish.model_dump(mode="json"),
-        }
-        headers = {} if wish is None else self._session_header()
-        response = self._attempt_call(lease, "POST", "finish/", json=body, headers=headers, patience=patience)
-        following = _body(response).get("next")
-        return None if following is None else Lease.model_validate(following)
+        headers = {} if request.next is None else self._session_header()
+        response = self._attempt_call(lease, "POST", "finish/", body=request, headers=headers, patience=patience)
+        return FinishAnswer.model_validate_json(response.content).next
 
-    def fail(self, *, lease: Lease, how: str, reason: str, patience: float | None = None) -> None:
+    def fail(self, *, lease: Lease, how: GivenUp, reason: str, patience: float | None = None) -> None:
         """Give the attempt's open tasks back."""
-        self._attempt_call(lease, "POST", "fail/", json={"how": how, "reason": _sendable(reason)}, patience=patience)
+        body = FailRequest(how=how, reason=_sendable(reason))
+        self._attempt_call(lease, "POST", "fail/", body=body, patience=patience)
 
     def close(self) -> None:
         """Close the connections."""
@@ -253,7 +232,7 @@ class ApiClient:
     def _session_header(self) -> dict[str, str]:
         """What `finish` asks for the next lease with; without it the site gives none, and `lease` says why."""
         try:
-            return {"X-Worker-Token": self._current_session()}
+            return {SESSION_HEADER: self._current_session()}
         except (EnrolmentExpiredError, RefusedError):
             return {}
 
@@ -264,16 +243,13 @@ class ApiClient:
 
     def _new_session(self) -> "_Session":
         try:
-            response = self._call("POST", "session/", token=self._token, json=self._bounds)
+            response = self._call("POST", "session/", token=self._token, body=self._bounds)
         except RefusedError as error:
             if error.code == "enrolment_expired":
                 raise EnrolmentExpiredError(str(error)) from error
-            if error.status == httpx.codes.NOT_FOUND:
-                raise RefusedError(f"{error}: this site is older than the worker; update the site first") from error
             raise
-        body = _body(response)
-        lifetime = float(body["expires_in"])
-        return _Session(token=str(body["token"]), renew_at=self._clock() + lifetime * _RENEWED_AFTER)
+        opened = Session.model_validate_json(response.content)
+        return _Session(token=opened.token, renew_at=self._clock() + opened.expires_in * _RENEWED_AFTER)
 
     def _attempt_call(
         self, lease: Lease, method: str, path: str, *, patience: float | None = None, **content: Any
@@ -282,9 +258,21 @@ class ApiClient:
         return self._call(method, path, token=lease.token, patience=patience, **content)
 
     def _call(
-        self, method: str, path: str, *, token: str, patience: float | None = None, **content: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        token: str,
+        patience: float | None = None,
+        body: Message | None = None,
+        headers: Mapping[str, str] | None = None,
+        **content: Any,
     ) -> httpx.Response:
-        headers = {**content.pop("headers", {}), "Authorization": f"Bearer {token}"}
+        """Send a request, with a message as its body or other content, until it is answered or patience ends."""
+        headers = {**(headers or {}), "Authorization": f"Bearer {token}"}
+        if body is not None:
+            content["content"] = body.model_dump_json()
+            headers["Content-Type"] = "application/json"
         until = self._clock() + (self._patience if patience is None else patience)
         wait = 0.25
         while True:
@@ -303,10 +291,6 @@ class ApiClient:
             wait = min(wait * 2, _LONGEST_WAIT_SECONDS)
 
 
-def _log(*, first: int, lines: Sequence[tuple[float, str, str]]) -> dict[str, Any]:
-    return {"first": first, "lines": [{"at": at, "level": level, "text": text} for at, level, text in lines]}
-
-
 def _sendable(text: str) -> str:
     """The text without what databases do not keep, cut, and not empty."""
     return text.encode("utf-8", "replace").decode().replace("\x00", "?").strip()[:2000] or "no reason was given"
@@ -315,22 +299,22 @@ def _sendable(text: str) -> str:
 def _checked(response: httpx.Response) -> httpx.Response:
     if response.is_success:
         return response
+    problem = _problem(response)
     if response.status_code == httpx.codes.CONFLICT:
-        code = str(_body(response).get("code", "conflict"))
-        if code == "objects_missing":
-            raise ObjectsMissingError(ObjectsMissing.model_validate_json(response.content).missing)
-        if code != "incomplete":
-            raise AttemptOverError(code)
+        if problem.code == "objects_missing":
+            raise ObjectsMissingError(problem.missing)
+        if problem.code != "incomplete":
+            raise AttemptOverError(problem.code or "conflict")
     raise RefusedError(
         f"{response.request.method} {response.request.url.path}: {response.status_code} {response.text}",
         status=response.status_code,
-        code=str(_body(response).get("code", "")),
+        code=problem.code,
     )
 
 
-def _body(response: httpx.Response) -> dict[str, Any]:
+def _problem(response: httpx.Response) -> Problem:
+    """What the site says; nothing if the answer is another server's, such as a proxy's."""
     try:
-        body = response.json()
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}
+        return Problem.model_validate_json(response.content)
+    except ValidationError:
+        return Problem()

@@ -16,9 +16,9 @@ from evaluator.values import Artefact
 from gpu_jobs import bundles
 from gpu_jobs.artefact_redaction import with_digests
 from gpu_jobs.client import ApiClient, AttemptOverError, ObjectsMissingError, RefusedError, UnreachableError
+from gpu_jobs.contract.lease import Lease
 from gpu_jobs.exits import Exit
 from gpu_jobs.phases import CurrentPhase
-from gpu_jobs.protocol import Lease
 from gpu_jobs.redaction import Redactor
 
 logger = logging.getLogger(__name__)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
 from evaluator.records import PlannerCall, Reason
 from gpu_jobs.checkpoints import CheckpointError, Checkpoints
+from gpu_jobs.contract.attempt import Phase
+from gpu_jobs.contract.lease import CheckpointPlanner, HubPlanner, Lease
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.model_server.opening import Delivers, ModelOpener, OpenedModel, strangers_models
-from gpu_jobs.phases import CurrentPhase, Phase
+from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.planners import LeaseRefusedError
-from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
 
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner, PlannerError, PlannerReply, PlannerRequest

@@ -8,36 +8,27 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from itertools import islice
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
-from gpu_jobs.attempt_secrets import secrets_of
+from gpu_jobs.attempt_secrets import HeldLease, secrets_of
 from gpu_jobs.client import ApiClient, AttemptOverError, RefusedError, UnreachableError
-from gpu_jobs.protocol import ChatPlanner, EndpointPlanner, Lease
+from gpu_jobs.contract.lease import ChatPlanner, EndpointPlanner
+from gpu_jobs.contract.log import LONGEST_LEVEL, LONGEST_LINE, MOST_LINES_PER_CALL, LogLine, LogLines
 from gpu_jobs.redaction import Redactor
 
-MOST_LINES_PER_CALL = 200
-LONGEST_LINE = 2000
 _MOST_WAITING = 2000
 _LONGEST_MESSAGE = 20 * LONGEST_LINE
 _LAST_WORDS_SECONDS = 5.0
 _CUT = "… (cut)"
 
 
-class LogLine(NamedTuple):
-    """One line as it is sent."""
-
-    at: float
-    """Seconds since 1970."""
-    level: str
-    text: str
-
-
 class AttemptLog:
     """Collects the lines of one attempt and sends them every few seconds."""
 
     def __init__(
-        self, *, client: ApiClient, lease: Lease, secrets: Iterable[str] = (), every_seconds: float = 2.0
+        self, *, client: ApiClient, lease: HeldLease, secrets: Iterable[str] = (), every_seconds: float = 2.0
     ) -> None:
         """Args:
         client: the API.
@@ -75,8 +66,8 @@ class AttemptLog:
         self._send(patience=_LAST_WORDS_SECONDS)
         self._wanted = False
 
-    def rest(self) -> tuple[int, list[LogLine]]:
-        """The last lines, which the caller sends, and the number of the first of them; nothing is sent afterwards.
+    def rest(self) -> LogLines:
+        """The last lines, which the caller sends; nothing is sent afterwards.
 
         What does not fit into one call is sent before.
         """
@@ -84,9 +75,9 @@ class AttemptLog:
             while self._wanted and self._collector.waits_for_more_than(MOST_LINES_PER_CALL):
                 if not self._send_some(patience=_LAST_WORDS_SECONDS):
                     break
-            lines = self._collector.first(MOST_LINES_PER_CALL) if self._wanted else []
+            lines = self._collector.first(MOST_LINES_PER_CALL) if self._wanted else ()
             self._wanted = False
-            return self._first, lines
+            return LogLines(first=self._first, lines=lines)
 
     def _run(self) -> None:
         while not self._stopping.wait(self._every):
@@ -103,7 +94,8 @@ class AttemptLog:
         if not lines:
             return False
         try:
-            answer = self._client.log(lease=self._lease, first=self._first, lines=lines, patience=patience)
+            log = LogLines(first=self._first, lines=lines)
+            taken = self._client.log(lease=self._lease, log=log, patience=patience)
         except UnreachableError:
             # The same lines are sent again with the next call.
             return False
@@ -112,7 +104,7 @@ class AttemptLog:
             return False
         self._collector.forget(len(lines))
         self._first += len(lines)
-        self._wanted = not answer.get("cut", False)
+        self._wanted = not taken.cut
         return True
 
 
@@ -135,12 +127,12 @@ class _Collector(logging.Handler):
             self.handleError(record)
             return
         for line in self._redact(text[:_LONGEST_MESSAGE]).splitlines():
-            self._add(LogLine(at=record.created, level=record.levelname, text=_bounded(line)))
+            self._add(LogLine(at=record.created, level=record.levelname[:LONGEST_LEVEL], text=_bounded(line)))
 
-    def first(self, count: int) -> list[LogLine]:
+    def first(self, count: int) -> tuple[LogLine, ...]:
         """The oldest lines that wait."""
         with self._changing:
-            return list(self._waiting)[:count]
+            return tuple(islice(self._waiting, count))
 
     def waits_for_more_than(self, count: int) -> bool:
         """Whether more lines wait than so many."""

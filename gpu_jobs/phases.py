@@ -1,43 +1,6 @@
-"""What a worker is doing with an attempt, which it reports with its heartbeats.
+"""The phase that a worker is in, which it reports with its heartbeats."""
 
-The site gives each phase a bounded time, so that a worker that loads a large model is not taken for one that hangs, and
-one that hangs is not kept alive by its heartbeat thread.
-"""
-
-from enum import StrEnum
-
-
-class Phase(StrEnum):
-    """The phases of an attempt, in the order in which they follow each other. None of them comes twice."""
-
-    PREPARING = "preparing"
-    """Loading the suite and what else the worker needs before the planner."""
-    FETCHING = "fetching"
-    """Downloading the planner's model or checkpoint."""
-    LOADING = "loading"
-    """Loading that model into memory."""
-    PLANNING = "planning"
-    """Asking the planner."""
-    EXECUTING = "executing"
-    """Executing and scoring plans. Where plans are executed, most results come at the end of this phase."""
-
-    def in_words(self) -> str:
-        """What the worker does, as part of a sentence."""
-        return _WORDS[self]
-
-    def before(self) -> "tuple[Phase, ...]":
-        """The phases that come before this one."""
-        order = tuple(Phase)
-        return order[: order.index(self)]
-
-
-_WORDS = {
-    Phase.PREPARING: "preparing its tasks",
-    Phase.FETCHING: "downloading the planner's model",
-    Phase.LOADING: "loading the planner's model",
-    Phase.PLANNING: "asking the planner",
-    Phase.EXECUTING: "executing plans",
-}
+from gpu_jobs.contract.attempt import Phase
 
 
 class CurrentPhase:

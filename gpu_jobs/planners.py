@@ -1,17 +1,19 @@
-"""Opening the planner of a lease. One opener for each kind of planner that `gpu_jobs.protocol` has a message for."""
+"""Opening the planner of a lease. One opener for each kind of planner that the contract has a message for."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gpu_jobs.protocol import BundledPlanner, ChatPlanner, EndpointPlanner, PlansPlanner
-from gpu_jobs.protocol import SecretHeader as ToldHeader
+from gpu_jobs.contract.attempt import SecretHeader as SentHeader
+from gpu_jobs.contract.lease import BundledPlanner, ChatPlanner, EndpointPlanner, PlansPlanner
 
 if TYPE_CHECKING:
     from evaluator.planners.protocol import Planner
     from evaluator.planners.secret_header import SecretHeader
     from evaluator.suites.base import Suite
 
+
+Header = SentHeader | None
 
 CHAT_TRIES = 4
 """Of one call of a chat endpoint, as of a `planner/1` endpoint."""
@@ -24,7 +26,7 @@ class LeaseRefusedError(Exception):
 
 
 @contextmanager
-def _bundled(wanted: BundledPlanner, suite: "Suite") -> "Iterator[Planner]":
+def _bundled(wanted: BundledPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
     from evaluator.planners.driving import StrategyPlanner
     from evaluator.planners.offline import offline_planner
 
@@ -40,7 +42,7 @@ def _bundled(wanted: BundledPlanner, suite: "Suite") -> "Iterator[Planner]":
 
 
 @contextmanager
-def _endpoint(wanted: EndpointPlanner, suite: "Suite") -> "Iterator[Planner]":  # noqa: ARG001 - as the others
+def _endpoint(wanted: EndpointPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
     from evaluator.planners.breaker import CircuitBreaker
     from evaluator.planners.endpoint import EndpointPlanner as Client
     from evaluator.planners.endpoint import EndpointSettings
@@ -50,7 +52,7 @@ def _endpoint(wanted: EndpointPlanner, suite: "Suite") -> "Iterator[Planner]":  
             url=wanted.url,
             timeout_seconds=wanted.timeout_seconds,
             allow_private=wanted.allow_private,
-            header=_header(wanted.header),
+            header=_header(header),
         )
     )
     try:
@@ -60,7 +62,7 @@ def _endpoint(wanted: EndpointPlanner, suite: "Suite") -> "Iterator[Planner]":  
 
 
 @contextmanager
-def _chat(wanted: ChatPlanner, suite: "Suite") -> "Iterator[Planner]":
+def _chat(wanted: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":
     from evaluator.planners.breaker import UNREACHABLE_TASKS
     from evaluator.planners.driving import StrategyPlanner, UnfitModelError
     from evaluator.planners.language_models.chat import ChatModel, ChatSettings
@@ -74,7 +76,7 @@ def _chat(wanted: ChatPlanner, suite: "Suite") -> "Iterator[Planner]":
         try_seconds=wanted.timeout_seconds, total_seconds=CHAT_TRIES * (wanted.timeout_seconds + CHAT_PAUSE_SECONDS),
     )  # fmt: skip
     # The key in the environment is the worker's own, and goes to nobody's endpoint.
-    asked = ChatModel(settings, name=model, key=lambda: None, header=_header(wanted.header))
+    asked = ChatModel(settings, name=model, key=lambda: None, header=_header(header))
     try:
         entry = strategy_of(name=f"{wanted.strategy}:{model}", suite=suite)
         planner = StrategyPlanner(strategy=entry.strategy(with_model=True), model=asked)
@@ -87,21 +89,22 @@ def _chat(wanted: ChatPlanner, suite: "Suite") -> "Iterator[Planner]":
 
 
 @contextmanager
-def _plans(wanted: PlansPlanner, suite: "Suite") -> "Iterator[Planner]":  # noqa: ARG001 - as the others
+def _plans(wanted: PlansPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
     from evaluator.planners.given import GivenPlans
     from evaluator.plans_file import GivenPlan
 
     yield GivenPlans({task: GivenPlan(given.plan, given.alternatives) for task, given in wanted.plans.items()})
 
 
-def _header(told: ToldHeader | None) -> "SecretHeader | None":
+def _header(sent: Header) -> "SecretHeader | None":
     from evaluator.planners.secret_header import SecretHeader
 
-    return None if told is None else SecretHeader(told.name, told.value.get_secret_value())
+    return None if sent is None else SecretHeader(sent.name, sent.value.get_secret_value())
 
 
-Opener = Callable[[Any, "Suite"], AbstractContextManager["Planner"]]
-"""Opens the planner of a message for a suite; leaving the context closes it. May raise `LeaseRefusedError`."""
+Opener = Callable[[Any, "Suite", Header], AbstractContextManager["Planner"]]
+"""Opens the planner of a message for a suite, with its secret header if it has one; leaving the context closes it. May
+raise `LeaseRefusedError`."""
 
 OPENERS: Mapping[type, Opener] = {
     BundledPlanner: _bundled,

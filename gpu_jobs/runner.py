@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from evaluator.engine.store import Store
 from evaluator.records import ResultRecord
+from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.checkpoints import Checkpoints
+from gpu_jobs.contract.attempt import Phase
+from gpu_jobs.contract.lease import CheckpointPlanner, HubPlanner
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.language_models import LanguageModels
 from gpu_jobs.model_server.opening import ModelOpener
-from gpu_jobs.phases import CurrentPhase, Phase
+from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.planners import OPENERS, LeaseRefusedError
-from gpu_jobs.protocol import CheckpointPlanner, HubPlanner, Lease
 
 if TYPE_CHECKING:
     from evaluator.episodes.base import Evaluator, Setting
@@ -28,7 +30,7 @@ class ShardRunner(Protocol):
     phase: CurrentPhase
     """The current phase; the worker resets it at the start of each lease."""
 
-    def run(self, lease: Lease) -> Iterator[ResultRecord]:
+    def run(self, lease: HeldLease) -> Iterator[ResultRecord]:
         """Run the tasks of a lease and yield each one's record as soon as it is complete.
 
         Raises:
@@ -74,24 +76,24 @@ class EvaluatorRunner:
         self._evaluators: dict[tuple[str, str, str, int, str | None], tuple[Evaluator, str]] = {}
         """With the digest of the rules, by suite, profile, split, samples and hidden seed."""
 
-    def run(self, lease: Lease) -> Iterator[ResultRecord]:
+    def run(self, lease: HeldLease) -> Iterator[ResultRecord]:
         evaluator = self._evaluator(lease)
         with self._planner(lease=lease, suite=evaluator.suite) as planner:
             self.phase.enter(Phase.PLANNING)
             yield from evaluator.run(planner=planner, tasks=lease.tasks)
 
-    def _planner(self, *, lease: Lease, suite: "Suite") -> "AbstractContextManager[Planner]":
+    def _planner(self, *, lease: HeldLease, suite: "Suite") -> "AbstractContextManager[Planner]":
         wanted = lease.planner
         if isinstance(wanted, HubPlanner | CheckpointPlanner):
             return nullcontext(self._models.planner(lease=lease, wanted=wanted, suite=suite))
-        return OPENERS[type(wanted)](wanted, suite)
+        return OPENERS[type(wanted)](wanted, suite, lease.header)
 
     def provenance(self) -> dict[str, Any]:
         from evaluator.provenance import provenance
 
         return provenance(device=self._device)
 
-    def _evaluator(self, lease: Lease) -> "Evaluator":
+    def _evaluator(self, lease: HeldLease) -> "Evaluator":
         """The evaluator for a lease, refused where suite or rules differ from the server's. It is kept with what it has
         loaded for later leases."""
         from evaluator.episodes.base import SettingError
@@ -118,7 +120,7 @@ class EvaluatorRunner:
         """Two sets of experts side by side might not fit into the device's memory."""
         self._evaluators = {key: kept for key, kept in self._evaluators.items() if not kept[0].suite.conditions.experts}
 
-    def _setting(self, lease: Lease) -> "Setting":
+    def _setting(self, lease: HeldLease) -> "Setting":
         from evaluator.episodes.base import Setting
 
         return Setting(
@@ -128,7 +130,7 @@ class EvaluatorRunner:
         )  # fmt: skip
 
 
-def _seed(lease: Lease) -> str | None:
+def _seed(lease: HeldLease) -> str | None:
     """The seed of a hidden split. The library refuses one for open data, so that it cannot slip into them."""
     from evaluator.suites.hidden import HIDDEN
 

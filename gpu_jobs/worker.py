@@ -8,24 +8,25 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from types import FrameType
+from uuid import UUID
 
 from evaluator.records import ResultRecord
-from gpu_jobs.attempt_secrets import with_secrets
+from gpu_jobs.attempt_secrets import HeldLease, with_secrets
 from gpu_jobs.client import (
     ApiClient,
     AttemptOverError,
     EnrolmentExpiredError,
-    Last,
     ObjectsMissingError,
     RefusedError,
     UnreachableError,
 )
+from gpu_jobs.contract.attempt import GivenUp, Phase
+from gpu_jobs.contract.lease import Lease, LeaseRequest
+from gpu_jobs.contract.results import FinishRequest
 from gpu_jobs.delivery import Delivery, Heartbeats, Known
 from gpu_jobs.exits import Exit
 from gpu_jobs.logs import AttemptLog
-from gpu_jobs.phases import Phase
 from gpu_jobs.planners import LeaseRefusedError
-from gpu_jobs.protocol import Lease, Wish
 from gpu_jobs.runner import ShardRunner
 
 logger = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ class Worker:
         runner: ShardRunner,
         name: str,
         suites: Sequence[str] | None = None,
-        evaluation: str | None = None,
+        evaluation: UUID | None = None,
         idle_seconds: float | None = None,
         secrets: Sequence[str] = (),
         poll_seconds: float = 0.5,
@@ -111,8 +112,8 @@ class Worker:
         self._poll = poll_seconds
         self._sleep = sleep
         self._known = Known()
-        self._wish: Wish | None = None
-        """What was asked for last, until there is an answer that has come."""
+        self._request: LeaseRequest | None = None
+        """The last lease request, until its answer has come."""
         self._refusals = 0
         """Leases refused in a row."""
         self._heartbeats: Heartbeats | None = None
@@ -155,7 +156,7 @@ class Worker:
             return self._work_until_idle()
         except Terminated:
             logger.info("told to stop")
-            self._take_back_wish()
+            self._take_back_request()
             return Exit.TERMINATED
         except UnreachableError as error:
             logger.error("%s", error)
@@ -173,7 +174,7 @@ class Worker:
         lease: Lease | None = None
         while True:
             if lease is None:
-                answer = self._client.lease(self._new_wish())
+                answer = self._client.lease(self._lease_request())
                 lease = self._answered(answer.lease)
                 if lease is None and answer.work_left is False:
                     logger.info("no shard of evaluation %s is left", self._evaluation)
@@ -192,26 +193,26 @@ class Worker:
                 self._sleep(wait)
                 wait = min(wait * 1.5, max(self._poll, _LONGEST_POLL_SECONDS))
 
-    def _new_wish(self) -> Wish:
-        """What to ask for. One that may have been granted without that its answer came is asked for again."""
-        if self._wish is None:
+    def _lease_request(self) -> LeaseRequest:
+        """What to ask for. A request that may have been granted although its answer was lost is sent again."""
+        if self._request is None:
             suites = tuple(self._suites) if self._suites else None
             token = secrets.token_urlsafe(32)
-            self._wish = Wish(worker=self._name, suites=suites, evaluation=self._evaluation, token=token)
-        return self._wish
+            self._request = LeaseRequest(worker=self._name, suites=suites, evaluation=self._evaluation, token=token)
+        return self._request
 
     def _answered(self, lease: Lease | None) -> Lease | None:
-        self._wish = None
+        self._request = None
         return lease
 
-    def _take_back_wish(self) -> None:
+    def _take_back_request(self) -> None:
         """Give back what may have been leased by a call whose answer nobody waits for any more."""
-        if self._wish is None:
+        if self._request is None:
             return
         try:
-            lease = self._client.lease(self._wish, patience=_LAST_WORDS_SECONDS).lease
+            lease = self._client.lease(self._request, patience=_LAST_WORDS_SECONDS).lease
             if lease is not None:
-                self._client.fail(lease=lease, how="released", reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
+                self._client.fail(lease=lease, how=GivenUp.RELEASED, reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
         except (AttemptOverError, EnrolmentExpiredError, UnreachableError, RefusedError) as error:
             logger.warning("left without giving back what may have been leased: %s", error)
 
@@ -221,7 +222,7 @@ class Worker:
         complete = self._with_secrets(lease)
         return None if complete is None else self._run_and_report(complete)
 
-    def _with_secrets(self, lease: Lease) -> Lease | None:
+    def _with_secrets(self, lease: Lease) -> HeldLease | None:
         """The lease with its secrets; None if the site does not give them, so that the lease is over."""
         try:
             return with_secrets(lease, client=self._client)
@@ -229,13 +230,13 @@ class Worker:
             logger.warning("attempt %s: its secrets could not be fetched: %s", lease.attempt, error)
         except RefusedError as error:
             logger.error("attempt %s: the site refuses its secrets: %s", lease.attempt, error)
-            self._fail(lease=lease, how="failed", reason=f"the site refused the attempt's secrets: {error}")
+            self._fail(lease=lease, how=GivenUp.FAILED, reason=f"the site refused the attempt's secrets: {error}")
         except Terminated:
-            self._fail(lease=lease, how="released", reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
+            self._fail(lease=lease, how=GivenUp.RELEASED, reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
             raise
         return None
 
-    def _run_and_report(self, lease: Lease) -> Lease | None:
+    def _run_and_report(self, lease: HeldLease) -> Lease | None:
         with AttemptLog(client=self._client, lease=lease, secrets=[*self._secrets, *self._client.secrets()]) as log:
             logger.info("attempt %s: %d tasks of evaluation %s", lease.attempt, len(lease.tasks), lease.evaluation)
             refusals, self._refusals = self._refusals, 0
@@ -252,15 +253,15 @@ class Worker:
             except LeaseRefusedError as error:
                 logger.error("attempt %s: refused: %s", lease.attempt, error)
                 self._refusals = refusals + 1
-                self._give_back(lease=lease, log=log, how="refused", reason=str(error))
+                self._give_back(lease=lease, log=log, how=GivenUp.REFUSED, reason=str(error))
             except BaseException as error:  # foreign code runs in here; the next lease may do better
                 if isinstance(error, _ENDS_THE_PROCESS):
                     raise
                 logger.exception("attempt %s: failed", lease.attempt)
-                self._give_back(lease=lease, log=log, how="failed", reason=f"{type(error).__name__}: {error}")
+                self._give_back(lease=lease, log=log, how=GivenUp.FAILED, reason=f"{type(error).__name__}: {error}")
         return None
 
-    def _run(self, *, lease: Lease, log: AttemptLog) -> Lease | None:
+    def _run(self, *, lease: HeldLease, log: AttemptLog) -> Lease | None:
         self._runner.phase.begin()
         interrupt = _interrupt_main_thread if self._handles_signals else None
         with (
@@ -307,39 +308,37 @@ class Worker:
 
     def _finish(self, *, lease: Lease, delivery: Delivery, log: AttemptLog) -> Lease | None:
         """End the attempt, and return the next lease if the site gives it with the same call."""
-        if not lease.finish:
-            delivery.finish()
-            log.finish()
-            self._client.complete(lease=lease, provenance=self._runner.provenance())
-            return None
-        records = delivery.rest()
-        first, lines = log.rest()
-        last = Last(records=records, first_line=first, lines=lines, provenance=self._runner.provenance())
+        last = FinishRequest(
+            results=tuple(delivery.rest()),
+            log=log.rest(),
+            provenance=self._runner.provenance(),
+            next=self._lease_request(),
+        )
         try:
             return self._finish_in_one_call(lease=lease, last=last, delivery=delivery)
         except RefusedError as error:
             # What is refused together may be good alone.
             with suppress(AttemptOverError, UnreachableError, RefusedError):
-                self._client.log(lease=lease, first=first, lines=lines, patience=_LAST_WORDS_SECONDS)
-            delivery.send_each(records)
+                self._client.log(lease=lease, log=last.log, patience=_LAST_WORDS_SECONDS)
+            delivery.send_each(last.results)
             if not error.is_about_content:
                 raise
-            rest = Last(records=(), first_line=first + len(lines), lines=(), provenance=last.provenance)
+            rest = last.model_copy(update={"results": (), "log": last.log.after()})
             return self._finish_in_one_call(lease=lease, last=rest, delivery=delivery)
         except Terminated as stopped:
             # Whether it has come nobody knows; a second time it changes nothing.
             with suppress(AttemptOverError, UnreachableError, RefusedError):
-                self._client.finish(lease=lease, last=last, wish=None, patience=_LAST_WORDS_SECONDS)
+                unasked = last.model_copy(update={"next": None})
+                self._client.finish(lease=lease, request=unasked, patience=_LAST_WORDS_SECONDS)
                 raise _TerminatedAtTheEnd from stopped
             raise
 
-    def _finish_in_one_call(self, *, lease: Lease, last: Last, delivery: Delivery) -> Lease | None:
-        wish = self._new_wish()
+    def _finish_in_one_call(self, *, lease: Lease, last: FinishRequest, delivery: Delivery) -> Lease | None:
         try:
-            return self._answered(self._client.finish(lease=lease, last=last, wish=wish))
+            return self._answered(self._client.finish(lease=lease, request=last))
         except ObjectsMissingError as error:
             delivery.send_missing(error.digests)
-            return self._answered(self._client.finish(lease=lease, last=last, wish=wish))
+            return self._answered(self._client.finish(lease=lease, request=last))
 
     def _say_goodbye(self, *, lease: Lease, delivery: Delivery, log: AttemptLog) -> None:
         """Send what is done and give the rest back, so that another worker goes on at once."""
@@ -347,15 +346,15 @@ class Worker:
             delivery.finish(timeout=_LAST_WORDS_SECONDS)
             logger.info("attempt %s: %s", lease.attempt, _STOPPED)
             log.finish()
-            self._client.fail(lease=lease, how="released", reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
+            self._client.fail(lease=lease, how=GivenUp.RELEASED, reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
         except (AttemptOverError, UnreachableError, RefusedError, TimeoutError) as error:
             logger.warning("attempt %s: left without saying goodbye: %s", lease.attempt, error)
 
-    def _give_back(self, *, lease: Lease, log: AttemptLog, how: str, reason: str) -> None:
+    def _give_back(self, *, lease: Lease, log: AttemptLog, how: GivenUp, reason: str) -> None:
         log.finish()
         self._fail(lease=lease, how=how, reason=log.redact(reason))
 
-    def _fail(self, *, lease: Lease, how: str, reason: str, patience: float | None = None) -> None:
+    def _fail(self, *, lease: Lease, how: GivenUp, reason: str, patience: float | None = None) -> None:
         try:
             self._client.fail(lease=lease, how=how, reason=reason, patience=patience)
         except (AttemptOverError, UnreachableError, RefusedError) as error:

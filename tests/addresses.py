@@ -178,7 +178,6 @@ WRITTEN_ONLY = frozenset(
         "api:object",
         "api:deliver",
         "api:deliver-log",
-        "api:complete",
         "api:finish",
         "api:fail",
         "api:attempt-checkpoint",

@@ -1,7 +1,7 @@
 """How long an attempt may go on without progress. Heartbeats say that a worker's process lives, not that it works.
 
-Progress is a new result, or that the worker enters the next phase of its work (`gpu_jobs.phases`); none of them comes
-twice, so that the deadline of an attempt is bounded whatever its worker says.
+Progress is a new result, or that the worker enters the next phase of its work (`Phase`); none of them comes twice, so
+that the deadline of an attempt is bounded whatever its worker says.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db.models.functions import Now
 
-from gpu_jobs.phases import Phase
+from gpu_jobs.contract.attempt import Phase
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation
 from leaderboard.planners.kinds import kind_of
 
@@ -20,14 +20,12 @@ _CALL_PAUSE_SECONDS = 20
 """Between two of these calls, on the average at most."""
 
 
-def allowances(*, evaluation: Evaluation, tasks: int, reports_phases: bool) -> dict[str, int]:
+def allowances(*, evaluation: Evaluation, tasks: int) -> dict[str, int]:
     """Seconds without progress, by phase, that an attempt at so many tasks is allowed.
 
     Args:
         evaluation: with its planner.
         tasks: how many the attempt has to run.
-        reports_phases: whether its worker says which phase it is in. One of an older release does not: for it, all
-            phases are one.
     """
     planner = evaluation.submission.planner
     kind = kind_of(planner)
@@ -44,8 +42,6 @@ def allowances(*, evaluation: Evaluation, tasks: int, reports_phases: bool) -> d
         found[Phase.PLANNING] += settings.LOAD_SECONDS
     if evaluation.suite.runs_experts:
         found[Phase.EXECUTING] = settings.PREPARE_SECONDS + tasks * settings.EXECUTE_SECONDS
-    if not reports_phases:
-        found = {Phase.PREPARING: sum(found.values())}
     return {phase.value: int(seconds) for phase, seconds in found.items()}
 
 

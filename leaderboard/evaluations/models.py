@@ -13,7 +13,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from evaluator.records import Outcome
-from gpu_jobs.phases import Phase
+from gpu_jobs.contract.attempt import Phase
 from leaderboard.accounts.models import Team
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.reasons import EvaluationReason
@@ -287,7 +287,7 @@ class Attempt(models.Model):
     expires_at = models.DateTimeField()
     """Moved forward by each heartbeat; past it the attempt is lost."""
     phase = models.CharField(max_length=20, default=Phase.PREPARING, db_default=Phase.PREPARING.value)
-    """What its worker last said that it does (`gpu_jobs.phases`); an attempt never returns to an earlier phase."""
+    """What its worker last said that it does (`Phase`); an attempt never returns to an earlier phase."""
     allowances = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
     """Seconds that each phase may last without a new result (`deadlines.py`); set with the lease."""
     stalls_at = models.DateTimeField(null=True)

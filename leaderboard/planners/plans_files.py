@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -11,6 +10,7 @@ from django.utils import timezone
 
 from evaluator.plans_file import PlansFile as FileContent
 from evaluator.plans_file import PlansFileError, read_plans
+from gpu_jobs.contract.lease import GivenPlan
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Task
 from leaderboard.planners.models import FilePlan, Planner, PlansFile
@@ -100,10 +100,12 @@ def tasks_of(suite: str) -> QuerySet[Task, str]:
     return Task.objects.filter(suite__slug=suite, suite__current=True).values_list("key", flat=True)
 
 
-def plans_for(*, planner: Planner, tasks: Sequence[str]) -> dict[str, Any]:
+def plans_for(*, planner: Planner, tasks: Sequence[str]) -> dict[str, GivenPlan]:
     """The plans of these tasks, as a worker is told them; tasks that the file leaves out are missing."""
     rows = FilePlan.objects.filter(file__owner=planner.owner_id, file__digest=planner.plans_digest, task__in=tasks)
-    return {row.task: {"plan": json.loads(row.plan), "alternatives": json.loads(row.alternatives)} for row in rows}
+    return {
+        row.task: GivenPlan(plan=json.loads(row.plan), alternatives=tuple(json.loads(row.alternatives))) for row in rows
+    }
 
 
 def _unused(owner: User) -> QuerySet[PlansFile]:

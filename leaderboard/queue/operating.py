@@ -9,7 +9,8 @@ from leaderboard.audit.services import record
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
-from leaderboard.queue.leasing.leases import lock_evaluation, lose
+from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
+from leaderboard.queue.leasing.leases import lose
 from leaderboard.queue.queueing import enqueue_reconcile
 
 LARGEST_PRIORITY = 1000

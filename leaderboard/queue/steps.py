@@ -17,7 +17,8 @@ from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain
 from leaderboard.evaluations.transitions import DEADLINES, LEASABLE
 from leaderboard.queue import canary, publishing, verification
-from leaderboard.queue.leasing.leases import cancel_attempts, lock_evaluation, lose, lose_overdue
+from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
+from leaderboard.queue.leasing.leases import cancel_attempts, lose, lose_overdue
 from leaderboard.queue.shards import end_shard
 from leaderboard.queue.unreachable import AWAY
 from leaderboard.queue.workers.own import runs_on_own_worker

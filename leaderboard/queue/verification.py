@@ -36,7 +36,7 @@ from leaderboard.notifications.notices import tell_verdict
 from leaderboard.planners.kinds import kind_of
 from leaderboard.queue import comparing
 from leaderboard.queue.entering import queue_tasks
-from leaderboard.queue.leasing.leases import lock_evaluation
+from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
 from leaderboard.queue.models import OwnWorkerRun, Verification, VerificationVerdict
 from leaderboard.queue.publishing import publish_again
 from leaderboard.results.objects import server_store

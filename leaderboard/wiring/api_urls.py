@@ -16,7 +16,7 @@ from leaderboard.planners import checkpoints_api as checkpoints
 from leaderboard.planners import headers_api as planner_headers
 from leaderboard.planners import uploads_api as uploads
 from leaderboard.profiles import api as profiles
-from leaderboard.queue import worker_api as worker
+from leaderboard.queue.worker_api import urls as worker_api_urls
 from leaderboard.quotas import api as quotas
 from leaderboard.site.api.nowhere import NowhereView
 from leaderboard.site.api.schema_view import SchemaView
@@ -25,7 +25,6 @@ from leaderboard.submissions.api import acting, endpoint_tests, submitting
 app_name = "api"
 
 _EVALUATION = "evaluations/<uuid:evaluation_id>/"
-_ATTEMPT = "worker/attempts/<uuid:attempt_id>/"
 
 urlpatterns = [
     path("schema/", SchemaView.as_view(), name="schema"),
@@ -88,20 +87,7 @@ urlpatterns = [
     path("webhooks/", webhooks.WebhooksView.as_view(), name="webhooks"),
     path("webhooks/<uuid:webhook_id>/", webhooks.WebhookView.as_view(), name="webhook"),
     path("webhooks/<uuid:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),
-    path("worker/session/", worker.SessionView.as_view(), name="worker-session"),
-    path("worker/lease/", worker.LeaseView.as_view(), name="lease"),
-    path(f"{_ATTEMPT}heartbeat/", worker.HeartbeatView.as_view(), name="heartbeat"),
-    path(f"{_ATTEMPT}seed/", worker.SeedView.as_view(), name="attempt-seed"),
-    path(f"{_ATTEMPT}secret-header/", worker.SecretHeaderView.as_view(), name="attempt-secret-header"),
-    path(f"{_ATTEMPT}checkpoints/<slug:digest>/", worker.CheckpointView.as_view(), name="attempt-checkpoint"),
-    path(f"{_ATTEMPT}objects/missing/", worker.MissingObjectsView.as_view(), name="missing-objects"),
-    path(f"{_ATTEMPT}objects/", worker.BundleView.as_view(), name="bundle"),
-    path(f"{_ATTEMPT}objects/<slug:digest>/", worker.ObjectView.as_view(), name="object"),
-    path(f"{_ATTEMPT}results/", worker.ResultsView.as_view(), name="deliver"),
-    path(f"{_ATTEMPT}log/", worker.LogView.as_view(), name="deliver-log"),
-    path(f"{_ATTEMPT}complete/", worker.CompleteView.as_view(), name="complete"),
-    path(f"{_ATTEMPT}finish/", worker.FinishView.as_view(), name="finish"),
-    path(f"{_ATTEMPT}fail/", worker.FailView.as_view(), name="fail"),
+    *worker_api_urls.urlpatterns,
     # Not without the last slash: such addresses are led to the ones with it.
     re_path(r"^.*/$", NowhereView.as_view(), name="nowhere"),
 ]

@@ -25,7 +25,7 @@ from django.utils import timezone
 
 from evaluator.suites.toolbench.mini import toolmini_tasks
 from evaluator.suites.toolbench.suite import tool_suite
-from gpu_jobs.logs import LogLine
+from gpu_jobs.contract.log import LogLine, LogLines
 from leaderboard.accounts import teams
 from leaderboard.accounts.models import User
 from leaderboard.accounts.scopes import Scope
@@ -232,7 +232,10 @@ def _running(user: User, suite: Suite) -> Evaluation:
     assert lease is not None
     now = timezone.now().timestamp()
     lines = [LogLine(at=now, level="INFO", text=f"task {number}: planned in 0.{number} s") for number in range(30)]
-    logs.append(attempt_id=lease.attempt.pk, first=0, lines=[*lines, LogLine(at=now, level="WARNING", text="x" * 300)])
+    logs.append(
+        attempt_id=lease.attempt.pk,
+        log=LogLines(first=0, lines=(*lines, LogLine(at=now, level="WARNING", text="x" * 300))),
+    )
     evaluation.refresh_from_db()
     make_results(evaluation, samples=1, faults=False, upto=3)
     return evaluation

@@ -3,7 +3,7 @@
 Only the processes of these tests install this; the product knows nothing of it. An effect has a name made of what it
 does and of the functions of the product that led to it, so that points survive changes elsewhere in the code:
 
-    sql UPDATE evaluations_shard @ worker.LeaseView.post > leases.lease > leases._lease_of > leases._attempt
+    sql UPDATE evaluations_shard @ leasing.LeaseView.post > leases.lease > next_shard._attempt
 """
 
 import json

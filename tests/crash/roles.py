@@ -299,8 +299,8 @@ def gpu_worker(*, arguments: list[str], environment: dict[str, str], run: Run, r
     def soon(lease: Any) -> Any:
         return lease if lease is None or first.is_set() else lease.model_copy(update={"heartbeat_seconds": 0.05})
 
-    def lease(self: Any, wish: Any, **options: Any) -> Any:
-        answer = leasing(self, wish, **options)
+    def lease(self: Any, request: Any, **options: Any) -> Any:
+        answer = leasing(self, request, **options)
         return replace(answer, lease=soon(answer.lease))
 
     def finish(self: Any, **options: Any) -> Any:

@@ -41,9 +41,9 @@ class FakeApi:
         self.log_failures: deque[int] = deque()
         self.ended: list[tuple[str, dict[str, Any]]] = []
         self.given: dict[str, dict[str, Any] | None] = {}
-        """What each wish was answered with, by its token."""
+        """The answer to each lease request, by its token."""
         self.work_left: bool | None = None
-        """Whether shards of the evaluation are left where no lease is given; None: it does not say, as older sites."""
+        """Whether shards of the evaluation are left where no lease is given; None: it does not say."""
         self.session = ""
         """The session that leases are given for; opening another one ends it."""
         self.session_seconds = 3600.0
@@ -98,13 +98,13 @@ class FakeApi:
     def _left(self) -> dict[str, str]:
         return {} if self.work_left is None else {"X-Work-Left": "1" if self.work_left else "0"}
 
-    def _lease(self, wish: dict[str, Any]) -> dict[str, Any] | None:
-        if wish["token"] not in self.given:
+    def _lease(self, wanted: dict[str, Any]) -> dict[str, Any] | None:
+        if wanted["token"] not in self.given:
             if not self.leases:
                 return None
-            self.given[wish["token"]] = self.leases.popleft()
+            self.given[wanted["token"]] = self.leases.popleft()
             self.log, self._attempt_ended = {}, False
-        return self.given[wish["token"]]
+        return self.given[wanted["token"]]
 
     def _attempt(self, call: str, request: httpx.Request) -> httpx.Response:
         if call.startswith("objects/") and request.method == "PUT":
@@ -139,7 +139,7 @@ class FakeApi:
             return httpx.Response(200, json={"next": len(self.log), "cut": False})
         if call == "results/":
             return self._take_in(body["results"]) or httpx.Response(200, json={"new": len(body["results"])})
-        if call in {"complete/", "fail/"}:
+        if call == "fail/":
             self._attempt_ended = True
             self.ended.append((call.strip("/"), body))
         return httpx.Response(204)
@@ -161,6 +161,6 @@ class FakeApi:
             self.ended.append(("finish", {"provenance": body["provenance"]}))
             self._finished.add(path)
             self._attempt_ended = True
-        wish = body["next"]
+        wanted = body["next"]
         may_lease = request.headers.get("X-Worker-Token") == self.session
-        return httpx.Response(200, json={"next": self._lease(wish) if wish is not None and may_lease else None})
+        return httpx.Response(200, json={"next": self._lease(wanted) if wanted is not None and may_lease else None})

@@ -7,9 +7,9 @@ from typing import Any
 from evaluator.engine.store import MemoryStore, Store
 from evaluator.records import ArtefactReference, Outcome, ResultRecord, SampleResult
 from evaluator.values import encode
+from gpu_jobs.contract.lease import Lease
 from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.planners import LeaseRefusedError
-from gpu_jobs.protocol import Lease
 
 
 class FakeRunner:

@@ -12,7 +12,7 @@ from evaluator.records import ArtefactReference
 from evaluator.values import Artefact, MediaType, decode, encode
 from gpu_jobs.artefact_redaction import holds_secret, redacted, with_digests
 from gpu_jobs.client import ApiClient
-from gpu_jobs.protocol import Lease
+from gpu_jobs.contract.lease import Lease
 from gpu_jobs.redaction import Redactor
 from gpu_jobs.worker import Worker
 from tests.fakes.api import LEASE, FakeApi
@@ -124,9 +124,8 @@ class Leaking(FakeRunner):
         return record.model_copy(update={"samples": [changed]})
 
 
-@pytest.mark.parametrize("finish", [False, True])
-def test_a_worker_sends_artefacts_without_its_secrets_and_records_that_name_those(finish):
-    lease = {**LEASE, "split": "hidden", "needs_seed": True, "finish": finish, "token": "attempt-token"}
+def test_a_worker_sends_artefacts_without_its_secrets_and_records_that_name_those():
+    lease = {**LEASE, "split": "hidden", "needs_seed": True, "token": "attempt-token"}
     api = FakeApi(lease)
     api.seed = "seed-of-this-season-and-suite"
     client = ApiClient(url="http://site", token="operator", transport=api.transport, sleep=lambda _: None)

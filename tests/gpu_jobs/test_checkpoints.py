@@ -9,7 +9,7 @@ import pytest
 
 from evaluator.planners.language_models.admission import ModelRefusedError
 from gpu_jobs.checkpoints import KEPT, CheckpointCache, CheckpointError
-from gpu_jobs.protocol import CheckpointPlanner, Lease
+from gpu_jobs.contract.lease import CheckpointPlanner, Lease
 from tests.fakes.api import LEASE
 from tests.fakes.checkpoints import tiny_files, zipped
 

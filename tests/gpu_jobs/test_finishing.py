@@ -1,4 +1,4 @@
-"""The worker where the site takes the end of a shard and the wish for the next one in one call."""
+"""The call that ends a shard and leases the next one."""
 
 import httpx
 import pytest
@@ -14,7 +14,7 @@ from tests.gpu_jobs.test_worker import make_worker
 
 
 def leases(count: int) -> list[dict]:
-    return [{**LEASE, "attempt": f"a{number}", "finish": True} for number in range(1, count + 1)]
+    return [{**LEASE, "attempt": f"a{number}"} for number in range(1, count + 1)]
 
 
 def test_a_shard_whose_artefacts_the_site_has_takes_one_call():
@@ -104,7 +104,7 @@ def test_being_told_to_stop_while_the_next_lease_is_asked_for_gives_it_back():
     class Interrupted(ApiClient):
         def finish(self, **options):
             found = ApiClient.finish(self, **options)
-            if options["wish"] is not None:
+            if options["request"].next is not None:
                 # The signal comes when the answer is on its way.
                 raise Terminated
             return found

@@ -13,13 +13,13 @@ import torch
 from evaluator.engine.store import MemoryStore
 from evaluator.suites import suite_of
 from evaluator.suites.toolbench.judging import judge_digest
+from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.checkpoints import CheckpointError
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.model_server.client import Deadlines, RemoteModel
 from gpu_jobs.model_server.detection import detected
 from gpu_jobs.model_server.opening import open_model
 from gpu_jobs.planners import LeaseRefusedError
-from gpu_jobs.protocol import Lease
 from gpu_jobs.runner import EvaluatorRunner
 from tests.evaluator.experts.hub_server import serving
 from tests.fakes.api import LEASE
@@ -68,17 +68,19 @@ def fill(folder: Path, files=None) -> Path:
     return folder
 
 
-def make_lease(*tasks: str, **planner: object) -> Lease:
+def make_lease(*tasks: str, **planner: object) -> HeldLease:
     suite = suite_of("toolmini")
     chosen = {"kind": "hub", "model_id": "own/planner", "commit": COMMIT, "strategy": "hugginggpt", **planner}
     judged = {"suite": suite.slug, "suite_digest": suite.digest, "profile": "none", "profile_digest": judge_digest()}
-    return Lease.model_validate({**LEASE, **judged, "split": "all", "planner": chosen, "tasks": list(tasks) or [TASK]})
+    return HeldLease.model_validate(
+        {**LEASE, **judged, "split": "all", "planner": chosen, "tasks": list(tasks) or [TASK]}
+    )
 
 
-def uploaded(*tasks: str, digest: str = DIGEST) -> Lease:
+def uploaded(*tasks: str, digest: str = DIGEST) -> HeldLease:
     lease = make_lease(*tasks)
     planner = {"kind": "checkpoint", "digest": digest, "bytes": 1, "strategy": "hugginggpt"}
-    return Lease.model_validate({**lease.model_dump(), "planner": planner})
+    return HeldLease.model_validate({**lease.model_dump(), "planner": planner})
 
 
 class Folders:
@@ -100,7 +102,7 @@ def runner_of(**options) -> EvaluatorRunner:
     return EvaluatorRunner(store=MemoryStore(), device="cpu", **options)
 
 
-def ends(runner: EvaluatorRunner, lease: Lease) -> list[tuple[str, str]]:
+def ends(runner: EvaluatorRunner, lease: HeldLease) -> list[tuple[str, str]]:
     return [(record.outcome.value, record.reason.value) for record in runner.run(lease)]
 
 
@@ -245,7 +247,7 @@ def test_a_model_may_be_asked_by_a_strategy_that_works_without_one(repository, t
     assert hashlib.sha256(b"").hexdigest() != DIGEST
     lease = uploaded("image_detection/0")
     planner = {**lease.planner.model_dump(), "strategy": "controlllm/greedy"}
-    lease = Lease.model_validate({**lease.model_dump(), "planner": planner})
+    lease = HeldLease.model_validate({**lease.model_dump(), "planner": planner})
     (record,) = runner_of(checkpoints=Folders(d=fill(tmp_path))).run(lease)
     assert record.outcome in {"scored", "planner_fault"}
     assert record.reason != "model_unusable"

@@ -4,9 +4,10 @@ import logging
 
 import pytest
 
+from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.client import ApiClient
-from gpu_jobs.logs import LONGEST_LINE, AttemptLog
-from gpu_jobs.protocol import Lease
+from gpu_jobs.contract.log import LONGEST_LINE
+from gpu_jobs.logs import AttemptLog
 from gpu_jobs.worker import Terminated, Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
@@ -32,7 +33,7 @@ def text_of(api: FakeApi) -> str:
 
 
 def log_of(api: FakeApi, **changes) -> AttemptLog:
-    return AttemptLog(client=client_of(api), lease=Lease.model_validate(LEASE), every_seconds=60, **changes)
+    return AttemptLog(client=client_of(api), lease=HeldLease.model_validate(LEASE), every_seconds=60, **changes)
 
 
 def test_the_log_says_how_each_task_ended_and_arrives_before_the_attempt_ends():
@@ -71,7 +72,7 @@ def test_no_token_no_secret_header_and_no_address_is_sent(kind):
 
     class Talking(FakeRunner):
         def _record(self, *, lease, task):
-            value = lease.planner.header.value.get_secret_value()
+            value = lease.header.value.get_secret_value()
             told = f"{lease.token} {value} {lease.planner.url} {lease.hidden_seed.get_secret_value()} {api.session}"
             logger.warning("%s operator-token my-own-secret Authorization: x-y-z", told)
             return super()._record(lease=lease, task=task)

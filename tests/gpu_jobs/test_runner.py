@@ -10,21 +10,21 @@ from evaluator.planners.breaker import UNREACHABLE_TASKS
 from evaluator.records import Reason
 from evaluator.suites import suite_of
 from evaluator.suites.toolbench.judging import judge_digest
-from gpu_jobs.phases import Phase
+from gpu_jobs.attempt_secrets import HeldLease
+from gpu_jobs.contract.attempt import Phase
 from gpu_jobs.planners import LeaseRefusedError
-from gpu_jobs.protocol import Lease
 from gpu_jobs.runner import EvaluatorRunner
 from tests.evaluator.planners.test_endpoint import endpoint
 from tests.fakes.api import LEASE
 
 
-def make_lease(**changes: object) -> Lease:
+def make_lease(**changes: object) -> HeldLease:
     suite = suite_of("toolmini")
     judged = {"suite": suite.slug, "suite_digest": suite.digest, "profile": "none", "profile_digest": judge_digest()}
-    return Lease.model_validate({**LEASE, **judged, "split": "all", "tasks": ["QA/0"], **changes})
+    return HeldLease.model_validate({**LEASE, **judged, "split": "all", "tasks": ["QA/0"], **changes})
 
 
-def run(lease: Lease) -> list[float | None]:
+def run(lease: HeldLease) -> list[float | None]:
     return [record.score for record in EvaluatorRunner(store=MemoryStore(), device="cpu").run(lease)]
 
 

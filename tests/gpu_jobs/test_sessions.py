@@ -1,19 +1,21 @@
 """How a worker's client keeps a session: opened when needed, renewed in time, and what happens when it cannot be."""
 
 import logging
+from uuid import UUID
 
-import httpx
 import pytest
 
-from gpu_jobs.client import ApiClient, EnrolmentExpiredError, RefusedError
+from gpu_jobs.attempt_secrets import HeldLease
+from gpu_jobs.client import ApiClient, EnrolmentExpiredError
+from gpu_jobs.contract.lease import LeaseRequest
 from gpu_jobs.exits import FAIL_AT_ONCE, Exit
-from gpu_jobs.protocol import Lease, Wish
 from gpu_jobs.worker import Terminated, Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
 from tests.gpu_jobs.test_worker import Clock
 
 ENDPOINT = {"kind": "endpoint", "url": "https://planner.example/", "timeout_seconds": 3, "has_header": True}
+EVALUATION = UUID("5e8c0a52-1d3f-47e6-b6a4-2f9b7f3c9d21")
 HEADER = {"name": "X-Key", "value": "value-of-the-header"}
 
 
@@ -22,8 +24,8 @@ def client_of(api: FakeApi, **options) -> ApiClient:
     return ApiClient(**{**given, **options})
 
 
-def wish(number: int = 0) -> Wish:
-    return Wish(worker="w", token=f"{number:043}")
+def request(number: int = 0) -> LeaseRequest:
+    return LeaseRequest(worker="w", token=f"{number:043}")
 
 
 def run(api: FakeApi, runner: FakeRunner | None = None, **options) -> int:
@@ -32,34 +34,34 @@ def run(api: FakeApi, runner: FakeRunner | None = None, **options) -> int:
 
 def test_one_session_serves_many_leases_and_is_bound_to_what_the_worker_takes():
     api = FakeApi(LEASE, {**LEASE, "attempt": "a2"})
-    client = client_of(api, suites=["openagi"], evaluation="e1")
-    assert [client.lease(wish(number)).lease.attempt for number in range(2)] == ["a1", "a2"]
-    assert api.opened == [{"suites": ["openagi"], "evaluation": "e1"}]
+    client = client_of(api, suites=["openagi"], evaluation=EVALUATION)
+    assert [client.lease(request(number)).lease.attempt for number in range(2)] == ["a1", "a2"]
+    assert api.opened == [{"suites": ["openagi"], "evaluation": str(EVALUATION)}]
 
 
 def test_a_session_is_renewed_before_it_ends():
     clock, api = Clock(), FakeApi(LEASE, LEASE)
     client = client_of(api, clock=clock)
-    client.lease(wish(1))
+    client.lease(request(1))
     clock.wait(2800)
-    client.lease(wish(2))
+    client.lease(request(2))
     assert len(api.opened) == 1
     clock.wait(100)
-    client.lease(wish(3))
+    client.lease(request(3))
     assert len(api.opened) == 2
 
 
 def test_a_session_that_ended_early_is_opened_again_and_the_lease_asked_for_once_more():
     api = FakeApi(LEASE)
     client = client_of(api)
-    client.lease(wish(1))
+    client.lease(request(1))
     api.session = "ended by the site"
-    assert client.lease(wish(2)).lease is None
+    assert client.lease(request(2)).lease is None
     assert len(api.opened) == 2
 
 
 def test_a_worker_whose_session_ends_while_it_works_goes_on_with_another():
-    leases = [{**LEASE, "attempt": f"a{number}", "tasks": [str(number)], "finish": True} for number in range(3)]
+    leases = [{**LEASE, "attempt": f"a{number}", "tasks": [str(number)]} for number in range(3)]
     api = FakeApi(*leases)
 
     class Ending(FakeRunner):
@@ -72,14 +74,11 @@ def test_a_worker_whose_session_ends_while_it_works_goes_on_with_another():
     assert len(api.opened) == 4
 
 
-def test_what_an_older_site_or_a_refused_token_means_is_said(caplog):
+def test_a_refused_enrolment_is_said(caplog):
     api = FakeApi()
     api.enrolment_refused = "enrolment_refused"
     assert run(api) == Exit.TOKEN_REFUSED
     assert "403" in caplog.text
-    old = httpx.MockTransport(lambda _: httpx.Response(404, json={"code": "not_found"}))
-    with pytest.raises(RefusedError, match="update the site first"):
-        ApiClient(url="http://site", token="operator", transport=old).lease(wish())
 
 
 def test_an_expired_enrolment_ends_the_worker_with_a_code_that_lets_another_start():
@@ -88,11 +87,11 @@ def test_an_expired_enrolment_ends_the_worker_with_a_code_that_lets_another_star
     assert run(api) == Exit.ENROLMENT_EXPIRED
     assert Exit.ENROLMENT_EXPIRED not in FAIL_AT_ONCE
     with pytest.raises(EnrolmentExpiredError):
-        client_of(api).lease(wish())
+        client_of(api).lease(request())
 
 
 def test_an_enrolment_that_expires_while_a_lease_is_worked_on_costs_none_of_its_results():
-    api = FakeApi({**LEASE, "finish": True})
+    api = FakeApi({**LEASE})
 
     class Expiring(FakeRunner):
         def _record(self, *, lease, task):
@@ -107,7 +106,7 @@ def test_an_enrolment_that_expires_while_a_lease_is_worked_on_costs_none_of_its_
 def test_the_session_and_the_enrolment_are_in_no_repr_of_the_client():
     api = FakeApi(LEASE)
     client = client_of(api)
-    client.lease(wish())
+    client.lease(request())
     assert api.session not in repr(client._session)
 
 
@@ -115,7 +114,7 @@ class TestSecretsOfAnAttempt:
     def test_they_are_fetched_by_its_calls_and_are_in_no_repr(self):
         api = FakeApi({**LEASE, "planner": ENDPOINT, "split": "hidden", "needs_seed": True})
         api.seed, api.header = "the-derived-seed", HEADER
-        seen: list[Lease] = []
+        seen: list[HeldLease] = []
 
         class Looking(FakeRunner):
             def _record(self, *, lease, task):
@@ -124,7 +123,7 @@ class TestSecretsOfAnAttempt:
 
         assert run(api, Looking()) == 0
         assert seen[0].hidden_seed.get_secret_value() == "the-derived-seed"
-        assert seen[0].planner.header.value.get_secret_value() == "value-of-the-header"
+        assert seen[0].header.value.get_secret_value() == "value-of-the-header"
         assert "the-derived-seed" not in repr(seen[0]) + seen[0].model_dump_json()
         assert "value-of-the-header" not in repr(seen[0]) + seen[0].model_dump_json()
 
@@ -137,7 +136,7 @@ class TestSecretsOfAnAttempt:
         refused = {**LEASE, "planner": ENDPOINT}
         api = FakeApi(refused, {**LEASE, "attempt": "a2"})
         assert run(api) == 0
-        assert [how for how, _ in api.ended] == ["fail", "complete"]
+        assert [how for how, _ in api.ended] == ["fail", "finish"]
         assert "refused the attempt's secrets" in api.ended[0][1]["reason"]
 
     @pytest.mark.parametrize("code", ["lost", "cancelled"])

@@ -3,15 +3,16 @@
 import os
 import signal
 import time
+from uuid import uuid4
 
 import httpx
 import pytest
 
+from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.client import ApiClient
+from gpu_jobs.contract.attempt import Phase
 from gpu_jobs.delivery import Delivery
 from gpu_jobs.exits import Exit
-from gpu_jobs.phases import Phase
-from gpu_jobs.protocol import Lease
 from gpu_jobs.worker import Terminated, Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner
@@ -28,7 +29,7 @@ def test_a_lease_is_run_delivered_and_completed():
     assert make_worker(api, runner).run() == 0
     assert list(api.results) == ["0", "1", "2"]
     assert len(api.objects) == 3
-    assert api.ended == [("complete", {"provenance": {"fake": True}})]
+    assert api.ended == [("finish", {"provenance": {"fake": True}})]
 
 
 def test_results_arrive_while_later_tasks_are_still_running():
@@ -53,7 +54,7 @@ def test_artefacts_that_the_server_has_are_not_sent():
 
 def test_many_artefacts_go_in_few_requests():
     api, runner = FakeApi(), FakeRunner()
-    lease = Lease.model_validate({**LEASE, "tasks": [str(number) for number in range(250)]})
+    lease = HeldLease.model_validate({**LEASE, "tasks": [str(number) for number in range(250)]})
     client = ApiClient(url="http://site", token="operator", transport=api.transport)
     with Delivery(client=client, lease=lease, store=runner.store, every_seconds=600) as delivery:
         for record in runner.run(lease):
@@ -87,10 +88,10 @@ def test_a_server_that_is_away_for_a_while_costs_nothing_but_time(failure):
     api.failures.extend([failure] * 3)
     worker = make_worker(api, FakeRunner())
     assert worker.run() == 0
-    api = FakeApi(LEASE, LEASE)
+    api = FakeApi(LEASE, {**LEASE, "attempt": "a2"})
     assert make_worker(api, _failing_later(api, failure)).run() == 0
     assert list(api.results) == ["0", "1", "2"]
-    assert [how for how, _ in api.ended] == ["complete", "complete"]
+    assert [how for how, _ in api.ended] == ["finish", "finish"]
 
 
 def _failing_later(api: FakeApi, failure) -> FakeRunner:
@@ -155,7 +156,7 @@ def idling_worker(api, *, turns, idle_seconds=None, then=lambda: None):
         if len(waits) == turns:
             then()
 
-    worker = make_worker(api, FakeRunner(), evaluation="e1", idle_seconds=idle_seconds, sleep=sleep)
+    worker = make_worker(api, FakeRunner(), evaluation=uuid4(), idle_seconds=idle_seconds, sleep=sleep)
     return worker, waits
 
 
@@ -170,8 +171,8 @@ def test_a_worker_of_one_evaluation_waits_while_others_hold_its_last_shards_and_
     worker, waits = idling_worker(api, turns=50, then=a_sibling_crashes)
     assert worker.run() == Exit.IDLE
     assert len(waits) == 50
-    assert [call for call in api.calls if call.endswith("complete/")] == [
-        "attempts/a1/complete/", "attempts/a2/complete/"
+    assert [call for call in api.calls if call.endswith("finish/")] == [
+        "attempts/a1/finish/", "attempts/a2/finish/"
     ]  # fmt: skip
 
 
@@ -205,7 +206,7 @@ def test_results_survive_a_server_that_goes_away_for_minutes_while_they_are_made
     client = ApiClient(url="http://site", token="operator", transport=api.transport, sleep=clock.wait, clock=clock)
     assert Worker(client=client, runner=GoesAway(), name="w", idle_seconds=0.0).run() == Exit.IDLE
     assert list(api.results) == ["0", "1", "2"]
-    assert [how for how, _ in api.ended] == ["complete"]
+    assert [how for how, _ in api.ended] == ["finish"]
     assert clock.now >= 200
 
 
@@ -248,7 +249,7 @@ def test_an_error_gives_the_tasks_back_after_what_was_done_has_arrived():
     assert api.ended[0] == ("fail", {"how": "failed", "reason": "RuntimeError: the expert fell over"})
     assert set(api.results) == {"0", "1"}
     # The worker lived on and did the next lease.
-    assert api.ended[1][0] == "complete"
+    assert api.ended[1][0] == "finish"
 
 
 def test_a_panic_of_native_code_costs_its_lease_and_not_the_worker():
@@ -261,7 +262,7 @@ def test_a_panic_of_native_code_costs_its_lease_and_not_the_worker():
     assert make_worker(api, FakeRunner(fails_at="2", error=PanicException("index out of bounds"))).run() == Exit.IDLE
     assert api.ended[0] == ("fail", {"how": "failed", "reason": "PanicException: index out of bounds"})
     assert set(api.results) == {"0", "1"}
-    assert api.ended[1][0] == "complete"
+    assert api.ended[1][0] == "finish"
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
@@ -377,7 +378,7 @@ def test_a_worker_leaves_a_planner_that_hangs_as_soon_as_the_site_has_ended_the_
     assert worker.run() == 0
     assert time.monotonic() - began < 10
     assert runner.swallowed == 0
-    assert [how for how, _ in api.ended] == ["complete"], "the second attempt ran to its end"
+    assert [how for how, _ in api.ended] == ["finish"], "the second attempt ran to its end"
     assert runner.ran == ["0", "0", "1", "2"]
 
 
@@ -401,7 +402,7 @@ def test_refused_results_are_a_failure_of_the_attempt():
 
     make_worker(api, Refusing()).run()
     assert api.results == {}
-    assert all(how != "complete" for how, _ in api.ended)
+    assert all(how != "finish" for how, _ in api.ended)
 
 
 @pytest.mark.parametrize("received", [{"steps": [{"weight": float("nan")}]}, "a half of a pair: \ud800"])
@@ -414,7 +415,7 @@ def test_a_record_that_cannot_be_sent_costs_its_own_task_only(received):
             return record.model_copy(update={"plan_received": received}) if task == "1" else record
 
     assert make_worker(api, Odd()).run() == 0
-    assert [how for how, _ in api.ended] == ["complete"]
+    assert [how for how, _ in api.ended] == ["finish"]
     assert {task: record["outcome"] for task, record in api.results.items()} == {
         "0": "scored",
         "1": "infra_fault",
@@ -434,12 +435,11 @@ class Picky(FakeApi):
         return super()._take_in(records)
 
 
-@pytest.mark.parametrize("finish", [False, True])
-def test_a_record_that_the_site_refuses_costs_its_own_task_only(finish, caplog):
+def test_a_record_that_the_site_refuses_costs_its_own_task_only(caplog):
     caplog.set_level("INFO")
-    api = Picky({**LEASE, "finish": finish})
+    api = Picky(LEASE)
     assert make_worker(api, FakeRunner()).run() == Exit.IDLE
-    assert [how for how, _ in api.ended] == ["finish" if finish else "complete"]
+    assert [how for how, _ in api.ended] == ["finish"]
     outcomes = {task: (record["outcome"], record["reason"]) for task, record in sorted(api.results.items())}
     assert outcomes == {"0": ("scored", None), "1": ("infra_fault", "internal_error"), "2": ("scored", None)}
     assert "it has 9 samples" in caplog.text

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 from evaluator.records import ResultRecord
 from gpu_jobs.client import ApiClient, LeaseAnswer
-from gpu_jobs.protocol import Lease, Wish
+from gpu_jobs.contract.lease import Lease, LeaseRequest
 from gpu_jobs.worker import Worker, stop_on_sigterm
 from tests.fakes.runner import FakeRunner
 
@@ -60,10 +60,10 @@ class TimedClient(ApiClient):
         super().__init__(**options)
         self._watch = watch
 
-    def lease(self, wish: Wish, **options: Any) -> LeaseAnswer:
+    def lease(self, request: LeaseRequest, **options: Any) -> LeaseAnswer:
         """Lease a shard, where the call before has not done it."""
         self._watch.begin()
-        found = self._watch.measure("lease", lambda: super(TimedClient, self).lease(wish, **options))
+        found = self._watch.measure("lease", lambda: super(TimedClient, self).lease(request, **options))
         if found.lease is None:
             self._watch.end(empty=True)
         return found  # type: ignore[no-any-return]

@@ -2,7 +2,6 @@
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
-import gpu_jobs.phases
 import uuid
 from django.conf import settings
 from django.db import migrations, models
@@ -164,7 +163,7 @@ class Migration(migrations.Migration):
                 ('token_hash', models.CharField(max_length=64)),
                 ('leased_at', models.DateTimeField()),
                 ('expires_at', models.DateTimeField()),
-                ('phase', models.CharField(db_default='preparing', default=gpu_jobs.phases.Phase['PREPARING'], max_length=20)),
+                ('phase', models.CharField(db_default='preparing', default='preparing', max_length=20)),
                 ('allowances', models.JSONField(db_default=models.Value({}, models.JSONField()), default=dict)),
                 ('stalls_at', models.DateTimeField(null=True)),
                 ('ended_at', models.DateTimeField(null=True)),

@@ -1,5 +1,5 @@
 """The kinds of planners, one module for each. A new one is a class here with its fields, a `PlannerKind` and its line
-in `NEEDED`, its message in `gpu_jobs.protocol` and its opener in `gpu_jobs.planners`."""
+in `NEEDED`, its message in `gpu_jobs.contract.lease` and its opener in `gpu_jobs.planners`."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from gpu_jobs.contract.lease import LeasedPlanner
 from leaderboard.accounts.models import User
 from leaderboard.planners import declared
 from leaderboard.planners.data import Errors, PlannerData
@@ -102,9 +103,5 @@ class Kind(ABC):
         """
 
     @abstractmethod
-    def lease(self, planner: Planner) -> dict[str, Any]:
-        """What a worker is told, besides `kind`: a message of `gpu_jobs.protocol`."""
-
-    def lease_of_tasks(self, *, planner: Planner, tasks: Sequence[str]) -> dict[str, Any]:  # noqa: ARG002 - for others
-        """What it is told besides because of the lease's tasks."""
-        return {}
+    def lease(self, *, planner: Planner, tasks: Sequence[str]) -> LeasedPlanner:
+        """The planner as the lease of these tasks describes it to a worker, without secrets."""

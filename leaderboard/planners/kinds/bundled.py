@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
 
 from django import forms
 
 from evaluator.planners.language_models.safetensors_headers import file_header
 from evaluator.planners.language_models.shipped import shipped_folder
 from evaluator.planners.offline import OfflinePlanner, offline_planners
+from gpu_jobs.contract.lease import BundledPlanner
 from leaderboard.accounts.models import User
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.fields import Choice
@@ -65,8 +65,8 @@ class BundledKind(Kind):
         _, _, model = data[BUNDLED_NAME].partition(":")
         return _facts_of_shipped(model) if model else Facts()
 
-    def lease(self, planner: Planner) -> dict[str, Any]:
-        return {"name": planner.bundled_name}
+    def lease(self, *, planner: Planner, tasks: Sequence[str]) -> BundledPlanner:  # noqa: ARG002 - as the base class
+        return BundledPlanner(name=planner.bundled_name)
 
 
 @cache

@@ -53,8 +53,10 @@ class CalledKind(Kind):
     def entered(self, *, planner: Planner, data: PlannerData) -> None:
         secret_headers.keep(planner=planner, data=data)
 
-    def lease(self, planner: Planner) -> dict[str, Any]:
-        """Whether there is a secret header, but not which: the attempt's worker asks for it by a call of its own.
+    def how_to_call(self, planner: Planner) -> dict[str, Any]:
+        """The fields of a lease that all called planners have.
+
+        They say whether there is a secret header, but not which: the attempt's worker asks for it by a call of its own.
 
         Raises:
             HeaderUnreadableError: it cannot be read any more, so that the lease would be in vain.

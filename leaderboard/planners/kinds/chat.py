@@ -1,9 +1,9 @@
 """A strategy with a language model behind OpenAI's chat API. The strategy runs on the worker, which calls it."""
 
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlsplit
 
+from gpu_jobs.contract.lease import ChatPlanner
 from leaderboard.accounts.models import User
 from leaderboard.planners.call_fields import CALL
 from leaderboard.planners.data import Errors, PlannerData
@@ -50,8 +50,8 @@ class ChatKind(CalledKind):
         """The model that is asked, unless its owner calls it otherwise on boards."""
         return Facts(model_name=MODEL_NAME.clean(data[MODEL_NAME]) or data[MODEL_ID])
 
-    def lease(self, planner: Planner) -> dict[str, Any]:
-        return {**super().lease(planner), "model": planner.model_id, "strategy": planner.strategy}
+    def lease(self, *, planner: Planner, tasks: Sequence[str]) -> ChatPlanner:  # noqa: ARG002 - as the base class
+        return ChatPlanner(**self.how_to_call(planner), model=planner.model_id, strategy=planner.strategy)
 
 
 def _check_strategy(name: str) -> Errors:

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from django import forms
 
+from gpu_jobs.contract.lease import CheckpointPlanner
 from leaderboard.accounts.models import User
 from leaderboard.planners.checkpoints import checkpoint_store, wanted
 from leaderboard.planners.data import Errors, PlannerData
@@ -69,9 +69,9 @@ class CheckpointKind(Kind):
             weights_bytes=upload.weights_bytes,
         )
 
-    def lease(self, planner: Planner) -> dict[str, Any]:
-        return {
-            "digest": planner.checkpoint_digest,
-            "bytes": checkpoint_store().size(planner.checkpoint_digest),
-            "strategy": planner.strategy,
-        }
+    def lease(self, *, planner: Planner, tasks: Sequence[str]) -> CheckpointPlanner:  # noqa: ARG002 - as the base class
+        return CheckpointPlanner(
+            digest=planner.checkpoint_digest,
+            bytes=checkpoint_store().size(planner.checkpoint_digest),
+            strategy=planner.strategy,
+        )

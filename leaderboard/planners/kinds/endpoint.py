@@ -1,9 +1,12 @@
 """Planners behind HTTP that speak planner/1."""
 
+from collections.abc import Sequence
+
+from gpu_jobs.contract.lease import EndpointPlanner
 from leaderboard.planners.call_fields import CALL
 from leaderboard.planners.declared import DECLARED
 from leaderboard.planners.kinds.called import CalledKind
-from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.models import Planner, PlannerKind
 
 
 class EndpointKind(CalledKind):
@@ -15,3 +18,6 @@ class EndpointKind(CalledKind):
     card = "PlanArena sends one JSON POST per task to your server. You can test it here first."
     fields = (*CALL, *DECLARED)
     example = "https://example.org/plan"
+
+    def lease(self, *, planner: Planner, tasks: Sequence[str]) -> EndpointPlanner:  # noqa: ARG002 - as the base class
+        return EndpointPlanner(**self.how_to_call(planner))

@@ -1,11 +1,11 @@
 """A strategy with a language model of a model hub, pinned to the commit that its revision names on submission."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.conf import settings
 
 from evaluator.planners.language_models.admission import ModelRefusedError
+from gpu_jobs.contract.lease import HubPlanner
 from leaderboard.accounts.models import User
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.planners.data import Errors, PlannerData
@@ -111,5 +111,5 @@ class HubKind(Kind):
             commit=found.commit,
         )
 
-    def lease(self, planner: Planner) -> dict[str, Any]:
-        return {"model_id": planner.model_id, "commit": planner.commit, "strategy": planner.strategy}
+    def lease(self, *, planner: Planner, tasks: Sequence[str]) -> HubPlanner:  # noqa: ARG002 - as the base class
+        return HubPlanner(model_id=planner.model_id, commit=planner.commit, strategy=planner.strategy)

@@ -6,12 +6,12 @@ plans are judged, all are judged alike, and the board says of these rows that th
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from django import forms
 
 from evaluator.plans_file import PlansFileError, plans_of
 from evaluator.suites.hidden import HIDDEN
+from gpu_jobs.contract.lease import PlansPlanner
 from leaderboard.accounts.models import User
 from leaderboard.catalog.conditions import split_of
 from leaderboard.catalog.models import Suite
@@ -108,8 +108,5 @@ class PlansKind(Kind):
                 return {"plans_file": [f"The file has plans for what is no task of {suite}: {named}."]}
         return {}
 
-    def lease(self, planner: Planner) -> dict[str, Any]:  # noqa: ARG002 - as the base class
-        return {}
-
-    def lease_of_tasks(self, *, planner: Planner, tasks: Sequence[str]) -> dict[str, Any]:
-        return {"plans": plans_files.plans_for(planner=planner, tasks=tasks)}
+    def lease(self, *, planner: Planner, tasks: Sequence[str]) -> PlansPlanner:
+        return PlansPlanner(plans=plans_files.plans_for(planner=planner, tasks=tasks))

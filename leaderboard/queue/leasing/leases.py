@@ -1,28 +1,19 @@
-"""Shards are leased to workers, kept by heartbeats, and end with the attempt.
+"""Shards are leased to workers, kept by heartbeats, and end with the attempt."""
 
-Whoever changes more than one row of an evaluation locks the evaluation first (`lock_evaluation`), then its shards and
-attempts: with one order for all, no two transactions wait for each other.
-"""
-
-import hashlib
-import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import timedelta
-from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.contrib.postgres.fields import ArrayField
 from django.db import IntegrityError, transaction
-from django.db.models import Count, F, Func, OuterRef, Q, Subquery, UUIDField, Value
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from evaluator.planners.keeping import keepable_text
 from evaluator.records import Outcome
 from evaluator.suites.hidden import HIDDEN
-from gpu_jobs.phases import Phase
+from gpu_jobs.contract.attempt import GivenUp, Phase
 from gpu_jobs.redaction import Redactor
 from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.models import (
@@ -34,15 +25,16 @@ from leaderboard.evaluations.models import (
     Loss,
     Shard,
     ShardState,
-    Submission,
 )
 from leaderboard.evaluations.reasons import EvaluationReason
-from leaderboard.evaluations.states import advance, end_attempt, end_attempts_of, explain, move_shard
+from leaderboard.evaluations.states import end_attempt, end_attempts_of, explain, move_shard
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
 from leaderboard.queue import canary, losses, unreachable
 from leaderboard.queue.leasing import worker_pools
-from leaderboard.queue.leasing.turns import Wanted, due_shards, next_evaluations, next_of_each_user
+from leaderboard.queue.leasing.evaluation_locks import AttemptEndedError, locked_attempt
+from leaderboard.queue.leasing.next_shard import Lease, NextShard, hash_token
+from leaderboard.queue.leasing.turns import Wanted
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import remaining_tasks
 from leaderboard.queue.stopping import enqueue_replacement, enqueue_stop
@@ -57,30 +49,6 @@ _RELEASES_FORGIVEN = 200
 somebody's own that leases and gives back would make rows and logs without end."""
 _SET_ASIDE_WAIT = timedelta(seconds=5)
 """What waits is leased before the shard that made way for it."""
-_LOOKS = 5
-"""How often a worker looks for another shard when others were faster."""
-_PASSED_OVER = 32
-"""How many evaluations a worker tries to lock without waiting, in fair order, before it waits for the first."""
-
-
-class GivenUp(StrEnum):
-    """How a worker ends an attempt without having finished it."""
-
-    RELEASED = "released"
-    """It was told to stop. Does not count as a try, within reason."""
-    REFUSED = "refused"
-    """It cannot work on this evaluation, because its profile differs. Does not count as a try."""
-    FAILED = "failed"
-    """It ran into an error. Counts as a try."""
-
-
-class AttemptEndedError(ProblemError):
-    """The attempt is not live any more; nothing was changed. `state` says how it ended."""
-
-    def __init__(self, state: AttemptState) -> None:
-        self.state = state
-        self.code = state.value
-        super().__init__(f"this attempt is {state.label.lower()}: what it sends changes nothing any more")
 
 
 class IncompleteError(ProblemError):
@@ -96,21 +64,6 @@ class IncompleteError(ProblemError):
         return {"missing": self.missing}
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """A shard given to a worker. The token is told once and only its hash is kept."""
-
-    attempt: Attempt
-    evaluation: Evaluation
-    tasks: list[str]
-    token: str
-
-
-def hash_token(token: str) -> str:
-    """What is stored of an attempt's token; the token has 256 random bits, so that no salt is needed."""
-    return hashlib.sha256(token.encode()).hexdigest()
-
-
 def lease(
     *,
     worker: str,
@@ -118,7 +71,6 @@ def lease(
     evaluation_id: UUID | None = None,
     scope: Q | None = None,
     token: str = "",
-    reports_phases: bool = False,
     pool: Sequence[str] = (),
 ) -> Lease | None:
     """Lease the shard that is due next among those in `scope`, or None if there is none.
@@ -132,13 +84,12 @@ def lease(
     Args:
         token: what the worker proposes as the attempt's token. A worker whose answer was lost asks again with the same
             one, and gets the lease that it holds already.
-        reports_phases: whether the worker says with its heartbeats which phase it is in.
         pool: suites of which it serves all users (`Attempt.pool`); empty: it serves one evaluation or user.
     """
     wanted = Wanted(suites=suites, evaluation_id=evaluation_id, scope=scope, pool=pool)
-    look = _Look(worker=worker, wanted=wanted, reports_phases=reports_phases)
+    following = NextShard(worker=worker, wanted=wanted)
     try:
-        if (found := look.lease(token=token)) or not token:
+        if (found := following.take(token=token)) or not token:
             return found
     except IntegrityError:
         if not token or _held(token, scope=None) is None:
@@ -146,7 +97,7 @@ def lease(
     held = _held(token, scope=scope)
     if held is not None and held.attempt.state != AttemptState.LIVE:
         # Its lease with this token is over: it needs another one.
-        return look.lease(token="")
+        return following.take(token="")
     return held
 
 
@@ -154,66 +105,6 @@ def is_work_left(*, evaluation_id: UUID, suites: Sequence[str] | None = None, sc
     """Whether an evaluation in `scope` has shards that are not done, also those that nobody may lease now: others hold
     them, they wait for another try, or for what the canary comes to."""
     return Wanted(suites=suites, evaluation_id=evaluation_id, scope=scope).unfinished().exists()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Look:
-    """A worker's look for a shard."""
-
-    worker: str
-    wanted: Wanted
-    reports_phases: bool = False
-
-    def lease(self, *, token: str) -> Lease | None:
-        """Lease the next shard, past evaluations that others are changing; wait for one only if there is no other."""
-        for _ in range(_LOOKS):
-            if not (due := next_of_each_user(self.wanted, most=_PASSED_OVER)):
-                return None
-            if found := self._lease_first(due, token=token):
-                return found
-            if found := self._lease_first(next_evaluations(self.wanted, most=_PASSED_OVER), token=token):
-                return found
-            if found := self._lease_when_free(due[0], token=token):
-                return found
-        return None
-
-    def _lease_first(self, evaluation_ids: Sequence[UUID], *, token: str) -> Lease | None:
-        with transaction.atomic():
-            evaluation = lock_first(evaluation_ids)
-            return None if evaluation is None else self._take(evaluation, token=token)
-
-    def _lease_when_free(self, evaluation_id: UUID, *, token: str) -> Lease | None:
-        with transaction.atomic():
-            return self._take(lock_evaluation(evaluation_id), token=token)
-
-    def _take(self, evaluation: Evaluation, *, token: str) -> Lease | None:
-        """Lease the next shard of an evaluation that is locked, so that a cancellation either sees this attempt or is
-        seen here."""
-        shard = _next_shard(evaluation)
-        if shard is None:
-            return None
-        tasks = remaining_tasks(shard)
-        allowed = deadlines.allowances(evaluation=evaluation, tasks=len(tasks), reports_phases=self.reports_phases)
-        attempt, token = _attempt(
-            shard=shard,
-            submission=evaluation.submission,
-            worker=self.worker,
-            token=token,
-            allowances=allowed,
-            pool=self.wanted.pool,
-        )
-        if evaluation.state == EvaluationState.LAUNCHING:
-            advance(
-                evaluation_id=evaluation.pk,
-                source=EvaluationState.LAUNCHING,
-                attempt=evaluation.attempt,
-                target=EvaluationState.RUNNING,
-                reason=_working(evaluation),
-            )
-        elif evaluation.reason not in {EvaluationReason.SECOND_CANARY, _working(evaluation)}:
-            # Whatever was wrong with an earlier worker is over.
-            explain(evaluation_id=evaluation.pk, source=EvaluationState.RUNNING, reason=_working(evaluation))
-        return Lease(attempt=attempt, evaluation=evaluation, tasks=tasks, token=token)
 
 
 def _held(token: str, *, scope: Q | None) -> Lease | None:
@@ -226,70 +117,6 @@ def _held(token: str, *, scope: Q | None) -> Lease | None:
         return None
     tasks = remaining_tasks(attempt.shard)
     return Lease(attempt=attempt, evaluation=attempt.shard.evaluation, tasks=tasks, token=token)
-
-
-def _working(evaluation: Evaluation) -> EvaluationReason:
-    return EvaluationReason.RUNNING if evaluation.leasable_shards is None else EvaluationReason.CANARY
-
-
-_NEEDED_OF_A_LEASE = "suite", "submission__planner__secret"
-
-
-def lock_evaluation(evaluation_id: UUID) -> Evaluation:
-    """The evaluation, locked until the end of the transaction: before any of its shards and attempts."""
-    found = Evaluation.objects.select_related(*_NEEDED_OF_A_LEASE).select_for_update(no_key=True, of=("self",))
-    return found.get(pk=evaluation_id)
-
-
-def lock_first(evaluation_ids: Sequence[UUID]) -> Evaluation | None:
-    """The first of these evaluations that nobody else has locked, locked as by `lock_evaluation`."""
-    ordered = Value(list(evaluation_ids), output_field=ArrayField(UUIDField()))
-    turn = Func(ordered, "pk", function="array_position")
-    found = Evaluation.objects.select_related(*_NEEDED_OF_A_LEASE).filter(pk__in=evaluation_ids).order_by(turn)
-    return found.select_for_update(no_key=True, skip_locked=True, of=("self",)).first()
-
-
-def _next_shard(evaluation: Evaluation) -> Shard | None:
-    """The next shard of an evaluation, locked, with the time and the number of its attempts until now."""
-    number = Attempt.objects.filter(shard=OuterRef("pk")).order_by().values("shard").annotate(count=Count("pk"))
-    due = due_shards(evaluation).select_for_update(skip_locked=True, of=("self",))
-    return due.annotate(now=Now(), attempts_so_far=Subquery(number.values("count"))).first()
-
-
-def _attempt(
-    *,
-    shard: Shard,
-    submission: Submission,
-    worker: str,
-    token: str = "",
-    allowances: Mapping[str, int] | None = None,
-    pool: Sequence[str] = (),
-) -> tuple[Attempt, str]:
-    """Lease a shard that came from `_next_shard`. Without a token from the worker a new one is made.
-
-    Raises:
-        IntegrityError: there is an attempt with this token.
-    """
-    token = token or secrets.token_urlsafe(32)
-    tries, now = shard.tries, shard.now
-    moved = move_shard(
-        shard_id=shard.pk, source=ShardState.PENDING, target=ShardState.LEASED, tries=tries, tries_after=tries + 1
-    )
-    assert moved, "the shard is locked"
-    attempt = Attempt.objects.create(
-        shard=shard,
-        user_id=submission.submitted_by_id,
-        team_id=submission.team_id,
-        number=(shard.attempts_so_far or 0) + 1,
-        worker=worker,
-        pool=list(pool),
-        token_hash=hash_token(token),
-        leased_at=now,
-        expires_at=now + timedelta(seconds=settings.LEASE_SECONDS),
-        allowances=allowances or {},
-        stalls_at=now + timedelta(seconds=allowances[Phase.PREPARING]) if allowances else None,
-    )
-    return attempt, token
 
 
 def heartbeat(attempt_id: UUID, *, phase: Phase | None = None) -> None:
@@ -347,21 +174,6 @@ def set_aside(attempt_id: UUID) -> bool:
         )
         enqueue_reconcile(evaluation_id)
     return True
-
-
-def locked_attempt(attempt_id: UUID) -> Attempt:
-    """The attempt, locked after its evaluation until the end of the transaction: it stays live while it is changed.
-
-    Raises:
-        AttemptEndedError: it is not live.
-    """
-    of_attempt = Evaluation.objects.select_related(*_NEEDED_OF_A_LEASE).filter(shards__attempts=attempt_id)
-    evaluation = of_attempt.select_for_update(no_key=True, of=("self",)).get()
-    attempt = Attempt.objects.select_related("shard").select_for_update(of=("self",)).get(pk=attempt_id)
-    if attempt.state != AttemptState.LIVE:
-        raise AttemptEndedError(AttemptState(attempt.state))
-    attempt.shard.evaluation = evaluation
-    return attempt
 
 
 def complete(attempt_id: UUID) -> None:

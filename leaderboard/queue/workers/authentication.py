@@ -3,6 +3,7 @@
 import hmac
 from typing import Any
 
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
@@ -25,6 +26,17 @@ class WorkerAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - the base class's signature
         return "Bearer"
+
+
+class WorkerScheme(OpenApiAuthenticationExtension):
+    """Describes the credentials of workers in the OpenAPI schema."""
+
+    target_class = WorkerAuthentication
+    name = "worker"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002 - the base class's
+        description = "An enrolment token for a session, a session for a lease, and the lease's token for its attempt."
+        return {"type": "http", "scheme": "bearer", "description": description}
 
 
 class IsEnrolled(BasePermission):

@@ -1,15 +1,14 @@
 """Results of an attempt, and its end in one transaction: last results, last lines of the log, completion."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
 from evaluator.engine.store import Store
 from evaluator.records import ResultRecord
-from gpu_jobs.logs import LogLine
+from gpu_jobs.contract.log import LogLines
+from gpu_jobs.contract.results import FinishRequest
 from leaderboard.evaluations.models import AttemptState, Evaluation
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.workers import logs
@@ -17,25 +16,17 @@ from leaderboard.results.provenance import note_worker_of
 from leaderboard.results.results import count_steps_of, take_in
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
-    """The last that a worker has to say of an attempt."""
-
-    records: Sequence[ResultRecord]
-    """Results of its tasks that have not been sent before."""
-    first_line: int = 0
-    """Number of the first of `lines`."""
-    lines: Sequence[LogLine] = ()
-    credential: str = field(default="", repr=False)
-    """The attempt's, which must be in nothing that is kept."""
-    provenance: dict[str, Any] = field(default_factory=dict)
-
-
-def finish(*, attempt_id: UUID, finished: Finished, store: Store) -> None:
+def finish(*, attempt_id: UUID, last: FinishRequest, store: Store, credential: str) -> None:
     """Take in the last results of an attempt and end it.
 
     Before: the attempt is live, or this very call has come before and its answer was lost.
     After: it is `completed` and everything is kept. Sending it again changes nothing.
+
+    Args:
+        attempt_id: which.
+        last: all that is left to say of it.
+        store: has the artefacts of the results.
+        credential: the attempt's, which must be in nothing that is kept.
 
     Raises:
         AttemptEndedError: the attempt has ended in another way; nothing changed.
@@ -44,39 +35,29 @@ def finish(*, attempt_id: UUID, finished: Finished, store: Store) -> None:
     """
     try:
         with transaction.atomic():
-            _finish(attempt_id=attempt_id, finished=finished, store=store)
+            _finish(attempt_id=attempt_id, last=last, store=store, credential=credential)
     except leases.AttemptEndedError as error:
         # Completed is only what had all its results, and whatever else came with them.
         if error.state != AttemptState.COMPLETED:
             raise
 
 
-def _finish(*, attempt_id: UUID, finished: Finished, store: Store) -> None:
+def _finish(*, attempt_id: UUID, last: FinishRequest, store: Store, credential: str) -> None:
     attempt = leases.locked_attempt(attempt_id)
     evaluation = attempt.shard.evaluation
-    if finished.lines:
-        _keep_lines(attempt_id=attempt_id, finished=finished, evaluation=evaluation)
-    provenance = logs.redactor_of(evaluation, credential=finished.credential).in_json(finished.provenance)
+    if last.log.lines:
+        _keep_lines(attempt_id=attempt_id, log=last.log, evaluation=evaluation, credential=credential)
+    provenance = logs.redactor_of(evaluation, credential=credential).in_json(last.provenance)
     note_worker_of(evaluation=evaluation, provenance=provenance)
-    new = (
-        take_in(attempt=attempt, records=finished.records, store=store, credential=finished.credential)
-        if finished.records
-        else []
-    )
+    new = take_in(attempt=attempt, records=last.results, store=store, credential=credential) if last.results else []
     leases.complete_locked(attempt)
     # The last of all, since others wait for it until the commit.
     count_steps_of(attempt=attempt, records=new)
 
 
-def _keep_lines(*, attempt_id: UUID, finished: Finished, evaluation: Evaluation) -> None:
+def _keep_lines(*, attempt_id: UUID, log: LogLines, evaluation: Evaluation, credential: str) -> None:
     try:
-        logs.append_to(
-            attempt_id=attempt_id,
-            evaluation=evaluation,
-            first=finished.first_line,
-            lines=finished.lines,
-            credential=finished.credential,
-        )
+        logs.append_to(attempt_id=attempt_id, evaluation=evaluation, log=log, credential=credential)
     except logs.GapError:
         # Earlier lines were refused: a log is no reason to lose the work that it tells of.
         return

@@ -13,7 +13,7 @@ from django.db.models import Prefetch, QuerySet
 
 from evaluator.planners.keeping import keepable_text
 from evaluator.suites.hidden import HIDDEN
-from gpu_jobs.logs import LONGEST_LINE, LogLine
+from gpu_jobs.contract.log import LONGEST_LINE, LogLine, LogLines, LogTaken
 from gpu_jobs.redaction import Redactor
 from leaderboard.accounts.models import User
 from leaderboard.catalog.seasons import seeds_to_hide
@@ -26,6 +26,8 @@ from leaderboard.site.known_secrets import known_secrets
 from leaderboard.site.operators import is_operator
 
 TAIL_LINES = 200
+_KeptLine = tuple[float, str, str]
+"""When, level and text, as the database keeps a line."""
 
 
 class GapError(Exception):
@@ -36,13 +38,6 @@ class GapError(Exception):
         super().__init__(f"line {expected} is expected next")
 
 
-class Appended(NamedTuple):
-    """What a worker is told."""
-
-    next: int
-    cut: bool
-
-
 class ShownLine(NamedTuple):
     """One line as people read it."""
 
@@ -51,8 +46,8 @@ class ShownLine(NamedTuple):
     text: str
 
 
-def append(*, attempt_id: UUID, first: int, lines: Sequence[LogLine], credential: str = "") -> Appended:
-    """Take in lines of an attempt's log, the first of which has the number `first`.
+def append(*, attempt_id: UUID, log: LogLines, credential: str = "") -> LogTaken:
+    """Take in lines of an attempt's log.
 
     Before: the attempt is live.
     After: the lines that had not come yet are kept, without secrets, as far as there is room: what is too much is
@@ -65,27 +60,25 @@ def append(*, attempt_id: UUID, first: int, lines: Sequence[LogLine], credential
     leases.heartbeat(attempt_id)
     evaluation = _evaluation_of(attempt_id)
     with transaction.atomic():
-        return append_to(attempt_id=attempt_id, evaluation=evaluation, first=first, lines=lines, credential=credential)
+        return append_to(attempt_id=attempt_id, evaluation=evaluation, log=log, credential=credential)
 
 
-def append_to(
-    *, attempt_id: UUID, evaluation: Evaluation, first: int, lines: Sequence[LogLine], credential: str = ""
-) -> Appended:
+def append_to(*, attempt_id: UUID, evaluation: Evaluation, log: LogLines, credential: str = "") -> LogTaken:
     """`append` for an attempt that is live, within the caller's transaction.
 
     Raises:
         GapError: lines before these have not come.
     """
     redact = redactor_of(evaluation, credential=credential)
-    log = AttemptLog.objects.select_for_update().filter(attempt_id=attempt_id).first()
-    is_new = log is None
-    log = log or AttemptLog(attempt_id=attempt_id)
-    if first > log.next_line:
-        raise GapError(log.next_line)
-    new = [_kept(line, redact=redact) for line in lines[log.next_line - first :]]
+    kept = AttemptLog.objects.select_for_update().filter(attempt_id=attempt_id).first()
+    is_new = kept is None
+    kept = kept or AttemptLog(attempt_id=attempt_id)
+    if log.first > kept.next_line:
+        raise GapError(kept.next_line)
+    new = [_as_kept(line, redact=redact) for line in log.lines[kept.next_line - log.first :]]
     if new:
-        _add(log=log, lines=new, is_new=is_new)
-    return Appended(next=log.next_line, cut=log.cut)
+        _add(log=kept, lines=new, is_new=is_new)
+    return LogTaken(next=kept.next_line, cut=kept.cut)
 
 
 def redactor_of(evaluation: Evaluation, *, credential: str = "") -> Redactor:
@@ -137,16 +130,17 @@ def tail(evaluation: Evaluation) -> list[ShownLine]:
     return sorted(found, key=lambda line: line.at)[-TAIL_LINES:]
 
 
-def _add(*, log: AttemptLog, lines: Sequence[LogLine], is_new: bool) -> None:
+def _add(*, log: AttemptLog, lines: Sequence[_KeptLine], is_new: bool) -> None:
     """Keep what there is room for. All lines count as come, so that the next call goes on behind them."""
     first = log.next_line
     kept = []
     for line in lines:
-        log.cut = log.cut or log.size + len(line.text) > settings.MAX_LOG_CHARACTERS
+        _, _, text = line
+        log.cut = log.cut or log.size + len(text) > settings.MAX_LOG_CHARACTERS
         if log.cut:
             break
-        log.size += len(line.text) + 1
-        kept.append(list(line))
+        log.size += len(text) + 1
+        kept.append(line)
     log.next_line += len(lines)
     # Two first calls of an attempt at the same moment: one of them fails here, and is sent again.
     log.save(force_insert=is_new, update_fields=None if is_new else ["next_line", "size", "cut"])
@@ -154,9 +148,9 @@ def _add(*, log: AttemptLog, lines: Sequence[LogLine], is_new: bool) -> None:
         LogChunk.objects.create(log=log, first=first, lines=kept)
 
 
-def _kept(line: LogLine, *, redact: Redactor) -> LogLine:
+def _as_kept(line: LogLine, *, redact: Redactor) -> _KeptLine:
     text = redact(keepable_text(line.text))
-    return LogLine(at=line.at, level=keepable_text(line.level)[:10], text=text[:LONGEST_LINE])
+    return line.at, keepable_text(line.level)[:10], text[:LONGEST_LINE]
 
 
 def _shown(line: Sequence[float | str]) -> ShownLine:

@@ -6,7 +6,6 @@ enrolment, or when the operator changes PLANARENA_WORKER_TOKEN.
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -14,6 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from gpu_jobs.contract.session import Session
 from leaderboard.queue.leasing.leases import hash_token
 from leaderboard.queue.models import WorkerSession
 from leaderboard.queue.workers.tokens import PREFIX as ENROLMENT_PREFIX
@@ -41,18 +41,7 @@ class SessionRefusedError(Exception):
         super().__init__(message)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewSession:
-    """A session that was just opened. `token` is shown this once; only its hash is kept."""
-
-    token: str
-    expires_in: float
-    """Seconds."""
-
-
-def open_session(
-    *, enrolment: str, evaluation_id: UUID | None = None, suites: Sequence[str] | None = None
-) -> NewSession:
+def open_session(*, enrolment: str, evaluation_id: UUID | None = None, suites: Sequence[str] | None = None) -> Session:
     """Open a session, bound to what the enrolment covers and, within that, to what the worker asks for.
 
     Args:
@@ -80,7 +69,7 @@ def open_session(
         expires_at=now + valid,
     )
     _forget_old(holder)
-    return NewSession(token=text, expires_in=valid.total_seconds())
+    return Session(token=text, expires_in=valid.total_seconds())
 
 
 def _forget_old(holder: Holder) -> None:

@@ -50,11 +50,16 @@ _DESCRIBED: dict[str, Described] = {}
 def example(value: Any, *, may_lack: Collection[str] = ()) -> Callable[[type[S]], type[S]]:
     """Decorates a serializer with its example, and the fields that some callers do not get."""
 
-    def describe(serializer: type[S]) -> type[S]:
-        _DESCRIBED[serializer.__name__] = Described(value, may_lack)
+    def decorate(serializer: type[S]) -> type[S]:
+        describe(serializer.__name__, example=value, may_lack=may_lack)
         return serializer
 
-    return describe
+    return decorate
+
+
+def describe(component: str, *, example: Any, may_lack: Collection[str] = ()) -> None:
+    """Give a component of the schema that is no serializer its example."""
+    _DESCRIBED[component] = Described(example, may_lack)
 
 
 def example_of(serializer: type) -> Any:

@@ -91,7 +91,7 @@ def example_of(schema: dict[str, Any]) -> Any:
         inner = example_of(schema["items"])
         return None if inner is None else [inner]
     if schema.get("format") == "binary":
-        return "(the bytes of the zip)"
+        return "(the bytes)"
     name = schema.get("$ref", "").rpartition("/")[2]
     if page := _PAGE.fullmatch(name):
         following = "https://planarena.example.org/api/v1/...?cursor=cD0y"
@@ -113,7 +113,8 @@ def _operations(result: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, An
 def _contents(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for part in (operation.get("requestBody", {}), *operation["responses"].values()):
         for media_type, content in part.get("content", {}).items():
-            if media_type in {"application/json", "multipart/form-data", "application/octet-stream"}:
+            known = media_type in {"application/json", "multipart/form-data"}
+            if known or content["schema"].get("format") == "binary":
                 yield content
 
 

@@ -115,7 +115,7 @@ def test_boards_of_both_kinds_have_usual_conditions_of_their_own(settings, launc
 def test_judging_loads_no_torch(tmp_path):
     program = (
         "import sys, json; from evaluator.engine.store import MemoryStore; from gpu_jobs.runner import EvaluatorRunner;"
-        "from gpu_jobs.protocol import Lease; from evaluator.suites import suite_of;"
+        "from gpu_jobs.contract.lease import Lease; from evaluator.suites import suite_of;"
         "from evaluator.suites.toolbench.judging import judge_digest; from tests.fakes.api import LEASE;"
         "lease = Lease.model_validate({**LEASE, 'suite': 'toolmini', 'suite_digest': suite_of('toolmini').digest,"
         "'profile': 'none', 'profile_digest': judge_digest(), 'split': 'all', 'tasks': ['QA/0', 'QA/1']});"

@@ -18,12 +18,13 @@ from leaderboard.accounts import teams
 from leaderboard.accounts.models import Erasure, Membership, Role, Team, User
 from leaderboard.accounts.profile import ProfileData, set_profile
 from leaderboard.accounts.services import create_token
-from leaderboard.accounts.tasks import clear_expired_sessions, finish_leaving
+from leaderboard.accounts.tasks import clear_expired_sessions
 from leaderboard.audit.models import Action, AuditEntry
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.leaving import closing, erasing, export
+from leaderboard.leaving.tasks import finish_leaving
 from leaderboard.notifications.models import OutboxMessage, Webhook
 from leaderboard.notifications.webhooks import add_webhook
 from leaderboard.planners import secret_headers

@@ -56,9 +56,9 @@ def test_it_is_kept_and_its_worker_is_told_all_that_it_takes(settings):
     assert answer.status_code == 201, answer.json()
     planner = Planner.objects.get()
     assert (planner.model_name, planner.parameters) == ("small-model", 7)
-    assert kind_of(planner).lease(planner) == {
-        "url": "https://chat.example.org/v1", "model": "small-model", "strategy": "hugginggpt", "timeout_seconds": 60,
-        "allow_private": settings.DEMO, "has_header": True,
+    assert kind_of(planner).lease(planner=planner, tasks=[]).model_dump() == {
+        "kind": "chat", "url": "https://chat.example.org/v1", "model": "small-model", "strategy": "hugginggpt",
+        "timeout_seconds": 60, "allow_private": settings.DEMO, "has_header": True,
     }  # fmt: skip
 
 

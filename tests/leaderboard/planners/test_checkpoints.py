@@ -16,7 +16,7 @@ from leaderboard.queue.leasing import leases
 from leaderboard.submissions import services
 from tests.fakes.checkpoints import tiny_files, zipped
 from tests.leaderboard.factories import make_submission, make_suite, make_user
-from tests.leaderboard.site.api.helpers import ApiClient, client_of, worker_client
+from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client
 
 pytestmark = pytest.mark.django_db
 ZIP = zipped()
@@ -143,7 +143,7 @@ def lease_of(user, suite):
     upload(user)
     assert submit(user, suite).status_code == 201
     Evaluation.objects.update(state="launching")
-    return worker_client().post("worker/lease/", {"worker": "w"}).json()
+    return worker_client().post("worker/lease/", lease_request()).json()
 
 
 def piece(lease, *, digest: str = DIGEST, token: str = "", **query):
@@ -152,7 +152,7 @@ def piece(lease, *, digest: str = DIGEST, token: str = "", **query):
 
 class TestWorkers:
     def test_the_attempt_gets_it_piece_by_piece(self, ada, suite, monkeypatch):
-        monkeypatch.setattr("leaderboard.queue.worker_api.CHECKPOINT_PIECE_BYTES", len(ZIP) // 3)
+        monkeypatch.setattr("leaderboard.queue.worker_api.objects.CHECKPOINT_PIECE_BYTES", len(ZIP) // 3)
         lease = lease_of(ada, suite)
         assert lease["planner"] == {
             "kind": "checkpoint", "digest": DIGEST, "bytes": len(ZIP), "strategy": STRATEGY,

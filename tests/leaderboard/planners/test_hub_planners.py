@@ -15,7 +15,7 @@ from leaderboard.submissions.rerunning import rerun
 from tests.evaluator.experts.hub_server import serving
 from tests.fakes.checkpoints import tiny_files
 from tests.leaderboard.factories import make_suite, make_user
-from tests.leaderboard.site.api.helpers import client_of, worker_client
+from tests.leaderboard.site.api.helpers import client_of, lease_request, worker_client
 
 pytestmark = pytest.mark.django_db
 COMMIT, LATER = "c" * 40, "d" * 40
@@ -85,10 +85,10 @@ def test_it_is_pinned_and_what_the_hub_says_is_kept(hub, user, suite, repository
     }  # fmt: skip
     row = Planner.objects.get()
     assert (row.model_name, row.weights_bytes) == ("own/planner", (repository / "model.safetensors").stat().st_size)
-    lease = worker_client().post("worker/lease/", {"worker": "w"})
+    lease = worker_client().post("worker/lease/", lease_request())
     assert lease.status_code == 204
     Submission.objects.get().evaluations.update(state="launching")
-    told = worker_client().post("worker/lease/", {"worker": "w"}).json()["planner"]
+    told = worker_client().post("worker/lease/", lease_request()).json()["planner"]
     assert told == {"kind": "hub", "model_id": "own/planner", "commit": COMMIT, "strategy": "openagi/zero-shot"}
 
 

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.forms.models import model_to_dict
 
 from evaluator.client.shapes import PlannerEntry
-from gpu_jobs.protocol import Lease
+from gpu_jobs.contract.lease import Lease
 from leaderboard.catalog.models import Suite
 from leaderboard.planners.kinds import KINDS, kind_of
 from leaderboard.planners.models import NEEDED, Planner, PlannerKind
@@ -63,15 +63,7 @@ def test_the_database_takes_what_a_kind_needs_and_nothing_else(kind):
                 enter(**{**FIELDS[kind], field: value})
     planner = enter(**FIELDS[kind])
     assert model_to_dict(planner, fields=list(FIELDS[kind])) == FIELDS[kind]
-    rules = kind_of(planner)
-    told = {"kind": kind, **rules.lease(planner), **rules.lease_of_tasks(planner=planner, tasks=[])}
-    message = next(
-        shape
-        for shape in get_args(Lease.model_fields["planner"].annotation)
-        if get_args(shape.model_fields["kind"].annotation) == (kind,)
-    )
-    assert message.model_validate(told).model_dump(exclude_defaults=True).keys() >= {"kind"}
-    assert set(told) <= set(message.model_fields), "a worker would not hear of all that it is told"
+    assert kind_of(planner).lease(planner=planner, tasks=[]).kind == kind
 
 
 @pytest.mark.django_db

@@ -17,7 +17,7 @@ from leaderboard.queue.reconcile import sweep
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.planning import REAL, make_toolmini
 from tests.leaderboard.serving import server
-from tests.leaderboard.site.api.helpers import client_of, worker_client
+from tests.leaderboard.site.api.helpers import client_of, lease_request, worker_client
 from tests.leaderboard.suites import JUDGED
 
 pytestmark = pytest.mark.django_db
@@ -45,10 +45,10 @@ def test_a_lease_has_the_plans_of_its_own_tasks_and_no_others(judged, settings):
     plans = {first: gold()[first], third: {"plan": "b (", "alternatives": ["c"]}}
     assert client_of(make_user()).post("submissions/", body(plans)).status_code == 201
     Evaluation.objects.update(state="launching")
-    lease = worker_client().post("worker/lease/", {"worker": "w"}).json()
+    lease = worker_client().post("worker/lease/", lease_request()).json()
     assert lease["tasks"] == [first, second]
     assert lease["planner"] == {"kind": "plans", "plans": {first: {"plan": gold()[first], "alternatives": []}}}
-    lease = worker_client().post("worker/lease/", {"worker": "w"}).json()
+    lease = worker_client().post("worker/lease/", lease_request()).json()
     assert lease["planner"]["plans"] == {third: {"plan": "b (", "alternatives": ["c"]}}
 
 

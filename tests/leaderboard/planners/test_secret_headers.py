@@ -25,7 +25,7 @@ from tests.leaderboard.factories import make_submission, make_suite, make_team, 
 from tests.leaderboard.planners.servers import TOKEN, guarded
 from tests.leaderboard.planning import REAL, make_toolmini
 from tests.leaderboard.serving import server
-from tests.leaderboard.site.api.helpers import ApiClient, client_of, worker_client, worker_with
+from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with
 
 pytestmark = pytest.mark.django_db
 CREDENTIAL = TOKEN.removeprefix("Bearer ")
@@ -161,7 +161,7 @@ def fetched(lease: dict):
 
 def test_the_operators_worker_fetches_it_by_a_call_of_the_attempt_and_no_lease_holds_it(settings):
     launching(make_submission(suite=make_suite(slug="openagi"), **ENDPOINT, **HEADER))
-    lease = worker_client().post("worker/lease/", {"worker": "w"})
+    lease = worker_client().post("worker/lease/", lease_request())
     assert lease.json()["planner"]["has_header"] is True
     assert TOKEN not in lease.content.decode()
     assert fetched(lease.json()).json() == {"name": "Authorization", "value": TOKEN}
@@ -176,10 +176,10 @@ def test_an_own_worker_fetches_it_if_it_is_its_owners_and_else_leases_nothing():
     assert client_of(owner).post("submissions/", asked).status_code == 201
     Evaluation.objects.update(state=EvaluationState.LAUNCHING)
     strange = worker_with(create_worker_token(owner=member, name="w").token)
-    assert strange.post("worker/lease/", {"worker": "w"}).status_code == 204
-    assert worker_client().post("worker/lease/", {"worker": "w"}).status_code == 204
+    assert strange.post("worker/lease/", lease_request()).status_code == 204
+    assert worker_client().post("worker/lease/", lease_request()).status_code == 204
     theirs = worker_with(create_worker_token(owner=owner, name="w").token)
-    assert fetched(theirs.post("worker/lease/", {"worker": "w"}).json()).json()["value"] == TOKEN
+    assert fetched(theirs.post("worker/lease/", lease_request()).json()).json()["value"] == TOKEN
 
 
 def test_a_members_own_worker_is_not_told_the_secrets_of_anothers_planner():
@@ -191,14 +191,14 @@ def test_a_members_own_worker_is_not_told_the_secrets_of_anothers_planner():
     own_workers.mark(theirs)
     launching(theirs)
     worker = worker_with(create_worker_token(owner=member, name="w").token)
-    assert worker.post("worker/lease/", {"worker": "w"}).status_code == 204
+    assert worker.post("worker/lease/", lease_request()).status_code == 204
     assert Attempt.objects.get().state == "failed"
 
 
 def test_a_header_that_cannot_be_read_any_more_gives_no_lease_and_says_so(settings):
     evaluation = launching(make_submission(suite=make_suite(slug="openagi"), **ENDPOINT, **HEADER))
     settings.SECRETS_KEYS = ["another key"]
-    assert worker_client().post("worker/lease/", {"worker": "w"}).status_code == 204
+    assert worker_client().post("worker/lease/", lease_request()).status_code == 204
     evaluation.refresh_from_db()
     assert "enter its value again" in evaluation.reason_text
     assert Attempt.objects.get().state == "failed"

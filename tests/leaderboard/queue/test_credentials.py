@@ -23,7 +23,7 @@ from leaderboard.queue.workers.tokens import create_worker_token, extend_launch_
 from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import make_evaluation, make_record, make_suite, make_user
 from tests.leaderboard.queue.test_tokens import lease, leased
-from tests.leaderboard.site.api.helpers import ApiClient, session_of, worker_client, worker_with
+from tests.leaderboard.site.api.helpers import ApiClient, lease_request, session_of, worker_client, worker_with
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -51,7 +51,7 @@ def code_of(response) -> tuple[int, str]:
 
 def attempt_of(evaluation: Evaluation) -> SimpleNamespace:
     """A live attempt of the evaluation, with a client that has its credential."""
-    told = worker_client().post("worker/lease/", {"worker": "w", "evaluation": str(evaluation.pk)}).json()
+    told = worker_client().post("worker/lease/", lease_request(evaluation=str(evaluation.pk))).json()
     path = f"worker/attempts/{told['attempt']}/"
     return SimpleNamespace(told=told, path=path, client=ApiClient(told["token"]), id=told["attempt"])
 
@@ -129,11 +129,11 @@ class TestLaunches:
     def test_proposing_the_credential_of_another_s_attempt_gives_its_lease_to_nobody_else(self):
         mine, other = launching(), launching()
         proposed = "p" * 43
-        told = worker_client().post("worker/lease/", {"worker": "w", "evaluation": str(other.pk), "token": proposed})
+        told = worker_client().post("worker/lease/", lease_request(evaluation=str(other.pk), token=proposed))
         assert told.json()["token"] == proposed
         worker = worker_with(EvaluationEnrolments(valid=HOUR).mint(evaluation_id=str(mine.pk), name="job"))
-        assert worker.post("worker/lease/", {"worker": "w", "token": proposed}).status_code == 204
-        assert worker_client().post("worker/lease/", {"worker": "w", "token": proposed}).json() == told.json()
+        assert worker.post("worker/lease/", lease_request(token=proposed)).status_code == 204
+        assert worker_client().post("worker/lease/", lease_request(token=proposed)).json() == told.json()
 
     def test_a_worker_launched_for_one_evaluation_leases_that_one_only(self):
         mine, other = launching(), launching()
@@ -141,7 +141,7 @@ class TestLaunches:
         worker = worker_with(token)
         assert leased(worker) == str(mine.pk)
         assert leased(worker) is None
-        named = worker.post("worker/lease/", {"worker": "w", "evaluation": str(other.pk)})
+        named = worker.post("worker/lease/", lease_request(evaluation=str(other.pk)))
         assert (named.status_code, named.headers["X-Work-Left"]) == (204, "0")
         refused = ApiClient(token).post("worker/session/", {"evaluation": str(other.pk)})
         assert code_of(refused) == (403, "not_covered")
@@ -193,7 +193,7 @@ class TestLaunches:
 
 ATTEMPT_CALLS = [
     ("post", "heartbeat/"), ("post", "objects/missing/"), ("post", "objects/"), ("put", f"objects/{'0' * 64}/"),
-    ("post", "results/"), ("post", "log/"), ("post", "complete/"), ("post", "finish/"), ("post", "fail/"),
+    ("post", "results/"), ("post", "log/"), ("post", "finish/"), ("post", "fail/"),
     ("get", f"checkpoints/{'0' * 64}/"), ("get", "seed/"), ("get", "secret-header/"),
 ]  # fmt: skip
 
@@ -214,7 +214,7 @@ def test_an_attempt_s_calls_take_its_own_credential_and_no_other(method, path, s
 
 
 BODIES = {
-    "heartbeat/": {}, "objects/missing/": {"digests": []}, "results/": {"results": []}, "complete/": {},
+    "heartbeat/": {}, "objects/missing/": {"digests": []}, "results/": {"results": []},
     "log/": {"first": 0, "lines": []}, "finish/": {"results": []}, "fail/": {"reason": "none"},
 }  # fmt: skip
 
@@ -314,7 +314,8 @@ class TestIntake:
         if by == "results":
             assert attempt.client.post(f"{attempt.path}results/", sent).status_code == 200
             assert attempt.client.post(f"{attempt.path}log/", {"first": 0, "lines": lines}).status_code == 200
-            assert attempt.client.post(f"{attempt.path}complete/", {"provenance": provenance}).status_code == 204
+            rest = {"results": [], "provenance": provenance}
+            assert attempt.client.post(f"{attempt.path}finish/", rest).status_code == 200
         else:
             body = {**sent, "log": {"first": 0, "lines": lines}, "provenance": provenance}
             assert attempt.client.post(f"{attempt.path}finish/", body).status_code == 200

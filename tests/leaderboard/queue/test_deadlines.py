@@ -6,7 +6,8 @@ import pytest
 from django.utils import timezone
 
 from evaluator.engine.store import MemoryStore
-from gpu_jobs.phases import CurrentPhase, Phase
+from gpu_jobs.contract.attempt import Phase
+from gpu_jobs.phases import CurrentPhase
 from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Loss
 from leaderboard.queue import tasks
@@ -14,14 +15,14 @@ from leaderboard.queue.leasing import leases
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.stopping import stop_hung_worker
 from leaderboard.queue.workers.finishing import deliver
-from tests.leaderboard.factories import make_evaluation, make_lease, make_record
+from tests.leaderboard.factories import make_evaluation, make_record
 
 pytestmark = pytest.mark.django_db
 
 
 def lease_of(evaluation: Evaluation, *, worker: str = "w") -> leases.Lease:
-    """A lease of a worker that reports its phases."""
-    found = leases.lease(worker=worker, evaluation_id=evaluation.pk, reports_phases=True)
+    """A lease of the evaluation's next shard by this worker."""
+    found = leases.lease(worker=worker, evaluation_id=evaluation.pk)
     assert found is not None
     return found
 
@@ -115,7 +116,7 @@ def test_a_planner_without_a_model_has_no_time_to_fetch_one(lease):
 def test_a_model_has_time_to_be_fetched_and_loaded(running):
     planner = running.submission.planner
     planner.kind = "hub"
-    found = deadlines.allowances(evaluation=running, tasks=8, reports_phases=True)
+    found = deadlines.allowances(evaluation=running, tasks=8)
     assert (found[Phase.FETCHING], found[Phase.LOADING]) == (3600, 900)
 
 
@@ -123,21 +124,15 @@ def test_the_first_task_of_a_slow_model_has_time_to_be_answered(running):
     """Alone, as a canary, on a machine without a GPU."""
     planner = running.submission.planner
     planner.kind = "checkpoint"
-    found = deadlines.allowances(evaluation=running, tasks=1, reports_phases=True)
+    found = deadlines.allowances(evaluation=running, tasks=1)
     assert found[Phase.PLANNING] == 300 + 900 + 60
 
 
 def test_planners_behind_http_have_time_for_all_tries_of_a_call(running):
     planner = running.submission.planner
     planner.kind, planner.timeout_seconds = "endpoint", 100
-    found = deadlines.allowances(evaluation=running, tasks=2, reports_phases=True)
+    found = deadlines.allowances(evaluation=running, tasks=2)
     assert found[Phase.PLANNING] == 300 + 2 * 4 * 120
-
-
-def test_a_worker_of_an_older_release_has_the_time_of_all_phases_at_once(running):
-    lease = make_lease(running)
-    assert left(lease) == pytest.approx(300 + (300 + 4 * 60) + (300 + 4 * 300), abs=5)
-    leases.heartbeat(lease.attempt.pk)
 
 
 def test_a_hung_worker_is_stopped_and_replaced(lease, launcher, celery_messages, django_capture_on_commit_callbacks):

@@ -24,7 +24,7 @@ from leaderboard.evaluations.models import (
     Submission,
 )
 from leaderboard.evaluations.states import end_attempt, move_shard
-from leaderboard.queue.leasing import leases
+from leaderboard.queue.leasing import leases, next_shard
 from leaderboard.queue.leasing.turns import Wanted, next_evaluations, next_of_each_user
 from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user
 
@@ -52,8 +52,8 @@ def serve(*, slots: int, until: int, seed: int = 0) -> Counter[str]:
         turn = next_evaluation()
         assert turn is not None, "every queue is longer than this"
         evaluation = Evaluation.objects.select_related("submission").get(pk=turn)
-        shard = leases._next_shard(evaluation)
-        attempt, _ = leases._attempt(shard=shard, submission=evaluation.submission, worker="w")
+        shard = next_shard._next_shard(evaluation)
+        attempt, _ = next_shard._attempt(shard=shard, submission=evaluation.submission, worker="w")
         live.append((attempt, shard))
         served[owners[turn]] += 1
     for attempt, shard in live:

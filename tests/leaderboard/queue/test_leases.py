@@ -9,7 +9,7 @@ from evaluator.engine.store import MemoryStore
 from evaluator.records import Outcome
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Attempt, AttemptState, EvaluationState, Shard, ShardState, TaskResult
-from leaderboard.queue.leasing import leases
+from leaderboard.queue.leasing import leases, next_shard
 from leaderboard.queue.reconcile import reconcile, sweep
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.results import ObjectsMissingError, RecordsRefusedError
@@ -82,12 +82,12 @@ class TestConcurrency:
 
         def lease_elsewhere() -> None:
             try:
-                found.append(leases._next_shard(evaluation).number)
+                found.append(next_shard._next_shard(evaluation).number)
             finally:
                 connection.close()
 
         with transaction.atomic():
-            held = leases._next_shard(evaluation)
+            held = next_shard._next_shard(evaluation)
             assert held.number == 0
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")

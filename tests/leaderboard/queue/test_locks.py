@@ -9,8 +9,8 @@ from django.db import connection
 from evaluator.engine.store import MemoryStore
 from leaderboard.evaluations.models import AttemptState, Evaluation, EvaluationState
 from leaderboard.queue import steps
-from leaderboard.queue.leasing import leases
-from leaderboard.results import results
+from leaderboard.queue.leasing import leases, next_shard
+from leaderboard.queue.workers import finishing
 from leaderboard.submissions import services
 from tests.leaderboard.factories import let_time_pass, make_evaluation, make_lease, make_record
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def deliver(lease: leases.Lease) -> None:
     record = make_record(lease.tasks[0], suite=lease.evaluation.suite.slug)
-    results.deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
+    finishing.deliver(attempt_id=lease.attempt.pk, records=[record], store=MemoryStore())
 
 
 def give_up(lease: leases.Lease) -> None:
@@ -59,8 +59,7 @@ def test_an_evaluation_that_ends_while_its_attempt_changes(monkeypatch, launcher
         evaluation_is_locked.set()
         end(evaluation_id)
 
-    for module in (leases, results):
-        monkeypatch.setattr(module, "locked_attempt", lock_and_wait)
+    monkeypatch.setattr(leases, "locked_attempt", lock_and_wait)
     for module in (services, steps):
         monkeypatch.setattr(module, "cancel_attempts", say_and_end)
     errors: list[Exception] = []
@@ -98,9 +97,9 @@ def test_leasing_waits_for_the_evaluation_before_it_takes_a_shard(monkeypatch, l
     evaluation = make_evaluation(state=EvaluationState.LAUNCHING)
     first = make_lease(evaluation)
     order: list[str] = []
-    lock, take = leases.lock_first, leases._next_shard
-    monkeypatch.setattr(leases, "lock_first", lambda pks: order.append("evaluation") or lock(pks))
-    monkeypatch.setattr(leases, "_next_shard", lambda locked: order.append("shard") or take(locked))
+    lock, take = next_shard.lock_first, next_shard._next_shard
+    monkeypatch.setattr(next_shard, "lock_first", lambda pks: order.append("evaluation") or lock(pks))
+    monkeypatch.setattr(next_shard, "_next_shard", lambda locked: order.append("shard") or take(locked))
     assert leases.lease(worker="w").tasks == ["1"]
     assert order == ["evaluation", "shard"]
     assert first.tasks == ["0"]

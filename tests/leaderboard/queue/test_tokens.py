@@ -19,7 +19,7 @@ from leaderboard.queue.workers.tokens import revoke_worker_token
 from leaderboard.submissions.own_workers import submit_for_own_worker
 from tests.fakes.launcher import FakeLauncher
 from tests.leaderboard.factories import make_record, make_submission, make_suite, make_user, planner_data
-from tests.leaderboard.site.api.helpers import ApiClient, client_of, worker_client, worker_with
+from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with
 
 pytestmark = pytest.mark.django_db
 
@@ -50,7 +50,7 @@ def token_of(user, name: str = "my desktop") -> dict:
 
 
 def lease(client: ApiClient, worker: str = "w"):
-    return client.post("worker/lease/", {"worker": worker})
+    return client.post("worker/lease/", lease_request(worker=worker))
 
 
 def leased(client: ApiClient, worker: str = "w") -> str | None:
@@ -98,10 +98,10 @@ def test_naming_another_s_evaluation_gives_nothing():
     ada, eve = make_user("ada"), make_user("eve")
     evaluations = [own_evaluation(ada), launching(make_submission(user=eve).evaluations.get())]
     for evaluation in evaluations:
-        body = {"worker": "w", "evaluation": str(evaluation.pk)}
+        body = lease_request(evaluation=str(evaluation.pk))
         response = worker_with(token_of(eve)["token"]).post("worker/lease/", body)
         assert (response.status_code, response.headers["X-Work-Left"]) == (204, "0"), "not even whether it has shards"
-    body = {"worker": "w", "evaluation": str(evaluations[0].pk)}
+    body = lease_request(evaluation=str(evaluations[0].pk))
     assert worker_client().post("worker/lease/", body).status_code == 204
 
 
@@ -163,7 +163,7 @@ def test_tokens_that_are_revoked_at_one_moment_wait_for_no_locks_of_each_other(s
     made = [token_of(ada) for _ in range(2)]
     for each in made:
         for evaluation in evaluations:
-            body = {"worker": "w", "evaluation": str(evaluation.pk)}
+            body = lease_request(evaluation=str(evaluation.pk))
             assert worker_with(each["token"]).post("worker/lease/", body).status_code == 200
     locks = CaptureQueriesContext(connection)
     with locks:
@@ -196,7 +196,7 @@ def test_no_worker_is_launched_for_it_and_its_owner_reads_what_is_awaited(launch
 
 def complete(evaluation: Evaluation, client: ApiClient) -> Evaluation:
     """Run it to its end as a worker with this token would."""
-    body = {"worker": "w", "evaluation": str(evaluation.pk)}
+    body = lease_request(evaluation=str(evaluation.pk))
     while (response := client.post("worker/lease/", body)).status_code == 200:
         told = response.json()
         records = [make_record(task, suite=told["suite"]) for task in told["tasks"]]
@@ -263,7 +263,7 @@ def test_no_token_is_written_to_the_log(caplog):
     made = token_of(ada)
     told = lease(worker_with(made["token"])).json()
     ApiClient("wrong").post(f"worker/attempts/{told['attempt']}/heartbeat/")
-    ApiClient(told["token"]).post(f"worker/attempts/{told['attempt']}/complete/")
+    ApiClient(told["token"]).post(f"worker/attempts/{told['attempt']}/finish/", {"results": []})
     ApiClient(told["token"]).post(f"worker/attempts/{told['attempt']}/results/", {"results": "x"})
     Evaluation.objects.filter(pk=evaluation.pk).update(state=EvaluationState.CANCELLED)
     for secret in (made["token"], told["token"], site_settings.WORKER_TOKEN):

@@ -19,7 +19,7 @@ from leaderboard.quotas.models import QuotaEntry
 from leaderboard.submissions import services
 from tests.leaderboard.factories import PASSWORD, make_evaluation, make_record, make_suite, make_user
 from tests.leaderboard.queue.verifying import Answer, completed_own, honest, make_own, rerun_of, run, work_off
-from tests.leaderboard.site.api.helpers import client_of, worker_client, worker_with
+from tests.leaderboard.site.api.helpers import client_of, lease_request, worker_client, worker_with
 from tests.leaderboard.threads import in_threads
 
 pytestmark = pytest.mark.django_db
@@ -435,9 +435,9 @@ def test_only_the_operator_s_workers_lease_it(suite):
     token = client_of(ada).post("worker-tokens/", {"name": "mine"}).json()["token"]
     client = worker_with(token)
     body = {"worker": "w", "evaluation": str(rerun_of(own).pk)}
-    assert client.post("worker/lease/", {"worker": "w"}).status_code == 204
+    assert client.post("worker/lease/", lease_request()).status_code == 204
     assert client.post("worker/lease/", body).status_code == 204
-    leased = worker_client().post("worker/lease/", {"worker": "w"})
+    leased = worker_client().post("worker/lease/", lease_request())
     assert leased.json()["evaluation"] == str(rerun_of(own).pk)
 
 

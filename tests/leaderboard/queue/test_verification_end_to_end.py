@@ -8,8 +8,8 @@ from django.conf import settings as site_settings
 from evaluator.engine.store import MemoryStore
 from evaluator.records import ResultRecord
 from gpu_jobs.client import ApiClient
+from gpu_jobs.contract.lease import Lease
 from gpu_jobs.exits import Exit
-from gpu_jobs.protocol import Lease
 from gpu_jobs.runner import EvaluatorRunner, ShardRunner
 from gpu_jobs.worker import Worker
 from leaderboard.accounts.models import User

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from evaluator.engine.store import MemoryStore
 from evaluator.records import Outcome, Reason
-from gpu_jobs.phases import Phase
+from gpu_jobs.contract.attempt import Phase
 from leaderboard.accounts.models import User
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
@@ -46,7 +46,7 @@ def bundled(*, suite: Suite, user: User | None = None) -> Evaluation:
 
 
 def leased(worker: str = "w", *, pool: tuple[str, ...] = POOL) -> leases.Lease:
-    found = leases.lease(worker=worker, reports_phases=True, pool=pool)
+    found = leases.lease(worker=worker, pool=pool)
     assert found is not None, "no shard is due"
     return found
 

@@ -13,7 +13,7 @@ from leaderboard.monitoring.models import ToolUsage
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.workers import finishing, logs
 from tests.leaderboard.factories import make_lease, make_record, make_submission
-from tests.leaderboard.site.api.helpers import ApiClient, worker_client
+from tests.leaderboard.site.api.helpers import ApiClient, lease_request, worker_client
 
 pytestmark = pytest.mark.django_db
 URL = "https://planner.example.org/secret/path"
@@ -27,7 +27,7 @@ def own_store(settings, tmp_path, launcher):
 def leased(**planner: Any) -> tuple[dict, ApiClient, str]:
     evaluation = make_submission(**planner).evaluations.get()
     Evaluation.objects.filter(pk=evaluation.pk).update(state=EvaluationState.LAUNCHING)
-    told = worker_client().post("worker/lease/", {"worker": "w"}).json()
+    told = worker_client().post("worker/lease/", lease_request()).json()
     return told, ApiClient(told["token"]), f"worker/attempts/{told['attempt']}/"
 
 

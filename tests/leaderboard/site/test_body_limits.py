@@ -21,7 +21,7 @@ from leaderboard.wiring.body_limits import LARGE_BODY, MOST_OF_ATTEMPT, SMALL_BO
 from tests.fakes.checkpoints import tiny_files, zipped
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 from tests.leaderboard.serving import server
-from tests.leaderboard.site.api.helpers import session_of
+from tests.leaderboard.site.api.helpers import lease_request, session_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 GIB = 1024**3
@@ -171,7 +171,7 @@ class TestWorkers:
     def leased(self, url):
         make_evaluation(suite=make_suite(runnable=2), state=EvaluationState.LAUNCHING)
         headers = {"Authorization": f"Bearer {session_of(site_settings.WORKER_TOKEN)}"}
-        return httpx.post(f"{url}/api/v1/worker/lease/", json={"worker": "w"}, headers=headers).json()
+        return httpx.post(f"{url}/api/v1/worker/lease/", json=lease_request(), headers=headers).json()
 
     def test_a_large_bundle_is_taken_with_the_attempt_s_token(self, url, leased):
         data = b"x" * LARGE

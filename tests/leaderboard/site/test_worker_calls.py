@@ -13,7 +13,7 @@ from leaderboard.evaluations.models import EvaluationState
 from leaderboard.wiring.body_limits import SMALL_BODY
 from tests.leaderboard.factories import make_evaluation, make_suite
 from tests.leaderboard.serving import server
-from tests.leaderboard.site.api.helpers import session_of
+from tests.leaderboard.site.api.helpers import lease_request, session_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LEASE = "/api/v1/worker/lease/"
@@ -45,7 +45,7 @@ def test_what_is_wrong_gets_the_answer_that_it_would_get_from_django(client, pat
 def test_a_lease_is_given_and_the_connection_stays_open(client):
     make_evaluation(state=EvaluationState.LAUNCHING)
     headers = {"Authorization": f"Bearer {session_of(settings.WORKER_TOKEN)}"}
-    first, second = (client.post(LEASE, json={"worker": "w"}, headers=headers) for _ in range(2))
+    first, second = (client.post(LEASE, json=lease_request(), headers=headers) for _ in range(2))
     assert (first.status_code, second.status_code) == (200, 204)
     assert first.json()["tasks"] == ["0", "1", "2", "3"]
     streams = [answer.extensions["network_stream"].get_extra_info("client_addr") for answer in (first, second)]
@@ -58,7 +58,7 @@ def test_more_calls_than_threads_are_all_answered(client, settings):
     headers = {"Authorization": f"Bearer {session_of(settings.WORKER_TOKEN)}"}
 
     def lease(number: int) -> list[str]:
-        return client.post(LEASE, json={"worker": f"w{number}"}, headers=headers, timeout=30).json()["tasks"]
+        return client.post(LEASE, json=lease_request(worker=f"w{number}"), headers=headers, timeout=30).json()["tasks"]
 
     with ThreadPoolExecutor(20) as pool:
         tasks = [task for found in pool.map(lease, range(20)) for task in found]

@@ -1,5 +1,6 @@
 """Calling the API in tests."""
 
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,3 +59,8 @@ def worker_with(enrolment: str) -> ApiClient:
 def session_of(enrolment: str) -> str:
     """A session that this enrolment token opens."""
     return open_session(enrolment=enrolment).token
+
+
+def lease_request(**changes: Any) -> dict[str, Any]:
+    """The body of a lease request, with a token of its own."""
+    return {"worker": "w", "token": secrets.token_urlsafe(32), **changes}

@@ -20,18 +20,21 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from evaluator.values import MediaType
+from gpu_jobs import bundles
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 from leaderboard.notifications.webhooks import add_webhook
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.uploads import services as upload_tickets
-from tests.leaderboard.factories import make_evaluation, make_suite, make_team, make_user
+from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_team, make_user
 from tests.leaderboard.site.api.test_reading import finish
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(120)]
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 MODES = {GenerationMode.POSITIVE: 5, GenerationMode.NEGATIVE: 4}
 """Requests of each operation and kind of identifier that follow the schema, and that do not."""
+schemathesis.serializer.alias([bundles.CONTENT_TYPE, MediaType.PNG.value], "application/octet-stream")
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +67,7 @@ def things():
     done = make_evaluation(user=owner, suite=suite, state="launching")
     finish(done)
     make_evaluation(user=owner, suite=suite)
+    running = make_evaluation(user=owner, suite=suite, state="launching")
     return owner, {
         "evaluation_id": [str(done.pk), str(waiting.pk)],
         "submission_id": [str(done.submission_id)],
@@ -74,6 +78,8 @@ def things():
         "planner_id": [str(done.submission.planner_id)],
         "ticket_id": [str(upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk)],
         "token_id": [create_token(user=owner).id, str(create_worker_token(owner=owner, name="a").id)],
+        "attempt_id": [str(make_lease(running).attempt.pk)],
+        "digest": ["d" * 64],
         "webhook_id": [str(add_webhook(owner=owner, url="https://example.org/hook").pk)],
     }
 

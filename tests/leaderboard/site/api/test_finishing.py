@@ -1,6 +1,5 @@
 """The call that ends an attempt and leases the next shard, whatever becomes of its answer."""
 
-import secrets
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from leaderboard.queue.models import LogChunk
 from leaderboard.queue.reconcile import reconcile
 from leaderboard.submissions import services
 from tests.leaderboard.factories import expire, make_evaluation, make_lease, make_record, make_suite
-from tests.leaderboard.site.api.helpers import ApiClient, session_of, worker_client
+from tests.leaderboard.site.api.helpers import ApiClient, lease_request, session_of, worker_client
 
 pytestmark = pytest.mark.django_db
 
@@ -30,12 +29,8 @@ def evaluation() -> Evaluation:
     return make_evaluation(suite=make_suite(runnable=4), state=EvaluationState.LAUNCHING)
 
 
-def wish(**changes: Any) -> dict[str, Any]:
-    return {"worker": "w", "suites": None, "evaluation": None, "token": secrets.token_urlsafe(32), **changes}
-
-
-def lease(wish: dict[str, Any]) -> dict[str, Any]:
-    return worker_client().post("worker/lease/", wish).json()
+def lease(wanted: dict[str, Any]) -> dict[str, Any]:
+    return worker_client().post("worker/lease/", wanted).json()
 
 
 def last(told: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -45,7 +40,7 @@ def last(told: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "results": [make_record(task, suite=told["suite"]).model_dump(mode="json") for task in told["tasks"]],
         "log": {"first": 0, "lines": lines},
         "provenance": {"device": "cpu"},
-        "next": wish(),
+        "next": lease_request(),
         **changes,
     }
 
@@ -63,8 +58,7 @@ def everything() -> list[list[Any]]:
 
 
 def test_results_log_provenance_end_and_next_lease_are_one_call(evaluation, django_assert_max_num_queries):
-    told = lease(wish())
-    assert told["finish"] is True
+    told = lease(lease_request())
     body = last(told)
     with django_assert_max_num_queries(40):
         answer = finish(told, body)
@@ -84,7 +78,7 @@ def test_results_log_provenance_end_and_next_lease_are_one_call(evaluation, djan
 
 
 def test_sent_again_it_changes_nothing_and_gets_the_same_answer(evaluation):
-    told = lease(wish())
+    told = lease(lease_request())
     body = last(told)
     first = finish(told, body).json()
     before = everything()
@@ -94,7 +88,7 @@ def test_sent_again_it_changes_nothing_and_gets_the_same_answer(evaluation):
 
 
 def test_a_process_that_died_between_the_end_and_the_lease_costs_only_the_second_call(evaluation):
-    told = lease(wish())
+    told = lease(lease_request())
     body = last(told)
     assert finish(told, {**body, "next": None}).json() == {"next": None}
     following = finish(told, body).json()["next"]
@@ -105,22 +99,22 @@ def test_a_process_that_died_between_the_end_and_the_lease_costs_only_the_second
 
 def test_a_lease_whose_answer_was_lost_is_given_again_to_who_asks_for_it():
     make_evaluation(suite=make_suite(runnable=2), state=EvaluationState.LAUNCHING)
-    wanted = wish()
+    wanted = lease_request()
     first = lease(wanted)
     # It is the only shard: to everybody else there is nothing to do.
-    assert worker_client().post("worker/lease/", wish()).status_code == 204
+    assert worker_client().post("worker/lease/", lease_request()).status_code == 204
     assert lease(wanted) == first
     assert Attempt.objects.count() == 1
 
 
 def test_asking_again_takes_no_second_shard(evaluation):
-    wanted = wish()
+    wanted = lease_request()
     assert lease(wanted) == lease(wanted)
     assert Attempt.objects.count() == 1
 
 
 def test_a_lease_that_is_over_is_not_given_again(evaluation):
-    wanted = wish()
+    wanted = lease_request()
     first = lease(wanted)
     Attempt.objects.update(expires_at=Attempt.objects.get().leased_at)
     reconcile(evaluation.pk)
@@ -132,14 +126,9 @@ def test_a_lease_that_is_over_is_not_given_again(evaluation):
 
 @pytest.mark.parametrize("token", ["", "short", "ä" * 43, "x" * 201])
 def test_a_token_that_could_be_guessed_is_refused(evaluation, token):
-    answer = worker_client().post("worker/lease/", wish(token=token))
+    answer = worker_client().post("worker/lease/", lease_request(token=token))
     assert (answer.status_code, list(answer.json()["errors"])) == (400, ["token"])
     assert not Attempt.objects.exists()
-
-
-def test_without_a_token_of_its_own_a_worker_gets_one(evaluation):
-    told = worker_client().post("worker/lease/", {"worker": "of an older release"}).json()
-    assert finish(told, last(told, next=None)).status_code == 200
 
 
 def test_an_attempt_that_was_lost_gets_409_and_no_lease(evaluation):
@@ -154,7 +143,7 @@ def test_an_attempt_that_was_lost_gets_409_and_no_lease(evaluation):
 
 
 def test_a_cancelled_attempt_gets_409_and_changes_nothing(evaluation):
-    told = lease(wish())
+    told = lease(lease_request())
     services.cancel(evaluation)
     before = everything()
     assert finish(told, last(told)).json()["code"] == "cancelled"
@@ -162,7 +151,7 @@ def test_a_cancelled_attempt_gets_409_and_changes_nothing(evaluation):
 
 
 def test_an_attempt_with_open_tasks_does_not_end_and_keeps_nothing(evaluation):
-    told = lease(wish())
+    told = lease(lease_request())
     before = everything()
     answer = finish(told, last({**told, "tasks": ["0"]}))
     assert (answer.status_code, answer.json()["code"], answer.json()["missing"]) == (409, "incomplete", ["1"])
@@ -170,7 +159,7 @@ def test_an_attempt_with_open_tasks_does_not_end_and_keeps_nothing(evaluation):
 
 
 def test_artefacts_that_are_not_there_are_named(evaluation):
-    told = lease(wish())
+    told = lease(lease_request())
     artefact = encode("an answer")
     reference = ArtefactReference(digest=artefact.digest, media_type=artefact.media_type)
     sample = SampleResult(index=0, score=0.5, inputs={}, reference=None, answer=reference, steps=[])
@@ -191,18 +180,18 @@ def test_artefacts_that_are_not_there_are_named(evaluation):
     ("change", "field"),
     [
         ({"results": None}, "results"),
-        ({"results": [{}]}, "results"),
+        ({"results": [{"suite": 3}]}, "results.0.suite"),
         ({"provenance": []}, "provenance"),
         ({"next": "x"}, "next"),
-        ({"next": {}}, "worker"),
-        ({"next": wish(suites=["no slug"])}, "suites.0"),
+        ({"next": {"token": "x" * 43}}, "next.worker"),
+        ({"next": lease_request(suites=["no slug"])}, "next.suites.0"),
     ],
 )
 def test_what_is_malformed_is_400_and_named(evaluation, change, field):
-    told = lease(wish())
+    told = lease(lease_request())
     before = everything()
     answer = finish(told, last(told, **change))
-    assert (answer.status_code, list(answer.json()["errors"])) == (400, [field])
+    assert (answer.status_code, next(iter(answer.json()["errors"]))) == (400, field)
     assert everything() == before
 
 
@@ -217,7 +206,7 @@ def test_what_is_malformed_is_400_and_named(evaluation, change, field):
     ],
 )
 def test_a_log_that_cannot_be_kept_is_no_reason_to_lose_the_work(evaluation, log):
-    told = lease(wish())
+    told = lease(lease_request())
     assert finish(told, last(told, log=log)).json()["next"] is not None
     assert TaskResult.objects.filter(outcome="scored").count() == 2
     assert not LogChunk.objects.exists()
@@ -225,6 +214,6 @@ def test_a_log_that_cannot_be_kept_is_no_reason_to_lose_the_work(evaluation, log
 
 @pytest.mark.parametrize("token", ["", "wrong", "not the operator's"])
 def test_who_may_not_lease_any_more_still_finishes(evaluation, token):
-    told = lease(wish())
+    told = lease(lease_request())
     assert finish(told, last(told), token=token).json() == {"next": None}
     assert Attempt.objects.get().state == AttemptState.COMPLETED

@@ -10,7 +10,7 @@ from gpu_jobs import bundles
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, TaskResult
 from leaderboard.submissions import services
 from tests.leaderboard.factories import make_evaluation, make_record, make_submission, make_user
-from tests.leaderboard.site.api.helpers import ApiClient, client_of, worker_client
+from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +25,7 @@ def lease(**planner) -> dict:
     evaluation = make_submission(**planner).evaluations.get()
     evaluation.state = EvaluationState.LAUNCHING
     evaluation.save()
-    response = worker_client().post("worker/lease/", {"worker": "w"})
+    response = worker_client().post("worker/lease/", lease_request())
     assert response.status_code == 200, response.content
     return response.json()
 
@@ -66,11 +66,23 @@ def test_an_endpoint_s_address_and_limits_are_told_to_the_worker():
 
 
 def test_without_work_the_answer_is_204():
-    assert worker_client().post("worker/lease/", {"worker": "w"}).status_code == 204
+    assert worker_client().post("worker/lease/", lease_request()).status_code == 204
+
+
+def test_what_is_wrong_with_a_request_is_named_with_what_would_be_right():
+    wrong = {"worker": 3, "suites": "openagi", "evaluation": "x", "token": "a-guessable-token"}
+    answer = worker_client().post("worker/lease/", wrong)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
+    errors = answer.json()["errors"]
+    assert list(errors) == ["worker", "suites", "evaluation", "token"]
+    assert errors["worker"] == ["Input should be a valid string."]
+    assert "should match pattern" in errors["token"][0]
+    assert "a-guessable-token" not in answer.content.decode(), "it is a credential"
+    assert worker_client().post("worker/lease/", []).json()["detail"] == "A JSON object is expected here."
 
 
 def work_left(evaluation, **more) -> str | None:
-    response = worker_client().post("worker/lease/", {"worker": "w", "evaluation": str(evaluation), **more})
+    response = worker_client().post("worker/lease/", lease_request(evaluation=str(evaluation), **more))
     assert response.status_code == 204
     return response.headers.get("X-Work-Left")
 
@@ -80,11 +92,10 @@ def test_a_worker_of_one_evaluation_is_told_whether_shards_of_it_are_left():
     worker, path = calls(told)
     assert work_left(told["evaluation"]) == "1", "another worker holds the last shard and may lose it"
     assert work_left(told["evaluation"], suites=["another"]) == "0"
-    worker.post(f"{path}results/", records(told))
-    worker.post(f"{path}complete/")
+    worker.post(f"{path}finish/", records(told))
     assert work_left(told["evaluation"]) == "0"
     assert work_left(uuid4()) == "0"
-    assert "X-Work-Left" not in worker_client().post("worker/lease/", {"worker": "w"}).headers
+    assert "X-Work-Left" not in worker_client().post("worker/lease/", lease_request()).headers
 
 
 def test_shards_that_wait_for_the_canary_or_another_try_are_left_and_those_of_ended_evaluations_are_not():
@@ -97,17 +108,19 @@ def test_shards_that_wait_for_the_canary_or_another_try_are_left_and_those_of_en
 
 def test_only_the_operator_s_token_leases():
     make_evaluation(state=EvaluationState.LAUNCHING)
-    body = {"worker": "w"}
+    body = lease_request()
     assert ApiClient().post("worker/lease/", body).status_code == 401
     assert ApiClient("wrong").post("worker/lease/", body).status_code == 403
     assert client_of(make_user()).post("worker/lease/", body).status_code == 403
-    assert worker_client().post("worker/lease/", {}).json()["errors"] == {"worker": ["This field is required."]}
+    assert worker_client().post("worker/lease/", {}).json()["errors"] == {
+        "worker": ["This field is required."], "token": ["This field is required."],
+    }  # fmt: skip
 
 
 def test_a_token_is_good_for_its_own_attempt_only():
     first, second = lease(), lease()
     for token in (second["token"], "wrong", "worker-token-of-the-tests"):
-        for call in ("heartbeat/", "results/", "complete/", "finish/", "fail/", "objects/missing/"):
+        for call in ("heartbeat/", "results/", "finish/", "fail/", "objects/missing/"):
             assert ApiClient(token).post(f"worker/attempts/{first['attempt']}/{call}").status_code == 403
     assert ApiClient(first["token"]).post(f"worker/attempts/{uuid4()}/heartbeat/").status_code == 403
 
@@ -124,8 +137,10 @@ def test_a_shard_from_artefacts_to_completion():
     assert worker.post(f"{path}objects/missing/", {"digests": [artefact.digest]}).json() == {"missing": []}
     assert worker.post(f"{path}results/", records(told)).json() == {"new": 4}
     assert worker.post(f"{path}results/", records(told)).json() == {"new": 0}
-    assert worker.post(f"{path}complete/", {"provenance": {"device": "cpu"}}).status_code == 204
-    assert worker.post(f"{path}complete/").json()["code"] == "completed"
+    rest = {"results": [], "provenance": {"device": "cpu"}}
+    for _ in range(2):
+        assert worker.post(f"{path}finish/", rest).json() == {"next": None}
+    assert worker.post(f"{path}heartbeat/").json()["code"] == "completed"
     attempt = Attempt.objects.get()
     assert attempt.shard.evaluation.provenance["workers"] == [{"device": "cpu"}]
 
@@ -211,14 +226,21 @@ def test_a_bundle_needs_the_token_of_a_live_attempt():
 
 
 @pytest.mark.parametrize(
-    "body",
-    [{}, {"results": "x"}, {"results": [{}]}, {"results": [{"task": "0", "unknown": 1}]}, [], {"results": None}],
+    ("body", "field"),
+    [
+        ({}, "results"),
+        ({"results": "x"}, "results"),
+        ({"results": [{}]}, "results.0.suite"),
+        ({"results": [{"task": "0", "unknown": 1}]}, "results.0.suite"),
+        ([], ""),
+        ({"results": None}, "results"),
+    ],
 )
-def test_malformed_results_are_400(body):
+def test_malformed_results_are_400(body, field):
     worker, path = calls(lease())
     response = worker.post(f"{path}results/", body)
     assert response.status_code == 400
-    assert list(response.json()["errors"]) == ["results"]
+    assert next(iter(response.json()["errors"])) == field
     assert not TaskResult.objects.exists()
 
 
@@ -226,7 +248,12 @@ def test_after_a_cancellation_every_call_is_409_with_the_reason():
     told = lease()
     worker, path = calls(told)
     services.cancel(Attempt.objects.get().shard.evaluation)
-    for call, body in [("heartbeat/", {}), ("results/", records(told)), ("complete/", {}), ("fail/", {"reason": "x"})]:
+    for call, body in [
+        ("heartbeat/", {}),
+        ("results/", records(told)),
+        ("finish/", {"results": []}),
+        ("fail/", {"reason": "x"}),
+    ]:
         response = worker.post(f"{path}{call}", body)
         assert (response.status_code, response.json()["code"]) == (409, "cancelled")
     assert not TaskResult.objects.filter(outcome="scored").exists()
@@ -234,7 +261,7 @@ def test_after_a_cancellation_every_call_is_409_with_the_reason():
 
 def test_completing_with_open_tasks_names_them():
     worker, path = calls(lease())
-    response = worker.post(f"{path}complete/")
+    response = worker.post(f"{path}finish/", {"results": []})
     assert response.status_code == 409
     assert response.json()["missing"] == ["0", "1", "2", "3"]
 

@@ -13,7 +13,6 @@ WRITABLE = {
     },
     "CheckpointInput": {"file"},
     "UploadInput": {"bytes"},
-    "StartRequest": {"start"},
     "SubmissionInput": {"planner", "suites", "team", "own_worker", "priority", "visibility", "embargo_until"},
     "HeaderInput": {"name", "value"},
     "VisibilityInput": {"visibility", "embargo_until"},
@@ -26,14 +25,6 @@ WRITABLE = {
     "UserNameInput": {"username"},
     "WebhookInput": {"url"},
     "WorkerTokenInput": {"name"},
-    "SessionRequest": {"suites", "evaluation"},
-    "LeaseRequest": {"worker", "suites", "evaluation", "token", "phases"},
-    "HeartbeatRequest": {"phase"},
-    "FailRequest": {"how", "reason"},
-    "DigestsRequest": {"digests"},
-    "CompleteRequest": {"provenance"},
-    "LogLineRequest": {"at", "level", "text"},
-    "LogRequest": {"first", "lines"},
 }  # fmt: skip
 
 NEVER_READ = {"ComparedMetricOutput", "ComparisonOutput", "DifferingTaskOutput", "GroupOutput", "PairOutput"}

@@ -1,0 +1,155 @@
+"""Which shard a worker gets: the next one in fair order (`turns.py`) that nobody else is taking at this moment."""
+
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count, OuterRef, Subquery
+from django.db.models.functions import Now
+
+from gpu_jobs.contract.attempt import Phase
+from leaderboard.evaluations import deadlines
+from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, ShardState, Submission
+from leaderboard.evaluations.reasons import EvaluationReason
+from leaderboard.evaluations.states import advance, explain, move_shard
+from leaderboard.queue.leasing.evaluation_locks import lock_evaluation, lock_first
+from leaderboard.queue.leasing.turns import Wanted, due_shards, next_evaluations, next_of_each_user
+from leaderboard.queue.shards import remaining_tasks
+
+_LOOKS = 5
+"""How often a worker looks for another shard when others were faster."""
+_PASSED_OVER = 32
+"""How many evaluations a worker tries to lock without waiting, in fair order, before it waits for the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A shard given to a worker. The token is told once and only its hash is kept."""
+
+    attempt: Attempt
+    evaluation: Evaluation
+    tasks: list[str]
+    token: str
+
+
+def hash_token(token: str) -> str:
+    """What is stored of an attempt's token; the token has 256 random bits, so that no salt is needed."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextShard:
+    """The shard that a worker gets next, and how it takes it."""
+
+    worker: str
+    wanted: Wanted
+
+    def take(self, *, token: str) -> Lease | None:
+        """Lease the next shard, past evaluations that others are changing; wait for one only if there is no other.
+
+        Args:
+            token: of the new attempt; empty: one is made.
+
+        Raises:
+            IntegrityError: there is an attempt with this token.
+        """
+        for _ in range(_LOOKS):
+            if not (due := next_of_each_user(self.wanted, most=_PASSED_OVER)):
+                return None
+            if found := self._lease_first(due, token=token):
+                return found
+            if found := self._lease_first(next_evaluations(self.wanted, most=_PASSED_OVER), token=token):
+                return found
+            if found := self._lease_when_free(due[0], token=token):
+                return found
+        return None
+
+    def _lease_first(self, evaluation_ids: Sequence[UUID], *, token: str) -> Lease | None:
+        with transaction.atomic():
+            evaluation = lock_first(evaluation_ids)
+            return None if evaluation is None else self._take(evaluation, token=token)
+
+    def _lease_when_free(self, evaluation_id: UUID, *, token: str) -> Lease | None:
+        with transaction.atomic():
+            return self._take(lock_evaluation(evaluation_id), token=token)
+
+    def _take(self, evaluation: Evaluation, *, token: str) -> Lease | None:
+        """Lease the next shard of an evaluation that is locked, so that a cancellation either sees this attempt or is
+        seen here."""
+        shard = _next_shard(evaluation)
+        if shard is None:
+            return None
+        tasks = remaining_tasks(shard)
+        allowed = deadlines.allowances(evaluation=evaluation, tasks=len(tasks))
+        attempt, token = _attempt(
+            shard=shard,
+            submission=evaluation.submission,
+            worker=self.worker,
+            token=token,
+            allowances=allowed,
+            pool=self.wanted.pool,
+        )
+        if evaluation.state == EvaluationState.LAUNCHING:
+            advance(
+                evaluation_id=evaluation.pk,
+                source=EvaluationState.LAUNCHING,
+                attempt=evaluation.attempt,
+                target=EvaluationState.RUNNING,
+                reason=_working(evaluation),
+            )
+        elif evaluation.reason not in {EvaluationReason.SECOND_CANARY, _working(evaluation)}:
+            # Whatever was wrong with an earlier worker is over.
+            explain(evaluation_id=evaluation.pk, source=EvaluationState.RUNNING, reason=_working(evaluation))
+        return Lease(attempt=attempt, evaluation=evaluation, tasks=tasks, token=token)
+
+
+def _working(evaluation: Evaluation) -> EvaluationReason:
+    return EvaluationReason.RUNNING if evaluation.leasable_shards is None else EvaluationReason.CANARY
+
+
+def _next_shard(evaluation: Evaluation) -> Shard | None:
+    """The next shard of an evaluation, locked, with the time and the number of its attempts until now."""
+    number = Attempt.objects.filter(shard=OuterRef("pk")).order_by().values("shard").annotate(count=Count("pk"))
+    due = due_shards(evaluation).select_for_update(skip_locked=True, of=("self",))
+    return due.annotate(now=Now(), attempts_so_far=Subquery(number.values("count"))).first()
+
+
+def _attempt(
+    *,
+    shard: Shard,
+    submission: Submission,
+    worker: str,
+    token: str = "",
+    allowances: Mapping[str, int] | None = None,
+    pool: Sequence[str] = (),
+) -> tuple[Attempt, str]:
+    """Lease a shard that came from `_next_shard`. Without a token from the worker a new one is made.
+
+    Raises:
+        IntegrityError: there is an attempt with this token.
+    """
+    token = token or secrets.token_urlsafe(32)
+    tries, now = shard.tries, shard.now
+    moved = move_shard(
+        shard_id=shard.pk, source=ShardState.PENDING, target=ShardState.LEASED, tries=tries, tries_after=tries + 1
+    )
+    assert moved, "the shard is locked"
+    attempt = Attempt.objects.create(
+        shard=shard,
+        user_id=submission.submitted_by_id,
+        team_id=submission.team_id,
+        number=(shard.attempts_so_far or 0) + 1,
+        worker=worker,
+        pool=list(pool),
+        token_hash=hash_token(token),
+        leased_at=now,
+        expires_at=now + timedelta(seconds=settings.LEASE_SECONDS),
+        allowances=allowances or {},
+        stalls_at=now + timedelta(seconds=allowances[Phase.PREPARING]) if allowances else None,
+    )
+    return attempt, token
