@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from typing import Annotated, Any
 
-import annotated_types
 import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -48,8 +47,8 @@ def _option(name: str) -> str:
 
 
 def _parameter(name: str, *, field: FieldInfo, option: str) -> inspect.Parameter:
-    least: Any = next((one.ge for one in field.metadata if isinstance(one, annotated_types.Ge)), None)
-    most: Any = next((one.le for one in field.metadata if isinstance(one, annotated_types.Le)), None)
+    least: Any = next((one.ge for one in field.metadata if hasattr(one, "ge")), None)
+    most: Any = next((one.le for one in field.metadata if hasattr(one, "le")), None)
     declared = typer.Option(option, min=least, max=most, help=field.description)
     kind: Any = field.annotation
     return inspect.Parameter(

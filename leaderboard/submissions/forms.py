@@ -15,8 +15,8 @@ from leaderboard.accounts.models import Team, User
 from leaderboard.catalog.models import Suite
 from leaderboard.planners import checkpoints
 from leaderboard.planners.data import PlannerData
-from leaderboard.planners.fields import FIELD_TEMPLATE, SeenBy
-from leaderboard.planners.kinds import FIELDS, KINDS, kinds_with
+from leaderboard.planners.fields import FIELD_TEMPLATE
+from leaderboard.planners.kinds import FIELDS, KINDS, SECRETS, kinds_with
 from leaderboard.planners.kinds.bundled import BUNDLED_NAME
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
@@ -38,7 +38,6 @@ _ORDER = (
     "embargo_until",
 )
 """Of the fields on the page, by which errors are listed."""
-_SECRETS = tuple(field.name for field in FIELDS if field.seen_by is SeenBy.NOBODY)
 _TYPED = frozenset({"text", "url", "number", "password"})
 """Kinds of fields that change letter by letter; an area for text has none of its own."""
 _UNCHECKED = frozenset({"checkpoint_file"})
@@ -205,7 +204,7 @@ def _check_as_one_types(*, name: str, field: forms.Field) -> None:
     attributes = {"aria-describedby": described}
     if name not in _UNCHECKED and not isinstance(field.widget, forms.HiddenInput):
         typed = getattr(field.widget, "input_type", "text") in _TYPED
-        left_out = [other for other in (*_OTHER_UPLOADS, *_SECRETS) if other != name]
+        left_out = [other for other in (*_OTHER_UPLOADS, *SECRETS) if other != name]
         attributes |= {
             "hx-post": str(CHECK_ADDRESS),
             "hx-trigger": "input changed delay:500ms, change" if typed else "change",

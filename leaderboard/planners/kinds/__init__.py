@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leaderboard.planners.data import COMMON, Errors
-from leaderboard.planners.fields import Field, merged
+from leaderboard.planners.fields import Field, SeenBy, merged
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.kinds.bundled import BUNDLED_PLANNERS, BundledKind
 from leaderboard.planners.kinds.chat import ChatKind
@@ -15,7 +15,7 @@ from leaderboard.planners.kinds.hub import HubKind
 from leaderboard.planners.kinds.plans import PlansKind
 from leaderboard.planners.models import Planner
 
-__all__ = ["BUNDLED_PLANNERS", "FIELDS", "KINDS", "Errors", "Facts", "Kind", "kind_of", "kinds_with"]
+__all__ = ["BUNDLED_PLANNERS", "FIELDS", "KINDS", "SECRETS", "Errors", "Facts", "Kind", "kind_of", "kinds_with"]
 
 KINDS: Mapping[str, Kind] = {
     kind.kind.value: kind
@@ -25,6 +25,8 @@ KINDS: Mapping[str, Kind] = {
 
 FIELDS: tuple[Field[Any], ...] = merged([*(kind.fields for kind in KINDS.values()), COMMON])
 """All that may be submitted of a planner, in the order of the page."""
+SECRETS: tuple[str, ...] = tuple(field.name for field in FIELDS if field.seen_by is SeenBy.NOBODY)
+"""The names of those that nobody may read."""
 
 
 def kinds_with(field: Field[Any]) -> list[str]:

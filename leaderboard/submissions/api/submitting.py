@@ -23,8 +23,7 @@ from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.reading import NEWEST_FIRST, evaluations_for, rerun_of
 from leaderboard.evaluations.visibility import Reader, visible_to
 from leaderboard.planners.data import PlannerData
-from leaderboard.planners.fields import SeenBy
-from leaderboard.planners.kinds import FIELDS, KINDS
+from leaderboard.planners.kinds import KINDS, SECRETS
 from leaderboard.site.api.responses import NO_QUOTA, NOT_READY, REUSED
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.field_errors import FieldErrors
@@ -104,8 +103,7 @@ def submitted(*, request: Request, asked: Any, submit: Callable[[], Submission])
 def _as_json(asked: Mapping[str, Any]) -> dict[str, Any]:
     """What was asked for, so that it can be known again: its digest is kept, from which no secret must be guessed."""
     until = asked["embargo_until"]
-    secrets = {field.name for field in FIELDS if field.seen_by is SeenBy.NOBODY}
-    planner = {name: _sealed(value) if name in secrets else value for name, value in asked["planner"].items()}
+    planner = {name: _sealed(value) if name in SECRETS else value for name, value in asked["planner"].items()}
     return {**asked, "embargo_until": until and until.isoformat(), "planner": planner}
 
 
