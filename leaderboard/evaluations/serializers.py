@@ -43,10 +43,10 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
     state_label = serializers.CharField(source="get_state_display", read_only=True)
     final = serializers.SerializerMethodField()
     own_worker = serializers.SerializerMethodField(
-        help_text="Whether its owner's own worker measured it. Such results are ranked when they are verified."
+        help_text="Whether a self-hosted worker measured it. Such results are ranked when they are verified."
     )
     verified = serializers.SerializerMethodField(
-        help_text="Of what an own worker measured: whether a worker of this site confirmed a sample. Else null."
+        help_text="For self-hosted evaluations: whether a worker of this site confirmed a sample. Else null."
     )
     verifies = serializers.PrimaryKeyRelatedField(
         read_only=True, allow_null=True, help_text="The evaluation of which this one runs a sample of tasks again."

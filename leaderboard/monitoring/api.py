@@ -21,7 +21,7 @@ class StandingOutput(serializers.Serializer[Any]):
 
 
 @example({
-    "at": LATER, "code": "running", "sentence": "Everything runs. Workers are at the tasks that wait.",
+    "at": LATER, "code": "running", "sentence": "All systems operational. Workers are processing the queue.",
     "shards": 12, "leased": 4, "standing": [{"state": "running", "evaluations": 2, "longest_seconds": 95.0}],
     "workers": 4, "last_lease": LATER, "published": WHEN,
 })  # fmt: skip

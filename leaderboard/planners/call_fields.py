@@ -13,7 +13,7 @@ ENDPOINT_URL = Text(
     "endpoint_url",
     label="Address of the endpoint",
     noun="address",
-    help="Where planner/1 requests go, or the base of a chat API, such as https://example.org/v1. Only you will see "
+    help="Receives planner/1 requests, or is the base URL of a chat API, such as https://example.org/v1. Only you see "
     "this address.",
     example="https://example.org/plan",
     longest=500,
@@ -35,11 +35,11 @@ HEADER_NAME = Text(
 )
 HEADER_VALUE = Text(
     "header_value",
-    label="Its value",
+    label="Value of the header",
     noun="secret header",
-    help="The value of the header: kept encrypted, sent to your endpoint only, and never shown again. Left out, the "
-    "one that is kept for the planner of this name is used.",
-    page_help="Kept encrypted, and never shown again.",
+    help="The value of the header: stored encrypted, sent to your endpoint only, and never shown again. If omitted, "
+    "the one that is stored for the planner of this name is used.",
+    page_help="Stored encrypted and never shown again.",
     example="Bearer " + "x" * 24,
     seen_by=SeenBy.NOBODY,
     is_kept=False,
@@ -48,7 +48,7 @@ HEADER_VALUE = Text(
 )
 REMOVE_HEADER = Tick(
     "remove_header",
-    label="Remove the header that is kept for this planner",
+    label="Remove the stored header of this planner",
     noun="secret header",
     help="Forgets the header that you submitted this planner with before. To replace it, give the new one instead.",
     example=False,

@@ -15,7 +15,7 @@ NAME = Text(
     "name",
     label="Name on the board",
     noun="name",
-    help="One of your planners has one name; submitting it again adds an evaluation.",
+    help="Names are unique among your planners; submitting one again adds an evaluation.",
     example="my-planner",
     longest=80,
     is_required=True,
@@ -25,7 +25,7 @@ DESCRIPTION = Text(
     "description",
     label="Description",
     noun="description",
-    help="Optional: the strategy, the language model, a link to the paper. Whoever sees the planner reads it.",
+    help="Optional: the strategy, the language model, a link to the paper. Visible to everyone who sees the planner.",
     example="A fine-tuned model.",
     longest=4000,
     has_lines=True,
@@ -36,8 +36,8 @@ TIMEOUT = Whole(
     "timeout_seconds",
     label="Timeout in seconds",
     noun="timeout",
-    help="How long one answer may take, or one try of one call of a chat endpoint: 1 to 300. A later answer of a "
-    "planner/1 endpoint is a planner fault; a chat endpoint is asked again a few times.",
+    help="Time limit for one response, or one try of one call of a chat endpoint: 1 to 300. A late response of a "
+    "planner/1 endpoint is a planner fault; calls to a chat endpoint are retried.",
     default=30,
     example=30,
     least=1,

@@ -14,8 +14,8 @@ MODEL_NAME = Text(
     "model_name",
     label="Language model",
     noun="language model",
-    help="The language model as boards should show it, marked as declared, such as Qwen3-8B. Leave empty what you do "
-    "not want to tell.",
+    help="The language model as boards show it, marked as declared, such as Qwen3-8B. Leave fields empty that you do "
+    "not want to declare.",
     example="Qwen3-8B",
     longest=200,
     template="",
@@ -38,16 +38,16 @@ OPEN_WEIGHTS = YesNo(
     help="Whether anybody can get the weights of the language model.",
     page_help="",
     example=True,
-    yes=("open", "Open: anybody can get them"),
+    yes=("open", "Open: publicly available"),
     no=("closed", "Closed"),
     template="",
 )
 PROMPT_PRICE = Number(
     "prompt_price",
-    label="Price of a million prompt tokens (USD)",
+    label="Price per million prompt tokens (USD)",
     noun="price of prompts",
-    help="US dollars for a million tokens of prompts. With the price of answers and the token counts that your "
-    "endpoint reports, boards show a cost.",
+    help="US dollars for a million tokens of prompts. With the price of completion tokens and the token counts "
+    "that your endpoint reports, boards show a cost.",
     example=0.05,
     least=0,
     most=100_000,
@@ -56,7 +56,7 @@ PROMPT_PRICE = Number(
 )
 COMPLETION_PRICE = Number(
     "completion_price",
-    label="Price of a million answer tokens (USD)",
+    label="Price per million completion tokens (USD)",
     noun="price of answers",
     help="US dollars for a million tokens of answers: give both prices or none.",
     example=0.2,
@@ -79,7 +79,7 @@ def check_prices(data: PlannerData) -> Errors:
     if (data[PROMPT_PRICE] is None) == (data[COMPLETION_PRICE] is None):
         return {}
     missing = PROMPT_PRICE if data[PROMPT_PRICE] is None else COMPLETION_PRICE
-    return {missing.name: ["Give both prices or none: a cost is worked out from both."]}
+    return {missing.name: ["Give both prices or none: the cost needs both."]}
 
 
 def differing(*, planner: Planner, data: PlannerData) -> list[str]:

@@ -141,7 +141,7 @@ class Text(Field[str]):
             return f"It has {len(value)} characters; at most {self.longest} are possible."
         if is_showable:
             return ""
-        return "It has a NUL character." if self.has_lines else "It has characters that cannot be shown."
+        return "It contains a NUL character." if self.has_lines else "It contains unprintable characters."
 
     def clean(self, value: str) -> str:
         """Without blanks around it, unless it is a secret."""
@@ -268,7 +268,7 @@ class YesNo(Field[bool | None]):
 
     def _form_field(self, **common: Any) -> forms.Field:
         return forms.TypedChoiceField(
-            choices=[("", "Not told"), self.yes, self.no],
+            choices=[("", "Not declared"), self.yes, self.no],
             coerce=lambda chosen: chosen == self.yes[0],
             empty_value=None,
             **common,

@@ -21,9 +21,7 @@ PURPOSE = "secret header of an endpoint"
 _ENDING = 4
 _LONG_ENOUGH = 20
 """Of a shorter value the last characters would tell too much."""
-UNREADABLE = (
-    "The secret header that is kept cannot be read any more, since this site's key was changed: enter its value again."
-)
+UNREADABLE = "The stored secret header is unreadable because this site's key was changed: enter its value again."
 
 
 class HeaderUnreadableError(Exception):
@@ -49,7 +47,7 @@ def check(data: PlannerData) -> Mapping[str, list[str]]:
     """What is wrong with the header as it was entered, by field; no sentence repeats the value."""
     errors: dict[str, list[str]] = {}
     if data[REMOVE_HEADER] and (data[HEADER_NAME] or data[HEADER_VALUE]):
-        errors[REMOVE_HEADER.name] = ["Either give a header or remove the one that is kept, not both."]
+        errors[REMOVE_HEADER.name] = ["Either give a header or remove the stored one, not both."]
     if data[HEADER_VALUE] and not data[HEADER_NAME]:
         errors[HEADER_NAME.name] = ["Give the header's name too, such as Authorization."]
     elif data[HEADER_NAME] and (problem := problem_of_name(data[HEADER_NAME])):
@@ -68,7 +66,7 @@ def check_kept(*, planner: Planner | None, data: PlannerData) -> Mapping[str, li
     kept = None if planner is None else kept_header(planner)
     if kept is None:
         return {
-            HEADER_VALUE.name: [f"Give the value of {data[HEADER_NAME]}; it is kept encrypted and never shown again."]
+            HEADER_VALUE.name: [f"Give the value of {data[HEADER_NAME]}; it is stored encrypted and never shown again."]
         }
     if kept.name.lower() != data[HEADER_NAME].lower():
         return {

@@ -53,7 +53,7 @@ class HeaderOutput(serializers.Serializer[Any]):
     """A secret header that is kept."""
 
     name = serializers.CharField(read_only=True)
-    ends_in = serializers.CharField(read_only=True, help_text="Empty where the last characters would tell too much.")
+    ends_in = serializers.CharField(read_only=True, help_text="Empty if the last characters would reveal too much.")
 
 
 OF_OWNER = frozenset({"header", *(field.name for field in FIELDS if field.seen_by is SeenBy.OWNER)})
@@ -71,7 +71,7 @@ class PlannerOutput(serializers.ModelSerializer[Planner]):
     owner = serializers.CharField(source="owner.username", read_only=True)
     endpoint_url = serializers.CharField(read_only=True, help_text="Empty for planners of other kinds.")
     header = serializers.SerializerMethodField(
-        help_text="The secret header that is kept: its name, and the last characters of its value if they are told."
+        help_text="The secret header that is stored: its name, and the last characters of its value if they are shown."
     )
 
     class Meta:

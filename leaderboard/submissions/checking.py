@@ -120,10 +120,10 @@ def _good_news(*, user: User, data: services.SubmissionData, content: PlansConte
     is_named = NAME.is_given(planner[NAME])
     there = find_planner(owner=user, name=planner[NAME]) if is_named else None
     if is_named:
-        again = "You have this planner already: it gets a further evaluation."
-        yield NAME.name, again if there else "This name is free."
+        again = "You already have this planner: this adds an evaluation."
+        yield NAME.name, again if there else "This name is available."
     if planner[ENDPOINT_URL]:
-        yield ENDPOINT_URL.name, "This address may be called."
+        yield ENDPOINT_URL.name, "This address is allowed."
     if planner.kind in CALLED:
         yield from _header_news(planner, there=there)
     if content is not None:
@@ -149,7 +149,7 @@ def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:
         return f"{count} plan{'' if count == 1 else 's'}."
     slug = suites[0]
     total = plans_files.tasks_of(slug).count()
-    left_out = f"; {total - count} are left out and count as unanswered" if total > count else ""
+    left_out = f"; {total - count} are missing and count as unanswered" if total > count else ""
     return f"{count} of {total} tasks of {slug} have a plan{left_out}."
 
 

@@ -15,24 +15,28 @@ TEAM = Text(
     label="For whom?",
     noun="team",
     help="Slug of a team of yours that it is for: charged for it too, and its members may act on it.",
-    page_help="What is for a team counts towards its quota as well as yours, and its members may act on it.",
+    page_help="Counts towards the team's quota and yours. The team's members can manage it.",
     example="plan-lab",
 )
 PRIORITY = Choice(
     "priority",
     label="Priority",
     noun="priority",
-    help="Among your own evaluations; it moves nobody else's.",
+    help="Among your own evaluations. Does not affect other users.",
     default="normal",
     example="normal",
-    choices=[("high", "High: before the rest of mine"), ("normal", "Normal"), ("low", "Low: after the rest of mine")],
+    choices=[
+        ("high", "High: before my other evaluations"),
+        ("normal", "Normal"),
+        ("low", "Low: after my other evaluations"),
+    ],
     api_choices=[(name, name) for name in PRIORITIES],
 )
 OWN_WORKER = Tick(
     "own_worker",
-    label="Run on my own worker",
+    label="Run on my self-hosted worker",
     noun="own worker",
-    help="Only workers with one of your own worker tokens evaluate it. It is then marked, and ranked when a worker of "
+    help="Evaluated only by workers with one of your worker tokens. It is then marked, and ranked when a worker of "
     "this site has run a sample of the tasks again and agrees.",
     page_help="",
     example=False,
@@ -47,9 +51,9 @@ VISIBILITY = Choice(
     default=Visibility.PUBLIC.value,
     example=Visibility.PUBLIC.value,
     choices=[
-        (Visibility.PUBLIC.value, "Everybody: it is ranked as soon as it is completed"),
-        (Visibility.EMBARGO.value, "Only you, your team and the operators until a date, then everybody"),
-        (Visibility.PRIVATE.value, "Only you, your team and the operators: no board shows it"),
+        (Visibility.PUBLIC.value, "Public: ranked when it is completed"),
+        (Visibility.EMBARGO.value, "Embargo: only you, your team and the operators until a date, then public"),
+        (Visibility.PRIVATE.value, "Private: only you, your team and the operators; not on boards"),
     ],
     api_choices=Visibility.choices,
     widget=forms.RadioSelect,
@@ -59,7 +63,8 @@ EMBARGO_UNTIL = Moment(
     label="End of the embargo (UTC)",
     noun="end of the embargo",
     help="With `embargo`, when it ends: at most a year from now. It is public and ranked by itself then.",
-    page_help="At most a year from now. It is then public and ranked by itself; you can end it earlier.",
+    page_help="At most a year from now. The submission then becomes public and is ranked; you can end the embargo "
+    "earlier.",
     example=None,
 )
 

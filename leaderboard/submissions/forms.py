@@ -68,14 +68,14 @@ class SubmitForm(VisibilityFields, ServiceForm):
     """
 
     kind = forms.ChoiceField(
-        label="What do you submit?",
+        label="Kind of planner",
         choices=[(name, kind.choice) for name, kind in KINDS.items()],
         widget=forms.RadioSelect,
         initial=PlannerKind.ENDPOINT,
     )
     plans_file = forms.FileField(
         label="Plans file",
-        help_text=f"JSON or JSON lines, at most {MAX_BYTES // 1024**2} MiB: a plan for each task of one suite that "
+        help_text=f"JSON or JSON lines, at most {MAX_BYTES // 1024**2} MiB: one plan per task of one suite that "
         "judges plans.",
         required=False,
         allow_empty_file=True,
@@ -83,7 +83,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
     )
     checkpoint_file = forms.FileField(
         label="Checkpoint",
-        help_text="A zip of config.json, the tokenizer's files and model*.safetensors. Only workers get it.",
+        help_text="A zip of config.json, the tokenizer's files and model*.safetensors. Only workers download it.",
         required=False,
         widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
     )

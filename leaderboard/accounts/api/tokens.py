@@ -33,7 +33,7 @@ class TokenInput(serializers.Serializer[Any]):
         child=serializers.ChoiceField(choices=Scope.choices),
         required=False,
         default=list(DEFAULT_SCOPES),
-        help_text="What it is good for.",
+        help_text="Its scopes.",
     )
 
 

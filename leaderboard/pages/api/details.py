@@ -135,7 +135,7 @@ class OthersOutput(serializers.Serializer[Any]):
 
 @example({
     "place": 2, "evaluations_before": 1, "shards_before": 12, "waits_for": "turn",
-    "why": "One evaluation is before it.",
+    "why": "One evaluation is ahead.",
 })  # fmt: skip
 class PlaceOutput(serializers.Serializer[Any]):
     """Where a waiting evaluation stands at this moment. All fields are null where it does not wait."""

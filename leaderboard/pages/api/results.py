@@ -83,7 +83,7 @@ class RecordOutput(ResultOutput):
         OpenApiParameter("base", str, description="Of suites that execute plans: the base task."),
         OpenApiParameter("degradation", str, description="Of suites that execute plans: one of the degradations."),
         OpenApiParameter("language", str, description="Of suites that execute plans: the language."),
-        OpenApiParameter("q", str, description="Text that the request or the plan's summary must hold."),
+        OpenApiParameter("q", str, description="Text in the request or the plan's summary."),
         OpenApiParameter("level", str, description="Of suites that judge plans: `easy`, `medium` or `hard`."),
         OpenApiParameter("group", str, description="Of suites that judge plans: the group of requests."),
     ]

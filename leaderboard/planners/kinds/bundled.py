@@ -42,7 +42,7 @@ class BundledKind(Kind):
     kind = PlannerKind.BUNDLED
     noun = "A bundled planner"
     choice = "A planner that comes with PlanArena"
-    card = "An anchor of every board, or a strategy with the language model that is shipped."
+    card = "An anchor of every board, or a strategy with the bundled language model."
     fields = (BUNDLED_NAME,)
     has_canary = False
     repeatable = True
@@ -58,7 +58,7 @@ class BundledKind(Kind):
         if planner is None or not foreign:
             return {}
         made_for = ", ".join(planner.suites)
-        return {"suites": [f"{planner.name} does not understand requests of {foreign[0]}; it is made for {made_for}."]}
+        return {"suites": [f"{planner.name} does not support requests of {foreign[0]}; it is made for {made_for}."]}
 
     def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - anybody may enter it
         """What the weights say of a language model that is shipped."""

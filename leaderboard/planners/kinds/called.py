@@ -33,7 +33,7 @@ class CalledKind(Kind):
         if problem := ENDPOINT_URL.problem(url):
             return problem
         if " " in url:
-            return "The address holds blanks."
+            return "The address contains spaces."
         try:
             library().check_endpoint(url=url, allow_private=settings.DEMO)
         except AddressRefusedError as error:

@@ -26,14 +26,14 @@ class ChatKind(CalledKind):
     kind = PlannerKind.CHAT
     noun = "A chat endpoint"
     choice = "A chat endpoint (OpenAI-compatible) with a strategy"
-    card = "Our workers run a strategy that you choose, and it asks your /chat/completions."
+    card = "A worker runs the strategy you choose, which calls your /chat/completions."
     fields = (*CALL, MODEL_ID, STRATEGY, *DECLARED)
     example = "https://example.org/v1"
 
     def check(self, data: PlannerData) -> Errors:
         errors = {**super().check(data), **_check_strategy(data[STRATEGY])}
         if not data[MODEL_ID]:
-            errors[MODEL_ID.name] = ["Give the name of the model, as requests to your endpoint name it."]
+            errors[MODEL_ID.name] = ["Give the name of the model, as used in requests to your endpoint."]
         return errors
 
     def problem_of_address(self, url: str) -> str:
@@ -57,5 +57,5 @@ class ChatKind(CalledKind):
 def _check_strategy(name: str) -> Errors:
     if (errors := check_strategy(name)) or name in chat_strategies():
         return errors
-    told = f"{name} needs the probabilities of tokens, which a chat endpoint does not tell: choose one of"
+    told = f"{name} needs the probabilities of tokens, which a chat endpoint does not provide: choose one of"
     return {STRATEGY.name: [f"{told} {', '.join(chat_strategies())}."]}

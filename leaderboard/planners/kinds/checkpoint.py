@@ -19,7 +19,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 CHECKPOINT_DIGEST = Text(
     "checkpoint_digest",
-    label="Or one that you uploaded before",
+    label="Or an uploaded checkpoint",
     noun="checkpoint",
     help="The digest of a checkpoint that you uploaded, as `POST checkpoints/` answers.",
     page_help="",
@@ -35,7 +35,7 @@ class CheckpointKind(Kind):
     kind = PlannerKind.CHECKPOINT
     noun = "An uploaded checkpoint"
     choice = "A checkpoint of mine with a strategy"
-    card = "A zip with safetensors, which our workers run with a strategy that you choose."
+    card = "A zip with safetensors. A worker runs it with the strategy you choose."
     fields = (CHECKPOINT_DIGEST, STRATEGY)
     needs_gpu = True
     loads_model = True

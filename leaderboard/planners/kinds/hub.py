@@ -27,8 +27,8 @@ REVISION = Text(
     "revision",
     label="Revision",
     noun="revision",
-    help=f"A branch, a tag or a commit; {DEFAULT_REVISION} if it is left out. The commit that it names now is "
-    "evaluated, also when it moves on.",
+    help=f"A branch, tag or commit; {DEFAULT_REVISION} if omitted. The evaluation uses its current commit, even if the "
+    "branch later moves.",
     example=DEFAULT_REVISION,
     attributes={"placeholder": DEFAULT_REVISION, "autocapitalize": "none"},
 )
@@ -50,7 +50,7 @@ class HubKind(Kind):
     kind = PlannerKind.HUB
     noun = "A Hugging Face model"
     choice = "A Hugging Face model with a strategy"
-    card = "By its id and revision. The commit that it names now is fetched and run by our workers."
+    card = "Pinned to the current commit of its revision. A worker downloads and runs it."
     fields = (MODEL_ID, REVISION, STRATEGY)
     needs_network = True
     needs_gpu = True
@@ -62,7 +62,7 @@ class HubKind(Kind):
 
         errors = check_strategy(data[STRATEGY])
         if not data[MODEL_ID]:
-            return {**errors, MODEL_ID.name: ["Give the model as ORG/NAME, as its page on the hub is called."]}
+            return {**errors, MODEL_ID.name: ["Enter the model as ORG/NAME, as on its page on the hub."]}
         try:
             check_names(model_id=data[MODEL_ID], revision=DEFAULT_REVISION)
         except ModelRefusedError as error:
@@ -93,7 +93,7 @@ class HubKind(Kind):
                 )
         except NoPlaceError:
             raise HubUnreachableError(
-                "Too many models are being looked up; nothing was saved, please try again in a minute."
+                "Too many models are being looked up; nothing was saved. Try again in a minute."
             ) from None
         except ModelRefusedError as error:
             raise FieldErrors({MODEL_ID.name: [str(error)]}) from None

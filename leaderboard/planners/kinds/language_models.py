@@ -36,15 +36,15 @@ def chat_strategies() -> Mapping[str, StrategyEntry]:
 def _label(name: str) -> str:
     suites = model_strategies()[name].suites
     of_suites = f", for {', '.join(suites)} only" if suites else ""
-    return f"{name}{of_suites}" + ("" if name in chat_strategies() else ", not over a chat endpoint")
+    return f"{name}{of_suites}" + ("" if name in chat_strategies() else ", not with a chat endpoint")
 
 
 MODEL_ID = Text(
     "model_id",
     label="Model",
     noun="model",
-    help="ORG/NAME, as its page on Hugging Face is called: open to everybody, with safetensors. Of a chat endpoint the "
-    "name by which requests ask for it; whoever sees the planner reads it.",
+    help="For Hugging Face, ORG/NAME of a public model with safetensors. For a chat endpoint, the model name in "
+    "requests; visible to everyone who sees the planner.",
     example="org/name",
     longest=200,
     attributes={"placeholder": "org/name", "autocapitalize": "none", "spellcheck": "false"},
@@ -53,9 +53,9 @@ STRATEGY = Choice(
     "strategy",
     label="Strategy",
     noun="strategy",
-    help=f"What asks the language model, and makes a plan of its answers: {', '.join(model_strategies())}. Over a chat "
+    help=f"Prompts the language model and builds a plan from its answers: {', '.join(model_strategies())}. With a chat "
     f"endpoint: {', '.join(chat_strategies())}.",
-    page_help="What asks the language model, and makes a plan of its answers.",
+    page_help="Prompts the language model and builds a plan from its answers.",
     example="hugginggpt",
     choices=[(name, _label(name)) for name in model_strategies()],
 )
@@ -77,7 +77,7 @@ def check_understanding(*, strategy: str, suites: Sequence[str]) -> Errors:
     if entry is None or not foreign:
         return {}
     made_for = ", ".join(entry.suites)
-    return {"suites": [f"{strategy} does not understand requests of {foreign[0]}; it is made for {made_for}."]}
+    return {"suites": [f"{strategy} does not support requests of {foreign[0]}; it is made for {made_for}."]}
 
 
 def too_large(*, what: str, weights_bytes: int) -> str:

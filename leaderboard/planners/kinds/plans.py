@@ -52,7 +52,7 @@ class PlansKind(Kind):
     kind = PlannerKind.PLANS
     noun = "A plans file"
     choice = "A file with plans"
-    card = "JSON with a plan for each task, judged as it is and marked on the board. Nothing is executed."
+    card = "JSON with one plan per task, judged without execution and marked on the board."
     fields = (PLANS, PLANS_DIGEST, *DECLARED)
     has_canary = False
     repeatable = True
@@ -86,9 +86,9 @@ class PlansKind(Kind):
                 ]
             }
         if hidden := [suite.title for suite in found if split_of(suite) == HIDDEN]:
-            return {"suites": [f"{hidden[0]} has hidden requests here, so that no plans for them can be written down."]}
+            return {"suites": [f"{hidden[0]} has hidden requests on this site, so plans for them cannot be uploaded."]}
         if len(suites) > 1:
-            return {"suites": ["A plans file has the plans of one suite: choose one."]}
+            return {"suites": ["A plans file contains plans of one suite: choose one suite."]}
         return {}
 
     def check_owned(
@@ -101,7 +101,7 @@ class PlansKind(Kind):
     ) -> Errors:
         file = plans_files.find(owner=owner, digest=data[PLANS_DIGEST])
         if file is None:
-            return {"plans_file": ["You have uploaded no such plans file, or it was forgotten: choose it again."]}
+            return {"plans_file": ["This plans file was not found or was deleted: choose it again."]}
         for suite in suites:
             if strange := plans_files.strange_tasks(file=file, suite=suite):
                 named = ", ".join(repr(key) for key in strange)

@@ -16,4 +16,4 @@ class NowhereView(APIView):
     permission_classes: list[Any] = []
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002 - the base class's
-        raise NotFound(f"There is nothing under {request.path}; all addresses stand in the schema.")
+        raise NotFound(f"Nothing found at {request.path}; the schema lists all addresses.")

@@ -18,7 +18,7 @@ PROBLEMS: dict[int, tuple[str, str, str]] = {
     400: ("invalid", "Bad Request", "planner.name: Give the planner a name."),
     401: ("not_authenticated", "Unauthorized", "Authentication credentials were not provided."),
     403: ("scope_missing", "Forbidden", "This needs a token with the scope 'submit'; yours has: read."),
-    404: ("not_found", "Not Found", "There is no such thing, or it is not yours."),
+    404: ("not_found", "Not Found", "Not found, or not visible to you."),
     409: ("not_possible", "Conflict", "The evaluation is 'completed': this is not possible any more."),
     413: ("too_large", "Request Entity Too Large", "The body is larger than 16777216 bytes."),
     415: ("unsupported_media_type", "Unsupported Media Type", 'Unsupported media type "text/plain" in request.'),

@@ -25,7 +25,7 @@ class EndpointTestInput(serializers.Serializer[Any]):
     """An endpoint to call once."""
 
     endpoint_url = ENDPOINT_URL.api_field(required=True, help_text="Where one JSON POST goes.")
-    timeout_seconds = TIMEOUT.api_field(help_text="At most 15 are waited.")
+    timeout_seconds = TIMEOUT.api_field(help_text="Waits at most 15 seconds.")
     suite = serializers.CharField(
         required=False, allow_blank=True, default="", help_text="Slug of the suite whose request is sent."
     )

@@ -147,7 +147,7 @@ class SubmissionView(Selected, generics.RetrieveAPIView[Submission]):
             raise NotAuthenticated
         submission = get_object_or_404(submissions_for(request.user), pk=submission_id)
         if not may_act(user=request.user, submission=submission):
-            raise PermissionDenied("Only who may act on a submission may do this.")
+            raise PermissionDenied("You may not act on this submission.")
         body = VisibilityInput(data=request.data)
         body.is_valid(raise_exception=True)
         try:
