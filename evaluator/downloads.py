@@ -5,7 +5,8 @@ import time
 import httpx
 
 from evaluator.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
-from evaluator.planners.egress import call_deadline, operator_client
+from evaluator.planners.guarded_connections import call_deadline
+from evaluator.planners.ssrf_guard import operator_client
 
 _TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 DEADLINE_SECONDS = 300.0

@@ -23,7 +23,7 @@ class EgressPolicyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Ports of strangers' servers that may be called."""
+    """Ports of users' servers that may be called."""
 
     ranges: tuple[tuple[int, int], ...]
     """First and last of each, both included."""

@@ -1,7 +1,7 @@
-"""One call in a process of its own, with limits on memory, processor time and duration: for input from strangers.
+"""One call in a separate process with limits on memory, processor time and duration, for untrusted input.
 
 The caller writes one JSON value to the process and reads one back. The process sets its limits itself, before it reads
-the input: code that a caller with threads runs between fork and exec may wait for a lock for ever.
+the input: code that a caller with threads runs between fork and exec may wait for a lock forever.
 """
 
 import ctypes
@@ -78,7 +78,7 @@ def call(module: str, request: JsonValue, *, limits: Limits) -> Any:
     environment |= {"MALLOC_ARENA_MAX": "1", "PYTHONUTF8": "1"}
     sent = json.dumps({"limits": asdict(limits), "request": request}).encode()
     with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(  # noqa: S603 - a module of ours; strangers' input comes through the pipe
+        process = subprocess.Popen(  # noqa: S603 - a module of ours; untrusted input comes through the pipe
             [sys.executable, "-m", module],
             cwd=_HOME,
             env=environment,
@@ -157,7 +157,7 @@ def _confine(limits: Limits) -> None:
     for name, most in wanted.items():
         # macOS knows RLIMIT_AS and refuses to set it; the duration is limited there too.
         with suppress(ValueError, OSError):
-            # Processor time: SIGXCPU at the first, so that it can be told from a lack of memory, SIGKILL at the second.
+            # Processor time: SIGXCPU at the first, to distinguish it from a lack of memory, SIGKILL at the second.
             resource.setrlimit(name, (most, most + 1 if name == resource.RLIMIT_CPU else most))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -21,10 +21,10 @@ from typing import Any
 
 from evaluator.canonical_json import JsonValue, digest
 from evaluator.planners.endpoint import MAX_RESPONSE_BYTES
-from evaluator.planners.keeping import unkeepable
+from evaluator.planners.protocol import MAX_ALTERNATIVES
+from evaluator.planners.storable import unkeepable
 
 MAX_BYTES = 8 * 1024 * 1024
-MAX_ALTERNATIVES = 4
 MAX_PLAN_BYTES = MAX_RESPONSE_BYTES
 MAX_PLANS = 20_000
 """Ten times the tasks of the largest suite."""

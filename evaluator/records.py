@@ -11,6 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from evaluator.canonical_json import JsonValue
 from evaluator.plans.model import Problem
 
+FAULT_SCORE = 0.0
+"""Score of a `planner_fault` (OpenAGI: an invalid plan gets 0; ControlLLM: it solves nothing)."""
+
 
 class Outcome(StrEnum):
     """How a task ended. Only `scored` and `planner_fault` carry a score."""

@@ -16,7 +16,7 @@ from evaluator.metrics.statistics import Interval, cluster_bootstrap
 from evaluator.planners.protocol import Planner
 from evaluator.records import Outcome, ResultRecord
 from evaluator.suites.base import Suite
-from evaluator.suites.openagi.gold import RESTORERS
+from evaluator.tools.types import ResourceType, Tool
 
 ORDER = (Kind.GOLD, Kind.SHUFFLED, Kind.DROPPED, Kind.NOTHING)
 """From the best to the worst, as a valid image score ranks them."""
@@ -97,7 +97,7 @@ def measure_validity(*, suite: Suite, evaluate: Evaluate, tasks: Sequence[str], 
 def _scores(*, suite: Suite, evaluate: Evaluate, tasks: Sequence[str]) -> Iterator[Scored]:
     """In rounds, one variant of every task in each, so that experts see large batches."""
     # Texts are repaired by one tool only; what can stand in another order restores images.
-    movable = frozenset(RESTORERS.values())
+    movable = frozenset(tool.name for tool in suite.catalogue.tools.values() if _restores_images(tool))
     waiting = {key: list(variants(task=suite.task(key), catalogue=suite.catalogue, movable=movable)) for key in tasks}
     while any(waiting.values()):
         chosen = {key: rest.pop(0) for key, rest in waiting.items() if rest}
@@ -107,6 +107,10 @@ def _scores(*, suite: Suite, evaluate: Evaluate, tasks: Sequence[str]) -> Iterat
                 waiting[record.task] = []
             elif record.score is not None:
                 yield Scored(record.task, record.metric, chosen[record.task], record.score)
+
+
+def _restores_images(tool: Tool) -> bool:
+    return set(tool.inputs.values()) == set(tool.outputs.values()) == {ResourceType.IMAGE}
 
 
 def _by_kind(rows: Sequence[Scored]) -> dict[Kind, dict[str, float]]:

@@ -19,7 +19,7 @@ from gpu_jobs.client import ApiClient
 from gpu_jobs.exits import Exit
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.model_server.address import VARIABLE
-from gpu_jobs.model_server.detection import detected
+from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.worker import Worker, stop_on_sigterm
 from gpu_jobs.worker_secrets import (
@@ -111,21 +111,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     threading.Thread(target=report_sandbox, name="sandbox", daemon=True).start()
     checkpoints = CheckpointCache(client=client, folder=data / "worker-checkpoints")
     runner = EvaluatorRunner(
-        store=store,
-        device=options.device,
-        memory_budget=options.memory_budget,
-        checkpoints=checkpoints,
+        store=store, device=options.device, memory_budget=options.memory_budget, checkpoints=checkpoints,
         hub_cache=HubCache(folder=data / "worker-models", most_bytes=options.model_limit),
-    )
+    )  # fmt: skip
     worker = Worker(
-        client=client,
-        runner=runner,
-        name=options.name,
-        suites=options.suites,
-        evaluation=options.evaluation,
-        idle_seconds=options.idle_seconds,
-        secrets=secrets.values(),
-    )
+        client=client, runner=runner, name=options.name, suites=options.suites, evaluation=options.evaluation,
+        idle_seconds=options.idle_seconds, secrets=secrets.values(),
+    )  # fmt: skip
     worker.look_on_signal()
     try:
         return worker.run()

@@ -59,7 +59,7 @@ class CheckpointCache:
 
     def folder(self, lease: Lease, planner: CheckpointPlanner) -> Path:
         """See `Checkpoints.folder`."""
-        from evaluator.planners.language_models.checkpoint_zip import unpack
+        from evaluator.planners.language_models.admission.checkpoint_zip import unpack
 
         found = self._folder / planner.digest
         if not found.is_dir():

@@ -14,7 +14,7 @@ from gpu_jobs.checkpoints import CheckpointError, Checkpoints
 from gpu_jobs.contract.attempt import Phase
 from gpu_jobs.contract.lease import CheckpointPlanner, HubPlanner, Lease
 from gpu_jobs.hub_cache import HubCache
-from gpu_jobs.model_server.opening import Delivers, ModelOpener, OpenedModel, strangers_models
+from gpu_jobs.model_server.opening import Delivers, ModelOpener, OpenedModel, submitted_model_opener
 from gpu_jobs.phases import CurrentPhase
 from gpu_jobs.planners import LeaseRefusedError
 
@@ -100,7 +100,7 @@ class LanguageModels:
         self._found = None
 
     def _loaded(self, *, lease: Lease, wanted: ModelPlanner) -> OpenedModel | Problem:
-        from evaluator.planners.language_models.admission import ModelRefusedError
+        from evaluator.planners.language_models.admission.rules import ModelRefusedError
 
         logger.info("loading the language model %s", _shown(wanted))
         folder: Path | None = None
@@ -153,7 +153,7 @@ class LanguageModels:
 
     def _its_opener(self) -> ModelOpener:
         if self._opener is None:
-            self._opener = strangers_models()
+            self._opener = submitted_model_opener()
         return self._opener
 
 
@@ -183,7 +183,7 @@ class UnaskablePlanner:
 
 def _refuse_unfit(folder: Path) -> None:
     """The hub's files were looked at before they were fetched, and not since."""
-    from evaluator.planners.language_models.admission import CONFIG, INDEX, read_config, shards_named
+    from evaluator.planners.language_models.admission.rules import CONFIG, INDEX, read_config, shards_named
 
     read_config((folder / CONFIG).read_bytes())
     if (folder / INDEX).is_file():

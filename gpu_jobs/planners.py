@@ -65,7 +65,7 @@ def _endpoint(wanted: EndpointPlanner, suite: "Suite", header: Header) -> "Itera
 def _chat(wanted: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":
     from evaluator.planners.breaker import UNREACHABLE_TASKS
     from evaluator.planners.driving import StrategyPlanner, UnfitModelError
-    from evaluator.planners.language_models.chat import ChatModel, ChatSettings
+    from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
     from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
 
     # The address is its owner's, and in no name.

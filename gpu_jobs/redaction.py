@@ -62,12 +62,12 @@ class Redactor:
             text = shape.sub(instead, text)
         return text
 
-    def in_json(self, value: JsonValue) -> JsonValue:
-        """The value with every text, keys included, without the exact secrets.
+    def in_json(self, content: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """The object with every text, keys included, without the exact secrets.
 
         Shapes and addresses are left: a plan may well say `token: "blue"`.
         """
-        return _replaced(value, secrets=self._long)
+        return _in_object(content, secrets=self._long)
 
     def in_artefact(self, artefact: Artefact) -> Artefact:
         """The artefact without the exact secrets; the very same one if there is none in it."""
@@ -94,8 +94,12 @@ def _replaced(value: JsonValue, *, secrets: Sequence[str]) -> JsonValue:
     if isinstance(value, list):
         return [_replaced(item, secrets=secrets) for item in value]
     if isinstance(value, dict):
-        return {_without(key, secrets=secrets): _replaced(item, secrets=secrets) for key, item in value.items()}
+        return _in_object(value, secrets=secrets)
     return value
+
+
+def _in_object(content: Mapping[str, JsonValue], *, secrets: Sequence[str]) -> dict[str, JsonValue]:
+    return {_without(key, secrets=secrets): _replaced(item, secrets=secrets) for key, item in content.items()}
 
 
 def _without(text: str, *, secrets: Sequence[str]) -> str:

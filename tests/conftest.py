@@ -7,27 +7,60 @@ from pathlib import Path
 import psycopg
 import pytest
 from django.conf import settings
+from django.db import connection
+from django.test import TransactionTestCase
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 from leaderboard.site import embedded
 from leaderboard.site.environment import parse_database_url
+from tests.sampling import Sample, sample_of_this_run
 
+_SAMPLE = pytest.StashKey[Sample]()
 _TESTS = Path(__file__).parent
-_REAL_PROCESSES = frozenset({"browser", "crash", "end_to_end", "hostile", "load", "scale"})
+_REAL_PROCESSES = ("end_to_end", "hostile", "browser", "crash", "load", "scale")
+"""Folders of tests with real sites, workers and browsers, the longest first."""
+
+_KEPT = frozenset({"auth_permission", "django_content_type"})
+"""Tables that migrations fill."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--deep", action="store_true", help="run what takes many minutes too, such as all hostile models")
+    parser.addoption("--deep", action="store_true", help="take everything of what runs take samples of; takes hours")
+    parser.addoption("--sample", help="take the parts that an earlier run took, by the name that it printed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # All processes of one run take the same parts, past midnight too.
+    name = getattr(config, "workerinput", {}).get("sample") or config.getoption("--sample") or sample_of_this_run()
+    named = bool(config.option.keyword) or any("::" in argument for argument in config.args)
+    config.stash[_SAMPLE] = Sample(name=name, deep=bool(config.getoption("--deep")), named=named)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: WorkerController) -> None:
+    """Tell a process of pytest-xdist the sample."""
+    node.workerinput["sample"] = node.config.stash[_SAMPLE].name
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    sample = config.stash[_SAMPLE]
+    return "sample: everything" if sample.deep else f"sample: {sample.name} (repeat it with --sample={sample.name})"
+
+
+@pytest.fixture(scope="session")
+def sample(request: pytest.FixtureRequest) -> Sample:
+    """Which part this run takes of what would take too long."""
+    return request.config.stash[_SAMPLE]
 
 
 class _ByFile(LoadScopeScheduling):
-    """A process runs whole files; and one of them all tests with real sites and workers, which share what they start
-    and keep more than one core busy."""
+    """A process runs whole files, and whole folders of tests with real processes, which share what they start."""
 
     def _split_scope(self, nodeid: str) -> str:
-        path = nodeid.partition("::")[0]
-        return "real processes" if Path(path).parts[1] in _REAL_PROCESSES else path
+        path = Path(nodeid.partition("::")[0])
+        return path.parts[1] if path.parts[1] in _REAL_PROCESSES else str(path)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
@@ -44,9 +77,34 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest group first, so that nothing else waits for it in the end."""
-    items.sort(key=lambda item: item.path.relative_to(_TESTS).parts[0] not in _REAL_PROCESSES)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what this run's sample has not, and put the longest groups first, so that nothing waits for them in
+    the end."""
+    _leave_out(config, items)
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    folder = item.path.relative_to(_TESTS).parts[0]
+    return _REAL_PROCESSES.index(folder) if folder in _REAL_PROCESSES else len(_REAL_PROCESSES)
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of each parametrised test that is marked `sampled`, keep the cases of this run's sample."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    sample = config.stash[_SAMPLE]
+    kept = {
+        id(item)
+        for name, several in cases.items()
+        for item in sample.part(several, of=several[0].get_closest_marker("sampled").kwargs["of"], group=name)
+    }
+    left_out = [item for several in cases.values() for item in several if id(item) not in kept]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(scope="session")
@@ -67,6 +125,25 @@ def django_db_modify_db_settings(postgres_url: str) -> None:
     settings.DATABASES["default"].update(
         {key: value for key, value in parse_database_url(postgres_url).items() if key != "OPTIONS"}
     )
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """pytest-django's test database, whose tables are emptied quickly after tests that commit.
+
+    Django truncates all of them and makes its permissions and content types again, which takes a third of a second.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", _empty_tables)
+        yield
+
+
+def _empty_tables(case: TransactionTestCase) -> None:
+    tables = set(connection.introspection.django_table_names(only_existing=True, include_views=False))
+    deletes = "; ".join(f'DELETE FROM "{table}"' for table in sorted(tables - _KEPT))
+    with connection.cursor() as cursor:
+        # Without foreign keys and triggers, such as the one that keeps the audit log.
+        cursor.execute(f"SET session_replication_role = replica; {deletes}; SET session_replication_role = DEFAULT")
 
 
 def pytest_unconfigure() -> None:

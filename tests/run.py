@@ -1,7 +1,8 @@
 """`./planarena test`: sets up what the tests need, then runs every check. CI runs this and nothing else.
 
 Each check runs even if an earlier one failed, so that one run shows everything; the exit code is 0 only if all passed.
-Arguments are handed to pytest, and then only pytest runs: `./planarena test tests/evaluator -k engine`.
+`--deep` and `--sample=NAME` say what the tests take samples of (docs/testing.md). Other arguments are for pytest,
+and then only pytest runs: `./planarena test tests/evaluator -k engine`.
 """
 
 import os
@@ -15,7 +16,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
-PROCESSES = min(4, os.cpu_count() or 1)
+PROCESSES = min(4, (os.cpu_count() or 1) + 1)
+"""Of pytest: one more than there are cores, since the tests with real sites wait much of their time."""
+SAMPLES = ("--deep", "--sample=")
+"""Arguments with which every check runs."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -40,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     find_or_install_bubblewrap()
     pytest = [sys.executable, "-m", "pytest"]
-    if arguments:
+    if not all(argument.startswith(SAMPLES) for argument in arguments):
         return run_all([("pytest", [*pytest, *arguments])])
     return run_all(
         [
@@ -51,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
             ("migrations", [sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"]),
             ("front-end types", ["npm", "--prefix", "frontend", "run", "--silent", "check"]),
             # The longest groups come first as they are collected (`conftest.py`).
-            ("pytest", [*pytest, "-n", str(PROCESSES), "--no-loadscope-reorder"]),
+            ("pytest", [*pytest, "-n", str(PROCESSES), "--no-loadscope-reorder", *arguments]),
         ]
     )
 

@@ -4,12 +4,15 @@ import os
 import tempfile
 from pathlib import Path
 
+from tests import sampling
+
 _DATA = Path(tempfile.mkdtemp(prefix="planarena-tests-"))
 (_DATA / "static").mkdir()
 
 # Nothing of the developer's own installation may reach a test.
 for _name in [name for name in os.environ if name.startswith("PLANARENA_") or name in {"DATABASE_URL", "BROKER_URL"}]:
-    del os.environ[_name]
+    if _name != sampling.VARIABLE:
+        del os.environ[_name]
 os.environ.update(
     PLANARENA_DATA=str(_DATA),
     PLANARENA_SECRET_KEY="for tests only, not a secret at all",
@@ -26,10 +29,11 @@ os.environ.update(
 )
 
 from leaderboard.site.settings import *  # noqa: E402, F403
-from leaderboard.site.settings import DATABASES, REST_FRAMEWORK, STORAGES  # noqa: E402
+from leaderboard.site.settings import DATABASES, MIDDLEWARE, REST_FRAMEWORK, STORAGES  # noqa: E402
 
 DATABASES["default"]["OPTIONS"].pop("pool")
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+MIDDLEWARE.insert(0, "tests.whitespace.join_lines")
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] = dict.fromkeys(REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"])
 API_READS_PER_MINUTE = {"reads": 0, "anonymous-reads": 0}

@@ -1,6 +1,6 @@
-"""How close many calls of a chat endpoint come to the shortest time in which they could be answered.
+"""Throughput of many concurrent calls of a chat endpoint, relative to the shortest possible time.
 
-The ideal is count / bears * latency: every place of the endpoint is always taken. The endpoint is a process of its own.
+The ideal is count / capacity * latency, with every place of the endpoint always taken. The endpoint is its own process.
 """
 
 import time
@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evaluator.planners.driving import StrategyPlanner
-from evaluator.planners.language_models.chat import ChatModel, ChatSettings
+from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
+from evaluator.planners.language_models.chat.trial_server import ServerSettings, serving
 from evaluator.planners.language_models.protocol import Ability, Completion, GenerateCall, Message
-from evaluator.planners.language_models.trial_server import ServerSettings, serving
 from evaluator.planners.protocol import Expected, PlannerError, PlannerRequest, RequestedTask
 from evaluator.planners.strategies.protocol import Conversation, Draft
 
@@ -69,7 +69,7 @@ def measure_chat(*, count: int, server: ServerSettings, highest: int) -> ChatRep
     return ChatReport(
         count=count,
         seconds=seconds,
-        ideal_seconds=count / server.bears * server.latency_seconds,
+        ideal_seconds=count / server.capacity * server.latency_seconds,
         cpu_seconds=used,
         failed=failed,
         progress=progress,
@@ -79,4 +79,4 @@ def measure_chat(*, count: int, server: ServerSettings, highest: int) -> ChatRep
 
 def _request(number: int) -> PlannerRequest:
     task = RequestedTask(id=str(number), request=f"request {number}", resources={})
-    return PlannerRequest(suite="openagi", task=task, expects=Expected(type="text"), tools=[])
+    return PlannerRequest(suite="benchmark", task=task, expects=Expected(type="text"), tools=[])

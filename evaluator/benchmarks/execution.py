@@ -170,7 +170,7 @@ def measure_execution(
         tasks: their keys; those that cannot run are left out of every phase.
         only: the phases wanted; all but `released` need `cold`.
         baseline_tasks: the baseline is measured on so many of the tasks, evenly spread; 0: on all.
-        say: is told what happens.
+        say: prints progress.
         save: is given the report after every phase.
         folder: where the engine's store is made; a temporary one by default.
     """

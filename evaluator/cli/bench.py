@@ -8,6 +8,7 @@ from rich.console import Console
 from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
 from evaluator.cli.listing import Listing, show_all
 from evaluator.cli.usage import (
+    ExecutedSuiteOption,
     JsonFile,
     VerboseOption,
     chosen_suite,
@@ -18,13 +19,11 @@ from evaluator.cli.usage import (
     usage_error,
     write_json,
 )
-from evaluator.suites.toolbench.suite import is_tool_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from evaluator.benchmarks import ExecutionReport, Phase
-    from evaluator.benchmarks.search import SearchReport
 
 app = typer.Typer(help="Speed, as a ratio to a baseline in the same process.", no_args_is_help=True)
 EXIT_CLAIM_FAILED = 1
@@ -52,7 +51,7 @@ def bench() -> None:
 
 @app.command()
 def execution(
-    suite: Annotated[str, typer.Option(help="Slug of a suite whose plans are executed.")] = "openagi",
+    suite: ExecutedSuiteOption = "",
     profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
     samples: Annotated[int, typer.Option(min=1, help="Data points per task.")] = 20,
     tasks: Annotated[str, typer.Option(help="Only these tasks: ids and ranges, such as 0-14,16; all if empty.")] = "",
@@ -100,53 +99,6 @@ def execution(
 
 
 @app.command()
-def search(
-    suite: Annotated[str, typer.Option(help="Slug of a suite whose plans are judged.")] = "toolmini",
-    gold_decompositions: Annotated[
-        bool,
-        typer.Option("--gold-decompositions", help="Search from the gold decompositions, as in Table 5."),
-    ] = False,
-    without_prior_knowledge: Annotated[
-        bool, typer.Option("--without-prior-knowledge", help="Describe each subtask by the request, as in Table 4.")
-    ] = False,
-    json_out: JsonFile = None,
-) -> None:
-    """Compare the search strategies of ControlLLM without a language model: solution rates and times.
-
-    Times are per subtask, in one process on one core. Planners never see the gold decompositions.
-    """
-    chosen = chosen_suite(suite)
-    if not is_tool_suite(chosen):
-        raise usage_error(f"{suite} executes plans; this command is for tool100, tool2k and toolmini")
-    from evaluator.benchmarks.search import measure_search
-
-    report = measure_search(suite=chosen, gold=gold_decompositions, prior_knowledge=not without_prior_knowledge)
-    if not is_stdout(json_out):
-        _print_search(report)
-    write_json(report.to_json(), file=json_out)
-
-
-def _print_search(report: "SearchReport") -> None:
-    levels = ("easy", "medium", "hard")
-    names = ("IR", "NR", "HR", "CR", "SE")
-    title = f"{report.suite}, decompositions: {report.decompositions}. SE also by level"
-    quality = Listing("strategy", *names, *levels, title=title)
-    title = "SE of the best of 5 plans; milliseconds per subtask: search (median, p95, max), stage 2 (median, p95)"
-    times = Listing("strategy", "best of 5", "wall", "CPU", "p95", "max", "stage 2", "p95", title=title)
-    for name, found in report.figures.items():
-        shares = [found.indicators[key] for key in names]
-        by_level = [f"{found.se_by_level[level]:.3f}" if level in found.se_by_level else "-" for level in levels]
-        quality.add_row(name, *(f"{share:.3f}" for share in shares), *by_level)
-        cpu, planning = found.search_cpu, found.planning_cpu
-        figures = (found.search_wall.median, cpu.median, cpu.p95, cpu.most, planning.median, planning.p95)
-        times.add_row(name, f"{found.indicators['SE_best']:.3f}", *(f"{figure:.2f}" for figure in figures))
-    show_all((quality, times), console=out)
-    tasks = next((found.tasks for found in report.figures.values()), 0)
-    subtasks = next((found.subtasks for found in report.figures.values()), 0)
-    out.print(f"{tasks} tasks with {subtasks} subtasks; {len(report.left_out)} tasks omitted", highlight=False)
-
-
-@app.command()
 def chat(
     count: Annotated[int, typer.Option("--requests", min=1, help="Number of requests.")] = 2500,
     latency: Annotated[float, typer.Option(min=0.001, help="Seconds that the endpoint takes per call.")] = 0.2,
@@ -157,9 +109,9 @@ def chat(
 ) -> None:
     """Measure many concurrent calls of a chat endpoint on this machine against the shortest possible time."""
     from evaluator.benchmarks.chat import measure_chat
-    from evaluator.planners.language_models.trial_server import ServerSettings
+    from evaluator.planners.language_models.chat.trial_server import ServerSettings
 
-    server = ServerSettings(latency_seconds=latency, bears=capacity, retry_after=retry_after or None)
+    server = ServerSettings(latency_seconds=latency, capacity=capacity, retry_after=retry_after or None)
     report = measure_chat(count=count, server=server, highest=highest)
     if not is_stdout(json_out):
         out.print(

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 EXIT_INFRASTRUCTURE = 4
 
 
+# Long: one line for each option.
 def evaluate(
-    suite: Annotated[str, typer.Option(help="Slug of the suite.")] = "openagi",
+    suite: Annotated[
+        str, typer.Option(help="Slug of the suite. Default: the first one that executes plans.", show_default=False)
+    ] = "",
     planner: Annotated[
         str,
         typer.Option(
@@ -116,8 +119,9 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
 
 def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
     if name.startswith(("http://", "https://")):
-        from evaluator.planners.egress import EgressRefusedError, check_url
         from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
+        from evaluator.planners.guarded_connections import EgressRefusedError
+        from evaluator.planners.ssrf_guard import check_url
 
         try:
             # On a researcher's own machine the endpoint is usually on that machine too.

@@ -1,10 +1,13 @@
 """The commands `planarena lilliput ...`: scenes of the miniature world, and training of its models."""
 
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
+
+from evaluator.cli.usage import JsonFlag, print_json
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -60,7 +63,7 @@ def scene(
 ) -> None:
     """Draw a scene and print what it shows."""
     from evaluator.world.degradations import Degradation
-    from evaluator.world.openagi_samples import degraded_image
+    from evaluator.world.lilliput_samples import degraded_image
     from evaluator.world.scenes import draw_scene
     from evaluator.world.seeds import Split
 
@@ -80,6 +83,7 @@ def quality(
     profile: Annotated[str, typer.Option(help="Profile of the models.")] = "lilliput",
     count: Annotated[int, typer.Option(min=1, help="Number of validation scenes.")] = 256,
     cards: Annotated[bool, typer.Option(help="Also write the models' cards.")] = False,
+    as_json: JsonFlag = False,
 ) -> None:
     """Measure each model, and the gain of each restoration step, on held-out scenes."""
     from evaluator.experts.profile import load_profile
@@ -88,8 +92,10 @@ def quality(
 
     loaded = load_profile(profile)
     measured = measure_quality(profile=loaded, count=count)
-    for line in measured.lines():
-        typer.echo(line)
+    if as_json:
+        print_json(asdict(measured))
+    else:
+        typer.echo("\n".join(measured.lines()))
     if cards:
         folders = [spec.path for spec in loaded.experts.values()] + [spec.path for spec in loaded.scorers.values()]
         for folder in folders:

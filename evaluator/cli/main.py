@@ -3,6 +3,7 @@
 import inspect
 import os
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -10,17 +11,17 @@ import typer
 from evaluator import __version__
 from evaluator.cli import bench, lilliput, planners, profiles, suites, tools, train
 from evaluator.cli.evaluate import evaluate
-from evaluator.cli.judging import judge_plans, score_decompositions
+from evaluator.cli.judging import judge_plans
 from evaluator.cli.quiet import VERBOSE, only_downloads, quieten
 from evaluator.cli.sbom import print_sbom
-from evaluator.cli.scoring import score_plans
 from evaluator.cli.usage import VerboseOption
 from evaluator.cli.validity import validity
 from evaluator.client.cli import COMMANDS as SITE_COMMANDS
 from evaluator.provenance import version_line
+from evaluator.suites.registry import command_modules
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
-for name, group in {
+_GROUPS = {
     "suites": suites.app,
     "planners": planners.app,
     "profiles": profiles.app,
@@ -28,11 +29,14 @@ for name, group in {
     "lilliput": lilliput.app,
     "train": train.app,
     "bench": bench.app,
-}.items():
+}
+for name, group in _GROUPS.items():
     app.add_typer(group, name=name)
 app.command()(evaluate)
-app.command("score-plans")(score_plans)
-app.command("score-decompositions")(score_decompositions)
+for module in command_modules():
+    for words, command in import_module(module).COMMANDS.items():
+        place, _, name = words.rpartition(" ")
+        (_GROUPS[place] if place else app).command(name)(command)
 app.command("judge-plans")(judge_plans)
 app.command()(validity)
 app.command("sbom")(print_sbom)

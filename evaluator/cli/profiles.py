@@ -9,11 +9,8 @@ from evaluator.cli.listing import Listing, show_all
 from evaluator.cli.usage import JsonFlag, log, out, print_json, usage_error
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from evaluator.experts.profile import Profile, ScorerSpec
     from evaluator.experts.protocol import ExpertSpec
-    from evaluator.suites.openagi.building import Translate
 
 EXIT_DAMAGED = 3
 _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -33,7 +30,7 @@ def list_profiles(as_json: JsonFlag = False) -> None:
     """List the profiles with their experts."""
     from evaluator.experts.profile import profile_names
 
-    profiles = [_profile(name) for name in profile_names()]
+    profiles = [chosen_profile(name) for name in profile_names()]
     if as_json:
         print_json(
             [
@@ -68,7 +65,7 @@ def show_profile(
     as_json: JsonFlag = False,
 ) -> None:
     """Print the models of a profile: source, licence, precision, and memory of the weights."""
-    found = _profile(profile, cache=cache, precision=precision)
+    found = chosen_profile(profile, cache=cache, precision=precision)
     rows = [
         _model_json(spec, role=tool, precision=spec.precision, profile=found) for tool, spec in found.experts.items()
     ]
@@ -118,10 +115,10 @@ def fetch_profile(
     from evaluator.experts.checkpoints import FetchError, weights_folder
     from evaluator.experts.fetching import Fetcher
 
-    found = _profile(profile, cache=cache)
+    found = chosen_profile(profile, cache=cache)
     names = _chosen(profile=found, only=only)
     folder = cache or weights_folder(profile)
-    fetcher = Fetcher(folder=folder, mirror=mirror, update=update, report=_report)
+    fetcher = Fetcher(folder=folder, mirror=mirror, update=update, report=report_line)
     for name in names:
         item = found.checkpoints[name]
         try:
@@ -129,7 +126,7 @@ def fetch_profile(
         except FetchError as error:
             raise usage_error(error) from None
         on_card = f", on its card {locked.licence}" if locked.licence else ""
-        _report(f"{name}: licence {item.licence}{on_card}")
+        report_line(f"{name}: licence {item.licence}{on_card}")
     out.print(f"{len(names)} checkpoints are in {folder}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -161,7 +158,7 @@ def verify_profile(
     from evaluator.experts.checkpoints import FetchError, weights_folder
     from evaluator.experts.fetching import problem_of
 
-    found = _profile(profile, cache=cache)
+    found = chosen_profile(profile, cache=cache)
     names = _chosen(profile=found, only=only)
     folder, damaged = cache or weights_folder(profile), False
     for name in names:
@@ -175,47 +172,6 @@ def verify_profile(
         out.print(f"{name}: {problem or 'as locked'}", markup=False, highlight=False, soft_wrap=True)
     if damaged:
         raise typer.Exit(EXIT_DAMAGED)
-
-
-@app.command("build-data")
-def build_data(
-    samples: Annotated[int, typer.Option(min=1, help="Samples of each data set; the release has 100.")] = 100,
-    copies: Annotated[
-        Path | None, typer.Option("--from", help="Read saved data sets from this folder instead of the hub.")
-    ] = None,
-    target: Annotated[Path | None, typer.Option("--to", help="Target folder. Default: the data folder.")] = None,
-    german: Annotated[bool, typer.Option(help="Translate the references with the profile's model.")] = True,
-    profile: Annotated[str, typer.Option(help="Profile whose model translates.")] = "paper",
-    cache: CacheOption = None,
-    device: Annotated[str, typer.Option(help="Torch device of that model.")] = "cpu",
-) -> None:
-    """Build OpenAGI's data from the public data sets, for `evaluate --profile paper --data hub`."""
-    from evaluator.experts.protocol import ExpertError
-    from evaluator.suites.openagi.building import DataError, build
-    from evaluator.suites.openagi.data import built_data_folder
-
-    folder = target or built_data_folder()
-    try:
-        translate = _translator(profile=_profile(profile, cache=cache), device=device) if german else None
-        build(target=folder, samples=samples, copies=copies, translate=translate, report=_report)
-    except (DataError, ExpertError) as error:
-        raise usage_error(error) from None
-    out.print(f"{samples} samples of each data set are in {folder}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _translator(*, profile: "Profile", device: str) -> "Translate":
-    """A function that translates references to German with the model that the profile has for this."""
-    from evaluator.experts.profile import load_expert
-
-    tool = "Machine Translation"
-    if tool not in profile.reference_experts:
-        raise usage_error(f"profile {profile.name} has no model for German references; --no-german builds without them")
-    expert = load_expert(spec=profile.reference_experts[tool], device=device)
-
-    def translate(texts: "Sequence[str]") -> list[str]:
-        return [str(result["text"]) for result in expert.run([{"text": text} for text in texts])]
-
-    return translate
 
 
 def _load_problem(*, profile: "Profile", weights: str, device: str) -> str | None:
@@ -232,7 +188,7 @@ def _load_problem(*, profile: "Profile", weights: str, device: str) -> str | Non
     return None
 
 
-def _profile(name: str, *, cache: Path | None = None, precision: str | None = None) -> "Profile":
+def chosen_profile(name: str, *, cache: Path | None = None, precision: str | None = None) -> "Profile":
     from evaluator.experts.profile import ProfileError, load_profile
 
     try:
@@ -264,5 +220,5 @@ def _short(digest: str | None) -> str:
     return "not fetched" if digest is None or _known(digest) is None else digest[:12]
 
 
-def _report(line: str) -> None:
+def report_line(line: str) -> None:
     log.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -1,6 +1,6 @@
 """The commands `planarena suites ...`."""
 
-from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +9,7 @@ import typer
 from evaluator.cli.listing import Listing
 from evaluator.cli.usage import JsonFlag, chosen_suite, out, print_json, usage_error
 from evaluator.suites import suite_names, suite_of
-from evaluator.suites.toolbench import source
+from evaluator.suites.registry import command_modules
 
 app = typer.Typer(help="The benchmark suites.", no_args_is_help=True)
 
@@ -40,7 +40,7 @@ def list_suites(as_json: JsonFlag = False) -> None:
 
 @app.command("show")
 def show_suite(
-    suite: Annotated[str, typer.Argument(help="Slug of the suite, for example openagi.")],
+    suite: Annotated[str, typer.Argument(help="Slug of the suite, as `suites list` has it.")],
     as_json: JsonFlag = False,
 ) -> None:
     """Print the tasks of a suite with their gold plans."""
@@ -62,36 +62,18 @@ def show_suite(
 
 @app.command("fetch")
 def fetch_suite(
-    what: Annotated[str, typer.Argument(help="Benchmark: controlllm (for tool100 and tool2k).")],
+    what: Annotated[str, typer.Argument(help="Name of the benchmark: controlllm.")],
     folder: Annotated[
         Path | None, typer.Option("--from", help="Read the files from this folder instead of downloading them.")
     ] = None,
 ) -> None:
     """Download the released files of a benchmark that PlanArena does not ship, and verify them."""
-    if what != "controlllm":
-        raise usage_error(f"there is nothing to fetch for {what!r}; it must be controlllm")
-    target = source.suite_folder()
-    try:
-        digests = fetch_released(target) if folder is None else source.take(folder=folder, target=target)
-    except source.FetchError as error:
-        raise usage_error(error) from None
-    for name, digest in digests.items():
-        out.print(f"{target / name}  SHA-256 {digest}", markup=False, highlight=False, soft_wrap=True)
-
-
-def fetch_released(target: Path) -> Mapping[str, str]:
-    """Download the released files into a folder.
-
-    Raises:
-        FetchError: the download failed, or the digests differ from the released ones; nothing was written.
-    """
-    # Imported here: no other command of this module needs a network client.
-    from evaluator.downloads import DownloadError, download
-
-    def released(file: source.PublicFile) -> bytes:
-        try:
-            return download(url=file.url, most_bytes=2 * file.bytes)
-        except DownloadError as error:
-            raise source.FetchError(f"{error}; --from DIR takes the files from a folder") from None
-
-    return source.fetch(download=released, target=target)
+    released = {
+        name: fetch
+        for module in command_modules()
+        for name, fetch in getattr(import_module(module), "RELEASED", {}).items()
+    }
+    if what not in released:
+        raise usage_error(f"there is nothing to fetch for {what!r}; it must be {' or '.join(released)}")
+    for path, digest in released[what](folder).items():
+        out.print(f"{path}  SHA-256 {digest}", markup=False, highlight=False, soft_wrap=True)

@@ -14,8 +14,8 @@ from evaluator.tools.graph import tools_graph_svg
 from evaluator.tools.openagi import OPENAGI
 from evaluator.tools.types import Catalogue
 
-CATALOGUES = {"controlllm": CONTROLLLM, "openagi": OPENAGI}
-CatalogueOption = Annotated[str, typer.Option(help="Catalogue of tools: controlllm or openagi.")]
+CATALOGUES = {catalogue.name: catalogue for catalogue in (CONTROLLLM, OPENAGI)}
+CatalogueOption = Annotated[str, typer.Option(help=f"Catalogue of tools: {' or '.join(CATALOGUES)}.")]
 
 app = typer.Typer(help="The tools that plans may call.", no_args_is_help=True)
 

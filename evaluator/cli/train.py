@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from evaluator.cli.execution_settings import ExecutionSettings, prepare
-from evaluator.cli.usage import chosen_suite, usage_error
+from evaluator.cli.listing import Listing
+from evaluator.cli.usage import (
+    ExecutedSuiteOption,
+    JsonFile,
+    chosen_suite,
+    is_stdout,
+    log,
+    out,
+    usage_error,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from evaluator.suites import Suite
@@ -18,8 +28,7 @@ Result = TypeVar("Result")
 
 app = typer.Typer(help="Train planners: pretraining, fine-tuning, task feedback.", no_args_is_help=True)
 
-ModelOption = Annotated[str, typer.Option(help="Folder of a model, or lilliput-planner[/VARIANT].")]
-SuiteOption = Annotated[str, typer.Option(help="Slug of the suite.")]
+ModelOption = Annotated[str, typer.Option(help="Folder of a model, lilliput-planner, or lilliput-planner/VARIANT.")]
 ProfileOption = Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")]
 OutOption = Annotated[Path, typer.Option(help="Folder of the trained planner.")]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the training tasks and of all random draws.")]
@@ -59,7 +68,7 @@ def pretrain(
 @app.command()
 def finetune(
     model: ModelOption = "lilliput-planner",
-    suite: SuiteOption = "openagi",
+    suite: ExecutedSuiteOption = "",
     profile: ProfileOption = "lilliput",
     out_: Annotated[Path, typer.Option("--out", help="Folder of the trained planner.")] = Path(
         ".data/planners/finetuned"
@@ -92,10 +101,11 @@ def finetune(
     _print_result(_reporting_errors(lambda: fine_tune(order, report=_progress("fine-tuning"))))
 
 
+# Long: one line for each option.
 @app.command()
 def rltf(
     model: ModelOption = "lilliput-planner/finetuned",
-    suite: SuiteOption = "openagi",
+    suite: ExecutedSuiteOption = "",
     profile: ProfileOption = "lilliput",
     out_: Annotated[Path, typer.Option("--out", help="Folder of the trained planner.")] = Path(".data/planners/rltf"),
     seed: SeedOption = 0,
@@ -143,10 +153,11 @@ def rltf(
     _print_result(_reporting_errors(lambda: train_with_feedback(order, report=report)))
 
 
+# Long: one line for each option.
 @app.command()
 def table(
     model: ModelOption = "lilliput-planner",
-    suite: SuiteOption = "openagi",
+    suite: ExecutedSuiteOption = "",
     profile: ProfileOption = "lilliput",
     seeds: Annotated[str, typer.Option(help="Seeds: numbers and ranges, such as 0-4.")] = "0-2",
     draws: Annotated[int, typer.Option(min=1, help="Test draws per seed.")] = 3,
@@ -160,6 +171,7 @@ def table(
     plans: Annotated[int | None, typer.Option(min=1, help="Plans sampled per task and step.")] = None,
     learning_rate: RateOption = None,
     out_: Annotated[Path | None, typer.Option("--out", help="Also write the table to this file, as Markdown.")] = None,
+    json_out: JsonFile = None,
     threads: ThreadsOption = 1,
 ) -> None:
     """Compare zero-shot, few-shot, fine-tuning and task feedback on held-out tasks, as in OpenAGI's Table 5.
@@ -170,7 +182,7 @@ def table(
 
     from evaluator.training.planners.rltf import Schedule
     from evaluator.training.planners.study import FINE_TUNED, RLTF, Study, chosen, seeds_of, study_seed
-    from evaluator.training.planners.table import make_difference, make_row, markdown
+    from evaluator.training.planners.table import HEADINGS, caption, cells, make_difference, make_row, markdown, to_json
 
     torch.set_num_threads(threads)
     study_suite = chosen_suite(suite)
@@ -186,16 +198,19 @@ def table(
         schedule=Schedule(**_without_none(steps=steps, samples=plans, learning_rate=learning_rate)),
         **_without_none(fine_tuning_steps=fine_tuning_steps),
     )  # fmt: skip
-    measured = _reporting_errors(lambda: [study_seed(study=study, seed=seed, say=typer.echo) for seed in numbers])
-    text = markdown(
-        rows=[make_row(variant=variant, seeds=measured) for variant in chosen(measured)],
-        differences=[make_difference(better=RLTF, worse=FINE_TUNED, seeds=measured)],
-        seeds=numbers,
-    )
+    measured = _reporting_errors(lambda: [study_seed(study=study, seed=seed, say=log.print) for seed in numbers])
+    rows = [make_row(variant=variant, seeds=measured) for variant in chosen(measured)]
+    differences = [make_difference(better=RLTF, worse=FINE_TUNED, seeds=measured)]
+    shown = cells(rows=rows, differences=differences)
     if out_ is not None:
         out_.parent.mkdir(parents=True, exist_ok=True)
-        out_.write_text(text, encoding="utf-8")
-    typer.echo(text)
+        out_.write_text(markdown(table=shown, seeds=numbers), encoding="utf-8")
+    if not is_stdout(json_out):
+        listing = Listing(*HEADINGS, title=caption(numbers))
+        for row in shown:
+            listing.add_row(*row)
+        listing.show(out)
+    write_json(to_json(rows=rows, differences=differences, seeds=numbers), file=json_out)
 
 
 @app.command()
@@ -257,7 +272,7 @@ def _without_none(**options: Any) -> dict[str, Any]:
 
 def _reporting_errors(work: Callable[[], Result]) -> Result:
     """Run the work. An unusable model or suite is reported as bad usage, without a traceback."""
-    from evaluator.planners.language_models.local import ModelError
+    from evaluator.planners.language_models.local.model import ModelError
     from evaluator.training.planners.lessons import NoLessonsError
     from evaluator.training.planners.lora import LoraError
     from evaluator.training.planners.runs import SettingsError

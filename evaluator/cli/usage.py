@@ -1,4 +1,4 @@
-"""What commands share: consoles, common options, JSON output, and errors of usage."""
+"""Shared by all commands: consoles, options, JSON output and usage errors."""
 
 import json
 import sys
@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from evaluator.suites import Suite, suite_of
+from evaluator.suites.registry import default_suite
 
 EXIT_BAD_USAGE = 2
 
@@ -24,20 +25,38 @@ JsonFile = Annotated[
 ]
 """For commands that measure: the report is worth keeping."""
 
+LinesArgument = Annotated[Path, typer.Argument(help="One JSON object a line; - reads standard input.")]
+ExecutedSuiteOption = Annotated[
+    str, typer.Option(help="Slug of a suite whose plans are executed. Default: the first one.", show_default=False)
+]
+"""Empty: see `chosen_suite`."""
+
 out = Console()
 log = Console(stderr=True)
 
 
 def chosen_suite(slug: str) -> Suite:
-    """The suite with this slug.
+    """The suite with this slug; if it is empty, the first one whose plans are executed.
 
     Raises:
         typer.Exit: there is no such suite; standard error says which there are.
     """
     try:
-        return suite_of(slug)
+        return suite_of(slug) if slug else default_suite(executes=True)
     except LookupError as error:
         raise usage_error(error) from None
+
+
+def lines_text(file: Path) -> str:
+    """The text of a file of lines, or of standard input for `-`.
+
+    Raises:
+        typer.Exit: it cannot be read; standard error says why.
+    """
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise usage_error(f"{file} cannot be read: {error}") from None
 
 
 def usage_error(problem: Exception | str) -> typer.Exit:

@@ -7,14 +7,14 @@ import typer
 
 from evaluator.cli.execution_settings import ExecutionSettings, prepare, selected_tasks
 from evaluator.cli.listing import Listing, show_all
-from evaluator.cli.usage import JsonFile, chosen_suite, is_stdout, log, out, write_json
+from evaluator.cli.usage import ExecutedSuiteOption, JsonFile, chosen_suite, is_stdout, log, out, write_json
 
 if TYPE_CHECKING:
     from evaluator.validity import ValidityReport
 
 
 def validity(
-    suite: Annotated[str, typer.Option(help="A suite that executes plans.")] = "openagi",
+    suite: ExecutedSuiteOption = "",
     profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
     split: Annotated[str, typer.Option(help="Split of the data: public or validation.")] = "public",
     data: Annotated[str, typer.Option(help="The papers' data, for the profile paper: folder:PATH or hub[:PATH].")] = "",

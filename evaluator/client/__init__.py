@@ -3,7 +3,8 @@
 from evaluator.client import Client, NewSubmission, PlannerEntry
 
 with Client.from_environment() as client:
-    made = client.submit(NewSubmission(planner=PlannerEntry.bundled("gold", name="mine"), suites=["openagi"]))
+    planner = PlannerEntry.bundled("gold", name="mine")
+    made = client.submit(NewSubmission(planner=planner, suites=[suite.slug for suite in client.suites()]))
 """
 
 from evaluator.client.api import Client

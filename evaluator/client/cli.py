@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from evaluator.client.console import STDOUT, client_of, exit_codes, say, write_json, write_text
-from evaluator.client.entering import entry_of, header_of_options, seen
+from evaluator.client.choices import chosen_visibility, client_of, entry_of
+from evaluator.client.entering import header_of_options
 from evaluator.client.options import (
     EmbargoOption,
     HeaderOption,
@@ -19,6 +19,7 @@ from evaluator.client.options import (
     PatienceOption,
     UrlOption,
 )
+from evaluator.client.output import STDOUT, exit_codes, say, write_json, write_text
 from evaluator.client.reports import junit
 from evaluator.client.submitting import submit
 from evaluator.client.verdict import ExitCode, verdict_of
@@ -110,7 +111,7 @@ def visibility(
 ) -> None:
     """Set who can see a submission. Published snapshots of boards stay public."""
     with exit_codes(), client_of(url=url, patience=patience, needs_token=True) as client:
-        chosen = seen(visibility=visibility, embargo_until=embargo_until, unless="")
+        chosen = chosen_visibility(visibility=visibility, embargo_until=embargo_until, unless="")
         after = client.set_visibility(submission_id, **chosen)
         until = "" if after.embargo_until is None else f" until {after.embargo_until:%Y-%m-%d %H:%M} UTC"
         sys.stdout.write(f"{after.id}\t{after.visibility}{until}\n")

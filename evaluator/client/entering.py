@@ -1,15 +1,11 @@
-"""What the commands read from options, files and the environment before they submit."""
+"""Input of `submit` from files and from the environment."""
 
 import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypedDict, cast, get_args
-
-from pydantic import ValidationError
+from typing import Any
 
 from evaluator.client.errors import UsageError
-from evaluator.client.shapes import PlannerEntry, Visibility
 from evaluator.plans_file import PlansFileError, read_plans
 
 
@@ -47,35 +43,3 @@ def header_of_options(
     if variable and not environment.get(variable, ""):
         raise UsageError(f"--header-value-env: the variable {variable} is not set")
     return {"header_name": name, "header_value": environment[variable] if variable else ""}
-
-
-class _Seen(TypedDict):
-    visibility: Visibility
-    embargo_until: datetime | None
-
-
-def seen(*, visibility: str, embargo_until: datetime | None, unless: str) -> _Seen:
-    """Who is to see a submission; `unless` another choice or a date is given.
-
-    Raises:
-        UsageError: there is no such choice.
-    """
-    chosen = visibility or ("embargo" if embargo_until else unless)
-    known = get_args(Visibility)
-    if chosen not in known:
-        raise UsageError(f"who sees it is one of {', '.join(known)}, not {chosen!r}")
-    until = None if embargo_until is None else embargo_until.replace(tzinfo=UTC)
-    return _Seen(visibility=cast("Visibility", chosen), embargo_until=until)
-
-
-def entry_of(fields: dict[str, Any]) -> PlannerEntry:
-    """A planner of these fields.
-
-    Raises:
-        UsageError: one is beyond its limits.
-    """
-    try:
-        return PlannerEntry.model_validate(fields)
-    except ValidationError as error:
-        wrong = error.errors(include_url=False, include_input=False)[0]
-        raise UsageError(f"{'.'.join(str(part) for part in wrong['loc'])}: {wrong['msg']}") from None

@@ -1,4 +1,4 @@
-"""What can go wrong with a call of the API."""
+"""Errors of calls to the API."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a command must remember to go on after its connection or its machine was lost: a small file of the user's.
+"""State with which a command continues after a lost connection or a crash: a small file in the user's folder.
 
 By what is submitted where it keeps the idempotency key, and the submission's id as soon as that is known. The same
 command, run again, finds the same submission; an entry goes away when its command came to a verdict.
@@ -39,8 +39,8 @@ class Remembered:
         """
         self._file = file
         # Without the secret: of a weak one the digest would tell enough to guess it.
-        told = new.model_dump(mode="json", exclude={"planner": {"header_value"}})
-        request = json.dumps([url.rstrip("/"), told, key], sort_keys=True)
+        content = new.model_dump(mode="json", exclude={"planner": {"header_value"}})
+        request = json.dumps([url.rstrip("/"), content, key], sort_keys=True)
         self._name = hashlib.sha256(request.encode()).hexdigest()
         found = self._read().get(self._name, {})
         self.key = key or str(found.get("key") or f"planarena-{secrets.token_hex(12)}")
@@ -56,7 +56,7 @@ class Remembered:
         self._write({**self._read(), self._name: {"key": self.key, "submission": self.submission}})
 
     def forget(self) -> None:
-        """Let the same command submit anew."""
+        """Let the same command submit again."""
         left = self._read()
         if left.pop(self._name, None) is not None:
             self._write(left)

@@ -1,4 +1,4 @@
-"""What a command leaves behind: JUnit for the pipeline's page of tests, JSON for programs. Pure."""
+"""Reports of a command: JUnit for the pipeline's test page, JSON for programs. Pure."""
 
 import re
 import xml.etree.ElementTree as ET

@@ -1,4 +1,4 @@
-"""What the API reads and writes, as far as a client needs it. What a newer site adds is kept and not looked at."""
+"""Types of the API's requests and answers, as far as a client needs them. Fields that a newer site adds are kept."""
 
 from datetime import datetime
 from typing import Any, Literal, Self

@@ -1,17 +1,24 @@
-"""The command `planarena submit`."""
+"""`planarena submit`: submits a planner, or goes on with what the same command submitted before."""
 
-import hashlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any
 
 import typer
 
 from evaluator.client.api import Client
-from evaluator.client.console import STDOUT, client_of, exit_codes, say, write_json, write_text
-from evaluator.client.entering import entry_of, header_of_options, plans_of_file, seen
+from evaluator.client.choices import (
+    chosen_planner,
+    chosen_visibility,
+    client_of,
+    entry_of,
+    parse_priority,
+    parse_thresholds,
+)
+from evaluator.client.entering import header_of_options
 from evaluator.client.errors import RefusedError, UsageError
 from evaluator.client.field_options import with_options
 from evaluator.client.options import (
@@ -23,14 +30,13 @@ from evaluator.client.options import (
     UrlOption,
     VisibilityOption,
 )
+from evaluator.client.output import STDOUT, exit_codes, say, write_json, write_text
 from evaluator.client.remembered import Remembered, state_file
 from evaluator.client.reports import junit
 from evaluator.client.shapes import Evaluation, NewSubmission, PlannerEntry, Submission, SuiteInfo
 from evaluator.client.verdict import ExitCode, Threshold, Verdict, unknown_thresholds, verdict_of
 from evaluator.client.waiting import wait
 
-_NOT_FOUND = 404
-_Priority = Literal["low", "normal", "high"]
 _ENTERED_OTHERWISE = frozenset({
     "name", "kind", "bundled_name", "endpoint_url", "model_id", "revision", "checkpoint_digest", "plans",
     "header_name", "header_value",
@@ -39,7 +45,7 @@ _ENTERED_OTHERWISE = frozenset({
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Ask:
+class _AfterSubmit:
     """What `submit` was asked for, besides the submission."""
 
     wait: bool
@@ -49,6 +55,7 @@ class _Ask:
     json: Path | None
 
 
+# Long: one line for each option.
 @with_options(
     PlannerEntry,
     apart_from=_ENTERED_OTHERWISE,
@@ -106,8 +113,8 @@ def submit(
     PLANARENA_TOKEN. Exit codes: 0 passed, 1 below a threshold, 2 bad usage, 3 fault of the planner, 4 infrastructure.
     """
     with exit_codes():
-        ask = _Ask(
-            wait=wait_for_end, timeout=wait_timeout, thresholds=_thresholds(fail_under or []), junit=junit_out,
+        ask = _AfterSubmit(
+            wait=wait_for_end, timeout=wait_timeout, thresholds=parse_thresholds(fail_under or []), junit=junit_out,
             json=json_out,
         )  # fmt: skip
         _check_usage(ask)
@@ -115,26 +122,26 @@ def submit(
             planner=entry_of(
                 {"name": name}
                 | entered
-                | _chosen(
+                | chosen_planner(
                     planner=planner, model=model, checkpoint=checkpoint, chat=chat, chat_model=chat_model,
                     strategy=entered["strategy"], plans=plans,
                 )
                 | header_of_options(name=header, variable=header_value_env, remove=entered["remove_header"])
             ),
-            suites=suites, team=team, own_worker=own_worker, priority=_priority(priority),
-            **seen(visibility=visibility, embargo_until=embargo_until, unless="public"),
+            suites=suites, team=team, own_worker=own_worker, priority=parse_priority(priority),
+            **chosen_visibility(visibility=visibility, embargo_until=embargo_until, unless="public"),
         )  # fmt: skip
         with client_of(url=url, patience=patience, needs_token=True) as client:
             remembered = Remembered(file=state_file(), url=url, new=new, key=idempotency_key)
             if checkpoint is not None and not remembered.submission:
                 _upload(client=client, file=checkpoint)
-            code = _submitted(client=client, new=new, remembered=remembered, ask=ask)
+            code = _submit_and_report(client=client, new=new, remembered=remembered, ask=ask)
     raise typer.Exit(code)
 
 
-def _submitted(*, client: Client, new: NewSubmission, remembered: Remembered, ask: _Ask) -> ExitCode:
+def _submit_and_report(*, client: Client, new: NewSubmission, remembered: Remembered, ask: _AfterSubmit) -> ExitCode:
     """Submit or go on, wait if that is wanted, report, and say how it ended."""
-    suites = _suites(client=client, new=new, thresholds=ask.thresholds)
+    suites = _checked_suites(client=client, new=new, thresholds=ask.thresholds)
     made = _enter(client=client, new=new, remembered=remembered)
     if not ask.wait:
         write_json(ask.json, submission=made.id, evaluations=made.evaluations)
@@ -147,7 +154,7 @@ def _submitted(*, client: Client, new: NewSubmission, remembered: Remembered, as
     write_json(ask.json, submission=ended.id, evaluations=ended.evaluations, results=results, verdict=verdict)
     if ask.junit is not None:
         write_text(ask.junit, junit(evaluations=ended.evaluations, results=results, checks=verdict.checks))
-    _tell_verdict(verdict=verdict, evaluations=[] if ask.json == STDOUT else ended.evaluations)
+    _print_verdict(verdict=verdict, evaluations=[] if ask.json == STDOUT else ended.evaluations)
     if all(evaluation.final for evaluation in ended.evaluations):
         remembered.forget()
     return verdict.code
@@ -173,82 +180,19 @@ def _enter(*, client: Client, new: NewSubmission, remembered: Remembered) -> Sub
 
 
 def _found(*, client: Client, submission_id: str) -> Submission | None:
-    """A submission; None if the site does not know it any more, as after it was set up anew."""
+    """A submission; None if the site no longer has it, for example after a new installation."""
     try:
         return client.submission(submission_id)
     except RefusedError as error:
-        if error.problem.status != _NOT_FOUND:
+        if error.problem.status != HTTPStatus.NOT_FOUND:
             raise
     return None
 
 
-def _thresholds(texts: Sequence[str]) -> list[Threshold]:
-    try:
-        return [Threshold.parse(text) for text in texts]
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
-def _check_usage(ask: _Ask) -> None:
+def _check_usage(ask: _AfterSubmit) -> None:
     needing = [name for name, given in (("--fail-under", ask.thresholds), ("--junit", ask.junit)) if given]
     if needing and not ask.wait:
         raise UsageError(f"{' and '.join(needing)} need --wait: without it there is no result yet")
-
-
-def _priority(text: str) -> _Priority:
-    if text not in get_args(_Priority):
-        raise UsageError(f"--priority is low, normal or high, not {text!r}")
-    return cast(_Priority, text)
-
-
-def _chosen(
-    *,
-    planner: str,
-    model: str,
-    checkpoint: Path | None,
-    chat: str,
-    chat_model: str,
-    strategy: str,
-    plans: Path | None,
-) -> dict[str, Any]:
-    """The fields of the one kind of planner that was asked for.
-
-    Raises:
-        UsageError: none was, or several, or a strategy is missing or too much.
-    """
-    options = {"--planner": planner, "--model": model, "--checkpoint": checkpoint, "--chat": chat, "--plans": plans}
-    given = [option for option, value in options.items() if value]
-    if len(given) != 1:
-        chosen = " and ".join(given) or "none"
-        raise UsageError(f"give one of --planner, --model, --checkpoint, --chat and --plans, not {chosen}")
-    if bool(chat_model) != bool(chat):
-        raise UsageError(
-            "--chat-model goes with --chat only" if chat_model else "--chat-model is missing beside --chat"
-        )
-    if plans is not None:
-        return {"kind": "plans", "plans": plans_of_file(plans)}
-    if bool(strategy) != bool(model or checkpoint or chat):
-        wrong = "goes with --model, --checkpoint or --chat only" if strategy else f"is missing beside {given[0]}"
-        raise UsageError(f"--strategy {wrong}")
-    if checkpoint is not None:
-        return {"kind": "checkpoint", "checkpoint_digest": _digest(checkpoint), "strategy": strategy}
-    if chat:
-        return {"kind": "chat", "endpoint_url": chat, "model_id": chat_model, "strategy": strategy}
-    if model:
-        model_id, _, revision = model.partition("@")
-        return {"kind": "hub", "model_id": model_id, "revision": revision, "strategy": strategy}
-    if planner.startswith(("http://", "https://")):
-        return {"kind": "endpoint", "endpoint_url": planner}
-    return {"kind": "bundled", "bundled_name": planner}
-
-
-def _digest(file: Path) -> str:
-    """What the site will call the file: computed here, so that what was submitted is found again without sending it."""
-    try:
-        with file.open("rb") as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest()
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error}") from None
 
 
 def _upload(*, client: Client, file: Path) -> None:
@@ -256,7 +200,7 @@ def _upload(*, client: Client, file: Path) -> None:
     client.upload_checkpoint(file)
 
 
-def _suites(*, client: Client, new: NewSubmission, thresholds: Sequence[Threshold]) -> list[SuiteInfo]:
+def _checked_suites(*, client: Client, new: NewSubmission, thresholds: Sequence[Threshold]) -> list[SuiteInfo]:
     """The suites of the submission, if every threshold can be checked on them."""
     if not thresholds:
         return []
@@ -266,7 +210,7 @@ def _suites(*, client: Client, new: NewSubmission, thresholds: Sequence[Threshol
     return suites
 
 
-def _tell_verdict(*, verdict: Verdict, evaluations: Sequence[Evaluation]) -> None:
+def _print_verdict(*, verdict: Verdict, evaluations: Sequence[Evaluation]) -> None:
     for sentence in verdict.sentences:
         say(sentence)
     for evaluation in evaluations:

@@ -37,7 +37,7 @@ class Threshold:
 
     @classmethod
     def parse(cls, text: str) -> "Threshold":
-        """Read `overall=0.40` or `openagi:overall=0.40`.
+        """Read `overall=0.40` or `SUITE:overall=0.40`.
 
         Raises:
             ValueError: it is neither.

@@ -1,4 +1,4 @@
-"""Waiting for a submission: asking again and again, less and less often, and on through lost connections."""
+"""Waiting for a submission: polling with growing pauses, through lost connections."""
 
 import time
 from collections.abc import Callable
@@ -30,13 +30,13 @@ def wait(
         RefusedError: the site does not show the submission.
     """
     until = None if timeout is None else clock() + timeout
-    pause, told = SHORTEST_PAUSE, ""
+    pause, last = SHORTEST_PAUSE, ""
     while True:
         found = client.submission(submission_id)
         now = "\n".join(progress(evaluation) for evaluation in found.evaluations)
-        if now != told:
+        if now != last:
             tell(now)
-        pause, told = (SHORTEST_PAUSE if now != told else min(pause * _SLOWER, LONGEST_PAUSE)), now
+        pause, last = (SHORTEST_PAUSE if now != last else min(pause * _SLOWER, LONGEST_PAUSE)), now
         if all(evaluation.rests for evaluation in found.evaluations):
             return found
         if until is not None and clock() + pause > until:

@@ -1,4 +1,4 @@
-"""Adding up where time goes."""
+"""Stopwatches that add up time."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the engine asks of a device's memory. Imports no torch: without a loaded expert there is nothing to ask."""
+"""Memory of torch devices. Imports no torch: without a loaded expert there is none in use."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""Keeping a folder of objects below a size: what was not used for the longest time goes first."""
+"""Least-recently-used eviction from a folder of objects."""
 
 import logging
 import threading

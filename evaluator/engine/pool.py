@@ -1,4 +1,4 @@
-"""Loaded experts: each is loaded when first needed and stays, unless a budget of memory makes it leave."""
+"""In-memory pool of experts: loaded when first needed, evicted only to keep within the memory budget."""
 
 import logging
 from collections import Counter, OrderedDict
@@ -93,7 +93,7 @@ class ExpertPool:
     def expert(self, tool: str, *, batch_size: int | None = None) -> Expert:
         """The loaded expert for a tool.
 
-        An expert pads its batches to the size it was built for, so that another batch size means to load it anew.
+        An expert pads its batches to the size it was built for, so another batch size means loading it again.
         """
         spec = self.spec(tool)
         wanted = batch_size or spec.batch_size
@@ -156,5 +156,5 @@ def _measured(*, expert: Expert, spec: ExpertSpec, before: int | None, device: s
     after = allocated_bytes(device)
     if before is not None and after is not None:
         return max(after - before, 0)
-    told = getattr(expert, "nbytes", None)
-    return told if isinstance(told, int) else _weights_size(spec)
+    reported = getattr(expert, "nbytes", None)
+    return reported if isinstance(reported, int) else _weights_size(spec)

@@ -1,4 +1,4 @@
-"""How far a run is, how fast it goes, and how long it will take."""
+"""Progress, speed and remaining time of a run."""
 
 import time
 from collections import Counter, defaultdict

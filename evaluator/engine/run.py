@@ -36,7 +36,7 @@ MAX_PIXELS = 512 * 512
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class TimeSpent:
     """Where an engine's time went."""
 
     loading: Stopwatch = field(default_factory=Stopwatch)
@@ -61,7 +61,7 @@ class Engine:
         pool: where experts come from.
         store: where artefacts and executed steps are kept.
         salt: the suite's; the seeds of sampling experts depend on it.
-        listener: is told how far a run is, after every batch.
+        listener: receives progress after every batch.
         cache_bytes: how much of decoded values is kept in memory.
         """
         self.pool = pool
@@ -72,7 +72,7 @@ class Engine:
         self.batch_sizes = BatchSizes()
         self.calls: Counter[str] = Counter()
         """Items that experts really worked on, by tool, since the engine was made."""
-        self.spent = Spent()
+        self.spent = TimeSpent()
 
     def keep(self, value: Value) -> ArtefactReference:
         """Put a value into the store and return its reference."""
@@ -89,7 +89,7 @@ class Engine:
         May be left at any point: what was executed is in the store, and the next run goes on from there.
 
         Raises:
-            ValueError: a plan has a cycle, which `check_plan` would have told.
+            ValueError: a plan has a cycle, which `check_plan` would have reported.
             OSError: the store cannot be written; or what else it raises.
         """
         with self.store.held():
@@ -330,7 +330,7 @@ class _Run:
         state.finish_step(run=run)
 
     def _give_up(self, *, node: Node, kind: FailureKind, message: str) -> None:
-        """Fail a node for everybody who waits for it."""
+        """Fail a node for all plans that wait for it."""
         self._failed[node.key] = StepFailure(kind=kind, step="", message=message)
         for state, step in node.waiters:
             self._fail(state=state, step=step, node=node)

@@ -1,4 +1,4 @@
-"""A store in a bucket of S3, or of anything that speaks its protocol. There an object is seen whole or not at all."""
+"""A store in a bucket of S3 or a compatible service, which shows an object whole or not at all."""
 
 import logging
 import time

@@ -167,7 +167,7 @@ class LocalStore:
         outputs = self._read_step(key)
         try:
             for output in (outputs or {}).values():
-                # Read and not only found: a damaged object must be made anew, not fail whoever needs it.
+                # Read, not only found: a damaged object must be computed again and not fail its reader.
                 self.get(output.digest)
         except (ObjectMissingError, ObjectDamagedError):
             self._step_path(key).unlink(missing_ok=True)

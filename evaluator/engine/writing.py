@@ -1,4 +1,4 @@
-"""Writing behind: artefacts and steps reach the store in the background, while experts go on.
+"""Write-behind: artefacts and steps are stored in the background while experts run.
 
 Disks and buckets take their time over each object. Whoever asks for an object that is still under way gets it, and the
 engine hands a result out only when everything it names is written.

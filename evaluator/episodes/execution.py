@@ -63,7 +63,7 @@ class ExecutionEvaluator:
         experts: where experts come from; by default the profile's, loaded when first needed.
         scorers: makes the scorer of a metric; by default the profile's.
         memory_budget: bytes that loaded experts may occupy together; None: no limit.
-        listener: is told how far the execution of plans is.
+        listener: receives the progress of execution.
         split: name of the split that the samples are from, for reports.
         """
         if count < 1:

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 
 from evaluator.planners.protocol import BatchPlanner, Planner, PlannerError, PlannerReply, PlannerRequest, request_for
 from evaluator.plans import ParsedPlan, PlanContext, PlanSyntaxError, check_plan, plan_to_json, read_plan
-from evaluator.records import Outcome, Reason, ResultRecord
+from evaluator.records import FAULT_SCORE, Outcome, Reason, ResultRecord
 from evaluator.suites.base import Suite, Task
 
 PLANNER_CONCURRENCY = 8
-FAULT_SCORE = 0.0
-"""What a `planner_fault` scores (OpenAGI: an invalid plan gets 0; ControlLLM: it solves nothing)."""
 
 _INFRA_REASONS = frozenset(
     {

@@ -29,7 +29,7 @@ class KeptSamples:
         return self._inputs[key]
 
     def forget(self) -> None:
-        """Put everything into the store anew when asked: some of it may not have reached it."""
+        """Store everything again when next asked: some of it may not have been stored."""
         self._inputs.clear()
         self._references.clear()
 

@@ -5,7 +5,6 @@ Importing this package loads no model code; `load_expert` does.
 
 from evaluator.experts.profile import Profile, ProfileError, ScorerSpec, load_expert, load_profile
 from evaluator.experts.protocol import Expert, ExpertError, ExpertFactory, ExpertSpec
-from evaluator.experts.registry import expert
 from evaluator.experts.weights import WeightsError, verify_weights, weights_digest
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "ProfileError",
     "ScorerSpec",
     "WeightsError",
-    "expert",
     "load_expert",
     "load_profile",
     "verify_weights",

@@ -9,14 +9,12 @@ from evaluator.experts.imaging import ImageExpert, Pixels, to_tensor
 from evaluator.experts.preparation import Preparation
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.protocol import ExpertSpec
-from evaluator.experts.registry import expert
 from evaluator.experts.texts import load_tokenizer, whole_number
 from evaluator.values import Image, Value
 
 _LONGEST = 40
 
 
-@expert("vit-gpt2-captioner")
 class CaptioningExpert(ImageExpert):
     """Any image in, an English sentence out: the likeliest that `num_beams` beams find, one unless a profile says more.
 

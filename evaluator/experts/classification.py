@@ -9,11 +9,9 @@ from evaluator.experts.imaging import ImageExpert, Pixels, to_tensor
 from evaluator.experts.preparation import Preparation
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.protocol import ExpertSpec
-from evaluator.experts.registry import expert
 from evaluator.values import Image, Value
 
 
-@expert("vit-classifier")
 class ViTClassifierExpert(ImageExpert):
     """Any image in, the name of its most likely class out."""
 

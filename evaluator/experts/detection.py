@@ -20,7 +20,6 @@ from evaluator.experts.imaging import ImageExpert, Pixels, image_of, in_fixed_ba
 from evaluator.experts.preparation import Preparation
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.protocol import ExpertSpec
-from evaluator.experts.registry import expert
 from evaluator.values import Image, Value
 
 BOXES = "boxes"
@@ -130,7 +129,6 @@ class DetectionExpert(ImageExpert):
         return reading_order(found)
 
 
-@expert("rt-detr")
 class RTDetrExpert(DetectionExpert):
     """Every class of a query is a yes or no of its own."""
 
@@ -141,7 +139,6 @@ class RTDetrExpert(DetectionExpert):
         return logits.sigmoid()
 
 
-@expert("detr")
 class DetrExpert(DetectionExpert):
     """A query is one of the classes or, the last of them, no object. The backbone is a ResNet of `transformers`."""
 

@@ -11,7 +11,6 @@ from PIL import Image as PillowImage
 from evaluator.experts.imaging import to_pixels
 from evaluator.experts.pretrained import dtype_of
 from evaluator.experts.protocol import ExpertError, ExpertSpec
-from evaluator.experts.registry import expert
 from evaluator.experts.texts import text_of, whole_number
 from evaluator.experts.weights import WeightsError
 from evaluator.values import Value
@@ -19,7 +18,6 @@ from evaluator.values import Value
 _SEEDS = 2**63
 
 
-@expert("stable-diffusion")
 class DrawingExpert:
     """An English text in, a picture of the model's own size out; drawn with as many `steps` as the profile says.
 

@@ -15,7 +15,7 @@ from evaluator.experts.weights import WeightsError, file_digest, weights_files
 
 _STAGING = ".incoming"
 Report = Callable[[str], None]
-"""Is told what happens, in one line each."""
+"""Prints a line of progress."""
 
 
 class Fetcher:
@@ -30,7 +30,7 @@ class Fetcher:
             folder: of the profile's weights; made if need be.
             mirror: take files from here and use no network: `owner/name/...` for repositories, file names for files.
             update: accept other bytes than those in the lock file, and lock them.
-            report: is told what happens.
+            report: prints progress.
         """
         self._folder = folder
         self._mirror = mirror

@@ -8,7 +8,6 @@ from transformers import BartForConditionalGeneration, GPT2LMHeadModel, T5ForCon
 
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.protocol import ExpertSpec
-from evaluator.experts.registry import expert
 from evaluator.experts.texts import TextExpert, whole_number
 
 
@@ -41,21 +40,18 @@ class SequenceExpert(TextExpert):
         return written
 
 
-@expert("t5")
 class T5Expert(SequenceExpert):
     """Translates; the parameter `prefix` says what a general T5 is to do."""
 
     model_class: ClassVar[Any] = T5ForConditionalGeneration
 
 
-@expert("bart")
 class BartExpert(SequenceExpert):
     """Summarises."""
 
     model_class: ClassVar[Any] = BartForConditionalGeneration
 
 
-@expert("gpt2")
 class GPT2Expert(SequenceExpert):
     """Gives the text back with its continuation."""
 

@@ -8,12 +8,10 @@ from transformers import CLIPImageProcessorPil, GitForCausalLM
 from evaluator.experts.imaging import image_of
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.protocol import ExpertSpec
-from evaluator.experts.registry import expert
 from evaluator.experts.texts import load_tokenizer, text_of, whole_number
 from evaluator.values import Image, Value
 
 
-@expert("git-vqa")
 class GitQuestionExpert:
     """An image of any size and an English question in, an answer in words out, always the likeliest next word.
 

@@ -105,7 +105,8 @@ def download_file(*, item: Checkpoint, target: Path) -> str:
     Raises:
         FetchError: the address cannot be reached, does not give it, or sends more than such a checkpoint can have.
     """
-    from evaluator.planners.egress import call_deadline, operator_client
+    from evaluator.planners.guarded_connections import call_deadline
+    from evaluator.planners.ssrf_guard import operator_client
 
     url = str(item.url)
     most, seconds = download_limits(_expected_bytes(item))

@@ -1,40 +1,51 @@
-"""Which implementations there are, where their code is, and its version. Importing this loads no model code."""
+"""The implementations of experts by the names that profiles use. Importing this loads no model code."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from importlib import import_module
 from types import MappingProxyType
+from typing import cast
+
+from evaluator.experts.protocol import ExpertFactory
 
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
-    """Code that can be registered with `@expert`."""
+    """The class of an expert, by its names: its module is imported when the first expert of it is loaded."""
 
     module: str
-    """Imported when the first expert of it is loaded."""
+    """In this package."""
+    name: str
+    """Of the class, an `ExpertFactory`."""
+    _: KW_ONLY
     code_version: str
     """Raised by hand whenever the code around the model changes what it returns; part of store keys and digests."""
     samples: bool = False
     """Whether it draws random numbers and therefore gets a seed for each item (`SamplingExpert`)."""
 
+    def factory(self) -> ExpertFactory:
+        """The class."""
+        return cast(ExpertFactory, getattr(import_module(f"{__package__}.{self.module}"), self.name))
+
 
 IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
     {
-        "swin2sr": Implementation(module="evaluator.experts.restoration", code_version="1"),
-        "restormer": Implementation(module="evaluator.experts.restoration", code_version="1"),
-        "siggraph17": Implementation(module="evaluator.experts.restoration", code_version="1"),
-        "rt-detr": Implementation(module="evaluator.experts.detection", code_version="2"),
-        "detr": Implementation(module="evaluator.experts.detection", code_version="2"),
-        "vit-gpt2-captioner": Implementation(module="evaluator.experts.captioning", code_version="1"),
-        "vilt-vqa": Implementation(module="evaluator.experts.visual_questions", code_version="1"),
-        "stable-diffusion": Implementation(module="evaluator.experts.drawing", code_version="1", samples=True),
-        "vit-classifier": Implementation(module="evaluator.experts.classification", code_version="1"),
-        "t5": Implementation(module="evaluator.experts.generation", code_version="1"),
-        "bart": Implementation(module="evaluator.experts.generation", code_version="1"),
-        "gpt2": Implementation(module="evaluator.experts.generation", code_version="1"),
-        "roberta-fill-mask": Implementation(module="evaluator.experts.reading", code_version="1"),
-        "distilbert-qa": Implementation(module="evaluator.experts.reading", code_version="1"),
-        "bert-sentiment": Implementation(module="evaluator.experts.reading", code_version="1"),
-        "git-vqa": Implementation(module="evaluator.experts.git_questions", code_version="1"),
+        "swin2sr": Implementation("restoration", "Swin2SRExpert", code_version="1"),
+        "restormer": Implementation("restoration", "RestormerExpert", code_version="1"),
+        "siggraph17": Implementation("restoration", "ColorizerExpert", code_version="1"),
+        "rt-detr": Implementation("detection", "RTDetrExpert", code_version="2"),
+        "detr": Implementation("detection", "DetrExpert", code_version="2"),
+        "vit-gpt2-captioner": Implementation("captioning", "CaptioningExpert", code_version="1"),
+        "vilt-vqa": Implementation("visual_questions", "VisualQuestionExpert", code_version="1"),
+        "stable-diffusion": Implementation("drawing", "DrawingExpert", code_version="1", samples=True),
+        "vit-classifier": Implementation("classification", "ViTClassifierExpert", code_version="1"),
+        "t5": Implementation("generation", "T5Expert", code_version="1"),
+        "bart": Implementation("generation", "BartExpert", code_version="1"),
+        "gpt2": Implementation("generation", "GPT2Expert", code_version="1"),
+        "roberta-fill-mask": Implementation("reading", "FillMaskExpert", code_version="1"),
+        "distilbert-qa": Implementation("reading", "AnswerExpert", code_version="1"),
+        "bert-sentiment": Implementation("reading", "SentimentExpert", code_version="1"),
+        "git-vqa": Implementation("git_questions", "GitQuestionExpert", code_version="1"),
     }
 )
 

@@ -19,7 +19,6 @@ A profile with `[checkpoints.NAME]` tables (see `checkpoints.py`) instead of `we
 `planarena profiles fetch` puts into the data folder. It can be read before that: then its digests say so.
 """
 
-import importlib
 import json
 import tomllib
 from collections.abc import Mapping
@@ -32,7 +31,6 @@ from evaluator import canonical_json
 from evaluator.experts.checkpoints import Checkpoint, FetchError, checkpoint, digest_of, read_lock, weights_folder
 from evaluator.experts.implementations import SCORER_CODE_VERSIONS, implementation_of
 from evaluator.experts.protocol import Expert, ExpertSpec
-from evaluator.experts.registry import factory_of
 from evaluator.experts.weights import verify_weights
 
 PROFILES = Path(__file__).parent / "profiles"
@@ -130,8 +128,7 @@ def load_expert(*, spec: ExpertSpec, device: str = "cpu") -> Expert:
         LookupError: there is no such implementation.
     """
     verify_weights(folder=spec.path, expected=spec.weights_digest)
-    importlib.import_module(implementation_of(spec.implementation).module)
-    return cast(Expert, factory_of(spec.implementation)(spec=spec, device=device))
+    return cast(Expert, implementation_of(spec.implementation).factory()(spec=spec, device=device))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ class ExpertSpec:
     id: str
     """Identifier of the expert, unique in the profile, for example `lilliput/denoising`."""
     implementation: str
-    """Name under which the expert class is registered with `@expert`."""
+    """Name of the expert's class in `evaluator.experts.implementations`."""
     path: Path
     """Folder with `config.json` and `model.safetensors`."""
     weights_digest: str

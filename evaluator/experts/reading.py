@@ -9,14 +9,12 @@ from transformers import BertForSequenceClassification, DistilBertForQuestionAns
 
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.protocol import ExpertSpec
-from evaluator.experts.registry import expert
 from evaluator.experts.texts import TextExpert, whole_number
 
 _MASKS = ("[MASK]", "<mask>")
 """How texts may spell the mask, whatever the tokenizer calls it."""
 
 
-@expert("roberta-fill-mask")
 class FillMaskExpert(TextExpert):
     """Puts the most likely word in the place of every mask; a text without one stays as it is."""
 
@@ -47,7 +45,6 @@ class FillMaskExpert(TextExpert):
         return text
 
 
-@expert("distilbert-qa")
 class AnswerExpert(TextExpert):
     """Answers a query with a span of a document; from a blank document nothing can be answered."""
 
@@ -84,7 +81,6 @@ class AnswerExpert(TextExpert):
         return best // len(starts), best % len(starts)
 
 
-@expert("bert-sentiment")
 class SentimentExpert(TextExpert):
     """Says `positive` or `negative`, or what else the checkpoint's labels are, in small letters."""
 

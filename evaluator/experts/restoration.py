@@ -13,7 +13,6 @@ from evaluator.experts.imaging import RestorationExpert
 from evaluator.experts.padding import pad_to_multiple
 from evaluator.experts.pretrained import load_pretrained, load_state
 from evaluator.experts.protocol import ExpertSpec
-from evaluator.experts.registry import expert
 from evaluator.experts.restormer import Restormer, RestormerConfig
 
 
@@ -38,7 +37,6 @@ def load_colorizer(*, folder: Path, device: str, precision: str = "float32") -> 
     return model
 
 
-@expert("swin2sr")
 class Swin2SRExpert(RestorationExpert):
     """Super resolution: (batch, 3, h, w) to (batch, 3, scale * h, scale * w), whatever the size."""
 
@@ -57,7 +55,6 @@ class Swin2SRExpert(RestorationExpert):
         return enlarged.float()[..., : height * self._scale, : width * self._scale]
 
 
-@expert("restormer")
 class RestormerExpert(RestorationExpert):
     """Denoising or deblurring, which of the two depends on the weights; the size is kept."""
 
@@ -70,7 +67,6 @@ class RestormerExpert(RestorationExpert):
         return restored
 
 
-@expert("siggraph17")
 class ColorizerExpert(RestorationExpert):
     """Colorization: keeps the lightness of an image and replaces its colours; the size is kept."""
 

@@ -11,7 +11,6 @@ from transformers import ViltForQuestionAnswering, ViltImageProcessorPil
 from evaluator.experts.imaging import image_of
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.protocol import ExpertError, ExpertSpec
-from evaluator.experts.registry import expert
 from evaluator.experts.texts import load_tokenizer, text_of
 from evaluator.values import Image, Value
 
@@ -31,7 +30,6 @@ def embedded(*, model: ViltForQuestionAnswering, pixels: Tensor) -> Tensor:
     return torch.cat([first, (patches + fitted).flatten(2).transpose(1, 2)], dim=1)
 
 
-@expert("vilt-vqa")
 class VisualQuestionExpert:
     """An image of any size and an English question in, the likeliest of the checkpoint's answers out.
 

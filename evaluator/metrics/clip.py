@@ -20,7 +20,7 @@ from transformers import AutoTokenizer, CLIPImageProcessorPil, CLIPModel
 
 from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.profile import ScorerSpec
-from evaluator.metrics.kept import EmbeddingCache
+from evaluator.metrics.embedding_cache import EmbeddingCache
 from evaluator.values import Image, Value, encode
 
 

@@ -187,7 +187,7 @@ class EndpointJudge:
         # Imported here: metrics load no network client unless a judge is really asked.
         import httpx
 
-        from evaluator.planners.egress import egress_client
+        from evaluator.planners.ssrf_guard import egress_client
 
         self._settings = settings
         self._sleep = sleep
@@ -220,7 +220,7 @@ class EndpointJudge:
         import httpx
 
         from evaluator.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
-        from evaluator.planners.egress import call_deadline
+        from evaluator.planners.guarded_connections import call_deadline
 
         headers = {"Authorization": f"Bearer {self._settings.api_key}"} if self._settings.api_key else {}
         url = f"{self._settings.url.rstrip('/')}/chat/completions"

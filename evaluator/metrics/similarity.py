@@ -28,7 +28,7 @@ from evaluator.experts.pretrained import load_pretrained
 from evaluator.experts.profile import Profile, ScorerSpec
 from evaluator.experts.weights import verify_weights
 from evaluator.metrics.clip import CLIPScore
-from evaluator.metrics.kept import EmbeddingCache
+from evaluator.metrics.embedding_cache import EmbeddingCache
 from evaluator.values import Image, Value
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evaluator.planners.bundled import DESCRIPTIONS, bundled_names, bundled_planner
     from evaluator.planners.driving import StrategyPlanner, UnfitModelError
-    from evaluator.planners.egress import EgressRefusedError, check_url
     from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
+    from evaluator.planners.guarded_connections import EgressRefusedError
     from evaluator.planners.protocol import (
         BatchPlanner,
         Planner,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         PlannerResponse,
         request_for,
     )
+    from evaluator.planners.ssrf_guard import check_url
 
 __all__ = [
     "DESCRIPTIONS",
@@ -44,10 +45,11 @@ __all__ = [
 _MODULES = {
     "bundled": ("DESCRIPTIONS", "bundled_names", "bundled_planner"),
     "driving": ("StrategyPlanner", "UnfitModelError"),
-    "egress": ("EgressRefusedError", "check_url"),
     "endpoint": ("EndpointPlanner", "EndpointSettings"),
+    "guarded_connections": ("EgressRefusedError",),
     "protocol": ("BatchPlanner", "Planner", "PlannerError", "PlannerReply", "PlannerRequest", "PlannerResponse",
                  "request_for"),
+    "ssrf_guard": ("check_url",),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -14,11 +14,11 @@ from itertools import islice
 from queue import SimpleQueue
 
 from evaluator.canonical_json import JsonValue
+from evaluator.planners.conversation import End, Talk
 from evaluator.planners.event_loop import LoopThread
 from evaluator.planners.language_models.protocol import Answer, Call, ConcurrentLanguageModel, Failure, LanguageModel
 from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest
 from evaluator.planners.strategies.protocol import Strategy
-from evaluator.planners.talk import End, Talk
 
 CONVERSATIONS = 256
 """Held at once: enough to fill batches and connections, few enough that early requests end early."""

@@ -17,10 +17,11 @@ from evaluator.bounded_answers import (
     read_answer,
 )
 from evaluator.canonical_json import JsonValue
-from evaluator.planners.egress import EgressRefusedError, call_deadline, egress_client
-from evaluator.planners.keeping import unkeepable
+from evaluator.planners.guarded_connections import EgressRefusedError, call_deadline
 from evaluator.planners.protocol import PlannerError, PlannerReply, PlannerRequest, PlannerResponse
 from evaluator.planners.secret_header import HIDDEN, SecretHeader
+from evaluator.planners.ssrf_guard import egress_client
+from evaluator.planners.storable import unkeepable
 from evaluator.records import PlannerCall, Reason
 
 MAX_RESPONSE_BYTES = 1024 * 1024
@@ -48,7 +49,7 @@ class EndpointSettings:
 
 
 Watcher = Callable[[int, bytes], None]
-"""Is told the status and the body of each answer, before the body is looked at."""
+"""Receives the status and the body of each answer, before the body is read."""
 
 
 class _Retry(Exception):
@@ -148,7 +149,7 @@ class EndpointPlanner:
             raise fault(Reason.INVALID_RESPONSE, f"The endpoint's answer is {error}.") from None
 
     def _seen(self, *, status: int, body: bytes) -> bytes:
-        """The body as all others may see it; the watcher is told."""
+        """The body as others may see it; the watcher is notified."""
         header = self._settings.header
         # Before anything is cut out of it: half a secret would not be found.
         for secret in header.secrets() if header else ():

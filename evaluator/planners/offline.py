@@ -12,13 +12,14 @@ from evaluator.planners.named import planner_named
 from evaluator.planners.protocol import Planner
 from evaluator.planners.strategies.registry import PlannerNameError, strategies
 from evaluator.suites.base import Suite
+from evaluator.tools.openagi import OPENAGI
 
 ANCHORS = "Anchors of every board"
 WITHOUT_MODEL = "Strategies without a language model"
 WITH_SHIPPED_MODEL = "Strategies with the language model that comes with PlanArena"
-TRAINED_FOR = frozenset({"openagi"})
-"""Suites whose requests the shipped language models were trained on; strategies made for others are not offered with
-them."""
+TRAINED_FOR = OPENAGI.name
+"""The shipped language models were trained on requests for the tools of this catalogue; strategies for others are not
+offered with them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ def _with_shipped_models() -> list[OfflinePlanner]:
     entries = [
         entry
         for entry in strategies().values()
-        if entry.needs == {Ability.CONSTRAIN} and entry.suites and TRAINED_FOR.issuperset(entry.suites)
+        if entry.needs == {Ability.CONSTRAIN} and entry.catalogue == TRAINED_FOR
     ]
     # The bare name is another one for the pretrained model: it is offered once.
     models = {shipped_folder(name): name for name in reversed(shipped_names()) if shipped_folder(name).is_dir()}

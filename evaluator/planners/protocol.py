@@ -10,6 +10,10 @@ from evaluator.canonical_json import JsonValue
 from evaluator.plans.model import PlanContext
 from evaluator.records import PlannerCall, Reason
 from evaluator.suites.base import Suite, Task
+from evaluator.tools.types import Catalogue
+
+MAX_ALTERNATIVES = 4
+"""Further plans that an answer may have besides the first."""
 
 
 class _Message(BaseModel):
@@ -61,7 +65,9 @@ class PlannerResponse(_Message):
 
     plan: dict[str, JsonValue] | list[JsonValue] | str
     """`plan/1` as an object, or any other accepted form."""
-    alternatives: list[dict[str, JsonValue] | list[JsonValue] | str] = Field(default_factory=list, max_length=4)
+    alternatives: list[dict[str, JsonValue] | list[JsonValue] | str] = Field(
+        default_factory=list, max_length=MAX_ALTERNATIVES
+    )
     """Further plans, best first. Only `plan` is scored; suites that judge plans also show the best of all."""
     usage: dict[str, int] | None = None
     """Optional token counts: `prompt_tokens`, `completion_tokens`."""
@@ -123,6 +129,19 @@ class BatchPlanner(Planner, Protocol):
         ...
 
 
+def offered_tools(catalogue: Catalogue) -> tuple[OfferedTool, ...]:
+    """The tools of a catalogue, as requests offer them."""
+    return tuple(
+        OfferedTool(
+            name=tool.name,
+            description=tool.description,
+            inputs={name: str(kind) for name, kind in tool.inputs.items()},
+            outputs={name: str(kind) for name, kind in tool.outputs.items()},
+        )
+        for tool in catalogue.tools.values()
+    )
+
+
 def request_for(*, suite: Suite, task: Task, context: PlanContext) -> PlannerRequest:
     """The request of a task, offering the tools of the context's catalogue."""
     return PlannerRequest(
@@ -133,13 +152,5 @@ def request_for(*, suite: Suite, task: Task, context: PlanContext) -> PlannerReq
             resources={name: str(kind) for name, kind in task.resources.items()},
         ),
         expects=Expected(type=None if task.expects is None else str(task.expects)),
-        tools=[
-            OfferedTool(
-                name=tool.name,
-                description=tool.description,
-                inputs={name: str(kind) for name, kind in tool.inputs.items()},
-                outputs={name: str(kind) for name, kind in tool.outputs.items()},
-            )
-            for tool in context.catalogue.tools.values()
-        ],
+        tools=list(offered_tools(context.catalogue)),
     )

@@ -43,7 +43,7 @@ class PlanContext:
     expects: ResourceType | None
     """Type of the answer; None where a request may have several answers of any type."""
     known: Catalogue | None = None
-    """The whole catalogue, so that a tool without an expert can be told from an invented one."""
+    """The whole catalogue, to distinguish a tool without an expert from an invented one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from functools import cached_property
 from evaluator import canonical_json
 from evaluator.canonical_json import JsonValue
 from evaluator.plans.model import Plan, PlanContext, plan_to_json
+from evaluator.suites.facets import Facets
 from evaluator.tools.types import Catalogue, ResourceType
 
 
@@ -62,7 +63,28 @@ class Panel(StrEnum):
     INDICATORS = "indicators"
     """Each indicator with its reason."""
     GOAL = "goal"
-    """What the request wants, and the files that it gives."""
+    """What the request wants, and the files that it gives. Tasks have the attributes `parts` (sentences), `uncovered`
+    (why there are none) and `flags` (names of the suite's `defects`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defect:
+    """Something that may be wrong with a task itself."""
+
+    name: str
+    description: str
+    excludes: bool = False
+    """Whether a task with it is left out of the suite's active split."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepProblem:
+    """A few words on a step that is named, as `step 2 (`, in the explanation of an indicator's worse value."""
+
+    indicator: str
+    words: str
+    is_type_conflict: bool = False
+    """Whether the step gets a value of a wrong type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +119,13 @@ class Task:
 
     @property
     def attributes(self) -> dict[str, JsonValue]:
-        """Suite-specific facts to filter by."""
+        """Suite-specific facts; the suite's facets say which of them are filters."""
         return {}
+
+    @property
+    def types_given(self) -> Mapping[str, frozenset[ResourceType]]:
+        """Every type that each resource may be used as."""
+        return {name: frozenset({kind}) for name, kind in self.resources.items()}
 
     def to_json(self) -> dict[str, JsonValue]:
         """The task as `planarena suites show --json` prints it."""
@@ -130,6 +157,12 @@ class Suite:
     """What the site shows of a result beside the plan itself."""
     scoring: str = ""
     """How plans are scored, as a paragraph for the board; empty: the descriptions of the columns say it."""
+    facets: Facets = field(default_factory=Facets)
+    """What tasks are filtered and grouped by."""
+    defects: tuple[Defect, ...] = ()
+    """What may be wrong with a task, for `Panel.GOAL`."""
+    step_problems: tuple[StepProblem, ...] = ()
+    """How steps are marked in the drawing of a plan, for `Panel.INDICATORS`; the most telling last."""
     hidden_requests: "Callable[[Suite, str], tuple[Task, ...]] | None" = field(default=None, compare=False, repr=False)
     """Makes the hidden split's tasks from a secret seed, with the keys of the public ones; None: there is none."""
 

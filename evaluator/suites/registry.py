@@ -2,6 +2,10 @@
 
 Each folder here has a module `entry` with a tuple `SUITES` of entries. Suites from elsewhere are in modules of the same
 form that the environment variable `PLANARENA_SUITES` names, separated by commas.
+
+Such a module may also have `COMMANDS`, the name of a module with commands of its suites. That module has a mapping
+`COMMANDS` from a command's words, such as `bench search`, to its function, and may have `RELEASED`, which
+`planarena suites fetch` uses: from the name of a benchmark to the function that fetches its released files.
 """
 
 import os
@@ -28,6 +32,8 @@ class Entry:
     build: Callable[[], Suite]
     """Raises LookupError, with a message that says what to do, where its files were not fetched."""
     episode: "Episode"
+    catalogue: str = ""
+    """Name of the catalogue of its tools. Strategies that are made for this catalogue understand its requests."""
     is_available: Callable[[], bool] = lambda: True
     """Whether its files are here."""
 
@@ -54,6 +60,28 @@ def episode_of(slug: str) -> "Episode":
         LookupError: there is none.
     """
     return _entry(slug).episode
+
+
+def default_suite(*, executes: bool) -> Suite:
+    """The first suite that can be used here whose plans are executed, or the first whose plans are judged.
+
+    Raises:
+        LookupError: there is none.
+    """
+    for slug in suite_names():
+        if suite_of(slug).conditions.experts == executes:
+            return suite_of(slug)
+    raise LookupError(f"there is no suite whose plans are {'executed' if executes else 'judged'}")
+
+
+def suites_of_catalogue(catalogue: str) -> tuple[str, ...]:
+    """Slugs of all suites with this catalogue of tools, in alphabetical order."""
+    return tuple(sorted(slug for slug, entry in _entries().items() if entry.catalogue == catalogue))
+
+
+def command_modules() -> tuple[str, ...]:
+    """The modules with the suites' own commands."""
+    return tuple(filter(None, (getattr(import_module(module), "COMMANDS", "") for module in _modules())))
 
 
 def forget() -> None:

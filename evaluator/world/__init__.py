@@ -4,9 +4,9 @@ Importing this package loads no model code; `evaluator.training` does.
 """
 
 from evaluator.world.degradations import Degradation, degrade
-from evaluator.world.openagi_samples import LilliputSamples, clean_image, degraded_image
+from evaluator.world.lilliput_samples import LilliputSamples, clean_image, degraded_image
 from evaluator.world.rendering import render
-from evaluator.world.scenes import Relation, Scene, Thing, draw_scene
+from evaluator.world.scenes import Relation, Scene, SceneObject, draw_scene
 from evaluator.world.seeds import WORLD_VERSION, Split
 
 __all__ = [
@@ -15,8 +15,8 @@ __all__ = [
     "LilliputSamples",
     "Relation",
     "Scene",
+    "SceneObject",
     "Split",
-    "Thing",
     "clean_image",
     "degrade",
     "degraded_image",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from evaluator.world.scenes import SIZE, Scene, Thing
+from evaluator.world.scenes import SIZE, Scene, SceneObject
 from evaluator.world.vocabulary import BACKGROUNDS, COLOURS, Background, Shape, Texture
 
 Plane = npt.NDArray[np.float32]
@@ -36,7 +36,7 @@ def _background(*, scene: Scene, x: Plane, y: Plane) -> npt.NDArray[np.float32]:
     return ((shade * (1 + pattern))[..., None] * colour).astype(np.float32)
 
 
-def _paint(*, canvas: npt.NDArray[np.float32], thing: Thing) -> None:
+def _paint(*, canvas: npt.NDArray[np.float32], thing: SceneObject) -> None:
     """Blend one thing into the canvas, touching only the pixels around it."""
     reach = thing.radius + 2
     left, right = max(0, math.floor(thing.x - reach)), min(SIZE, math.ceil(thing.x + reach) + 1)
@@ -54,7 +54,7 @@ def _paint(*, canvas: npt.NDArray[np.float32], thing: Thing) -> None:
     region += opacity * (painted - region)
 
 
-def outline_box(thing: Thing) -> tuple[float, float, float, float]:
+def outline_box(thing: SceneObject) -> tuple[float, float, float, float]:
     """Left, top, right and bottom of what can be seen of a thing, in pixels from the corner of the picture.
 
     Measured on points half a pixel apart.

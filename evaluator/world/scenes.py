@@ -34,7 +34,7 @@ _ATTEMPTS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class SceneObject:
     """One object of a scene. Lengths are in pixels, x to the right, y downwards."""
 
     shape: Shape
@@ -78,11 +78,11 @@ class Scene:
     background_phase: tuple[float, float]
     background_shade: tuple[float, float]
     """Brightness factor at the top and at the bottom."""
-    things: tuple[Thing, ...]
+    things: tuple[SceneObject, ...]
     """The main object first; it is at least a quarter larger than any other and nearest to the middle."""
 
     @property
-    def main(self) -> Thing:
+    def main(self) -> SceneObject:
         return self.things[0]
 
     @property
@@ -100,7 +100,7 @@ class Scene:
         )
 
 
-def direction_between(*, subject: Thing, other: Thing) -> Direction:
+def direction_between(*, subject: SceneObject, other: SceneObject) -> Direction:
     """Where `subject` lies as seen from `other`."""
     dx, dy = subject.x - other.x, subject.y - other.y
     if abs(dx) >= abs(dy):
@@ -145,8 +145,8 @@ def _colour(*, rng: np.random.Generator, background: Background) -> Colour:
 
 def _thing(
     *, rng: np.random.Generator, shape: Shape, background: Background, x: float, y: float, radius: float
-) -> Thing:
-    return Thing(
+) -> SceneObject:
+    return SceneObject(
         shape=shape,
         colour=_colour(rng=rng, background=background),
         x=x,
@@ -158,7 +158,7 @@ def _thing(
     )
 
 
-def _main_thing(*, rng: np.random.Generator, shape: Shape, background: Background) -> Thing:
+def _main_thing(*, rng: np.random.Generator, shape: Shape, background: Background) -> SceneObject:
     middle = (SIZE - 1) / 2
     return _thing(
         rng=rng,
@@ -171,8 +171,8 @@ def _main_thing(*, rng: np.random.Generator, shape: Shape, background: Backgroun
 
 
 def _small_thing(
-    *, rng: np.random.Generator, shape: Shape, background: Background, things: list[Thing]
-) -> Thing | None:
+    *, rng: np.random.Generator, shape: Shape, background: Background, things: list[SceneObject]
+) -> SceneObject | None:
     """A further object that touches none of the others, or None where no free place was found."""
     for _ in range(_ATTEMPTS):
         radius = _uniform(rng, *_SMALL_RADIUS)

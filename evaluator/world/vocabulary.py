@@ -67,7 +67,7 @@ class Direction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Appearance:
     """How a colour or a background is painted: 8-bit RGB."""
 
     red: int
@@ -84,26 +84,26 @@ class Look:
         return 0.299 * self.red + 0.587 * self.green + 0.114 * self.blue
 
 
-COLOURS: dict[Colour, Look] = {
-    Colour.BLUE: Look(25, 45, 190),
-    Colour.PURPLE: Look(125, 40, 165),
-    Colour.RED: Look(220, 55, 50),
-    Colour.GREEN: Look(50, 180, 75),
-    Colour.ORANGE: Look(245, 130, 30),
-    Colour.TURQUOISE: Look(70, 215, 205),
-    Colour.PINK: Look(250, 165, 205),
-    Colour.YELLOW: Look(250, 232, 75),
+COLOURS: dict[Colour, Appearance] = {
+    Colour.BLUE: Appearance(25, 45, 190),
+    Colour.PURPLE: Appearance(125, 40, 165),
+    Colour.RED: Appearance(220, 55, 50),
+    Colour.GREEN: Appearance(50, 180, 75),
+    Colour.ORANGE: Appearance(245, 130, 30),
+    Colour.TURQUOISE: Appearance(70, 215, 205),
+    Colour.PINK: Appearance(250, 165, 205),
+    Colour.YELLOW: Appearance(250, 232, 75),
 }
 
 TEXTURES: dict[Colour, Texture] = dict(zip(Colour, Texture, strict=True))
 """Every colour of this world comes with its own texture."""
 
-BACKGROUNDS: dict[Background, Look] = {
-    Background.NIGHT: Look(20, 18, 52),
-    Background.GRASS: Look(62, 112, 48),
-    Background.STONE: Look(122, 122, 126),
-    Background.SKY: Look(150, 196, 240),
-    Background.SAND: Look(232, 212, 168),
+BACKGROUNDS: dict[Background, Appearance] = {
+    Background.NIGHT: Appearance(20, 18, 52),
+    Background.GRASS: Appearance(62, 112, 48),
+    Background.STONE: Appearance(122, 122, 126),
+    Background.SKY: Appearance(150, 196, 240),
+    Background.SAND: Appearance(232, 212, 168),
 }
 
 GERMAN: dict[StrEnum, str] = {

@@ -1,4 +1,4 @@
-"""Launchers: they see that workers run.
+"""Launchers start and stop workers.
 
 The one for Kubernetes is in `launchers.kubernetes`: only those who use it should load its client.
 """

@@ -1,4 +1,4 @@
-"""What a launcher is: it sees that workers run."""
+"""The interface of launchers."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ class PoolsWorkers(Protocol):
         another attempt goes on. Nothing happens if it does not run.
 
         Raises:
-            LaunchError: it could not be told.
+            LaunchError: its state could not be read.
         """
         ...
 

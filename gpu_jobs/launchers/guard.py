@@ -1,6 +1,6 @@
 """`python -m gpu_jobs.launchers.guard ... -- COMMAND`: runs a worker and kills it when it uses too much memory.
 
-When its time is over it is told to stop, and killed if it does not.
+When its time is over it gets SIGTERM, and is killed if it does not stop.
 
 A process of its own, because one that is short of memory or hangs in foreign code cannot watch itself. It passes on
 SIGTERM, SIGINT and SIGUSR1 and ends with the worker's exit code.

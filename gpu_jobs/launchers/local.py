@@ -33,7 +33,7 @@ _ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _WorkerProcess:
     """A worker that was started here."""
 
     handle: str
@@ -65,7 +65,7 @@ class Limits:
     memory_bytes: int = 0
     """Of the worker and its children, without mapped files; 0: no limit."""
     seconds: float = 0
-    """Of its whole life; then it is told to stop. 0: no limit."""
+    """Of its whole life; then it gets SIGTERM. 0: no limit."""
     grace_seconds: float = 30
     """To stop by itself; then it is killed."""
 
@@ -119,7 +119,7 @@ class LocalLauncher:
             known = self._known()
             running = [worker for worker in known if worker.running()]
             for worker in [worker for worker in running if worker.api_url != self._api_url or worker.covers != _ALL]:
-                # Left over from a site at another address or of an older release: it would wait there for ever.
+                # Left over from a site at another address or of an older release: it would wait there forever.
                 _terminate(worker.pid)
                 running.remove(worker)
             if not running:
@@ -163,7 +163,7 @@ class LocalLauncher:
         for worker in self._known():
             self.stop(handle=worker.handle)
 
-    def _start(self, *, evaluation_id: str) -> _Known:
+    def _start(self, *, evaluation_id: str) -> _WorkerProcess:
         handle = f"{PREFIX}{token_hex(4)}"
         token = self._enrolments.mint(evaluation_id=evaluation_id, name=handle)
         log = self._folder / f"{handle}.log"
@@ -186,7 +186,7 @@ class LocalLauncher:
         except (OSError, psutil.Error) as error:
             self._enrolments.withdraw(token)
             raise LaunchError(f"{arguments[0]} could not be started: {error}.") from error
-        worker = _Known(
+        worker = _WorkerProcess(
             handle=handle, pid=process.pid, created=created, started_at=time.time(),
             api_url=self._api_url, covers=_ALL, log=log,
         )  # fmt: skip
@@ -212,7 +212,7 @@ class LocalLauncher:
         except OSError:
             return ""
 
-    def _refuse_crash_loop(self, known: list[_Known]) -> None:
+    def _refuse_crash_loop(self, known: list[_WorkerProcess]) -> None:
         """Do not start workers that end at once over and over again: it would hide why they do."""
         recent = [worker for worker in known if time.time() - worker.started_at < _CRASH_WINDOW_SECONDS]
         if len(recent) >= _CRASHES_ALLOWED:
@@ -223,21 +223,21 @@ class LocalLauncher:
                 f"the last line of {recent[-1].log.name} is: {last!r}."
             )
 
-    def _forget_old(self, known: list[_Known]) -> None:
+    def _forget_old(self, known: list[_WorkerProcess]) -> None:
         for worker in known:
             if not worker.running() and time.time() - worker.started_at > _KEEP_DEAD_SECONDS:
                 (self._folder / f"{worker.handle}.json").unlink(missing_ok=True)
                 worker.log.unlink(missing_ok=True)
                 self._note(worker.handle).unlink(missing_ok=True)
 
-    def _known(self) -> list[_Known]:
+    def _known(self) -> list[_WorkerProcess]:
         found = [self._read(path) for path in self._folder.glob(f"{PREFIX}*.json")]
         return sorted((worker for worker in found if worker is not None), key=lambda worker: worker.started_at)
 
-    def _read(self, path: Path) -> _Known | None:
+    def _read(self, path: Path) -> _WorkerProcess | None:
         try:
             raw = json.loads(path.read_text())
-            return _Known(
+            return _WorkerProcess(
                 handle=path.stem, pid=int(raw["pid"]), created=float(raw["created"]),
                 started_at=float(raw["started_at"]), api_url=str(raw["api_url"]), covers=str(raw.get("covers", "")),
                 log=path.with_suffix(".log"),
@@ -245,7 +245,7 @@ class LocalLauncher:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _write(self, worker: _Known) -> None:
+    def _write(self, worker: _WorkerProcess) -> None:
         path = self._folder / f"{worker.handle}.json"
         draft = path.with_suffix(".draft")
         known = {"pid": worker.pid, "created": worker.created, "started_at": worker.started_at}

@@ -1,4 +1,4 @@
-"""How much of this machine a worker may use where the operator says nothing."""
+"""A worker's default share of this machine."""
 
 from pathlib import Path
 

@@ -1,15 +1,15 @@
-"""What asking a model through its server costs, against the same model in this process.
+"""The overhead of a model server, relative to the same model in this process.
 
-    python -m gpu_jobs.model_server.benchmark [--model FOLDER] [--requests N] [--rounds N] [--transport tcp]
+    python -m gpu_jobs.model_server.benchmark [--model FOLDER] [--suite SLUG] [--requests N] [--rounds N]
+                                              [--transport tcp] [--json]
 
-Both models answer the same requests of OpenAGI in turn, so that a machine that slows down slows both. One thread each,
+Both models answer the same requests of a suite in turn, so that a machine that slows down slows both. One thread each,
 since the number of threads is what differs most between processes. Processor time and round trips are reported too,
 because other programs on the machine affect them little. `--transport tcp` starts the program of a model server's
 container (`serving`) and talks to it over TCP on 127.0.0.1, as a worker on Kubernetes does.
 """
 
 import argparse
-import json
 import os
 import socket
 import subprocess
@@ -25,16 +25,19 @@ from typing import Protocol, runtime_checkable
 
 import psutil
 
+from evaluator.cli.listing import Listing
+from evaluator.cli.usage import out, print_json
 from evaluator.experts.profile import load_profile
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.protocol import GenerateCall, LanguageModel, Message, ScoreCall
 from evaluator.planners.language_models.shipped import NAME, shipped_folder
 from evaluator.planners.protocol import PlannerReply, PlannerRequest, request_for
 from evaluator.planners.strategies.registry import strategy_of
-from evaluator.suites import suite_of
+from evaluator.suites import Suite, suite_of
+from evaluator.suites.registry import default_suite
 from gpu_jobs.model_server.address import Address
 from gpu_jobs.model_server.client import RemoteModel
-from gpu_jobs.model_server.detection import detected
+from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.model_server.opening import open_model
 from gpu_jobs.model_server.remote import RemoteOpener
 
@@ -74,7 +77,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Timing:
     """What one run of some work took."""
 
     seconds: float
@@ -101,7 +104,7 @@ def compare(
     for name, do in work:
         same = do(local) == do(remote)
         trips = _round_trips(remote)
-        pairs = [(_spent(do, local), _spent(do, remote)) for _ in range(rounds)]
+        pairs = [(_timed(do, local), _timed(do, remote)) for _ in range(rounds)]
         in_process, server = zip(*pairs, strict=True)
         comparison = Comparison(
             work=name,
@@ -116,7 +119,7 @@ def compare(
     return found
 
 
-def work_of(requests: Sequence[PlannerRequest]) -> list[tuple[str, Work]]:
+def work_of(*, suite: Suite, requests: Sequence[PlannerRequest]) -> list[tuple[str, Work]]:
     """Free, scored and constrained decoding of these requests."""
     prompts = [(Message(role="user", content=request.task.request),) for request in requests]
     names = tuple(tool.name for tool in requests[0].tools[:_CONTINUATIONS])
@@ -126,12 +129,10 @@ def work_of(requests: Sequence[PlannerRequest]) -> list[tuple[str, Work]]:
         ("free decoding", lambda model: model.answer(free)),
         ("scores of continuations", lambda model: model.answer(scored)),
     ]
-    return found + [(name, _planning(name, requests)) for name in STRATEGIES]
+    return found + [(name, _planning(name, suite=suite, requests=requests)) for name in STRATEGIES]
 
 
-def _planning(strategy: str, requests: Sequence[PlannerRequest]) -> Work:
-    suite = suite_of("openagi")
-
+def _planning(strategy: str, *, suite: Suite, requests: Sequence[PlannerRequest]) -> Work:
     def plan(model: LanguageModel) -> list[object]:
         entry = strategy_of(name=f"{strategy}:model", suite=suite)
         planner = StrategyPlanner(strategy=entry.strategy(with_model=True), model=model)
@@ -141,10 +142,10 @@ def _planning(strategy: str, requests: Sequence[PlannerRequest]) -> Work:
     return plan
 
 
-def _spent(do: Work, model: LanguageModel) -> Spent:
+def _timed(do: Work, model: LanguageModel) -> Timing:
     started, processor = time.perf_counter(), _processor_seconds()
     do(model)
-    return Spent(time.perf_counter() - started, _processor_seconds() - processor)
+    return Timing(time.perf_counter() - started, _processor_seconds() - processor)
 
 
 def _processor_seconds() -> float:
@@ -156,9 +157,8 @@ def _round_trips(model: LanguageModel) -> int:
     return model.round_trips if isinstance(model, CountsRoundTrips) else 0
 
 
-def requests_of_openagi(count: int) -> list[PlannerRequest]:
-    """So many requests of the suite, evenly spaced."""
-    suite = suite_of("openagi")
+def requests_of(*, suite: Suite, count: int) -> list[PlannerRequest]:
+    """So many requests of a suite, evenly spaced."""
     tasks = suite.tasks[:: max(1, len(suite.tasks) // count)][:count]
     offered = frozenset(load_profile("lilliput").experts)
     return [request_for(suite=suite, task=task, context=suite.context(task=task, offered=offered)) for task in tasks]
@@ -198,33 +198,45 @@ def serving(folder: Path) -> Iterator[Address]:
         process.wait()
 
 
+def table_of(comparisons: Sequence[Comparison], *, requests: int) -> Listing:
+    """Median seconds of both, and what the server adds to the time, to the processor time and in round trips."""
+    table = Listing(
+        "work", "in-process s", "server s", "time", "CPU time", "trips", "answers", title=f"{requests} requests"
+    )
+    for one in comparisons:
+        seconds = (f"{median(times):.3f}" for times in (one.in_process_seconds, one.server_seconds))
+        more = (f"{100 * (ratio - 1):+.1f}%" for ratio in (one.ratio, one.processor_ratio))
+        table.add_row(one.work, *seconds, *more, f"{one.round_trips / requests:.2f}", "same" if one.same else "OTHER")
+    return table
+
+
 def main() -> int:
-    """Measure and print, as a table and as JSON."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, default=shipped_folder(NAME), help="a folder as save_pretrained makes it")
-    parser.add_argument("--requests", type=int, default=37, help="requests of OpenAGI, evenly spaced")
+    parser.add_argument("--suite", help="slug; default: the first whose plans are executed")
+    parser.add_argument("--requests", type=int, default=37, help="requests of the suite, evenly spaced")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--transport", choices=("socketpair", "tcp"), default="socketpair", help="default: %(default)s")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     arguments = parser.parse_args()
     import torch
 
-    from evaluator.planners.language_models.local import LocalModel
+    from evaluator.planners.language_models.local.model import LocalModel
 
     torch.set_num_threads(1)
     local = LocalModel.from_folder(arguments.model, name="model")
-    requests = requests_of_openagi(arguments.requests)
+    suite = suite_of(arguments.suite) if arguments.suite else default_suite(executes=True)
+    requests = requests_of(suite=suite, count=arguments.requests)
     with opened(arguments.model, transport=arguments.transport) as remote:
-        comparisons = compare(work=work_of(requests), local=local, remote=remote, rounds=arguments.rounds)
-    for one in comparisons:
-        print(
-            f"{one.work:26} in-process {median(one.in_process_seconds):7.3f} s   server "
-            f"{median(one.server_seconds):7.3f} s   {100 * (one.ratio - 1):+5.1f} %   "
-            f"processor time {100 * (one.processor_ratio - 1):+5.1f} %   "
-            f"round trips per request {one.round_trips / len(requests):5.2f}   "
-            f"{'same answers' if one.same else 'OTHER ANSWERS'}"
+        comparisons = compare(
+            work=work_of(suite=suite, requests=requests), local=local, remote=remote, rounds=arguments.rounds
         )
-    ratios = ({"ratio": one.ratio, "processor_ratio": one.processor_ratio} for one in comparisons)
-    print(json.dumps([asdict(one) | more for one, more in zip(comparisons, ratios, strict=True)]))
+    if arguments.json:
+        ratios = ({"ratio": one.ratio, "processor_ratio": one.processor_ratio} for one in comparisons)
+        print_json([asdict(one) | more for one, more in zip(comparisons, ratios, strict=True)])
+    else:
+        table_of(comparisons, requests=len(requests)).show(out)
     return 0
 
 

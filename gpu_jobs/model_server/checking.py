@@ -1,4 +1,4 @@
-"""Answers of a model server, checked against what it was asked as a stranger's answers are. No torch."""
+"""Answers of a model server, checked against its calls, since they are untrusted. No torch."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Digests of a model's files, computed by the worker: the model server's own word about them is not taken.
+"""Digests of a model's files, computed by the worker, which does not trust the model server.
 
 Each file is read once for as long as it does not change: its digest is needed when it is delivered, and again for the
 digest of the model.

@@ -1,4 +1,4 @@
-"""Exit codes of a model server in a container of its own; the launcher reads them too."""
+"""Exit codes of a model server in its own container, read by the launcher."""
 
 from enum import IntEnum
 

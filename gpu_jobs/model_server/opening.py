@@ -1,4 +1,4 @@
-"""Opening a stranger's model: in the sandbox that this machine has, or not at all."""
+"""Opening a submitted model: in the sandbox that this machine has, or not at all."""
 
 import os
 import sys
@@ -15,8 +15,8 @@ from evaluator.planners.language_models.errors import ModelError
 from evaluator.planners.language_models.protocol import LanguageModel
 from gpu_jobs.model_server.address import VARIABLE, parse_address
 from gpu_jobs.model_server.client import Deadlines, RemoteModel
-from gpu_jobs.model_server.detection import ALLOW_UNSANDBOXED, detected
-from gpu_jobs.model_server.sandbox import Sandbox
+from gpu_jobs.model_server.isolation.detection import ALLOW_UNSANDBOXED, detected
+from gpu_jobs.model_server.isolation.sandbox import Sandbox
 from gpu_jobs.model_server.time_limits import deadlines_set
 
 MEMORY = "PLANARENA_MODEL_MEMORY"
@@ -67,7 +67,7 @@ class Delivers(Protocol):
         ...
 
 
-def strangers_models() -> ModelOpener:
+def submitted_model_opener() -> ModelOpener:
     """Loads models in the model server that `PLANARENA_MODEL_SERVER` names; without one, in the sandbox that this
     machine has; where that is not enough, refuses to.
 

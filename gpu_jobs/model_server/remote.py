@@ -23,8 +23,8 @@ from gpu_jobs.model_server.channel import (
     ServerLostError,
 )
 from gpu_jobs.model_server.client import DEADLINES, Deadlines, RemoteModel
-from gpu_jobs.model_server.code import model_files
 from gpu_jobs.model_server.delivery import Delivered, DeliveryError, deliver, is_plain, soon
+from gpu_jobs.model_server.isolation.code import model_files
 
 logger = logging.getLogger(__name__)
 

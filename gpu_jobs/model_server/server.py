@@ -1,6 +1,6 @@
 """The model server: loads one model, and answers what the worker asks. It has no secret and needs no network.
 
-Everything here runs beside a stranger's model and tokenizer; nothing that it says is believed (`checking`).
+Everything here runs beside a submitted model and tokenizer; the worker trusts none of its answers (`checking`).
 """
 
 import math
@@ -71,9 +71,9 @@ def _loaded(request: wire.Load) -> tuple[LanguageModel | None, wire.Loaded | wir
 def _opened(request: wire.Load) -> LanguageModel:
     import torch
 
-    from evaluator.planners.language_models.admission import ModelRefusedError
+    from evaluator.planners.language_models.admission.rules import ModelRefusedError
     from evaluator.planners.language_models.errors import ModelUnusableError
-    from evaluator.planners.language_models.local import LocalModel
+    from evaluator.planners.language_models.local.model import LocalModel
 
     if request.threads is not None:
         torch.set_num_threads(request.threads)
@@ -197,7 +197,7 @@ def _usage(usage: Usage) -> wire.WireUsage:
 
 def main(arguments: Sequence[str]) -> int:
     """Confine this process, then serve on standard input, which is one end of a socket pair."""
-    from gpu_jobs.model_server.confinement import Confinement, confine
+    from gpu_jobs.model_server.isolation.confinement import Confinement, confine
 
     connection = channel_socket()
     # Both would look for a folder that they can write to, and there is none.

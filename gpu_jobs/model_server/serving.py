@@ -32,11 +32,11 @@ from gpu_jobs.model_server.delivery import (
     receive_files,
     soon,
 )
-from gpu_jobs.model_server.detection import detected
 from gpu_jobs.model_server.endings import Ending
+from gpu_jobs.model_server.isolation.detection import detected
+from gpu_jobs.model_server.isolation.sandbox import Sandbox
 from gpu_jobs.model_server.opening import most_memory, threads_here
 from gpu_jobs.model_server.process import ServerProcess
-from gpu_jobs.model_server.sandbox import Sandbox
 
 logger = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ class Relay:
         self._why = ""
 
     def run(self) -> None:
-        """Return when one side is gone and the worker has been told how the model's process ended."""
+        """Return when one side is gone and the worker knows how the model's process ended."""
         for run in (self._to_server, self._to_worker):
             threading.Thread(target=run, name=f"model-server-{run.__name__}", daemon=True).start()
         self._over.wait()

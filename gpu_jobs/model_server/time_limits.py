@@ -1,4 +1,4 @@
-"""How long model servers may take: by the size of the model, or as the operator of the machine has set it.
+"""Time limits of model servers: by the size of the model, or as the operator has set them.
 
 A model that hangs keeps its worker from everybody else until its deadline, so a small one gets less time.
 """

@@ -26,10 +26,8 @@ from leaderboard.accounts.models import User
 
 KEEP_UNCONFIRMED = timedelta(days=7)
 """For so long an account waits for its address to be confirmed before it is removed."""
-_LINK_INSTEAD = (
-    "You have an account with this address already: sign in to it, and link GitHub under Account, Signing in."
-)
-_NAME_IS_PUBLIC = "User names are public: choose one that is not an e-mail address, without '@'."
+_LINK_INSTEAD = "An account with this address already exists: sign in to it, then link GitHub under Account, Sign-in."
+_NAME_IS_PUBLIC = "User names are public: choose one that is not an email address, without '@'."
 
 
 class AddressAdapter(DefaultAccountAdapter):
@@ -51,9 +49,10 @@ class AddressAdapter(DefaultAccountAdapter):
 
 def is_used_by_another(*, email: str, user: User | None) -> bool:
     """Whether an account other than `user` has this address, which its owner confirmed or an operator gave it."""
-    own = None if user is None else user.pk
-    confirmed = EmailAddress.objects.filter(email=email.lower(), verified=True).exclude(user=own)
-    given = User.objects.filter(email__iexact=email, emailaddress=None).exclude(pk=own)
+    confirmed = EmailAddress.objects.filter(email=email.lower(), verified=True)
+    given = User.objects.filter(email__iexact=email, emailaddress=None)
+    if user is not None:
+        confirmed, given = confirmed.exclude(user=user), given.exclude(pk=user.pk)
     return confirmed.exists() or given.exists()
 
 
@@ -72,7 +71,7 @@ class SignUpForm(_AnyAddress, allauth_forms.SignupForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["username"].help_text = "Public: boards show it beside what you submit. Not an e-mail address."
+        self.fields["username"].help_text = "Public: boards show it with your submissions. Not an email address."
 
 
 class SignUpWithGitHubForm(_AnyAddress, SocialSignupForm):

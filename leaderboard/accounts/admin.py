@@ -8,23 +8,24 @@ from django.http import HttpRequest
 
 from leaderboard.accounts.models import Invitation, Membership, Team, User
 from leaderboard.accounts.services import LARGEST_WEIGHT, set_weight
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.site.admin import ReadOnlyAdmin, ReadOnlyInline, site
 
 
-class WeightForm(forms.ModelForm):
+class WeightForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
     """The one thing that is set here, of users and of teams."""
 
     queue_weight = forms.IntegerField(
         min_value=1,
         max_value=LARGEST_WEIGHT,
-        help_text="With weight 2 somebody gets twice the workers that others with weight 1 get.",
+        help_text="A user with weight 2 gets twice the worker time of one with weight 1.",
     )
 
     class Meta:
         fields = ["queue_weight"]
 
 
-class _Weighed:
+class _Weighed(ReadOnlyAdmin):
     """Rows of which the weight alone is set."""
 
     form = WeightForm
@@ -32,13 +33,13 @@ class _Weighed:
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.has_view_permission(request, obj)
 
-    def save_model(self, request: HttpRequest, obj: User | Team, form: forms.ModelForm, change: bool) -> None:  # noqa: ARG002
+    def save_model(self, request: HttpRequest, obj: User | Team, form: WeightForm, change: bool) -> None:  # noqa: ARG002
         """Set the weight by the service that the command line uses."""
-        set_weight(of=obj, weight=form.cleaned_data["queue_weight"], by=request.user)
+        set_weight(of=obj, weight=form.cleaned_data["queue_weight"], by=user_of(request))
 
 
 @admin.register(User, site=site)
-class UserAdmin(_Weighed, ReadOnlyAdmin):
+class UserAdmin(_Weighed):
     """Who is an operator is said at the command line, so that an operator's session cannot make another one."""
 
     fields = (
@@ -67,7 +68,7 @@ class InvitationInline(ReadOnlyInline):
 
 
 @admin.register(Team, site=site)
-class TeamAdmin(_Weighed, ReadOnlyAdmin):
+class TeamAdmin(_Weighed):
     """Teams with their members."""
 
     fields = ("name", "slug", "created", "description", "link", "shows_members", "queue_weight")

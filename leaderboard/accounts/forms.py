@@ -22,11 +22,11 @@ class TokenForm(ServiceForm):
 
     name = forms.CharField(
         label="Name",
-        help_text="Where it is used, such as the name of a pipeline. You tell your tokens apart by it.",
+        help_text="Where it is used, such as the name of a pipeline.",
         max_length=LONGEST_TOKEN_NAME,
     )
     scopes = forms.MultipleChoiceField(
-        label="What it may do",
+        label="Scopes",
         choices=Scope.choices,
         initial=list(DEFAULT_SCOPES),
         widget=forms.CheckboxSelectMultiple,
@@ -34,7 +34,7 @@ class TokenForm(ServiceForm):
     )
     days = forms.IntegerField(
         label="Days until it expires",
-        help_text=f"1 to {LONGEST_DAYS}. An expired token is refused; make a new one then.",
+        help_text=f"1 to {LONGEST_DAYS}. Expired tokens are refused.",
         initial=DEFAULT_DAYS,
         widget=forms.NumberInput(attrs={"class": "short"}),
     )
@@ -43,7 +43,7 @@ class TokenForm(ServiceForm):
 class TeamForm(ServiceForm):
     """A team to make."""
 
-    name = forms.CharField(label="Name", help_text="Stands on the boards beside what is submitted for the team.")
+    name = forms.CharField(label="Name", help_text="Shown on boards with the team's submissions.")
     slug = forms.CharField(
         label="Short name", help_text="For addresses and the API: lower-case letters, digits and '-', such as plan-lab."
     )
@@ -52,4 +52,4 @@ class TeamForm(ServiceForm):
 class InviteForm(ServiceForm):
     """Somebody to invite."""
 
-    username = forms.CharField(label="User name", help_text="They are in the team as soon as they accept.")
+    username = forms.CharField(label="User name", help_text="They join the team when they accept.")

@@ -14,8 +14,8 @@ class Mails(models.TextChoices):
     """Of what a user gets mails."""
 
     NONE = "none", "Of nothing"
-    NEEDED = "needed", "When an evaluation waits for me, failed, or was not verified"
-    ENDED = "ended", "When an evaluation ends, too"
+    NEEDED = "needed", "When an evaluation needs my action, failed, or was not verified"
+    ENDED = "ended", "Also when an evaluation completes"
 
 
 class User(AbstractUser):

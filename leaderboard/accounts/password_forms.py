@@ -7,6 +7,7 @@ from django import forms
 from django.db import transaction
 
 from leaderboard.accounts.credentials import Credential, PasswordEvent, credentials_of, end_credentials
+from leaderboard.accounts.models import User
 
 
 class _KeptField(forms.MultipleChoiceField):
@@ -22,9 +23,10 @@ class ChangePasswordForm(allauth_forms.ChangePasswordForm):
     Nothing is ticked at first: people change a password because somebody else may know it.
     """
 
+    user: User
     keep = _KeptField(
         label="Tokens to keep",
-        help_text="All of these end with the old password. Tick those that should go on.",
+        help_text="Tokens are revoked with the old password. Tick the ones to keep.",
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
@@ -32,8 +34,10 @@ class ChangePasswordForm(allauth_forms.ChangePasswordForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         found = credentials_of(self.user)
+        keep = self.fields["keep"]
+        assert isinstance(keep, _KeptField)
         if found:
-            self.fields["keep"].choices = [(credential.key, described(credential)) for credential in found]
+            keep.choices = [(credential.key, described(credential)) for credential in found]
         else:
             del self.fields["keep"]
 

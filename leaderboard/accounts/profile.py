@@ -85,12 +85,12 @@ def _check(*, lines: Mapping[str, tuple[str, int]], texts: Mapping[str, str], li
     errors: dict[str, list[str]] = {}
     for field, (text, longest) in lines.items():
         if len(text) > longest or not text.isprintable():
-            errors[field] = [f"At most {longest} characters on one line that can be shown."]
+            errors[field] = [f"At most {longest} printable characters on one line."]
     for field, text in texts.items():
         if len(text) > LONGEST_TEXT or not all(one.isprintable() or one in "\r\n\t" for one in text):
-            errors[field] = [f"At most {LONGEST_TEXT} characters that can be shown."]
+            errors[field] = [f"At most {LONGEST_TEXT} printable characters."]
     if link.strip() and not _is_link(link.strip()):
-        errors["link"] = [f"Give a whole address of at most {LONGEST_LINK} characters, such as https://example.org/me."]
+        errors["link"] = [f"Enter a full address of at most {LONGEST_LINK} characters, such as https://example.org/me."]
     if errors:
         raise FieldErrors(errors)
 

@@ -8,9 +8,9 @@ from django.db import models
 class Scope(models.TextChoices):
     """One thing that a token may do; its label says it to people."""
 
-    READ = "read", "Read what you may read"
-    SUBMIT = "submit", "Submit, and resume, accept, cancel and run evaluations again"
-    MANAGE = "manage", "Change teams, webhooks, worker tokens and tokens"
+    READ = "read", "Read everything that you can see"
+    SUBMIT = "submit", "Submit, resume, accept, cancel and re-run evaluations"
+    MANAGE = "manage", "Manage teams, webhooks, worker tokens and API tokens"
 
 
 DEFAULT_SCOPES: Sequence[Scope] = (Scope.READ, Scope.SUBMIT)

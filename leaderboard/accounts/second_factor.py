@@ -27,7 +27,7 @@ class Adapter(DefaultMFAAdapter):
         except UnreadableSecretError:
             # Never an empty secret in its place: anybody could work out its codes.
             raise PermissionDenied(
-                "Your second factor cannot be read any more, since this site's key was changed. Ask its operator."
+                "Your second factor is unreadable because this site's key was changed. Contact the operator."
             ) from None
 
 

@@ -53,7 +53,7 @@ def create_token(
     with transaction.atomic():
         lock_owner(user)
         if tokens_of(user).count() >= MOST_TOKENS:
-            raise FieldErrors({"days": [f"You have {MOST_TOKENS} tokens, the most there may be: delete one first."]})
+            raise FieldErrors({"days": [f"You have {MOST_TOKENS} tokens, the maximum: delete one first."]})
         row, token = AuthToken.objects.create(user=user, expiry=timedelta(days=days))
         kept = [scope for scope in Scope.values if scope in scopes]
         granted = TokenScopes.objects.create(token=row, scopes=kept, name=name)

@@ -16,7 +16,7 @@ class Adapter(GitHubAdapter):
     """The site's, with the operator's proxy. `NO_PROXY` names servers that are reached without it."""
 
     def get_requests_session(self, *arguments: Any, **options: Any) -> "Session":
-        session: Session = super().get_requests_session(*arguments, **options)
+        session: Session = super().get_requests_session(*arguments, **options)  # type: ignore[no-untyped-call]  # the library has no annotation
         proxy = settings.EGRESS.proxy
         if proxy is not None and not proxy_bypass(urlsplit(settings.GITHUB_URL).hostname or ""):
             # Else the environment's proxies would come first.

@@ -51,14 +51,14 @@ def create_team(*, owner: User, slug: str, name: str) -> Team:
 def _check(*, owner: User, slug: str, name: str) -> dict[str, list[str]]:
     errors: dict[str, list[str]] = {}
     if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
-        errors["name"] = [f"A team has a name of 1 to {LONGEST_NAME} characters that can be shown."]
+        errors["name"] = [f"A team has a name of 1 to {LONGEST_NAME} printable characters."]
     if not _is_slug(slug):
         errors["slug"] = [
             f"The short name has 1 to {LONGEST_SLUG} lower-case letters, digits, '-' and '_', and begins with a letter "
             "or digit, such as plan-lab."
         ]
     elif Membership.objects.filter(user=owner, role=Role.OWNER).count() >= MOST_OWNED:
-        errors["slug"] = [f"You own {MOST_OWNED} teams, the most there may be: hand one over first."]
+        errors["slug"] = [f"You own {MOST_OWNED} teams, the maximum: transfer one first."]
     return errors
 
 
@@ -109,12 +109,12 @@ def invite(*, team: Team, username: str, by: User) -> Invitation:
         if user is None:
             raise FieldErrors({"username": [f"There is no user {username.strip()!r}."]})
         if is_member(user_id=user.pk, team_id=team.pk):
-            raise FieldErrors({"username": [f"{user.username} is in the team already."]})
+            raise FieldErrors({"username": [f"{user.username} is already in the team."]})
         if team.memberships.count() + team.invitations.count() >= MOST_MEMBERS:
             raise FieldErrors({"username": [f"A team has at most {MOST_MEMBERS} members and open invitations."]})
         invitation, made = Invitation.objects.get_or_create(team=team, user=user)
         if not made:
-            raise FieldErrors({"username": [f"{user.username} is invited already and has not answered yet."]})
+            raise FieldErrors({"username": [f"{user.username} is already invited."]})
         _note(by=by, action=Action.TEAM_INVITED, team=team, user=user)
     return invitation
 
@@ -162,7 +162,7 @@ def remove(*, team: Team, user: User, by: User) -> bool:
         if membership is None:
             return False
         if membership.role == Role.OWNER:
-            raise NotAllowedError("The owner cannot leave: hand the team over to another member first.")
+            raise NotAllowedError("The owner cannot leave: transfer the team to another member first.")
         membership.delete()
         left = by.pk == user.pk
         _note(by=by, action=Action.TEAM_LEFT if left else Action.TEAM_REMOVED, team=team, user=user)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from leaderboard.accounts import services
 from leaderboard.accounts.forms import TokenForm
 from leaderboard.accounts.once import made_from
+from leaderboard.accounts.signed_in import user_of
 
 
 @never_cache
@@ -19,8 +20,8 @@ from leaderboard.accounts.once import made_from
 @login_required
 def tokens(request: HttpRequest) -> HttpResponse:
     """List the tokens; a POST makes one and shows it this once, so the answer is the page itself and no redirect."""
-    form, made = made_from(request, form=TokenForm, make=partial(services.create_token, user=request.user))
-    context = {"form": form, "made": made, "tokens": services.tokens_of(request.user)}
+    form, made = made_from(request, form=TokenForm, make=partial(services.create_token, user=user_of(request)))
+    context = {"form": form, "made": made, "tokens": services.tokens_of(user_of(request))}
     return render(request, "accounts/tokens.html", context, status=400 if form.errors else 200)
 
 
@@ -28,6 +29,6 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @login_required
 def revoke(request: HttpRequest, token_id: str) -> HttpResponse:
     """End a token. Doing it twice does no harm."""
-    if services.revoke_token(user=request.user, token_id=token_id):
-        messages.success(request, "The token is revoked: requests with it are refused from now on.")
+    if services.revoke_token(user=user_of(request), token_id=token_id):
+        messages.success(request, "The token is revoked. Requests with it are now refused.")
     return redirect("accounts:tokens")

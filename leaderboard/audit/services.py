@@ -34,7 +34,7 @@ def record(
         actor_key=None if by is None else by.pk,
         actor="" if by is None else by.get_username(),
         action=action,
-        target_kind=target._meta.model_name,
+        target_kind=target._meta.model_name or "",
         target=target_id or str(target.pk),
         label=(label or str(target))[:_LONGEST_LABEL],
         details=dict(details or {}),

@@ -60,7 +60,7 @@ def _find(program: str) -> str:
     on_path = shutil.which(program)
     found = [str(path) for path in bundled] + ([on_path] if on_path else [])
     connection.ensure_connection()
-    needed = connection.pg_version // 10_000
+    needed = connection.pg_version // 10_000  # type: ignore[attr-defined]  # only PostgreSQL's wrapper has it
     connection.close()
     for candidate in found:
         if _major(candidate) >= needed:

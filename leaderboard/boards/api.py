@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
-from urllib.parse import urlencode
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
@@ -11,39 +10,37 @@ from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
 from rest_framework import generics, serializers, status
-from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evaluator.suites.reference_rows import reference_digest, reference_tables
-from leaderboard.boards.contents import BoardContent, all_content, all_version, content_of
+from leaderboard.boards.contents import all_content, content_of
 from leaderboard.boards.groups import Groups, best_by_group
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.pages.presenters import KINDS
 from leaderboard.boards.plots import COSTS, Sample, bests, cost_samples, pareto_front, sign_of, time_samples
 from leaderboard.boards.selecting import (
-    FACTS,
+    KINDS,
     PAGE_SIZES,
     PER_PAGE,
     SIZES,
-    UNSORTED,
     WEIGHTS,
-    Selection,
     read_selection,
     select_rows,
 )
-from leaderboard.boards.services import conditions_of, latest_snapshot
+from leaderboard.boards.services import latest_snapshot
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
+from leaderboard.results.filters import written
 from leaderboard.site.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, LATER, ROW, example, example_of
 from leaderboard.site.api.selection import Selected
 
 _UNPUBLISHED = OpenApiResponse(OpenApiTypes.OBJECT, description="There is no such board or snapshot.")
 _ROW = (
     "As `leaderboard/boards/ranking.py` documents them: rank with its range, planner, `metrics` with intervals, "
-    "`outcomes`, `usage`, model, size, `cost` and what else is known."
+    "`outcomes`, `usage`, model, size, `cost` and other known facts."
 )
 
 
@@ -167,7 +164,7 @@ class SnapshotOutput(serializers.ModelSerializer[Snapshot]):
     suite_version = serializers.CharField(source="suite.version", read_only=True)
     url = serializers.SerializerMethodField(help_text="Its page.")
     signature = serializers.SerializerMethodField(
-        help_text="Its signed statement, a DSSE envelope, which names the snapshot before; null if it is not signed."
+        help_text="Its signed statement, a DSSE envelope that names the previous snapshot; null if it is not signed."
     )
 
     class Meta:
@@ -207,17 +204,17 @@ def _parameter(name: str, description: str, **more: Any) -> OpenApiParameter:
 _SELECTION = [
     _parameter("rows", "All published evaluations instead of the best of each planner.", enum=["all"]),
     _parameter("sort", "`rank`, `planner`, a metric or a fact such as `cost`; `-` before it for the other direction."),
-    _parameter("q", "Words that planner, owner, team, strategy, model or kind must hold."),
+    _parameter("q", "Text in planner, owner, team, strategy, model or kind."),
     _parameter("kind", "Kind of planner.", enum=list(KINDS)),
     _parameter("strategy", "The strategy, as rows have it."),
     _parameter("model", "The language model, as rows have it."),
     _parameter("size", "Range of the model's parameters.", enum=[size[0] for size in SIZES]),
-    _parameter("weights", "Whether the model's weights are open.", enum=[value for value, _ in WEIGHTS]),
+    _parameter("weights", "Whether the model's weights are open.", enum=list(WEIGHTS)),
     OpenApiParameter("since", date, description="Finished on this day (UTC) or later."),
     OpenApiParameter("until", date, description="Finished on this day (UTC) or earlier."),
     _parameter("own", "Only the caller's.", enum=["1"]),
     OpenApiParameter("page", int, description="From 1."),
-    OpenApiParameter("per_page", int, enum=list(PAGE_SIZES), description=f"Rows of a page; {PER_PAGE} unless told."),
+    OpenApiParameter("per_page", int, enum=list(PAGE_SIZES), description=f"Rows per page; {PER_PAGE} by default."),
     _parameter("fields", "Names of the rows' fields, separated by commas: the rows have only these."),
 ]
 
@@ -249,12 +246,12 @@ class BoardRowsView(APIView):
     @extend_schema(parameters=_SELECTION, responses={200: BoardRowsOutput, 404: _UNPUBLISHED})
     def get(self, request: Request, slug: str) -> Response:
         suite, snapshot = _board(slug)
-        selection = read_selection(request.query_params)
         metrics = [metric["key"] for metric in suite.metrics]
-        _check(parameters=request.query_params, selection=selection, metrics=metrics)
-        content = _every(suite=suite, snapshot=snapshot) if selection.every else content_of(snapshot)
+        # A pipeline must never take the whole board for a filtered one.
+        selection = read_selection(request.query_params, metrics=metrics, strict=True)
+        content = all_content(suite=suite, snapshot=snapshot) if selection.every else content_of(snapshot)
         reader = request.user.username if request.user.is_authenticated else ""
-        rows = select_rows(rows=content.rows, selection=selection, metrics=metrics, reader=reader)
+        rows = select_rows(indexed=content.index, selection=selection, metrics=metrics, reader=reader).rows
         page, size = int(selection.page), selection.per_page
         return Response(
             {
@@ -277,7 +274,7 @@ class PlotsView(APIView):
         suite, snapshot = _board(slug)
         metric = primary_metric(suite)
         best = content_of(snapshot)
-        times = time_samples(rows=_every(suite=suite, snapshot=snapshot).rows, metric=metric)
+        times = time_samples(rows=all_content(suite=suite, snapshot=snapshot).rows, metric=metric)
         record = {id(sample) for sample in bests(samples=times, better=sign_of(metric))}
         return Response(
             {
@@ -332,36 +329,9 @@ def _board(slug: str) -> tuple[Suite, Snapshot]:
     return suite, snapshot
 
 
-def _every(*, suite: Suite, snapshot: Snapshot) -> BoardContent:
-    conditions = conditions_of(snapshot)
-    version = all_version(suite=suite, conditions=conditions)
-    coverage = content_of(snapshot).coverage
-    return all_content(suite=suite, conditions=conditions, version=version, coverage=coverage)
-
-
-def _check(*, parameters: Any, selection: Selection, metrics: Sequence[str]) -> None:
-    """Refuse what the page would ignore, so that a pipeline never takes the whole board for a filtered one."""
-    known = {"rank", "planner", *FACTS, *metrics} - UNSORTED
-    problems = {}
-    for name in ("size", "weights", "since", "until"):
-        if parameters.get(name) and not getattr(selection, name):
-            problems[name] = [f"{parameters[name]!r} is none of the values that there are."]
-    for name, values in (("rows", {"all"}), ("own", {"1"}), ("kind", KINDS)):
-        if parameters.get(name) and parameters[name] not in values:
-            problems[name] = [f"{parameters[name]!r} is none of: {', '.join(values)}."]
-    if selection.sort.removeprefix("-") not in {"", *known}:
-        problems["sort"] = [f"{selection.sort!r} is none of: {', '.join(sorted(known))}."]
-    if not (selection.page.isascii() and selection.page.isdecimal() and 1 <= int(selection.page[:9]) < 10**8):
-        problems["page"] = ["Give the number of a page, from 1."]
-    if parameters.get("per_page") and str(selection.per_page) != parameters["per_page"]:
-        problems["per_page"] = [f"Give one of {', '.join(map(str, PAGE_SIZES))}."]
-    if problems:
-        raise ValidationError(problems)
-
-
 def _page(*, request: Request, number: int) -> str:
-    parameters = [(name, value) for name, value in request.query_params.items() if name != "page"]
-    return request.build_absolute_uri(f"{request.path}?{urlencode([*parameters, ('page', number)])}")
+    parameters = [(name, str(value)) for name, value in request.query_params.items() if name != "page"]
+    return request.build_absolute_uri(f"{request.path}{written([*parameters, ('page', str(number))])}")
 
 
 def _with_fields(rows: Sequence[Mapping[str, Any]], *, chosen: str | None) -> list[Mapping[str, Any]]:

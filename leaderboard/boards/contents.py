@@ -1,4 +1,4 @@
-"""The rows of boards in memory: snapshots never change, so that each is read from the database once per process."""
+"""The rows of boards. Snapshots never change: each is read from the database once per process."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,23 +13,24 @@ from evaluator.metrics.aggregate import with_shown_interval
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.ranking import rank_entries, to_row
 from leaderboard.boards.scales import scale_of
-from leaderboard.boards.selecting import known_facts
-from leaderboard.boards.services import entries_of, ranked_evaluations
+from leaderboard.boards.selecting import FACETS, known_facts
+from leaderboard.boards.services import conditions_of, entries_of, ranked_evaluations
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.board_of import Conditions
+from leaderboard.results.filters import Index, index
 from leaderboard.site.lru_cache import SharedCache
 
 _MOST = 24
-"""Boards in memory. The rows of 600 planners with twelve metrics take about 5 MB."""
+"""Cached boards. The rows of 600 planners with twelve metrics take about 5 MB."""
 
 
 @dataclass(frozen=True)
 class BoardContent:
-    """Rows of a board in the order of their ranks, and what is worked out from all of them once."""
+    """Rows of a board in the order of their ranks, and what is computed from all of them."""
 
     rows: Sequence[Mapping[str, Any]]
-    """In the format of `ranking.py`. Shared by all requests: never changed."""
+    """In the format of `ranking.py`. Shared by all requests: do not change them."""
     coverage: Mapping[str, int]
 
     @cached_property
@@ -39,18 +40,28 @@ class BoardContent:
         return {key: scale_of(rows=self.rows, metric=key) for key in keys}
 
     @cached_property
+    def index(self) -> Index[Mapping[str, Any]]:
+        """The rows by the facets of boards."""
+        return index(rows=self.rows, facets=FACETS)
+
+    @cached_property
     def facts(self) -> tuple[str, ...]:
         """The columns besides the metrics that some row has a value for."""
         return known_facts(self.rows)
 
 
 class AllVersion(NamedTuple):
-    """What changes whenever another evaluation is published or one is taken away."""
+    """Changes whenever an evaluation is published or withdrawn."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     newest: datetime | None
     members: int | None
-    """Of all their ids together: where one goes when another comes, number and time may stay what they were."""
+    """Hash of all ids: if one replaces another, number and time may stay the same."""
+
+    @property
+    def parts(self) -> list[object]:
+        """The same as JSON values, for an ETag."""
+        return [self.count, str(self.newest), self.members]
 
 
 _snapshots: SharedCache[tuple[int, str], BoardContent] = SharedCache(maxsize=_MOST)
@@ -58,7 +69,7 @@ _all: SharedCache[tuple[int, Conditions, AllVersion], BoardContent] = SharedCach
 
 
 def contents_of(snapshots: Iterable[Snapshot]) -> dict[int, BoardContent]:
-    """The contents of snapshots by primary key: one query for those that this process has not read yet, else none."""
+    """The contents of snapshots by primary key: one query for those that are not cached, else none."""
     wanted = {snapshot.pk: snapshot.digest for snapshot in snapshots}
     found = {pk: kept for pk, digest in wanted.items() if (kept := _snapshots.get((pk, digest))) is not None}
     if missing := wanted.keys() - found.keys():
@@ -69,7 +80,7 @@ def contents_of(snapshots: Iterable[Snapshot]) -> dict[int, BoardContent]:
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as it is shown: snapshots never change, and old ones hold intervals over too few tasks."""
+    """A row as it is shown: old snapshots hold intervals over too few tasks."""
     metrics = {key: value and with_shown_interval(value) for key, value in row["metrics"].items()}
     return {**row, "metrics": metrics}
 
@@ -79,20 +90,24 @@ def content_of(snapshot: Snapshot) -> BoardContent:
     return contents_of([snapshot])[snapshot.pk]
 
 
-def all_version(*, suite: Suite, conditions: Conditions) -> AllVersion:
+def all_version(*, suite: Suite, snapshot: Snapshot) -> AllVersion:
     """The version of `all_content`, in one query that reads no summary."""
     ids = Func(F("pk"), function="uuid_hash", output_field=IntegerField())
-    found = ranked_evaluations(suite=suite, conditions=conditions).aggregate(
+    found = ranked_evaluations(suite=suite, conditions=conditions_of(snapshot)).aggregate(
         count=Count("pk"), newest=Max("finished"), members=BitXor(ids)
     )
     return AllVersion(**found)
 
 
-def all_content(
-    *, suite: Suite, conditions: Conditions, version: AllVersion, coverage: Mapping[str, int]
-) -> BoardContent:
-    """Every published evaluation of a board, not only the best of each planner, ranked among each other."""
-    key = (suite.pk, conditions, version)
+def all_content(*, suite: Suite, snapshot: Snapshot, version: AllVersion | None = None) -> BoardContent:
+    """Every published evaluation of a snapshot's board, not only the best of each planner, ranked among each other.
+
+    Args:
+        version: of the evaluations, if it is known already.
+    """
+    conditions = conditions_of(snapshot)
+    key = suite.pk, conditions, version or all_version(suite=suite, snapshot=snapshot)
+    coverage = content_of(snapshot).coverage
     return _all.get_or_make(key, lambda: _all_content(suite=suite, conditions=conditions, coverage=coverage))
 
 

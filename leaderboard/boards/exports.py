@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from evaluator.metrics.statistics import ends_of
+from leaderboard.results.figures import interval_words
 
 JSON_FORMAT = "planarena-board/1"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -37,9 +37,9 @@ class Exported(NamedTuple):
     digest: str
     created: datetime
     address: str
-    """Of the snapshot's page, complete."""
+    """Absolute address of the snapshot's page."""
     site: str
-    """Begins every other address; without a slash at its end."""
+    """Prefix of all other addresses, without a slash at its end."""
     rows: Sequence[Mapping[str, Any]]
     coverage: Mapping[str, int]
 
@@ -142,10 +142,8 @@ def _scores(*, row: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]]) -> 
     value = row["metrics"].get(primary["key"])
     if not value:
         return f"no value for {primary['label']}"
-    interval = ""
-    if ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks")):
-        interval = f" (95 % interval {value['low']:.3f} to {value['high']:.3f})"
-    return f"{primary['label']} {value['mean']:.3f}{interval}"
+    interval = interval_words(value)
+    return f"{primary['label']} {value['mean']:.3f}" + (f" ({interval})" if interval else "")
 
 
 def _note(board: Exported) -> str:

@@ -1,36 +1,21 @@
 """Scores of a board's best planners by properties of the tasks. The arithmetic is pure; `best_by_group` reads."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
+from evaluator.suites.facets import Facet
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.models import Snapshot
-from leaderboard.catalog.models import Suite, Task
+from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import TaskResult
+from leaderboard.results.figures import score
+from leaderboard.results.task_filters import TaskRow, words_of
+from leaderboard.results.task_rows import facts_of
 from leaderboard.site.lru_cache import SharedCache
 
 MOST_PLANNERS = 5
-SEVERAL_DOMAINS = "several_domains"
-"""Stands for the many groups that name their domains one by one, such as `image_QA,count_object`."""
-FACETS = {
-    "base": "Base task",
-    "degradations": "Degradation",
-    "language": "Language",
-    "structure": "Structure",
-    "level": "Level",
-    "group": "Group",
-}
-_LANGUAGES = {"en": "English", "de": "German"}
 WIDTH, ROW_HEIGHT, TOP, LEFT, RIGHT = 640, 26, 30, 230, 16
-
-
-class GroupTask(NamedTuple):
-    """One task and the groups it is in."""
-
-    pk: int
-    groups: Mapping[str, Sequence[str]]
-    """Values by facet; a task with two degradations is in two groups."""
 
 
 class Series(NamedTuple):
@@ -87,7 +72,7 @@ _groups: SharedCache[tuple[int, str], Groups] = SharedCache(maxsize=16)
 
 
 def best_by_group(*, suite: Suite, snapshot: Snapshot, content: BoardContent) -> Groups:
-    """The groups of a snapshot's best planners: computed once per process, since published results never change."""
+    """The groups of a snapshot's best planners: computed once per process, since published results do not change."""
     key = (snapshot.pk, snapshot.digest)
     return _groups.get_or_make(key, lambda: _best_by_group(suite=suite, content=content))
 
@@ -100,42 +85,33 @@ def _best_by_group(*, suite: Suite, content: BoardContent) -> Groups:
     )
     results = TaskResult.objects.filter(evaluation__in=[one.evaluation for one in series], score__isnull=False)
     scores: dict[str, dict[int, float]] = defaultdict(dict)
-    for evaluation, task, score in results.values_list("evaluation_id", "task_id", "score"):
-        scores[str(evaluation)][task] = score
-    tasks = Task.objects.filter(suite=suite).order_by("position").values_list("pk", "structure", "attributes")
-    return groups(series=series, tasks=[group_task(*values) for values in tasks], scores=scores)
-
-
-def group_task(pk: int, structure: str, attributes: Mapping[str, Any]) -> GroupTask:
-    """The groups of a task, from what was registered of it."""
-    group = str(attributes.get("group") or "")
-    values = {
-        "base": _words(attributes.get("base")),
-        "degradations": [_label(name) for name in attributes.get("degradations") or ()],
-        "language": [_LANGUAGES.get(language, language) for language in [attributes.get("language")] if language],
-        "structure": _words(structure),
-        "level": _words(attributes.get("level")),
-        "group": _words(SEVERAL_DOMAINS if "," in group else group),
-    }
-    return GroupTask(pk, {facet: found for facet, found in values.items() if found})
+    for evaluation, task, value in results.values_list("evaluation_id", "task_id", "score"):
+        scores[str(evaluation)][task] = value  # type: ignore[assignment]  # the query excludes null
+    facets = suite.facets.named(suite.facets.plots)
+    return groups(series=series, tasks=facts_of(suite), facets=facets, scores=scores)
 
 
 def groups(
-    *, series: Sequence[Series], tasks: Iterable[GroupTask], scores: Mapping[str, Mapping[int, float]]
+    *,
+    series: Sequence[Series],
+    tasks: Sequence[TaskRow],
+    facets: Sequence[Facet],
+    scores: Mapping[str, Mapping[int, float]],
 ) -> Groups:
     """Means over the tasks of each group that have a score, a planner's faults among them; groups without any are left
     out, and so is a facet with less than two groups."""
-    members: dict[str, dict[str, list[int]]] = {facet: defaultdict(list) for facet in FACETS}
-    for task in tasks:
-        for facet, values in task.groups.items():
-            for value in values:
-                members[facet][value].append(task.pk)
     plots = []
-    for facet, label in FACETS.items():
-        rows = _rows(groups=members[facet], series=series, scores=scores)
+    for facet in facets:
+        members: dict[str, list[int]] = defaultdict(list)
+        words = words_of(facet)
+        for task in tasks:
+            for value in task.facets.get(facet.name, ()):
+                members[words(value)].append(task.pk)
+        rows = _rows(groups=members, series=series, scores=scores)
         if len(rows) > 1:
             bottom = TOP + ROW_HEIGHT * len(rows)
-            plots.append(GroupPlot(facet, label, bottom + 8, bottom, rows, _ticks()))
+            key = facet.attribute or facet.name
+            plots.append(GroupPlot(key, facet.label, bottom + 8, bottom, rows, _ticks()))
     return Groups(series=tuple(series), plots=tuple(plots))
 
 
@@ -161,7 +137,7 @@ def _rows(
                     for one, mean in zip(series, means, strict=True)
                     if mean is not None
                 ),
-                values=tuple("—" if mean is None else f"{mean:.3f}" for mean in means),
+                values=tuple(map(score, means)),
                 means=tuple(means),
             )
         )
@@ -174,14 +150,3 @@ def _ticks() -> tuple[tuple[str, str], ...]:
 
 def _place(value: float) -> float:
     return LEFT + (WIDTH - LEFT - RIGHT) * min(max(value, 0.0), 1.0)
-
-
-def _words(name: object) -> list[str]:
-    return [_label(name)] if name else []
-
-
-def _label(name: object) -> str:
-    if name in {"qa", "vqa"}:
-        return str(name).upper()
-    words = str(name).replace("_", " ")
-    return words[:1].upper() + words[1:]

@@ -128,7 +128,7 @@ def over_time(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any]) -
 
 def against_cost(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any], cost: str) -> Plot | None:
     """Score against `cost`, `seconds` or `tokens` per task, with the Pareto front: the rows that no other row beats in
-    the score without being dearer. None if nothing is known of the cost of at least one row."""
+    the score without costing more. None if the cost of no row is known."""
     samples = cost_samples(rows=rows, metric=metric, cost=cost)
     if not samples:
         return None

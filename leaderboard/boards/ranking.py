@@ -15,10 +15,10 @@ A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": 
      "declared": true}                               (only if the five facts before are what the planner's owner says)
 
 `rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. `rank_low` and
-`rank_high` are the ranks that the 95 % intervals leave open: a row certainly lies behind another only if the other's
+`rank_high` are the ranks that the 95 % intervals leave open: a row is certainly worse than another only if the other's
 interval is wholly better. All three are null for a row without the primary metric; such rows come last. `low` and
 `high` of a metric are null over fewer than ten tasks: a row without an interval of the primary metric certainly lies
-neither before nor behind any other, and its `rank_low` and `rank_high` are null.
+neither above nor below any other, and its `rank_low` and `rank_high` are null.
 A metric that no task measured is left out of `metrics`, or null. `"run_by_owner": true` stands in the rows, and only in
 those, that the planner's owner measured with a worker of their own and a worker of this site has verified.
 """
@@ -26,11 +26,11 @@ those, that the planner's owner measured with a worker of their own and a worker
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from math import inf, isfinite
-from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from evaluator.metrics.aggregate import with_shown_interval
+from leaderboard.results.filters import sort_by
 
 _MILLION = 1_000_000
 
@@ -74,7 +74,7 @@ class Entry(NamedTuple):
     prices: tuple[float, float] | None = None
     """US dollars for a million tokens of prompts and of answers, if the owner declared both."""
     declared: bool = False
-    """The four facts before are what the planner's owner says; else they were read from the model itself."""
+    """Whether the owner declared the four facts before; else they were read from the model itself."""
 
 
 class RankedEntry(NamedTuple):
@@ -166,7 +166,7 @@ def _known(entry: Entry) -> dict[str, Any]:
 
 
 def _cost(entry: Entry) -> dict[str, float] | None:
-    """What a task costs by the declared prices: known only where the planner told the tokens of both."""
+    """The cost of a task at the declared prices; None unless the planner reported tokens of prompts and answers."""
     usage = entry.usage
     if entry.prices is None or "prompt_tokens" not in usage or "completion_tokens" not in usage:
         return None
@@ -206,10 +206,7 @@ def value_of(row: Mapping[str, Any], key: str) -> Any:
 
 def sort_rows(*, rows: Sequence[Mapping[str, Any]], key: str, descending: bool) -> list[Mapping[str, Any]]:
     """Rows ordered by a metric or another key of `value_of`; rows without a value always last."""
-    valued = [(value_of(row, key), row) for row in rows]
-    present = [pair for pair in valued if pair[0] is not None]
-    absent = [row for value, row in valued if value is None]
-    return [*(row for _, row in sorted(present, key=itemgetter(0), reverse=descending)), *absent]
+    return sort_by(rows=rows, key=lambda row: value_of(row, key), descending=descending)
 
 
 class _Span(NamedTuple):

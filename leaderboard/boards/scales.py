@@ -8,7 +8,7 @@ from evaluator.metrics.aggregate import with_shown_interval
 
 
 def scale_of(*, rows: Iterable[Mapping[str, Any]], metric: str) -> tuple[float, float] | None:
-    """The tenths around all intervals of a metric, so that bars tell planners apart; the heading names them."""
+    """The tenths around all intervals of a metric: the ends of its bars."""
     ends: list[float] = []
     for row in rows:
         value = with_shown_interval(row["metrics"].get(metric) or {})

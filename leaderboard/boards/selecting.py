@@ -1,11 +1,13 @@
-"""Which rows and columns of a board its address asks for. Everything is in the address; no database."""
+"""The rows and columns of a board that its address selects. No database."""
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from leaderboard.boards.ranking import cost_of, sort_rows, tokens_of
+from leaderboard.results import filters
+from leaderboard.results.filters import Choice, Facet, Index, Parameter, Sort, day, one_of, read, select, written
+
+Row = Mapping[str, Any]
 
 PER_PAGE = 50
 PAGE_SIZES = (20, 50, 100)
@@ -19,32 +21,47 @@ SIZES = (
     ("large", "10 B to 100 B", 10 * BILLION, 100 * BILLION),
     ("huge", "100 B and more", 100 * BILLION, None),
 )
-"""Ranges of the number of a model's parameters: what the address says, in words, from, and up to but without."""
-WEIGHTS = (("open", "Open"), ("closed", "Closed"))
+"""Ranges of the number of a model's parameters: value, words, lower end, and upper end, which is outside."""
+WEIGHTS = {"open": "Open", "closed": "Closed"}
+KINDS = {
+    "bundled": "Bundled with PlanArena",
+    "endpoint": "HTTP endpoint",
+    "chat": "Chat endpoint",
+    "hub": "Hugging Face model",
+    "checkpoint": "Uploaded checkpoint",
+}
 FACTS = ("strategy", "model_name", "parameters", "weights", "tokens", "cost", "seconds", "tasks", "finished")
 """Columns besides the metrics, in their order."""
 UNSORTED = frozenset({"weights", "tasks"})
+USUAL_COLUMNS = "usual_columns"
+"""Sent by the form: the columns that an address need not name."""
 
 
 class Parameters(Protocol):
     """A query string, such as Django's `QueryDict`."""
 
-    def get(self, name: str, default: str = "") -> Any:
+    def get(self, name: str, default: str, /) -> Any:
         """The last value of a name."""
         ...
 
-    def getlist(self, name: str) -> list[str]:
+    def getlist(self, name: str, /) -> list[str]:
         """All values of a name."""
+        ...
+
+    def lists(self) -> Iterable[tuple[str, list[str]]]:
+        """All names with their values."""
         ...
 
 
 class Selection(NamedTuple):
-    """What the address asks for. What it says wrongly is ignored: an old link still shows the board."""
+    """What an address asks for, by the names of its parameters."""
 
-    every: bool = False
-    """All published evaluations instead of the best of each planner."""
+    rows: str = ""
+    """`all`: all published evaluations instead of the best of each planner."""
     sort: str = ""
-    search: str = ""
+    q: str = ""
+    own: str = ""
+    """`1`: only the reader's."""
     kind: str = ""
     strategy: str = ""
     model: str = ""
@@ -53,174 +70,40 @@ class Selection(NamedTuple):
     since: str = ""
     until: str = ""
     """Days, as 2026-11-20."""
-    own: bool = False
-    columns: tuple[str, ...] = ()
+    column: tuple[str, ...] = ()
     """Keys of the chosen columns; empty: the usual ones."""
     page: str = "1"
     per_page: int = PER_PAGE
-    hide_reported: bool = False
+    reference: str = ""
+    """`hide`: without the figures that papers report."""
+
+    @property
+    def every(self) -> bool:
+        """Whether all published evaluations are shown instead of the best of each planner."""
+        return self.rows == "all"
 
     @property
     def is_filtered(self) -> bool:
         """Whether rows may be left out."""
-        return any((self.search, self.own, *self._folded))
+        return any((self.q, self.own, *self._folded))
 
     @property
     def has_more(self) -> bool:
         """Whether something is chosen in the part of the form that can be folded away."""
-        return any((*self._folded, self.columns)) or self.per_page != PER_PAGE
+        return any((*self._folded, self.column)) or self.per_page != PER_PAGE
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The facets that are set."""
+        return {facet.name: value for facet in FACETS if (value := getattr(self, facet.name))}
 
     @property
     def _folded(self) -> tuple[str, ...]:
         """The filters of that part."""
-        return (self.kind, self.strategy, self.model, self.size, self.weights, self.since, self.until)
+        return (*self.chosen.values(), self.since, self.until)
 
 
-class Option(NamedTuple):
-    """One choice of a filter."""
-
-    value: str
-    label: str
-    count: int
-    chosen: bool
-
-
-class Facet(NamedTuple):
-    """A filter that the rows of this board give choices for."""
-
-    name: str
-    label: str
-    options: tuple[Option, ...]
-
-
-def read_selection(parameters: Parameters) -> Selection:
-    """Read the query string."""
-    per_page = str(parameters.get("per_page", ""))
-    return Selection(
-        every=parameters.get("rows") == "all",
-        sort=str(parameters.get("sort", "")),
-        search=str(parameters.get("q", "")).strip()[:200],
-        kind=str(parameters.get("kind", "")),
-        strategy=str(parameters.get("strategy", "")),
-        model=str(parameters.get("model", "")),
-        size=_one_of(parameters.get("size", ""), [size[0] for size in SIZES]),
-        weights=_one_of(parameters.get("weights", ""), [value for value, _ in WEIGHTS]),
-        since=_day(parameters.get("since", "")),
-        until=_day(parameters.get("until", "")),
-        own=parameters.get("own") == "1",
-        columns=tuple(dict.fromkeys(parameters.getlist("column"))),
-        page=str(parameters.get("page", "1")),
-        per_page=int(per_page) if per_page in {str(size) for size in PAGE_SIZES} else PER_PAGE,
-        hide_reported=parameters.get("reference") == HIDE,
-    )
-
-
-def select_rows(
-    *, rows: Sequence[Mapping[str, Any]], selection: Selection, metrics: Collection[str], reader: str
-) -> list[Mapping[str, Any]]:
-    """The rows that the selection leaves, in its order. `reader` is the user's name, empty if nobody is signed in."""
-    key, descending = read_sort(sort=selection.sort, metrics=metrics)
-    if selection.is_filtered:
-        words = selection.search.casefold().split()
-        rows = [row for row in rows if _is_wanted(row=row, selection=selection, words=words, reader=reader)]
-    return sort_rows(rows=rows, key=key, descending=descending)
-
-
-def read_sort(*, sort: str, metrics: Collection[str]) -> tuple[str, bool]:
-    """The column and whether it descends."""
-    key = sort.removeprefix("-")
-    known = {
-        "rank",
-        "planner",
-        "finished",
-        "strategy",
-        "model_name",
-        "parameters",
-        "tokens",
-        "cost",
-        "seconds",
-        *metrics,
-    }
-    return (key, sort.startswith("-")) if key in known else (DEFAULT_SORT, False)
-
-
-def usual_columns(*, facts: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
-    """What is shown unless others are chosen: all metrics, and each known fact but strategy and language model, which
-    stand below the planner's name anyway."""
-    return (*metrics, *(fact for fact in facts if fact not in {"strategy", "model_name"}))
-
-
-def known_facts(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The columns besides the metrics that some row has a value for."""
-    tests = {
-        "strategy": lambda row: row.get("strategy"),
-        "model_name": lambda row: row.get("model_name"),
-        "parameters": lambda row: row.get("parameters") is not None,
-        "weights": lambda row: row.get("open_weights") is not None,
-        "tokens": lambda row: tokens_of(row) is not None,
-        "cost": lambda row: cost_of(row) is not None,
-        "seconds": lambda row: "seconds" in (row.get("usage") or {}),
-    }
-    return tuple(fact for fact in FACTS if fact not in tests or any(tests[fact](row) for row in rows))
-
-
-def facets(*, rows: Sequence[Mapping[str, Any]], selection: Selection, kinds: Mapping[str, str]) -> tuple[Facet, ...]:
-    """The filters with how many rows of the whole board each choice has. One that could change nothing is left out."""
-    of_kind = Counter(str(row["kind"]) for row in rows)
-    of_strategy = Counter(str(row.get("strategy") or "") for row in rows)
-    of_model = Counter(str(row.get("model_name") or "") for row in rows)
-    of_size = Counter(_size(row) for row in rows)
-    of_weights = Counter(_weights(row) for row in rows)
-    found = [
-        Facet("kind", "Kind", _options(of_kind, chosen=selection.kind, labels=kinds)),
-        Facet("strategy", "Strategy", _options(of_strategy, chosen=selection.strategy, labels={})),
-        Facet("model", "Language model", _options(of_model, chosen=selection.model, labels={})),
-        Facet("size", "Model size", _options(of_size, chosen=selection.size, labels=dict(s[:2] for s in SIZES))),
-        Facet("weights", "Weights", _options(of_weights, chosen=selection.weights, labels=dict(WEIGHTS))),
-    ]
-    return tuple(facet for facet in found if _tells_rows_apart(facet))
-
-
-def _tells_rows_apart(facet: Facet) -> bool:
-    if facet.name == "size":
-        return any(option.value != "none" for option in facet.options)
-    return (
-        len(facet.options) > 1
-        or any(option.chosen for option in facet.options)
-        or (facet.name == "weights" and bool(facet.options))
-    )
-
-
-def _options(counts: Counter[str], *, chosen: str, labels: Mapping[str, str]) -> tuple[Option, ...]:
-    values = sorted(value for value in counts if value)
-    if labels:
-        values = [value for value in labels if value in counts] + [value for value in values if value not in labels]
-    if chosen and chosen not in values:
-        values.append(chosen)
-    return tuple(Option(value, labels.get(value, value), counts[value], value == chosen) for value in values)
-
-
-def _is_wanted(*, row: Mapping[str, Any], selection: Selection, words: Sequence[str], reader: str) -> bool:
-    day = str(row["finished"])[:10]
-    return (
-        (not selection.kind or row["kind"] == selection.kind)
-        and (not selection.strategy or row.get("strategy") == selection.strategy)
-        and (not selection.model or row.get("model_name") == selection.model)
-        and (not selection.size or _size(row) == selection.size)
-        and (not selection.weights or _weights(row) == selection.weights)
-        and (not selection.since or day >= selection.since)
-        and (not selection.until or day <= selection.until)
-        and (not selection.own or (bool(reader) and row["owner"] == reader))
-        and all(word in _text(row) for word in words)
-    )
-
-
-def _text(row: Mapping[str, Any]) -> str:
-    named = (row["planner"], row["owner"], row.get("team"), row.get("strategy"), row.get("model_name"), row["kind"])
-    return " ".join(str(name) for name in named if name).casefold()
-
-
-def _size(row: Mapping[str, Any]) -> str:
+def _size(row: Row) -> str:
     parameters = row.get("parameters")
     if parameters is None:
         return "none"
@@ -230,17 +113,173 @@ def _size(row: Mapping[str, Any]) -> str:
     return "none"
 
 
-def _weights(row: Mapping[str, Any]) -> str:
+def _weights(row: Row) -> tuple[str, ...]:
     declared = row.get("open_weights")
-    return "" if declared is None else "open" if declared else "closed"
+    return () if declared is None else ("open",) if declared else ("closed",)
 
 
-def _one_of(value: str, known: Collection[str]) -> str:
-    return value if value in known else ""
+def _one(name: str) -> Callable[[Row], tuple[str, ...]]:
+    return lambda row: (str(row[name]),) if row.get(name) else ()
 
 
-def _day(text: str) -> str:
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        return ""
+def _facet(
+    name: str,
+    label: str,
+    values: Callable[[Row], tuple[str, ...]],
+    words: Mapping[str, str],
+    is_shown: Callable[[Sequence[Choice]], bool] = filters.tells_apart,
+) -> Facet[Row]:
+    """A facet whose values come in the order of their words, then those without words by name."""
+    places = {value: place for place, value in enumerate(words)}
+    return Facet(
+        name=name,
+        label=label,
+        values=values,
+        words=lambda value: words.get(value, value),
+        sort_key=lambda value: (places.get(value, len(places)), value),
+        is_shown=is_shown,
+    )
+
+
+def _has_sizes(choices: Sequence[Choice]) -> bool:
+    return any(choice.value != "none" for choice in choices)
+
+
+FACETS = (
+    _facet("kind", "Kind", _one("kind"), KINDS),
+    _facet("strategy", "Strategy", _one("strategy"), {}),
+    _facet("model", "Language model", _one("model_name"), {}),
+    _facet("size", "Model size", lambda row: (_size(row),), {value: words for value, words, *_ in SIZES}, _has_sizes),
+    _facet("weights", "Weights", _weights, WEIGHTS, bool),
+)
+
+
+def _page_number(text: str) -> str:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) < 10**8):
+        raise ValueError("Give the number of a page, from 1.")
+    return text
+
+
+def _page_size(text: str) -> int:
+    if text not in map(str, PAGE_SIZES):
+        raise ValueError(f"Give one of {', '.join(map(str, PAGE_SIZES))}.")
+    return int(text)
+
+
+def _sort(metrics: Collection[str]) -> Callable[[str], str]:
+    known = one_of(sorted(_sortable(metrics)))
+
+    def read_text(text: str) -> str:
+        try:
+            known(text.removeprefix("-"))
+        except ValueError as error:
+            raise ValueError(str(error).replace(repr(text.removeprefix("-")), repr(text), 1)) from None
+        return text
+
+    return read_text
+
+
+_PARAMETERS = (
+    Parameter("rows", one_of(["all"])),
+    Parameter("q", lambda text: text.strip()[:200]),
+    Parameter("own", one_of(["1"])),
+    Parameter("kind", one_of(KINDS), is_kept=True),
+    Parameter("strategy", str),
+    Parameter("model", str),
+    Parameter("size", one_of([size[0] for size in SIZES])),
+    Parameter("weights", one_of(WEIGHTS)),
+    Parameter("since", day),
+    Parameter("until", day),
+    Parameter("page", _page_number, default="1", is_kept=True),
+    Parameter("per_page", _page_size, default=PER_PAGE),
+    Parameter("reference", str),
+)
+
+
+def read_selection(parameters: Parameters, *, metrics: Collection[str] = (), strict: bool = False) -> Selection:
+    """Read the query string of a board with these metrics.
+
+    Args:
+        strict: False: wrong values are ignored, so that an old link still shows the board.
+
+    Raises:
+        FieldErrors: a parameter has a value that it cannot have, and `strict` is set.
+    """
+    declared = (*_PARAMETERS, Parameter("sort", _sort(metrics), is_kept=True))
+    reading = read(parameters=parameters, declared=declared)
+    values = reading.checked() if strict else reading.values
+    return Selection(**values, column=tuple(dict.fromkeys(parameters.getlist("column"))))
+
+
+def tidied(parameters: Parameters) -> str | None:
+    """The query string without what the form sends although nothing was chosen; None if it did not come from the
+    form."""
+    if not (usual := parameters.getlist(USUAL_COLUMNS)):
+        return None
+    is_usual = sorted(usual[-1].split()) == sorted(parameters.getlist("column"))
+    dropped = {USUAL_COLUMNS, "column"} if is_usual else {USUAL_COLUMNS}
+    return written((name, text) for name, texts in parameters.lists() for text in texts if text and name not in dropped)
+
+
+def select_rows(
+    *, indexed: Index[Row], selection: Selection, metrics: Collection[str], reader: str
+) -> filters.Selection[Row]:
+    """The rows that the selection leaves, in its order, and the filters with how many rows of the whole board each
+    choice has. `reader` is the user's name, empty if nobody is signed in."""
+    words = selection.q.casefold().split()
+    within = [
+        place
+        for place, row in enumerate(indexed.rows)
+        if _is_wanted(row=row, selection=selection, words=words, reader=reader)
+    ]
+    found = select(indexed=indexed, chosen=selection.chosen, within=indexed.at(within), count_alone=True)
+    key, descending = read_sort(sort=selection.sort, metrics=metrics)
+    return found._replace(rows=sort_rows(rows=found.rows, key=key, descending=descending))
+
+
+def _is_wanted(*, row: Row, selection: Selection, words: Sequence[str], reader: str) -> bool:
+    day = str(row["finished"])[:10]
+    return (
+        (not selection.since or day >= selection.since)
+        and (not selection.until or day <= selection.until)
+        and (not selection.own or (bool(reader) and row["owner"] == reader))
+        and (not words or _holds(text=_text(row), words=words))
+    )
+
+
+def _holds(*, text: str, words: Sequence[str]) -> bool:
+    return all(word in text for word in words)
+
+
+def _text(row: Row) -> str:
+    named = (row["planner"], row["owner"], row.get("team"), row.get("strategy"), row.get("model_name"), row["kind"])
+    return " ".join(str(name) for name in named if name).casefold()
+
+
+def _sortable(metrics: Collection[str]) -> set[str]:
+    return {"rank", "planner", *FACTS, *metrics} - UNSORTED
+
+
+def read_sort(*, sort: str, metrics: Collection[str]) -> Sort:
+    """What rows are sorted by."""
+    return Sort.read(sort, known=_sortable(metrics), default=DEFAULT_SORT)
+
+
+def usual_columns(*, facts: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
+    """The default columns: all metrics, and each known fact except strategy and language model, which are below the
+    planner's name."""
+    return (*metrics, *(fact for fact in facts if fact not in {"strategy", "model_name"}))
+
+
+def known_facts(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The columns besides the metrics that some row has a value for."""
+    tests: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+        "strategy": lambda row: row.get("strategy"),
+        "model_name": lambda row: row.get("model_name"),
+        "parameters": lambda row: row.get("parameters") is not None,
+        "weights": lambda row: row.get("open_weights") is not None,
+        "tokens": lambda row: tokens_of(row) is not None,
+        "cost": lambda row: cost_of(row) is not None,
+        "seconds": lambda row: "seconds" in (row.get("usage") or {}),
+    }
+    return tuple(fact for fact in FACTS if fact not in tests or any(tests[fact](row) for row in rows))

@@ -1,4 +1,4 @@
-"""Where an evaluation that no board shows would stand. The arithmetic is pure; nothing of it is ever published."""
+"""The place that an unpublished evaluation would have on its board. Never published."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -31,8 +31,8 @@ class Standing(NamedTuple):
 
 
 def standing_of(evaluation: Evaluation) -> Standing | None:
-    """Where a completed evaluation would stand on the newest snapshot of its board, in at most three queries; None if
-    it is not completed or nothing is published there."""
+    """The place of a completed evaluation on the newest snapshot of its board, in at most three queries; None if it is
+    not completed or there is no snapshot."""
     if evaluation.state != EvaluationState.COMPLETED or evaluation.verifies_id is not None:
         return None
     snapshot = latest_snapshot(suite=evaluation.suite, conditions=conditions_of_board(evaluation))
@@ -51,8 +51,7 @@ def _standing(*, evaluation: Evaluation, snapshot: Snapshot) -> Standing:
 
 
 def unpublished(*, suite: Suite, conditions: Conditions | None, reader: Reader) -> list[Evaluation]:
-    """What the reader may act on, is completed under these conditions and is on no board because it is not public: the
-    newest first, in one query; none for strangers."""
+    """The reader's completed evaluations under these conditions that are not public, the newest first, in one query."""
     if reader.pk is None:
         return []
     own = Evaluation.objects.filter(acted_on_by(reader, prefix=OF_EVALUATION), ~public_now(prefix=OF_EVALUATION))
@@ -64,20 +63,20 @@ def unpublished(*, suite: Suite, conditions: Conditions | None, reader: Reader) 
 
 
 def unpublished_rows(*, evaluations: Sequence[Evaluation], snapshot: Snapshot | None) -> list[dict[str, Any]]:
-    """These evaluations with where they would stand on a snapshot of their board, as JSON values (they are part of the
-    page's ETag)."""
+    """These evaluations with their places on a snapshot of their board, as JSON values for the page's ETag."""
     return [_unpublished_row(evaluation=one, snapshot=snapshot) for one in evaluations]
 
 
 def _unpublished_row(*, evaluation: Evaluation, snapshot: Snapshot | None) -> dict[str, Any]:
     metric = primary_metric(evaluation.suite)
     standing = None if snapshot is None else _standing(evaluation=evaluation, snapshot=snapshot)
+    measured = (evaluation.summary or {}).get("metrics", {})
     return {
         "id": str(evaluation.pk),
         "planner": evaluation.submission.planner.name,
         "seen": words_of(evaluation.submission),
         "metric": metric["label"],
-        "value": ((evaluation.summary["metrics"].get(metric["key"]) or {}).get("mean")),
+        "value": (measured.get(metric["key"]) or {}).get("mean"),
         "standing": None if standing is None else standing._asdict(),
         "finished": "" if evaluation.finished is None else evaluation.finished.isoformat(timespec="seconds"),
     }

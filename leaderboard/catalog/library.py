@@ -37,22 +37,31 @@ class AddressRefusedError(Exception):
     """An endpoint address that may not be called; the message is a sentence for its owner."""
 
 
-NOT_READY = "This site cannot evaluate at present; its operator has been told. Try again later."
-"""What people read when there is a `NotReadyError`, whose message is for the operator's log."""
+NOT_READY = "This site cannot evaluate this suite at present. Its operators have been notified. Try again later."
+"""What users read about a `NotReadyError`; its own message is for operators."""
 
 
-class NotReadyError(ProblemError):
-    """The installation cannot evaluate at present; the message is a sentence for the operator."""
+class TryLaterError(ProblemError):
+    """Something that a submission needs is unavailable at present."""
 
     status = 503
     code = "not_ready"
-
-    for_people = NOT_READY
-    """What everybody else reads."""
+    for_people: str
+    """What users read."""
 
     @property
     def sentence(self) -> str:
         return self.for_people
+
+
+class NotReadyError(TryLaterError):
+    """This installation cannot evaluate a suite. `submissions.readiness` notifies the operators."""
+
+    for_people = NOT_READY
+
+    def __init__(self, *, suite: str, why: str) -> None:
+        self.suite, self.why = suite, why
+        super().__init__(f"This site cannot evaluate suite {suite} at present: {why}.")
 
 
 class EvaluatorLibrary(Protocol):
@@ -134,7 +143,8 @@ class Library:
         return summarise(suite=suite_of(suite), results=scores)
 
     def check_endpoint(self, *, url: str, allow_private: bool) -> None:
-        from evaluator.planners.egress import EgressRefusedError, check_url
+        from evaluator.planners.guarded_connections import EgressRefusedError
+        from evaluator.planners.ssrf_guard import check_url
 
         try:
             check_url(url=url, allow_private=allow_private)
@@ -170,7 +180,7 @@ def _suite(slug: str) -> "Suite":
     try:
         return suite_of(slug)
     except LookupError as error:
-        raise NotReadyError(f"This site cannot evaluate suite {slug} at present: {error}.") from error
+        raise NotReadyError(suite=slug, why=str(error)) from error
 
 
 def _episode(slug: str) -> "Episode":
@@ -191,7 +201,7 @@ def _ready(suite: str) -> Iterator[None]:
     try:
         yield
     except (LookupError, SettingError) as error:
-        raise NotReadyError(f"This site cannot evaluate suite {suite} at present: {error}.") from error
+        raise NotReadyError(suite=suite, why=str(error)) from error
 
 
 def library() -> EvaluatorLibrary:

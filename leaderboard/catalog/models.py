@@ -5,6 +5,7 @@ from functools import cached_property
 from django.db import models
 
 from evaluator.suites.base import Column, IntervalMethod, Panel
+from evaluator.suites.facets import Facets
 
 
 class Suite(models.Model):
@@ -19,6 +20,8 @@ class Suite(models.Model):
     """What evaluations on one board must share: `evaluator.suites.base.Conditions`."""
     panels = models.JSONField(default=list)
     """What pages show of a result: `evaluator.suites.base.Panel`."""
+    task_facets = models.JSONField(default=dict)
+    """What tasks are filtered and grouped by: `evaluator.suites.facets.Facets`; empty: the usual ones."""
     scoring = models.TextField(default="", blank=True)
     """How plans are scored, as a paragraph for the board."""
     metrics = models.JSONField()
@@ -46,6 +49,11 @@ class Suite(models.Model):
         """The columns of its board."""
         return tuple(Column(**{**metric, "interval": IntervalMethod(metric["interval"])}) for metric in self.metrics)
 
+    @cached_property
+    def facets(self) -> Facets:
+        """What its tasks are filtered and grouped by."""
+        return Facets.from_json(self.task_facets)
+
     def has(self, panel: Panel) -> bool:
         """Whether pages show this of a result."""
         return panel in self.panels
@@ -62,8 +70,7 @@ class Task(models.Model):
     structure = models.CharField(max_length=20)
     metric = models.CharField(max_length=20)
     attributes = models.JSONField(default=dict)
-    """Suite-specific facts for filters. OpenAGI: base domain task, degradations, language, number of steps of the gold
-    plan. Suites that judge plans: group, level, flags, active, uncovered, parts of the goal."""
+    """Suite-specific facts; the suite's facets say which of them are filters."""
     gold = models.JSONField(null=True)
     """The gold plan as `plan/1`."""
 

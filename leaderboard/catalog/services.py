@@ -25,11 +25,12 @@ def register_suite(suite: LibrarySuite) -> Registered:
     Before: nothing.
     After: a row with the suite's digest is current and has all its tasks; rows of other digests stay, not current.
     """
-    texts = {
+    texts: dict[str, object] = {
         "title": suite.title,
         "description": suite.description,
         "conditions": {**asdict(suite.conditions), "splits": list(suite.conditions.splits)},
         "panels": [panel.value for panel in suite.panels],
+        "task_facets": suite.facets.to_json(),
         "scoring": suite.scoring,
         "metrics": [asdict(column) for column in suite.metrics],
     }
@@ -62,11 +63,6 @@ def _create(*, suite: LibrarySuite, texts: dict[str, object]) -> None:
         )
         for position, task in enumerate(suite.tasks)
     )
-
-
-def known_slugs() -> list[str]:
-    """The slugs of all suites that there are or were, sorted."""
-    return list(Suite.objects.order_by("slug").values_list("slug", flat=True).distinct())
 
 
 def primary_metric(suite: Suite) -> dict[str, Any]:

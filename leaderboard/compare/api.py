@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evaluator.metrics.statistics import LEAST_VALUES
-from leaderboard.compare.comparing import MetricDifference, Pair, by_group, common_facets, task_differences
+from leaderboard.compare.comparing import by_group, task_differences
 from leaderboard.compare.presenters import chosen_metric
 from leaderboard.compare.services import Comparison, NotComparableError, comparison_of, read_evaluations, read_ids
 from leaderboard.compare.words import verdicts
@@ -24,19 +24,22 @@ MOST_TASKS = 500
 class ComparedMetricOutput(serializers.Serializer[Any]):
     """One metric of an evaluation against the first, over the tasks for which both have a value."""
 
-    metric = serializers.CharField()
-    higher_is_better = serializers.BooleanField()
-    tasks = serializers.IntegerField()
+    metric = serializers.CharField(source="metric.key")
+    higher_is_better = serializers.BooleanField(source="metric.higher_is_better")
+    tasks = serializers.IntegerField(source="difference.count")
     first_mean = serializers.FloatField()
-    mean = serializers.FloatField()
-    difference = serializers.FloatField(help_text="`mean` less `first_mean`.")
+    mean = serializers.FloatField(source="other_mean")
+    difference = serializers.FloatField(source="difference.mean", help_text="`mean` less `first_mean`.")
     low = serializers.FloatField(
+        source="difference.low",
         allow_null=True,
         help_text=f"Lower end of the 95 % interval (bootstrap over tasks); null over fewer than {LEAST_VALUES} tasks.",
     )
-    high = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(source="difference.high", allow_null=True)
     p_value = serializers.FloatField(help_text="Two-sided, paired permutation test.")
-    p_adjusted = serializers.FloatField(help_text="By Holm's method over the evaluations compared with the first.")
+    p_adjusted = serializers.FloatField(
+        source="adjusted", help_text="By Holm's method over the evaluations compared with the first."
+    )
     wins = serializers.IntegerField(help_text="Tasks on which it is better than the first.")
     losses = serializers.IntegerField()
     ties = serializers.IntegerField()
@@ -149,8 +152,8 @@ def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str) -
     said = verdicts(evaluations=evaluations, comparison=comparison, metric=metric)
     differing = [task for task in task_differences(metric=metric, scores=comparison.scores) if task.spread]
     groups = {
-        facet: by_group(facet=facet, tasks=comparison.tasks, metric=metric, scores=comparison.scores)
-        for facet in common_facets(comparison.tasks)
+        facet.name: by_group(facet=facet.name, tasks=comparison.tasks, metric=metric, scores=comparison.scores)
+        for facet in comparison.facets
     }
     return {
         "evaluations": [str(evaluation.pk) for evaluation in evaluations],
@@ -159,7 +162,8 @@ def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str) -
         "metric": metric.key,
         "comparisons": [
             {
-                **_pair(pair),
+                "left_out": dict(pair.left_out),
+                "metrics": ComparedMetricOutput(pair.differences, many=True).data,
                 "evaluation": str(evaluations[number + 1].pk),
                 "planner": evaluations[number + 1].submission.planner.name,
                 "verdict": said[number].sentence,
@@ -176,26 +180,4 @@ def _shown(*, evaluations: list[Evaluation], comparison: Comparison, key: str) -
             for task in differing[:MOST_TASKS]
         ],
         "differing": len(differing),
-    }
-
-
-def _pair(pair: Pair) -> dict[str, Any]:
-    return {"left_out": dict(pair.left_out), "metrics": [_metric(found) for found in pair.differences]}
-
-
-def _metric(found: MetricDifference) -> dict[str, Any]:
-    return {
-        "metric": found.metric.key,
-        "higher_is_better": found.metric.higher_is_better,
-        "tasks": found.difference.count,
-        "first_mean": found.first_mean,
-        "mean": found.other_mean,
-        "difference": found.difference.mean,
-        "low": found.difference.low,
-        "high": found.difference.high,
-        "p_value": found.p_value,
-        "p_adjusted": found.adjusted,
-        "wins": found.wins,
-        "losses": found.losses,
-        "ties": found.ties,
     }

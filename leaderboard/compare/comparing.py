@@ -1,7 +1,7 @@
 """Paired comparison of evaluations, without a database.
 
 The first evaluation is what the others are compared against. A difference is always the other's value less the first's,
-over the tasks for which both have one; who is better of the two follows from the metric's direction.
+over the tasks for which both have one; the metric's direction decides which is better.
 """
 
 from collections import Counter
@@ -16,26 +16,17 @@ from evaluator.metrics.paired import bootstrap_columns, holm, two_sided_p_values
 from evaluator.metrics.statistics import Interval
 from evaluator.records import Outcome
 from evaluator.suites.base import Column
+from evaluator.suites.facets import Facet
+from leaderboard.results.task_filters import PENDING, TaskRow
 
-NO_RESULT = "pending"
-"""Stands for an outcome where an evaluation ended before the task had one."""
 NOBODY = "nobody"
-"""The winner of a task on which no evaluation is best alone."""
-_LEFT_OUT_ORDER = (Outcome.INFRA_FAULT, Outcome.CANCELLED, NO_RESULT, Outcome.NOT_RUN)
-"""What a task is counted under if the two evaluations give different reasons: the least expected comes first."""
+"""The winner of a task without a single best evaluation."""
+_LEFT_OUT_ORDER = (Outcome.INFRA_FAULT, Outcome.CANCELLED, PENDING, Outcome.NOT_RUN)
+"""Decides how a task is counted if the two evaluations differ: the least expected outcome first."""
 _SAME = 1e-9
-"""Scores this near are equal: they are sums of the same numbers in another order."""
+"""Tolerance: scores may be sums of the same numbers in another order."""
 
 Values = NDArray[np.float64]
-
-
-class ComparedTask(NamedTuple):
-    """One task of the suite and the groups it is in."""
-
-    pk: int
-    key: str
-    facets: Mapping[str, tuple[str, ...]]
-    """Values by facet: a task with two degradations is in both of their groups."""
 
 
 class Scores(NamedTuple):
@@ -95,10 +86,10 @@ class GroupRow(NamedTuple):
 
 
 class TaskDifference(NamedTuple):
-    """One task with what each evaluation has on it."""
+    """The values of all evaluations on one task."""
 
-    index: int
-    """Of the task, in the suite's order."""
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nothing calls
+    """Place of the task in the suite."""
     values: tuple[float | None, ...]
     spread: float
     """Largest value less smallest; 0 where fewer than two have one."""
@@ -106,11 +97,11 @@ class TaskDifference(NamedTuple):
     """Number of the evaluation that is best alone, from `"0"`, or `nobody`."""
 
 
-def scores_of(*, metrics: Sequence[Column], tasks: Sequence[ComparedTask], results: Mapping[int, TaskScore]) -> Scores:
+def scores_of(*, metrics: Sequence[Column], tasks: Sequence[TaskRow], results: Mapping[int, TaskScore]) -> Scores:
     """Arrange the results of one evaluation, given by the task's primary key, in the suite's order."""
     places = [place for place, task in enumerate(tasks) if task.pk in results]
     found = [results[tasks[place].pk] for place in places]
-    outcomes = [NO_RESULT] * len(tasks)
+    outcomes = [PENDING] * len(tasks)
     for place, result in zip(places, found, strict=True):
         outcomes[place] = str(result.outcome)
     values = {}
@@ -127,7 +118,7 @@ def compare(*, metrics: Sequence[Column], scores: Sequence[Scores]) -> tuple[Pai
     table = np.stack(
         [other.values[metric.key] - first.values[metric.key] for other in others for metric in metrics], axis=1
     )
-    # Tasks that nobody has a score for would only be drawn in vain.
+    # Tasks without any score would only slow down the bootstrap.
     paired = table[~np.isnan(table).all(axis=1)]
     paired = np.where(np.abs(paired) <= _SAME, 0.0, paired)
     intervals = bootstrap_columns(paired)
@@ -149,7 +140,7 @@ def compare(*, metrics: Sequence[Column], scores: Sequence[Scores]) -> tuple[Pai
 
 
 def left_out(*, first: Sequence[str], other: Sequence[str]) -> dict[str, int]:
-    """How many tasks one of the two has no score for, each counted once, by outcome."""
+    """Number of tasks without a score in one of the two, each counted once, by outcome."""
     counts: Counter[str] = Counter()
     for pair in zip(first, other, strict=True):
         reason = next((outcome for outcome in _LEFT_OUT_ORDER if outcome in pair), None)
@@ -158,9 +149,7 @@ def left_out(*, first: Sequence[str], other: Sequence[str]) -> dict[str, int]:
     return {str(outcome): counts[str(outcome)] for outcome in _LEFT_OUT_ORDER if counts[str(outcome)]}
 
 
-def by_group(
-    *, facet: str, tasks: Sequence[ComparedTask], metric: Column, scores: Sequence[Scores]
-) -> tuple[GroupRow, ...]:
+def by_group(*, facet: str, tasks: Sequence[TaskRow], metric: Column, scores: Sequence[Scores]) -> tuple[GroupRow, ...]:
     """Wins, losses, ties and mean difference in each group of a facet, as the groups come first in the suite."""
     members: dict[str, list[int]] = {}
     for place, task in enumerate(tasks):
@@ -244,10 +233,8 @@ def _adjusted(*, p_values: Sequence[float], known: Sequence[bool], metrics: int)
     return found
 
 
-def common_facets(tasks: Iterable[ComparedTask]) -> tuple[str, ...]:
-    """Facets that tell the tasks apart: those with more than one value, in their order."""
-    values: dict[str, set[str]] = {}
-    for task in tasks:
-        for facet, found in task.facets.items():
-            values.setdefault(facet, set()).update(found)
-    return tuple(facet for facet, found in values.items() if len(found) > 1)
+def common_facets(*, tasks: Sequence[TaskRow], facets: Iterable[Facet]) -> tuple[Facet, ...]:
+    """The facets with more than one value."""
+    return tuple(
+        facet for facet in facets if len({value for task in tasks for value in task.facets.get(facet.name, ())}) > 1
+    )

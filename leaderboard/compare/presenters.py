@@ -14,19 +14,21 @@ from leaderboard.compare.comparing import (
     Pair,
     TaskDifference,
     by_group,
-    common_facets,
     task_differences,
 )
-from leaderboard.compare.filtering import FACETS, Filter, failing_filters, filters_of, place_of
+from leaderboard.compare.filtering import filtered
 from leaderboard.compare.services import LETTERS, Comparison
-from leaderboard.compare.words import LEVEL, Verdict, left_out_in_words, p_text, signed, verdicts, words_of
+from leaderboard.compare.words import LEVEL, Verdict, left_out_in_words, p_text, signed, verdicts
 from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.visibility import Reader
+from leaderboard.results.figures import score
+from leaderboard.results.filters import Filter
+from leaderboard.results.task_filters import place_of, words_of
 
 TASKS_PER_PAGE = 25
 WIDTH = 120
-"""Of a bar, in its own units; nothing lies at its middle."""
+"""Width of a bar in its own units; its middle is no difference."""
 
 
 class Compared(NamedTuple):
@@ -35,7 +37,7 @@ class Compared(NamedTuple):
     letter: str
     evaluation: Evaluation
     notes: tuple[str, ...]
-    """What a reader has to know before believing its figures."""
+    """Caveats about its figures."""
     others: tuple[str, ...]
     """Ids of all others, for the link that takes this one away."""
     first_then_others: tuple[str, ...]
@@ -140,7 +142,7 @@ class ComparisonPage(NamedTuple):
     groups: tuple[GroupTable, ...]
     filters: tuple[Filter, ...]
     is_filtered: bool
-    page: Page
+    page: "Page[TaskDifference]"
     tasks: tuple[ShownTask, ...]
     differing: int
     comparable: int
@@ -149,30 +151,25 @@ class ComparisonPage(NamedTuple):
 def comparison_page(
     *, evaluations: Sequence[Evaluation], comparison: Comparison, parameters: Mapping[str, str], reader: Reader
 ) -> ComparisonPage:
-    """Gather the page. `metric` of the parameters is what groups and tasks are about; unknown values do not count.
+    """Gather the page. Groups and tasks are about the parameter `metric`; unknown values are ignored.
 
     Gold plans are left empty for readers who may not see them.
     """
     metric = chosen_metric(comparison=comparison, key=parameters.get("metric", ""))
-    facets = common_facets(comparison.tasks)
     every = task_differences(metric=metric, scores=comparison.scores)
-    chosen = {name: parameters[name] for name in ("winner", *facets) if parameters.get(name)}
-    failing = [failing_filters(task, comparison=comparison, chosen=chosen) for task in every]
-    kept = [task for task, names in zip(every, failing, strict=True) if not names]
-    page = Paginator(kept, TASKS_PER_PAGE).get_page(parameters.get("page"))
+    found = filtered(tasks=every, comparison=comparison, metric=metric, parameters=parameters)
+    page = Paginator(found.tasks, TASKS_PER_PAGE).get_page(parameters.get("page"))
     return ComparisonPage(
         compared=_compared(evaluations),
         verdicts=verdicts(evaluations=evaluations, comparison=comparison, metric=metric),
         metrics=_metric_rows(comparison=comparison, chosen=metric),
         metric=metric,
         left_out=left_out_in_words(comparison.pairs),
-        groups=_groups(comparison=comparison, facets=facets, metric=metric),
-        filters=filters_of(
-            comparison=comparison, tasks=every, failing=failing, facets=facets, chosen=chosen, metric=metric
-        ),
-        is_filtered=bool(chosen),
+        groups=_groups(comparison=comparison, metric=metric),
+        filters=found.filters,
+        is_filtered=found.is_filtered,
         page=page,
-        tasks=_tasks(evaluations=evaluations, comparison=comparison, found=page.object_list, reader=reader),
+        tasks=_tasks(evaluations=evaluations, comparison=comparison, found=list(page), reader=reader),
         differing=sum(task.spread > 0 for task in every),
         comparable=len(every),
     )
@@ -207,7 +204,7 @@ def _notes(evaluation: Evaluation) -> tuple[str, ...]:
         label = evaluation.get_state_display().lower()
         notes.append(f"Not completed ({label}): only the tasks that have a score are compared.")
     if hasattr(evaluation, "own_worker_run") and evaluation.own_worker_run.verified_by_id is None:
-        notes.append("Measured by its owner's own worker and not verified by this site.")
+        notes.append("Measured on the owner's self-hosted worker and not verified by this site.")
     return tuple(notes)
 
 
@@ -233,7 +230,7 @@ def _metric_rows(*, comparison: Comparison, chosen: Column) -> tuple[MetricRow, 
 
 
 def _first_mean(found: Sequence[MetricDifference | None]) -> str:
-    """The first's mean; with several pairs it may be over different tasks in each, and then no one number is right."""
+    """The first's mean; "varies" if the pairs have different tasks in common."""
     means = {f"{one.first_mean:.3f}" for one in found if one is not None}
     return means.pop() if len(means) == 1 else "varies"
 
@@ -251,8 +248,7 @@ def _difference_cell(*, found: MetricDifference, scale: float) -> DifferenceCell
     interval = found.difference
     ends = interval.ends
     left, right = (_place(end, scale) for end in (ends or (interval.mean, interval.mean)))
-    # Interval and test must agree before a difference is coloured; over few tasks there is only the test, and it is
-    # exact.
+    # Interval and test must agree; over few tasks there is only the test, which is exact.
     sure = found.adjusted < LEVEL and (ends is None or ends[0] > 0 or ends[1] < 0)
     better = (interval.mean > 0) == found.metric.higher_is_better
     width = max(right - left, 1) if ends else 0
@@ -278,22 +274,21 @@ def _place(value: float, scale: float) -> float:
     return WIDTH / 2 * (1 + min(max(value / scale, -1.0), 1.0))
 
 
-def _groups(*, comparison: Comparison, facets: Sequence[str], metric: Column) -> tuple[GroupTable, ...]:
+def _groups(*, comparison: Comparison, metric: Column) -> tuple[GroupTable, ...]:
     if not metric.ordered:
         return ()
     tables = []
-    for facet in facets:
-        rows = by_group(facet=facet, tasks=comparison.tasks, metric=metric, scores=comparison.scores)
+    for facet in comparison.facets:
+        rows = by_group(facet=facet.name, tasks=comparison.tasks, metric=metric, scores=comparison.scores)
         if len(rows) > 1:
-            shown = tuple(
-                _shown_group(facet=facet, row=row)
-                for row in sorted(rows, key=lambda row: place_of(facet=facet, value=row.value))
-            )
-            tables.append(GroupTable(facet=facet, label=FACETS[facet], rows=shown))
+            if (place := place_of(facet)) is not None:
+                rows = tuple(sorted(rows, key=lambda row: place(row.value)))
+            shown = tuple(_shown_group(row=row, words=words_of(facet)(row.value)) for row in rows)
+            tables.append(GroupTable(facet=facet.name, label=facet.label, rows=shown))
     return tuple(tables)
 
 
-def _shown_group(*, facet: str, row: GroupRow) -> ShownGroup:
+def _shown_group(*, row: GroupRow, words: str) -> ShownGroup:
     cells = []
     for count in row.counts:
         x = 0.0
@@ -305,7 +300,7 @@ def _shown_group(*, facet: str, row: GroupRow) -> ShownGroup:
                 x += width
         difference = "—" if count.difference is None else signed(count.difference)
         cells.append(GroupCell(count.tasks, difference, count.wins, count.losses, count.ties, tuple(parts)))
-    return ShownGroup(value=row.value, words=words_of(facet=facet, value=row.value), cells=tuple(cells))
+    return ShownGroup(value=row.value, words=words, cells=tuple(cells))
 
 
 def _tasks(
@@ -329,7 +324,7 @@ def _tasks(
                 TaskCell(
                     letter=letter,
                     evaluation=str(evaluation.pk),
-                    value="—" if value is None else f"{value:.3f}",
+                    value=score(value),
                     outcome=scores.outcomes[task.index],
                     plan=plans.get((evaluation.pk, comparison.tasks[task.index].pk), ""),
                     is_best=task.winner == str(number),

@@ -1,7 +1,8 @@
-"""Reading what is compared: which evaluations may stand side by side, and the scores of their tasks."""
+"""The evaluations of a comparison: whether they are comparable, and the scores of their tasks."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -10,20 +11,22 @@ from django.db.models import Aggregate, F, Func, JSONField, TextField, Value
 from evaluator.metrics.aggregate import TaskScore
 from evaluator.records import Outcome
 from evaluator.suites.base import Column
+from evaluator.suites.facets import Facet
 from leaderboard.boards.models import Snapshot
-from leaderboard.catalog.models import Suite, Task
-from leaderboard.compare.comparing import ComparedTask, Pair, Scores, compare, scores_of
+from leaderboard.catalog.models import Suite
+from leaderboard.compare.comparing import Pair, Scores, common_facets, compare, scores_of
 from leaderboard.evaluations.gold import sees_gold
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.visibility import Reader, visible_evaluations
-from leaderboard.results.task_rows import SEVERAL_DOMAINS
+from leaderboard.results.task_filters import TaskRow
+from leaderboard.results.task_rows import facts_of
 from leaderboard.site.lru_cache import SharedCache
 
 MOST = 6
-"""Evaluations that stand side by side."""
+"""Most evaluations in one comparison."""
 MOST_OFFERED = 12
-"""Of a board, to choose from."""
+"""Most rows of a board to choose from."""
 LETTERS = "ABCDEF"
 _OUTCOMES = {str(outcome): outcome for outcome in Outcome}
 
@@ -37,10 +40,13 @@ class NotComparableError(Exception):
 
 
 class Comparison(NamedTuple):
-    """Everything that is computed."""
+    """The result of a comparison."""
 
     metrics: tuple[Column, ...]
-    tasks: tuple[ComparedTask, ...]
+    tasks: tuple[TaskRow, ...]
+    """In the suite's order, without results."""
+    facets: tuple[Facet, ...]
+    """Those with more than one value."""
     scores: tuple[Scores, ...]
     pairs: tuple[Pair, ...]
 
@@ -85,7 +91,7 @@ def read_evaluations(ids: Sequence[UUID], *, reader: Reader) -> list[Evaluation]
 
 
 def differing_conditions(evaluations: Sequence[Evaluation]) -> list[str]:
-    """What the evaluations do not share of all that scores depend on, with the values of each."""
+    """The conditions in which the evaluations differ, with their values."""
     problems = []
     for what, value in _CONDITIONS:
         values = [value(evaluation) for evaluation in evaluations]
@@ -100,19 +106,18 @@ def differing_conditions(evaluations: Sequence[Evaluation]) -> list[str]:
 def comparison_of(evaluations: Sequence[Evaluation]) -> Comparison:
     """Compare evaluations, at least two, that `read_evaluations` gave: two queries at most."""
     suite = evaluations[0].suite
-    # Made once for all readers, so that not even operators get facets here that others may not see.
+    # Cached for all readers: without facets that only operators may see.
     shows_gold = sees_gold(reader=None, suite=suite, split=evaluations[0].split)
     pks = tuple(evaluation.pk for evaluation in evaluations)
+    make = partial(_comparison, pks=pks, suite=suite, shows_gold=shows_gold)
     if all(evaluation.state in FINAL for evaluation in evaluations):
         # Final evaluations never change.
-        return _comparisons.get_or_make(
-            (pks, shows_gold), lambda: _comparison(pks=pks, suite=suite, shows_gold=shows_gold)
-        )
-    return _comparison(pks=pks, suite=suite, shows_gold=shows_gold)
+        return _comparisons.get_or_make((pks, shows_gold), make)
+    return make()
 
 
 def best_of_board(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """The first rows of the board that the evaluation belongs to, without itself: one query, which reads no others."""
+    """The first rows of the evaluation's board, without itself, in one query that reads no other rows."""
     first = Func(
         F("content"), Value(f"$.rows[0 to {MOST_OFFERED}]"), function="jsonb_path_query_array",
         template="%(function)s(%(expressions)s::jsonpath)", output_field=JSONField(),
@@ -163,50 +168,25 @@ def _problem(evaluation: Evaluation) -> str:
 
 
 def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Comparison:
-    found = _scores(pks=pks, suite=suite)
-    scores = [found[pk] for pk in pks]
-    metrics = suite.columns
-    tasks = _tasks(suite.pk).tasks
+    tasks = facts_of(suite, shows_gold=shows_gold)
+    found = _results(pks=pks, tasks=tasks)
+    scores = tuple(scores_of(metrics=suite.columns, tasks=tasks, results=found[pk]) for pk in pks)
     return Comparison(
-        metrics=metrics,
-        tasks=tasks if shows_gold else tuple(task._replace(facets=_open_facets(task.facets)) for task in tasks),
-        scores=tuple(scores),
-        pairs=compare(metrics=metrics, scores=scores),
+        metrics=suite.columns,
+        tasks=tasks,
+        facets=common_facets(tasks=tasks, facets=suite.facets.named(suite.facets.comparisons)),
+        scores=scores,
+        pairs=compare(metrics=suite.columns, scores=scores),
     )
 
 
-class _Tasks(NamedTuple):
-    """The tasks of one version of a suite."""
-
-    tasks: tuple[ComparedTask, ...]
-    measured_by: Mapping[int, str]
-    """The metric of each task by its primary key."""
-
-
 _comparisons: SharedCache[tuple[tuple[UUID, ...], bool], Comparison] = SharedCache(maxsize=16)
-_suites: SharedCache[int, _Tasks] = SharedCache(maxsize=8)
 
 
-def _tasks(suite: int) -> _Tasks:
-    """Tasks of a version of a suite never change: another version is another row."""
-    return _suites.get_or_make(suite, lambda: _read_tasks(suite))
-
-
-def _read_tasks(suite: int) -> _Tasks:
-    rows = Task.objects.filter(suite=suite).order_by("position")
-    tasks = []
-    measured_by = {}
-    for pk, key, metric, structure, attributes in rows.values_list("pk", "key", "metric", "structure", "attributes"):
-        tasks.append(ComparedTask(pk=pk, key=key, facets=_facets(structure=structure, attributes=attributes)))
-        measured_by[pk] = metric
-    return _Tasks(tasks=tuple(tasks), measured_by=measured_by)
-
-
-def _scores(*, pks: Sequence[UUID], suite: Suite) -> dict[UUID, Scores]:
-    """The scores of each evaluation in one query, which gives all results of an evaluation as one JSON text: reading
-    thousands of small ones takes five times as long."""
-    known = _tasks(suite.pk)
-    metrics = suite.columns
+def _results(*, pks: Sequence[UUID], tasks: Sequence[TaskRow]) -> dict[UUID, dict[int, TaskScore]]:
+    """The results of each evaluation by task, in one query. It gives all results of an evaluation as one JSON text:
+    reading thousands of small ones takes five times as long."""
+    measured_by = {task.pk: task.metric for task in tasks}
     row = Func(
         F("task_id"), F("outcome"), F("score"), F("indicators"), function="json_build_array", output_field=TextField()
     )
@@ -219,35 +199,11 @@ def _scores(*, pks: Sequence[UUID], suite: Suite) -> dict[UUID, Scores]:
         results[evaluation] = {
             task: TaskScore(
                 task=str(task),
-                metric=known.measured_by[task],
+                metric=measured_by[task],
                 outcome=_OUTCOMES[outcome],
                 score=score,
                 indicators=indicators,
             )
             for task, outcome, score, indicators in json.loads(text)
         }
-    return {pk: scores_of(metrics=metrics, tasks=known.tasks, results=results[pk]) for pk in pks}
-
-
-def _open_facets(facets: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Without the number of steps, which is that of the gold plan."""
-    return {name: values for name, values in facets.items() if name != "steps"}
-
-
-def _facets(*, structure: str, attributes: dict[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The groups of one task, by facet; suites that execute have other facets than those that judge plans."""
-
-    def one(value: object) -> tuple[str, ...]:
-        return (str(value),) if value not in {None, ""} else ()
-
-    group = str(attributes.get("group") or "")
-    if "group" in attributes:
-        groups = {"level": one(attributes.get("level")), "group": one(SEVERAL_DOMAINS if "," in group else group)}
-        return {**groups, "structure": one(structure)}
-    return {
-        "base": one(attributes.get("base")),
-        "structure": one(structure),
-        "degradation": tuple(attributes.get("degradations") or ()),
-        "language": one(attributes.get("language")),
-        "steps": one(attributes.get("gold_steps")),
-    }
+    return results

@@ -34,7 +34,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         parameters=request.GET.dict(),
         reader=request.user,
     )
-    context = {"page": page, "suite": evaluations[0].suite, "first": evaluations[0], "most": MOST}
-    response = render(request, "compare/compare.html", context)
+    shown = {"page": page, "suite": evaluations[0].suite, "first": evaluations[0], "most": MOST}
+    response = render(request, "compare/compare.html", shown)
     not_shared(response, suite=evaluations[0].suite, split=evaluations[0].split)
     return response

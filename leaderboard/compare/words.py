@@ -10,10 +10,9 @@ from evaluator.suites.base import Column
 from leaderboard.compare.comparing import MetricDifference, Pair
 from leaderboard.compare.services import LETTERS, Comparison
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.results.task_filters import language_in_words, steps_in_words
 
 LEVEL = 0.05
-"""A difference with a larger p-value may well be chance, and the sentence says so."""
+"""Significance level: with a larger p-value, the sentence calls the difference chance."""
 LONGEST_NAME = 40
 """Characters of a planner's name within a sentence."""
 _OUTCOMES = {
@@ -47,7 +46,7 @@ def verdicts(*, evaluations: Sequence[Evaluation], comparison: Comparison, metri
 
 
 def p_text(value: float) -> str:
-    """A p-value with as many digits as mean something; below what 20,000 drawn sign changes can tell, as a bound."""
+    """A p-value with its significant digits; a bound below the resolution of 20,000 random sign changes."""
     if value < 0.0001:
         return "< 0.0001"
     return f"{value:.4f}" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
@@ -59,18 +58,8 @@ def signed(value: float) -> str:
     return "0.000" if text in {"+0.000", f"{_MINUS}0.000"} else text
 
 
-def words_of(*, facet: str, value: str) -> str:
-    """The value of a facet as it is named to people."""
-    if facet == "language":
-        return language_in_words(value)
-    if facet == "steps":
-        return steps_in_words(value)
-    words = value.replace("_", " ").strip()
-    return {"qa": "QA", "vqa": "VQA"}.get(words, words[:1].upper() + words[1:])
-
-
 def _name(letter: str, evaluation: Evaluation) -> str:
-    """Letter and name; a long name is cut, since it stands in full in the table below."""
+    """Letter and name, cut if it is long: the table below has the whole name."""
     return f"{letter} ({Truncator(evaluation.submission.planner.name).chars(LONGEST_NAME)})"
 
 
@@ -101,7 +90,7 @@ def _verdict(
     elif not metric.higher_is_better:
         sentence += " Lower is better in this metric."
         letter = letters[0] if letter == letters[1] else letters[1]
-    caution = "" if found.adjusted < LEVEL else "A difference of this size may well be chance."
+    caution = "" if found.adjusted < LEVEL else "A difference of this size may be due to chance."
     return Verdict(better=letter if metric.ordered and not caution else "", sentence=sentence, caution=caution)
 
 

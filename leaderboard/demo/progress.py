@@ -3,9 +3,10 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -69,10 +70,11 @@ def follow(
             for row in rows:
                 if row.pk not in bars:
                     bars[row.pk] = progress.add_task(row.submission.planner.name, total=_runnable(row), state="")
-                progress.update(bars[row.pk], completed=row.done, state=_state(row))
+                progress.update(bars[row.pk], completed=row.done, state=_state(row))  # type: ignore[attr-defined]  # annotated by `_rows`
             if all(row.state in _ENDED for row in rows):
                 return _unpublished(rows)
-            changed = watch.look(at=time.monotonic(), state=[(row.state, row.done) for row in rows])
+            where = [(row.state, row.done) for row in rows]  # type: ignore[attr-defined]  # annotated by `_rows`
+            changed = watch.look(at=time.monotonic(), state=where)
             if watch.stalled and end_when_stalled:
                 return _unpublished(rows, why=f"nothing moved for {stall_seconds:g} seconds: ")
             if changed:
@@ -109,7 +111,7 @@ def _unpublished(rows: Sequence[Evaluation], *, why: str = "") -> str | None:
     return None
 
 
-def _rows(ids: Sequence[object]) -> Sequence[Evaluation]:
+def _rows(ids: Sequence[UUID]) -> QuerySet[Evaluation]:
     done = Count("results", filter=~Q(results__outcome=Outcome.NOT_RUN))
     found = Evaluation.objects.filter(pk__in=ids).select_related("submission__planner").annotate(done=done)
     return found.order_by("created")

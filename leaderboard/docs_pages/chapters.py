@@ -75,7 +75,15 @@ GROUPS: Sequence[Group] = (
             Chapter("planners-training", "Training"),
         ),
     ),
-    Group("Run a site", (Chapter("operating", "Operating"), Chapter("adding-a-suite", "Adding a suite"))),
+    Group(
+        "Run a site",
+        (
+            Chapter("operating", "Operating"),
+            Chapter("adding-a-suite", "Adding a suite"),
+            Chapter("extending", "Extending"),
+            Chapter("testing", "Testing"),
+        ),
+    ),
     Group("This site", (Chapter("privacy", "Privacy"),)),
 )
 BY_SLUG = {chapter.slug: chapter for group in GROUPS for chapter in group.chapters}

@@ -135,7 +135,7 @@ def _resolved(schema: Mapping[str, Any], shape: Mapping[str, Any]) -> Mapping[st
     if "allOf" in shape and len(shape["allOf"]) == 1:
         shape = shape["allOf"][0]
     if "$ref" in shape:
-        return schema["components"]["schemas"][shape["$ref"].rpartition("/")[2]]  # type: ignore[no-any-return]
+        return schema["components"]["schemas"][shape["$ref"].rpartition("/")[2]]  # type: ignore[no-any-return]  # JSON
     return shape
 
 

@@ -45,6 +45,7 @@ def in_words(*, by: User | None, submission: Submission) -> str:
     """Who did something, for the reason that stands on the evaluation's page."""
     if by is not None and by.pk == submission.submitted_by_id:
         return "its owner"
-    if by is not None and is_member(user_id=by.pk, team_id=submission.team_id):
-        return f"{by.username} of the team {submission.team.name}"
+    team = submission.team
+    if by is not None and team is not None and is_member(user_id=by.pk, team_id=team.pk):
+        return f"{by.username} of the team {team.name}"
     return "an operator of this site"

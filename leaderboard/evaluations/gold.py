@@ -21,9 +21,6 @@ from leaderboard.evaluations.visibility import Reader
 from leaderboard.planners.models import Planner
 from leaderboard.site.operators import is_operator
 
-_OPEN_ATTRIBUTES = frozenset({"base", "degradations", "language", "group", "level", "active"})
-"""What the text of a request says itself. The others come from its gold plan or decomposition: the number of steps, the
-parts of the goal, why it is not known, and what is wrong with the entry."""
 _NOT_SHOWN: Mapping[str, Mapping[str, Any]] = {
     "data": {"samples": [], "request": "", "planner_notes": {}, "plan_received": None},
     "gold": {"explanations": {}},
@@ -81,9 +78,10 @@ def answers_with_gold(planner: Planner) -> bool:
     return planner.bundled_name in KNOW_GOLD
 
 
-def open_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes of a task without those that tell about its gold plan."""
-    return {name: value for name, value in attributes.items() if name in _OPEN_ATTRIBUTES}
+def open_attributes(attributes: Mapping[str, Any], *, suite: Suite) -> dict[str, Any]:
+    """The attributes of a task that tell nothing about its gold plan: those of the suite's facets that do not."""
+    known = {facet.attribute for facet in suite.facets.filters if not facet.tells_gold}
+    return {name: value for name, value in attributes.items() if name in known}
 
 
 def is_gold_record(digest: str) -> bool:

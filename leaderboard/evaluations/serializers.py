@@ -48,7 +48,7 @@ class EvaluationOutput(serializers.ModelSerializer[Evaluation]):
     verified = serializers.SerializerMethodField(
         help_text="For self-hosted evaluations: whether a worker of this site confirmed a sample. Else null."
     )
-    verifies = serializers.PrimaryKeyRelatedField(
+    verifies: serializers.PrimaryKeyRelatedField[Evaluation] = serializers.PrimaryKeyRelatedField(
         read_only=True, allow_null=True, help_text="The evaluation of which this one runs a sample of tasks again."
     )
     team = serializers.CharField(

@@ -82,10 +82,10 @@ def check(*, visibility: str, embargo_until: datetime | None) -> Mapping[str, li
         return {} if embargo_until is None else {"embargo_until": [told]}
     now = timezone.now()
     if embargo_until is None:
-        return {"embargo_until": ["Say when the embargo ends."]}
+        return {"embargo_until": ["Enter the end of the embargo."]}
     if embargo_until <= now:
         return {"embargo_until": ["The embargo must end in the future."]}
     if embargo_until > now + LONGEST_EMBARGO:
         latest = (now + LONGEST_EMBARGO).strftime("%Y-%m-%d")
-        return {"embargo_until": [f"An embargo lasts a year at most: choose a day until {latest}."]}
+        return {"embargo_until": [f"An embargo lasts at most a year: choose a day until {latest}."]}
     return {}

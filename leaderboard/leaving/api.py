@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.leaving import closing
 from leaderboard.leaving.confirming import problem_with
 from leaderboard.leaving.downloads import export_response
@@ -63,7 +64,8 @@ class AccountView(APIView):
     def delete(self, request: Request) -> Response:
         """Delete it for ever. Submissions stay, as those of a deleted user."""
         _confirm(request)
-        closing.delete_account(user=request.user, by=request.user)
+        user = user_of(request)
+        closing.delete_account(user=user, by=user)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -77,7 +79,8 @@ class CloseView(APIView):
     def post(self, request: Request) -> Response:
         """End every way into it; an operator can open it again."""
         _confirm(request)
-        closing.close_account(user=request.user, by=request.user)
+        user = user_of(request)
+        closing.close_account(user=user, by=user)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -91,14 +94,14 @@ class ExportView(APIView):
         """A JSON document of the format `planarena-account/1`, sent while it is made; at most six a minute."""
         if wait := seconds_to_wait(request._request, scope="exports"):
             raise Throttled(wait)
-        return export_response(request=request._request, user=request.user)
+        return export_response(request=request._request, user=user_of(request))
 
 
 def _confirm(request: Request) -> None:
-    if not request.user.has_usable_password():
-        raise PermissionDenied("This account has no password: use the page of the account, or set a password first.")
+    if not user_of(request).has_usable_password():
+        raise PermissionDenied("This account has no password: use the account page, or set a password first.")
     body = PasswordInput(data=request.data)
     body.is_valid(raise_exception=True)
     entered = body.validated_data["password"]
-    if problem := problem_with(request=request._request, user=request.user, entered=entered):
+    if problem := problem_with(request=request._request, user=user_of(request), entered=entered):
         raise FieldValidationError({"password": [problem]})

@@ -21,6 +21,7 @@ from leaderboard.accounts.locks import lock_owner
 from leaderboard.accounts.models import Erasure, Invitation, Mails, User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
+from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Evaluation, IdempotencyKey
 from leaderboard.evaluations.transitions import CANCELLABLE
 from leaderboard.leaving.erasing import delete_sessions
@@ -110,7 +111,7 @@ def cancel_running(*, user_id: int) -> int:
     for evaluation in mine.order_by("pk"):
         try:
             evaluations.cancel(evaluation, by=user)
-        except evaluations.NotPossibleError:
+        except NotPossibleError:
             continue  # it has ended meanwhile
         count += 1
     return count
@@ -164,12 +165,12 @@ def _forget_person(user: User) -> None:
     )  # fmt: skip
 
 
-_CLOSED = """Your account {username} is closed: nobody can sign in with it, and all its tokens have ended.
+_CLOSED = """Your account {username} is closed: signing in is disabled, and all its tokens are revoked.
 
-What was published stays under your name. An operator can open the account again, or delete it, if you ask."""
-_DELETED = """Your account {username} is deleted, and what was known of you with it. Nobody can undo this.
+Published results stay under your name. An operator can reopen or delete the account on request."""
+_DELETED = """Your account {username} and its personal data are deleted. This cannot be undone.
 
-What you submitted and others could see stays, as that of a deleted user."""
+Submissions that others could see remain, attributed to a deleted user."""
 
 
 def _say_goodbye(*, user: User, subject: str, text: str) -> None:

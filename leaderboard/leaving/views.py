@@ -1,5 +1,7 @@
 """The page on which people take their data along, close their account or delete it."""
 
+from typing import Any
+
 from django import forms
 from django.contrib import messages
 from django.contrib.auth import logout
@@ -12,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.accounts.credentials import credentials_of
 from leaderboard.accounts.models import User
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.accounts.teams import heirs_of
 from leaderboard.leaving import closing
 from leaderboard.leaving.confirming import problem_with
@@ -24,7 +27,7 @@ class ConfirmForm(forms.Form):
 
     entered = forms.CharField(strip=False)
 
-    def __init__(self, *args: object, user: User, **kwargs: object) -> None:
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["entered"]
         if user.has_usable_password():
@@ -52,7 +55,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
         refused = render(request, "429.html", status=429)
         refused.headers["Retry-After"] = str(wait)
         return refused
-    return export_response(request=request, user=request.user)
+    return export_response(request=request, user=user_of(request))
 
 
 @sensitive_post_parameters("close-entered")
@@ -63,9 +66,10 @@ def close(request: HttpRequest) -> HttpResponse:
     form = _confirmed(request, prefix="close")
     if form.errors:
         return _page(request, close=form)
-    closing.close_account(user=request.user, by=request.user)
+    user = user_of(request)
+    closing.close_account(user=user, by=user)
     logout(request)
-    messages.success(request, "Your account is closed. Ask the operator of this site if you want it back.")
+    messages.success(request, "Your account is closed. The operator of this site can reopen it on request.")
     return redirect("boards:home")
 
 
@@ -77,23 +81,24 @@ def delete(request: HttpRequest) -> HttpResponse:
     form = _confirmed(request, prefix="delete")
     if form.errors:
         return _page(request, delete=form)
-    closing.delete_account(user=request.user, by=request.user)
+    user = user_of(request)
+    closing.delete_account(user=user, by=user)
     logout(request)
     messages.success(request, "Your account is deleted. Your name leaves the boards within a few minutes.")
     return redirect("boards:home")
 
 
 def _confirmed(request: HttpRequest, *, prefix: str) -> ConfirmForm:
-    form = ConfirmForm(request.POST, user=request.user, prefix=prefix)
+    form = ConfirmForm(request.POST, user=user_of(request), prefix=prefix)
     if form.is_valid():
-        problem = problem_with(request=request, user=request.user, entered=form.cleaned_data["entered"])
+        problem = problem_with(request=request, user=user_of(request), entered=form.cleaned_data["entered"])
         if problem:
             form.add_error("entered", problem)
     return form
 
 
 def _page(request: HttpRequest, *, close: ConfirmForm | None = None, delete: ConfirmForm | None = None) -> HttpResponse:
-    user: User = request.user
+    user = user_of(request)
     context = {
         "credentials": credentials_of(user),
         "owned": [{"team": team, "heir": heir} for team, heir in heirs_of(user)],

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from leaderboard.monitoring.status import site_status, verdict
+from leaderboard.monitoring.status import checked_status, verdict
 from leaderboard.site.api.examples import LATER, WHEN, example
 
 
@@ -30,11 +30,13 @@ class StatusOutput(serializers.Serializer[Any]):
 
     at = serializers.DateTimeField(read_only=True)
     code = serializers.CharField(
-        read_only=True, default="", help_text="`running`, `idle`, `no_workers`, `messages_late` or `control_late`."
+        read_only=True,
+        default="",
+        help_text="`running`, `idle`, `no_workers`, `paused`, `messages_late` or `control_late`.",
     )
     sentence = serializers.CharField(read_only=True, default="")
-    shards = serializers.IntegerField(source="queue.shards", read_only=True, help_text="That are not done.")
-    leased = serializers.IntegerField(source="queue.leased", read_only=True, help_text="That a worker has now.")
+    shards = serializers.IntegerField(source="queue.shards", read_only=True, help_text="Not done.")
+    leased = serializers.IntegerField(source="queue.leased", read_only=True, help_text="Currently leased by a worker.")
     standing = StandingOutput(many=True, read_only=True)
     workers = serializers.IntegerField(
         read_only=True, help_text="Workers of the site that took tasks within the last ten minutes."
@@ -48,6 +50,6 @@ class StatusView(APIView):
 
     @extend_schema(responses=StatusOutput)
     def get(self, request: Request) -> Response:  # noqa: ARG002 - the view's signature
-        status = site_status()
+        status = checked_status()
         found = verdict(status)
         return Response({**StatusOutput(status).data, "code": found.code, "sentence": found.sentence})

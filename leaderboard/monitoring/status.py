@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, F, Max, Min
+from django.db.models import Count, Exists, F, Max, Min, OuterRef
 from django.db.models.functions import Now
 
 from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
-from leaderboard.notifications.models import OutboxMessage
-from leaderboard.pages.waiting import Queue, queue_now
+from leaderboard.notifications.models import Fault, Incident, OutboxMessage
+from leaderboard.pages.estimates import Queue, queue_now
 from leaderboard.site.clock import database_now
+from leaderboard.submissions.readiness import check_again
 
 RECENTLY = timedelta(minutes=10)
 """A worker that leased something in this time counts as being there."""
@@ -47,6 +48,13 @@ class SiteStatus:
     last_lease: datetime | None
     published: datetime | None
     """When a board was last published."""
+    incidents: Sequence[Incident] = ()
+    """Open faults of this installation; why is for operators only."""
+
+    @property
+    def paused(self) -> list[str]:
+        """Slugs of suites that cannot be evaluated."""
+        return [incident.suite for incident in self.incidents if incident.fault == Fault.NOT_READY]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +64,12 @@ class Verdict:
     tone: str
     """`success`, `warning` or `error`."""
     code: str
-    """`running`, `idle`, `no_workers`, `messages_late` or `control_late`."""
+    """`running`, `idle`, `no_workers`, `paused`, `messages_late` or `control_late`."""
     sentence: str
 
 
 def site_status() -> SiteStatus:
-    """The status now, by the database's clock, in seven queries."""
+    """The status now, by the database's clock, in eight queries."""
     now = database_now()
     under_way = [state for state in EvaluationState if state not in transitions.FINAL]
     rows = (
@@ -92,7 +100,23 @@ def site_status() -> SiteStatus:
         workers=attempts.filter(leased_at__gte=now - RECENTLY).aggregate(found=Count("worker", distinct=True))["found"],
         last_lease=attempts.order_by("-leased_at").values_list("leased_at", flat=True).first(),
         published=Snapshot.objects.order_by("-pk").values_list("created", flat=True).first(),
+        incidents=_open_incidents(),
     )
+
+
+def _open_incidents() -> list[Incident]:
+    """Scores are computed again as soon as an evaluation of the suite completes."""
+    later = Evaluation.objects.filter(
+        suite__slug=OuterRef("suite"), state=EvaluationState.COMPLETED, finished__gt=OuterRef("seen")
+    )
+    still = Incident.objects.filter(over=None).exclude(Exists(later), fault=Fault.NO_SCORES)
+    return list(still.order_by("since", "pk"))
+
+
+def checked_status() -> SiteStatus:
+    """The status now; suites that cannot be evaluated are checked again first."""
+    found = site_status()
+    return site_status() if found.paused and check_again() else found
 
 
 def verdict(status: SiteStatus) -> Verdict:
@@ -101,14 +125,21 @@ def verdict(status: SiteStatus) -> Verdict:
         return Verdict(
             "error",
             "control_late",
-            "Evaluations are late: the site's own queue processes should have moved one "
-            f"{_minutes(status.late_for)} ago. Nothing is lost; they go on when these processes do.",
+            "Evaluations are late: the queue processes should have advanced one "
+            f"{_minutes(status.late_for)} ago. Nothing is lost; evaluations continue when these processes do.",
         )
     if status.unsent_for > PATIENCE:
         return Verdict(
             "warning",
             "messages_late",
-            f"Mails and webhooks are late by {_minutes(status.unsent_for)}. Evaluations go on.",
+            f"Emails and webhooks are late by {_minutes(status.unsent_for)}. Evaluations are not affected.",
+        )
+    if status.paused:
+        return Verdict(
+            "warning",
+            "paused",
+            f"Evaluation on {' and '.join(status.paused)} is paused: this site cannot evaluate at present. "
+            "Submissions that are already queued go on.",
         )
     silent = status.last_lease is None or status.at - status.last_lease > PATIENCE
     if status.queue.shards and not status.queue.leased and silent:
@@ -116,11 +147,11 @@ def verdict(status: SiteStatus) -> Verdict:
         return Verdict(
             "warning",
             "no_workers",
-            f"Tasks wait, and no worker has taken any{since}. They keep their place until one does.",
+            f"Tasks are queued, and no worker has leased any{since}. They keep their place in the queue.",
         )
     if status.queue.shards:
-        return Verdict("success", "running", "Everything runs. Workers are at the tasks that wait.")
-    return Verdict("success", "idle", "Everything runs. No task waits.")
+        return Verdict("success", "running", "All systems operational. Workers are processing the queue.")
+    return Verdict("success", "idle", "All systems operational. The queue is empty.")
 
 
 def _minutes(span: timedelta) -> str:

@@ -12,7 +12,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 
 from leaderboard.monitoring.figures import DatabaseFigures
 from leaderboard.monitoring.requests import measured
-from leaderboard.monitoring.status import site_status, verdict
+from leaderboard.monitoring.status import checked_status, verdict
+from leaderboard.site.operators import is_operator
 
 _FIGURES = DatabaseFigures()
 
@@ -37,8 +38,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
     """How the site is doing, for everybody: what waits, for how long, and why."""
-    found = site_status()
-    return render(request, "monitoring/status.html", {"status": found, "verdict": verdict(found)})
+    found = checked_status()
+    shown = {"status": found, "verdict": verdict(found), "is_operator": is_operator(request.user)}
+    return render(request, "monitoring/status.html", shown)
 
 
 def _database_figures() -> bytes:

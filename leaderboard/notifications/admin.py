@@ -4,6 +4,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.notifications.dispatching import send_again
 from leaderboard.notifications.models import OutboxMessage, Webhook
 from leaderboard.site.admin import ReadOnlyAdmin, site
@@ -31,7 +32,7 @@ class OutboxMessageAdmin(ReadOnlyAdmin):
     def again(self, request: HttpRequest, waiting: QuerySet[OutboxMessage]) -> None:
         """Have the messages sent again, at once."""
         for message in waiting:
-            if send_again(message_id=message.pk, by=request.user):
+            if send_again(message_id=message.pk, by=user_of(request)):
                 messages.success(request, f"{message}: is sent again.")
             else:
                 messages.warning(request, f"{message}: a newer one with the same purpose waits already.")

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.models import Mails
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.notifications import webhooks as services
 from leaderboard.notifications.mails import choose_mails
 from leaderboard.notifications.models import OutboxMessage, Webhook
@@ -24,7 +25,8 @@ class MailsShape(serializers.Serializer[Any]):
 
     mails = serializers.ChoiceField(
         choices=Mails.choices,
-        help_text="`none`; `needed`: when an evaluation waits for them, failed or was not verified; `ended`: when one "
+        help_text="`none`; `needed`: when an evaluation needs their action, failed or was not verified; "
+        "`ended`: when one "
         "is complete, too.",
     )
 
@@ -43,7 +45,7 @@ class MailsView(APIView):
         """Choose of what to get mails."""
         chosen = MailsShape(data=request.data)
         chosen.is_valid(raise_exception=True)
-        choose_mails(user=request.user, **chosen.validated_data)
+        choose_mails(user=user_of(request), **chosen.validated_data)
         return Response(MailsShape(request.user).data)
 
 
@@ -51,7 +53,9 @@ class MailsView(APIView):
 class WebhookInput(serializers.Serializer[Any]):
     """A webhook to add."""
 
-    url = serializers.CharField(help_text="Gets a signed POST when an evaluation of yours ends or waits for you.")
+    url = serializers.CharField(
+        help_text="Receives a signed POST when one of your evaluations ends or needs your action."
+    )
 
 
 class DeliveryOutput(serializers.ModelSerializer[OutboxMessage]):
@@ -102,13 +106,13 @@ class WebhooksView(APIView):
 
     @extend_schema(responses=WebhookOutput(many=True))
     def get(self, request: Request) -> Response:
-        return Response(WebhookOutput(services.with_deliveries(request.user), many=True).data)
+        return Response(WebhookOutput(services.with_deliveries(user_of(request)), many=True).data)
 
     @extend_schema(request=WebhookInput, responses={201: NewWebhookOutput})
     def post(self, request: Request) -> Response:
         body = WebhookInput(data=request.data)
         body.is_valid(raise_exception=True)
-        made = services.add_webhook(owner=request.user, url=body.validated_data["url"])
+        made = services.add_webhook(owner=user_of(request), url=body.validated_data["url"])
         return Response(NewWebhookOutput(made).data, status=status.HTTP_201_CREATED)
 
 
@@ -120,7 +124,7 @@ class WebhookView(APIView):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, webhook_id: UUID) -> Response:
         """Remove it: nothing is sent there any more."""
-        if not services.remove_webhook(owner=request.user, webhook_id=webhook_id):
+        if not services.remove_webhook(owner=user_of(request), webhook_id=webhook_id):
             raise NotFound("You have no such webhook.")
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -133,6 +137,6 @@ class TestView(APIView):
     @extend_schema(request=None, responses={202: None})
     def post(self, request: Request, webhook_id: UUID) -> Response:
         """Send an event `test`, signed like the others."""
-        if not services.send_test(owner=request.user, webhook_id=webhook_id):
+        if not services.send_test(owner=user_of(request), webhook_id=webhook_id):
             raise NotFound("You have no such webhook.")
         return Response(status=status.HTTP_202_ACCEPTED)

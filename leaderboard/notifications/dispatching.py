@@ -127,7 +127,7 @@ def _send_one(message: OutboxMessage) -> bool:
 
 def _note_failure(*, message: OutboxMessage, error: Exception) -> None:
     text = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR]
-    too_old = message.now - message.created >= GIVE_UP_AFTER[Kind(message.kind)]
+    too_old = message.now - message.created >= GIVE_UP_AFTER[Kind(message.kind)]  # type: ignore[attr-defined]  # selected by `_claim`
     if isinstance(error, PermanentError) or too_old:
         logger.error("outbox: given up %s after %d tries: %s", message, message.tries, text)
         _claimed(message).update(given_up_at=Now(), last_error=text)

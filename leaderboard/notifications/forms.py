@@ -9,7 +9,7 @@ from leaderboard.accounts.models import Mails
 class MailsForm(ServiceForm):
     """Of what one gets mails."""
 
-    mails = forms.ChoiceField(label="Send me a mail", choices=Mails.choices, widget=forms.RadioSelect)
+    mails = forms.ChoiceField(label="Send me an email", choices=Mails.choices, widget=forms.RadioSelect)
 
 
 class WebhookForm(ServiceForm):
@@ -17,6 +17,7 @@ class WebhookForm(ServiceForm):
 
     url = forms.CharField(
         label="Address",
-        help_text="Gets a signed POST when an evaluation of yours completes, fails, is cancelled or waits for you.",
+        help_text="Receives a signed POST when one of your evaluations completes, fails, is cancelled or needs "
+        "your action.",
         widget=forms.URLInput(attrs={"placeholder": "https://example.org/planarena"}),
     )

@@ -73,6 +73,38 @@ class OutboxMessage(models.Model):
         return "given up" if self.given_up_at else "waiting"
 
 
+class Fault(models.TextChoices):
+    """What an incident is about."""
+
+    NOT_READY = "not_ready", "cannot be evaluated"
+    NO_SCORES = "no_scores", "gets no scores"
+
+
+class Incident(models.Model):
+    """A fault of this installation that keeps a suite from being evaluated: one row per fault and suite."""
+
+    fault = models.CharField(max_length=20, choices=Fault)
+    suite = models.SlugField()
+    why = models.TextField()
+    """For operators only: may name files and settings."""
+    since = models.DateTimeField()
+    seen = models.DateTimeField()
+    """When it occurred last. All times are the database's."""
+    checked = models.DateTimeField()
+    """When somebody last looked whether it is over."""
+    mailed = models.DateTimeField(null=True)
+    over = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["fault", "suite"], name="one_incident_per_fault_and_suite"),
+            models.CheckConstraint(condition=models.Q(fault__in=Fault.values), name="an_incident_has_a_known_fault"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.suite} {self.get_fault_display()}"
+
+
 class Webhook(models.Model):
     """An address that is told when an evaluation of its owner ends or needs them."""
 

@@ -24,7 +24,7 @@ BY_WEBHOOK = BY_MAIL | {EvaluationState.COMPLETED, EvaluationState.CANCELLED}
 
 
 _HAPPENED = {
-    EvaluationState.ON_HOLD: "waits for you",
+    EvaluationState.ON_HOLD: "needs your action",
     EvaluationState.FAILED: "failed",
     EvaluationState.COMPLETED: "is complete",
 }
@@ -82,7 +82,7 @@ def _mail(*, evaluation: Evaluation, to: str, happened: str) -> dict[str, str]:
     subject = " ".join(f"PlanArena: {what} {happened}".split())
     lines = [f"Your evaluation of {what} {happened}.", "", evaluation.reason_text]
     if address := _address(evaluation):
-        lines += ["", address, "", f"Which mails you get: {settings.SITE_URL}{reverse('outbox:webhooks')}"]
+        lines += ["", address, "", f"Email settings: {settings.SITE_URL}{reverse('outbox:webhooks')}"]
     return {"to": to, "subject": subject, "text": "\n".join(lines) + "\n"}
 
 

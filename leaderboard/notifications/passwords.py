@@ -12,16 +12,16 @@ def tell_user(changed: PasswordSet) -> None:
     user = changed.user
     if settings.DEMO or not user.email:
         return
-    done = "changed" if changed.event is PasswordEvent.CHANGED else "reset by the link in a mail"
+    done = "changed" if changed.event is PasswordEvent.CHANGED else "reset by the link in an email"
     lines = [
         f"The password of your account {user.username} was {done}. Other browsers are signed out.",
         "",
         *(f"Ended: {credential.kind} {credential.name}" for credential in changed.ended),
-        *([f"Tokens that you kept: {changed.kept}"] if changed.kept else []),
+        *([f"Tokens kept: {changed.kept}"] if changed.kept else []),
         "",
-        "If it was not you, reset your password at once"
+        "If this was not you, reset your password immediately"
         + (f": {settings.SITE_URL}/accounts/password/reset/" if settings.SITE_URL else "."),
     ]
     # By the queue: a mail server that hangs must not keep a password from being changed.
-    payload = {"to": user.email, "subject": "Your password has been changed", "text": "\n".join(lines)}
+    payload = {"to": user.email, "subject": "Your password was changed", "text": "\n".join(lines)}
     enqueue(kind=Kind.MAIL, payload=payload)

@@ -37,7 +37,7 @@ def note_refused(webhook: Webhook) -> None:
     )
     worn_out = Webhook.objects.filter(pk=webhook.pk, failing_since__lte=Now() - SWITCHED_OFF_AFTER)
     if worn_out.exists():
-        switch_off(webhook, why=f"it has taken no message for {SWITCHED_OFF_AFTER.days} days")
+        switch_off(webhook, why=f"no delivery succeeded for {SWITCHED_OFF_AFTER.days} days")
 
 
 def switch_off(webhook: Webhook, *, why: str) -> None:
@@ -61,9 +61,9 @@ def switch_on(webhook: Webhook) -> None:
 
 def _tell_owner(webhook: Webhook, *, why: str) -> None:
     lines = [
-        f"Your webhook {webhook.url} is switched off: {why}.",
+        f"Your webhook {webhook.url} is disabled: {why}.",
         "",
-        "Sending it a test, on the page of your webhooks, switches it on again.",
+        "Fix the receiver, then send a test event from your notification settings to enable it again.",
     ]
-    payload = {"to": webhook.owner.email, "subject": "PlanArena: a webhook is switched off", "text": "\n".join(lines)}
+    payload = {"to": webhook.owner.email, "subject": "PlanArena: a webhook is disabled", "text": "\n".join(lines)}
     enqueue(kind=Kind.MAIL, payload=payload)

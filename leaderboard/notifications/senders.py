@@ -14,7 +14,8 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db.models.functions import Now
 
-from evaluator.planners.egress import EgressRefusedError, call_deadline, egress_client
+from evaluator.planners.guarded_connections import EgressRefusedError, call_deadline
+from evaluator.planners.ssrf_guard import egress_client
 from leaderboard.notifications import receivers
 from leaderboard.notifications.models import Kind, OutboxMessage, Webhook
 from leaderboard.notifications.signing import opened, signature

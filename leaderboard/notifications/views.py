@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from leaderboard.accounts.once import made_from
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.notifications import mails
 from leaderboard.notifications import webhooks as services
 from leaderboard.notifications.forms import MailsForm, WebhookForm
@@ -23,12 +24,12 @@ from leaderboard.site.field_errors import FieldErrors
 @login_required
 def webhooks(request: HttpRequest) -> HttpResponse:
     """List them; a POST adds one and shows its secret this once, so the answer is the page itself and no redirect."""
-    form, made = made_from(request, form=WebhookForm, make=partial(services.add_webhook, owner=request.user))
+    form, made = made_from(request, form=WebhookForm, make=partial(services.add_webhook, owner=user_of(request)))
     context = {
         "form": form,
         "made": made,
-        "told": services.with_deliveries(request.user),
-        "mails": MailsForm(initial={"mails": request.user.mails}),
+        "told": services.with_deliveries(user_of(request)),
+        "mails": MailsForm(initial={"mails": user_of(request).mails}),
         "mails_go_out": settings.MAIL_OWNERS,
     }
     return render(request, "outbox/webhooks.html", context, status=400 if form.errors else 200)
@@ -39,7 +40,7 @@ def webhooks(request: HttpRequest) -> HttpResponse:
 def choose_mails(request: HttpRequest) -> HttpResponse:
     """Choose of what to get mails."""
     try:
-        mails.choose_mails(user=request.user, mails=request.POST.get("mails", ""))
+        mails.choose_mails(user=user_of(request), mails=request.POST.get("mails", ""))
         messages.success(request, "Chosen.")
     except FieldErrors as problems:
         messages.error(request, " ".join(text for texts in problems.errors.values() for text in texts))
@@ -50,8 +51,8 @@ def choose_mails(request: HttpRequest) -> HttpResponse:
 @login_required
 def test(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Send a test."""
-    if services.send_test(owner=request.user, webhook_id=webhook_id):
-        messages.success(request, "A test is on its way. Load this page again to see what became of it.")
+    if services.send_test(owner=user_of(request), webhook_id=webhook_id):
+        messages.success(request, "Test event queued. Reload this page to see its delivery.")
     return redirect("outbox:webhooks")
 
 
@@ -59,6 +60,6 @@ def test(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 @login_required
 def remove(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
     """Remove a webhook. Doing it twice does no harm."""
-    if services.remove_webhook(owner=request.user, webhook_id=webhook_id):
-        messages.success(request, "The webhook is removed: nothing is sent there any more.")
+    if services.remove_webhook(owner=user_of(request), webhook_id=webhook_id):
+        messages.success(request, "The webhook is removed.")
     return redirect("outbox:webhooks")

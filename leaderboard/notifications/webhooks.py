@@ -84,9 +84,9 @@ def add_webhook(*, owner: User, url: str) -> Webhook:
 def _one_too_many(*, owner: User, url: str) -> str:
     there = webhooks_of(owner)
     if there.filter(url=url).exists():
-        return "You have a webhook with this address already."
+        return "You already have a webhook with this address."
     if there.count() >= MOST_WEBHOOKS:
-        return f"You have {MOST_WEBHOOKS} webhooks, the most there may be: remove one first."
+        return f"You have {MOST_WEBHOOKS} webhooks, the maximum: remove one first."
     return ""
 
 

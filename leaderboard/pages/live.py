@@ -215,7 +215,7 @@ async def events(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
         raise Http404("There is no such evaluation.")
     slot = await sync_to_async(_take_slot)(groups_of(reader=reader, address=address_of(request)))
     if slot is None:
-        text = "You have as many live pages open as one may. This one asks for its progress instead.\n"
+        text = "You have reached the limit of live pages. This page polls for its progress instead.\n"
         headers = {"Retry-After": str(slots.SECONDS)}
         return HttpResponse(text, status=429, content_type="text/plain", headers=headers)
     stream = _stream(evaluation_id, reader=reader, slot=slot)

@@ -37,7 +37,7 @@ class Bin(NamedTuple):
     """Planners whose score lies in one part of the scale."""
 
     label: str
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     width: str
     """Of the bar, the longest being `WIDTH`."""
     holds_this: bool
@@ -46,7 +46,7 @@ class Bin(NamedTuple):
 class Others(NamedTuple):
     """All other planners of the board."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     better: int
     equal: int
     worse: int

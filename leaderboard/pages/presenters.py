@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -12,29 +12,35 @@ from evaluator.records import Outcome
 from evaluator.suites.base import Panel
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.events import LATEST
-from leaderboard.evaluations.gold import Withheld, withheld_from
+from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.unfinished import never_ran
-from leaderboard.pages.queue_place import place_of
-from leaderboard.results.breakdowns import ScoreBreakdown, score_breakdowns
+from leaderboard.pages.estimates import place_of
+from leaderboard.results.breakdowns import Breakdown, ScoreRow, ShareRow, score_breakdowns, share_breakdowns
 from leaderboard.results.failures import FailureGroup, failures
-from leaderboard.results.indicators import Breakdown, breakdown
-from leaderboard.results.task_filters import PENDING, YES_NO, Group, Index, Selection, TaskRow, index, select
+from leaderboard.results.filters import Filter
+from leaderboard.results.task_filters import (
+    FIRST,
+    INDICATORS,
+    PENDING,
+    Selection,
+    TaskRow,
+    Tasks,
+    index,
+    read_sort,
+    select,
+)
 from leaderboard.results.task_rows import task_rows
 from leaderboard.site.lru_cache import SharedCache
 
 TASKS_PER_PAGE = 50
-LEVELS = ("easy", "medium", "hard")
 OUTCOME_ORDER = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled", PENDING)
 MOVING = frozenset(
     {EvaluationState.QUEUED, EvaluationState.LAUNCHING, EvaluationState.RUNNING, EvaluationState.AGGREGATING}
 )
-_FIRST_FILTERS = frozenset({"outcome", "reason", "cause"})
-_ENDED_KEPT = 24
+_KEPT = 32
 """Evaluations whose tasks are kept in memory; one of 2,500 tasks takes some 3 MB."""
-_GOING_ON_KEPT = 8
-"""The same of evaluations that go on, each as its results stand."""
 
 
 class Heading(NamedTuple):
@@ -54,12 +60,12 @@ class MetricCard(NamedTuple):
     is_primary: bool
     higher_is_better: bool
     is_size: bool
-    """It tells how large plans are, without a best and a worst."""
+    """Whether it is a size of plans, which has no best value."""
     value: Mapping[str, Any] | None
 
 
 class Progress(NamedTuple):
-    """How far the tasks are."""
+    """Progress of the tasks."""
 
     done: int
     total: int
@@ -73,12 +79,14 @@ class Progress(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """What is computed from all tasks of an evaluation, whatever the reader filters by."""
+    """Everything that is computed from all tasks of an evaluation, before filters."""
 
-    index: Index
+    version: Hashable
+    """Of the results: another one when they have changed."""
+    tasks: Tasks
     failures: tuple[FailureGroup, ...]
-    breakdowns: tuple[Breakdown, ...]
-    score_breakdowns: tuple[ScoreBreakdown, ...]
+    breakdowns: tuple[Breakdown[ShareRow], ...]
+    score_breakdowns: tuple[Breakdown[ScoreRow], ...]
 
 
 class EvaluationPage(NamedTuple):
@@ -88,42 +96,41 @@ class EvaluationPage(NamedTuple):
     metrics: tuple[MetricCard, ...]
     failures: tuple[FailureGroup, ...]
     selection: Selection
-    page: Page
+    page: "Page[TaskRow]"
     headings: tuple[Heading, ...]
     provenance: list[tuple[str, str]]
     has_results: bool
-    breakdowns: tuple[Breakdown, ...]
+    breakdowns: tuple[Breakdown[ShareRow], ...]
     """Of suites that judge plans: the indicators by level and by group."""
-    score_breakdowns: tuple[ScoreBreakdown, ...]
+    score_breakdowns: tuple[Breakdown[ScoreRow], ...]
     """Of suites that execute plans: the mean score by kind of task."""
 
     @property
-    def first_filters(self) -> list[Group]:
-        """The filters that are always in view; the five indicators and all others follow."""
-        return [group for group in self.selection.groups if group.name in _FIRST_FILTERS]
+    def first_filters(self) -> list[Filter]:
+        """The filters that are always in view; the indicators and all others follow."""
+        return [one for one in self.selection.filters if one.section == FIRST]
 
     @property
-    def indicator_filters(self) -> list[Group]:
-        return [group for group in self.selection.groups if group.is_indicator]
+    def indicator_filters(self) -> list[Filter]:
+        return [one for one in self.selection.filters if one.section == INDICATORS]
 
     @property
-    def further_filters(self) -> list[Group]:
-        return [group for group in self.selection.groups if group.name not in _FIRST_FILTERS and not group.is_indicator]
+    def further_filters(self) -> list[Filter]:
+        return [one for one in self.selection.filters if not one.section]
 
     @property
     def further_are_set(self) -> bool:
-        return any(group.is_set for group in self.further_filters)
+        return any(one.is_set for one in self.further_filters)
 
 
-_ended: SharedCache[tuple[UUID, str, Withheld], Gathered] = SharedCache(maxsize=_ENDED_KEPT)
-_going_on: SharedCache[tuple[UUID, int], Gathered] = SharedCache(maxsize=_GOING_ON_KEPT)
+_gathered: SharedCache[UUID, Gathered] = SharedCache(maxsize=_KEPT)
 
 
 def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) -> EvaluationPage:
     """Gather the page: one query for the results, everything else in memory."""
     gathered = gather(evaluation)
-    selection = select(rows=gathered.index, parameters=parameters)
-    progress = _progress(rows=gathered.index.rows, evaluation=evaluation)
+    selection = select(tasks=gathered.tasks, parameters=parameters)
+    progress = _progress(rows=gathered.tasks.rows, evaluation=evaluation)
     return EvaluationPage(
         progress=progress,
         metrics=_metric_cards(suite=evaluation.suite, summary=evaluation.summary or {}),
@@ -141,63 +148,28 @@ def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) ->
 def gather(evaluation: Evaluation) -> Gathered:
     """The tasks with what is computed from all of them.
 
-    Kept in memory once the evaluation has ended, and before that as long as no result came: whoever watches asks again
-    and again, and most of the time goes into intervals.
+    Cached until a result changes: a reader who watches asks often, and computing intervals takes most of the time.
     """
+    rows = None if evaluation.state in FINAL else task_rows(evaluation)
+    version: Hashable = evaluation.state, withheld_from(reader=None, evaluation=evaluation)
+    if rows is not None:
+        version = hash(tuple((row.ended, row.outcome, row.score) for row in rows))
+    found = _gathered.get(evaluation.pk)
+    if found is None or found.version != version:
+        found = _gather(evaluation, rows=task_rows(evaluation) if rows is None else rows, version=version)
+        _gathered.put(evaluation.pk, found)
+    return found
+
+
+def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashable) -> Gathered:
     suite = evaluation.suite
-    if evaluation.state in FINAL:
-        key = evaluation.pk, evaluation.state, withheld_from(reader=None, evaluation=evaluation)
-        return _ended.get_or_make(key, lambda: _gathered(task_rows(evaluation), suite=suite))
-    rows = task_rows(evaluation)
-    results = hash(tuple((row.ended, row.outcome, row.score) for row in rows))
-    return _going_on.get_or_make((evaluation.pk, results), lambda: _gathered(rows, suite=suite))
-
-
-def _gathered(rows: Sequence[TaskRow], *, suite: Suite) -> Gathered:
     return Gathered(
-        index=index(rows),
+        version=version,
+        tasks=index(rows=rows, suite=suite.facets),
         failures=tuple(failures(rows)),
-        breakdowns=_breakdowns(rows) if suite.has(Panel.INDICATORS) else (),
-        score_breakdowns=score_breakdowns(rows) if suite.has(Panel.SCORES) else (),
+        breakdowns=share_breakdowns(rows=rows, suite=suite.facets) if suite.has(Panel.INDICATORS) else (),
+        score_breakdowns=score_breakdowns(rows=rows, suite=suite.facets) if suite.has(Panel.SCORES) else (),
     )
-
-
-def forget_gathered() -> None:
-    """Empty the memory of this process, for tests that change what never changes."""
-    _ended.clear()
-    _going_on.clear()
-
-
-def _breakdowns(rows: Sequence[TaskRow]) -> tuple[Breakdown, ...]:
-    """Of the properties that plans are judged by: those with several values, level and group always."""
-    found = []
-    for facet, (label, value, order) in _JUDGED.items():
-        tasks = [(value(row), row.marks) for row in rows]
-        ordered = order or _ordered([name for name, _ in tasks], by_count=facet == "modality")
-        part = breakdown(facet=facet, label=label, tasks=tasks, order=ordered)
-        if len(part.rows) > (0 if facet in {"level", "group"} else 1):
-            found.append(part)
-    return tuple(found)
-
-
-def _ordered(names: Sequence[str], *, by_count: bool) -> list[str]:
-    """Each name once: in the order of letters, or the most frequent first."""
-    counted = Counter(names)
-    return sorted(counted, key=lambda name: (-counted[name] if by_count else 0, name))
-
-
-_JUDGED: Mapping[str, tuple[str, Callable[[TaskRow], str], tuple[str, ...]]] = {
-    "structure": ("Structure", lambda row: row.structure, ()),
-    "modality": ("Modality", lambda row: row.modality, ()),
-    "level": ("Difficulty", lambda row: row.level, LEVELS),
-    "group": ("Group", lambda row: row.group, ()),
-    "active": (
-        "Active split",
-        lambda row: "" if row.active is None else YES_NO[row.active],
-        (YES_NO[True], YES_NO[False]),
-    ),
-}
-"""Label, value and order of the values, by the filter that a row's link sets."""
 
 
 def _progress(*, rows: Sequence[TaskRow], evaluation: Evaluation) -> Progress:
@@ -241,17 +213,12 @@ def _metric_cards(*, suite: Suite, summary: Mapping[str, Any]) -> tuple[MetricCa
 
 
 def _headings(*, sort: str, shows_marks: bool) -> tuple[Heading, ...]:
-    key, descending = sort.removeprefix("-"), sort.startswith("-")
+    asked = read_sort(sort)
     measured = ("marks", "Indicators") if shows_marks else ("score", "Score")
     labels = (("task", "Task"), ("outcome", "Outcome"), measured, ("seconds", "Time"))
     return tuple(
-        Heading(
-            key=name,
-            label=label,
-            sorted=("descending" if descending else "ascending") if name == key else "",
-            link=name if (name == key and descending) or (name != key and name in {"task", "outcome"}) else f"-{name}",
-        )
-        for name, label in labels
+        Heading(key, label, asked.direction(key), asked.link(key, ascends=key in {"task", "outcome"}))
+        for key, label in labels
     )
 
 

@@ -1,7 +1,6 @@
 """Pages of evaluations and their tasks, and what their owners do there."""
 
-import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -13,7 +12,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from leaderboard.catalog.library import NotReadyError
+from leaderboard.accounts.signed_in import user_of
+from leaderboard.catalog.library import TryLaterError
 from leaderboard.compare.services import best_of_board, can_be_compared
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.acting import NotPossibleError, may_act, reader_in_team, remember_reader
@@ -24,7 +24,7 @@ from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import evaluation_page
 from leaderboard.pages.progress import progress as progress_of
 from leaderboard.pages.tasks.task_presenters import task_page
-from leaderboard.pages.tasks.walking import kept_query, walk
+from leaderboard.pages.tasks.walking import query_of, walk
 from leaderboard.pages.visibility_presenters import for_readers_of, visibility_panel
 from leaderboard.pages.workers.verification_presenters import verification_panel
 from leaderboard.queue import verification
@@ -36,10 +36,9 @@ from leaderboard.results.task_rows import tasks_of
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.site.operators import is_operator
 from leaderboard.submissions import rerunning, services
+from leaderboard.submissions.readiness import report
 from leaderboard.submissions.releasing import set_visibility
 from leaderboard.submissions.visibility_form import ChangeVisibilityForm
-
-logger = logging.getLogger(__name__)
 
 
 class Action(NamedTuple):
@@ -90,7 +89,7 @@ RERUN = Action(
 VERIFY = Action(
     url="evaluations:verify",
     label="Verify",
-    sentence="A worker of this site runs a sample of the tasks again. If the results agree, the evaluation is ranked.",
+    sentence="A worker of this site repeats a sample of the tasks. If the results agree, the evaluation is ranked.",
     confirm="Have it verified",
     tone="",
     button="primary",
@@ -107,7 +106,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     context = {
         **_names(evaluation),
         "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
-        "kept_query": kept_query(request.GET.dict(), suite=evaluation.suite),
+        "kept_query": query_of(suite=evaluation.suite, parameters=request.GET.dict()),
         "is_owner": request.user.pk == evaluation.submission.planner.owner_id,
         "actions": (
             *(allowed_actions(evaluation) if acts else ()),
@@ -166,16 +165,14 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
 @login_required
 def resume(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """Run the tasks with infrastructure faults again."""
-    return _act(request=request, evaluation_id=evaluation_id, do=services.resume, said="The tasks run again.")
+    return _act(request=request, evaluation_id=evaluation_id, do=services.resume, said="The tasks were resumed.")
 
 
 @require_POST
 @login_required
 def accept(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """Let infrastructure faults count as the planner's."""
-    return _act(
-        request=request, evaluation_id=evaluation_id, do=services.accept, said="The faults count as the planner's."
-    )
+    return _act(request=request, evaluation_id=evaluation_id, do=services.accept, said="The faults were accepted.")
 
 
 @require_POST
@@ -191,13 +188,13 @@ def rerun(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """Submit the planner of an evaluation that has ended once more, and show the new evaluation."""
     evaluation = _actable(request=request, evaluation_id=evaluation_id)
     try:
-        submission = rerunning.rerun(evaluation, by=request.user)
+        submission = rerunning.rerun(evaluation, by=user_of(request))
     except (NotPossibleError, QuotaExceededError) as error:
         messages.error(request, str(error))
     except FieldErrors as problems:
         messages.error(request, " ".join(text for texts in problems.errors.values() for text in texts))
-    except NotReadyError as error:
-        logger.error("%s", error)
+    except TryLaterError as error:
+        report(error)
         messages.error(request, error.for_people)
     else:
         messages.success(request, "Submitted again. This page follows the new evaluation.")
@@ -213,7 +210,7 @@ def verify(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         request=request,
         evaluation_id=evaluation_id,
         do=lambda evaluation, by: verification.order(user=by, evaluation=evaluation),
-        said="A sample of the tasks is run again.",
+        said="Verification has started.",
         staff_may=True,
     )
 
@@ -224,16 +221,16 @@ def visibility(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     """Say who sees an evaluation and what was submitted with it."""
     evaluation = _actable(request=request, evaluation_id=evaluation_id)
     form = ChangeVisibilityForm(request.POST)
-    problems = form.errors
+    problems: Mapping[str, Iterable[object]] = form.errors
     try:
-        if form.is_valid() and set_visibility(evaluation.submission, **form.visibility_entered(), by=request.user):
-            messages.success(request, "Who sees this is changed.")
+        if form.is_valid() and set_visibility(evaluation.submission, **form.visibility_entered(), by=user_of(request)):
+            messages.success(request, "Visibility changed.")
     except NotPossibleError as error:
         messages.error(request, str(error))
     except FieldErrors as error:
         problems = error.errors
     for texts in problems.values():
-        messages.error(request, f"Nothing was changed. {' '.join(texts)}")
+        messages.error(request, f"Nothing was changed. {' '.join(map(str, texts))}")
     return redirect("evaluations:detail", evaluation_id=evaluation.pk)
 
 
@@ -242,7 +239,7 @@ def _verifying(*, request: HttpRequest, evaluation: Evaluation) -> tuple[Action,
     concerned = is_operator(request.user) or may_act(user=request.user, submission=evaluation.submission)
     if not concerned or not hasattr(evaluation, "own_worker_run"):
         return ()
-    return () if verification.why_not(user=request.user, evaluation=evaluation) else (VERIFY,)
+    return () if verification.why_not(user=user_of(request), evaluation=evaluation) else (VERIFY,)
 
 
 def allowed_actions(evaluation: Evaluation) -> tuple[Action, ...]:
@@ -283,7 +280,7 @@ def _evaluation(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
         "own_worker_run",
     )
     found = get_object_or_404(related.annotate(in_team=reader_in_team(request.user)), pk=evaluation_id)
-    remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)
+    remember_reader(reader=request.user, submission=found.submission, in_team=found.in_team)  # type: ignore[attr-defined]  # annotated above
     return found
 
 

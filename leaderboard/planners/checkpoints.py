@@ -16,9 +16,9 @@ from django.db.models.functions import Now
 
 from evaluator.engine.files import flush, make_folder
 from evaluator.engine.store import is_digest
-from evaluator.planners.language_models.admission import ModelRefusedError
-from evaluator.planners.language_models.checkpoint_inspection import inspect_confined
-from evaluator.planners.language_models.checkpoint_zip import CheckpointFacts
+from evaluator.planners.language_models.admission.checkpoint_inspection import inspect_confined
+from evaluator.planners.language_models.admission.checkpoint_zip import CheckpointFacts
+from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from leaderboard.accounts.models import User
 from leaderboard.planners.kinds.language_models import too_large
 from leaderboard.planners.models import CheckpointUpload, Planner

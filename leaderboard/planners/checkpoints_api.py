@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.planners import checkpoints as services
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.site.api.examples import DIGEST, WHEN, example
@@ -56,14 +57,14 @@ class CheckpointsView(APIView):
 
     @extend_schema(responses=CheckpointOutput(many=True))
     def get(self, request: Request) -> Response:
-        return Response(CheckpointOutput(services.uploads_of(request.user), many=True).data)
+        return Response(CheckpointOutput(services.uploads_of(user_of(request)), many=True).data)
 
     @extend_schema(request=CheckpointInput, responses={201: CheckpointOutput})
     def post(self, request: Request) -> Response:
         body = CheckpointInput(data=request.data)
         body.is_valid(raise_exception=True)
         try:
-            made = services.keep_upload(owner=request.user, file=body.validated_data["file"])
+            made = services.keep_upload(owner=user_of(request), file=body.validated_data["file"])
         except services.TooLargeError as error:
             raise TooLargeError(str(error)) from None
         return Response(CheckpointOutput(made).data, status=status.HTTP_201_CREATED)

@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.planners import secret_headers
 from leaderboard.planners.models import Planner
 from leaderboard.planners.serializers import HeaderInput, HeaderOutput
@@ -33,7 +34,7 @@ class HeaderView(APIView):
         body = HeaderInput(data=request.data)
         body.is_valid(raise_exception=True)
         try:
-            secret_headers.replace(planner=planner, **body.validated_data, by=request.user)
+            secret_headers.replace(planner=planner, **body.validated_data, by=user_of(request))
         except FieldErrors as error:
             named = {field.removeprefix("header_"): texts for field, texts in error.errors.items()}
             raise FieldValidationError(named) from error
@@ -44,7 +45,7 @@ class HeaderView(APIView):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, submission_id: UUID) -> Response:
         """Forget it."""
-        if not secret_headers.take_away(planner=self._planner(request, submission_id), by=request.user):
+        if not secret_headers.take_away(planner=self._planner(request, submission_id), by=user_of(request)):
             raise NotFound("No secret header is kept for this planner.")
         return Response(status=status.HTTP_204_NO_CONTENT)
 

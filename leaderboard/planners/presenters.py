@@ -1,6 +1,7 @@
 """What a test call came to, ready for the page."""
 
 import json
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from evaluator.planners.trial import Trial
@@ -69,13 +70,13 @@ def shown_trial(trial: Trial) -> ShownTrial:
 
 def _verdict(trial: Trial) -> str:
     if trial.passed:
-        return "It answers as a planner."
+        return "The endpoint works as a planner."
     if trial.example is not None:
-        return "It answers, but with an empty plan."
-    return "This answer would not count as a good plan."
+        return "The endpoint works, but returned an empty plan."
+    return "This response would not count as a valid plan."
 
 
-def _step(step: dict[str, object]) -> ShownStep:
+def _step(step: Mapping[str, object]) -> ShownStep:
     inputs = step.get("inputs")
     told = ", ".join(f"{name}: {value}" for name, value in inputs.items()) if isinstance(inputs, dict) else ""
     return ShownStep(tool=str(step.get("tool", "?")), inputs=told)

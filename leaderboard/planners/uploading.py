@@ -20,9 +20,12 @@ class ReceivedFile(TemporaryUploadedFile):
 class BoundedUpload(TemporaryFileUploadHandler):
     """Writes an upload to a temporary file, but never more than the largest that is taken."""
 
+    file: ReceivedFile
+
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         """Begin with a file."""
         super().new_file(*args, **kwargs)
+        assert self.file_name is not None
         self.file = ReceivedFile(self.file_name, self.content_type, 0, self.charset, self.content_type_extra)
         self._hash, self._received = hashlib.sha256(), 0
 

@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.planners import checkpoints
 from leaderboard.planners.checkpoints_api import CheckpointOutput
 from leaderboard.site.api.examples import ATTEMPT_ID, LATER, example
@@ -62,7 +63,7 @@ class UploadsView(APIView):
         size = body.validated_data["bytes"]
         if size > settings.MAX_CHECKPOINT_BYTES:
             raise TooLargeError(str(checkpoints.TooLargeError()))
-        ticket = services.ask(owner_id=request.user.pk, address=address_of(request._request), size=size)
+        ticket = services.ask(owner_id=user_of(request).pk, address=address_of(request._request), size=size)
         shown = {
             "id": ticket.row.pk,
             "url": request.build_absolute_uri(f"{request.path}{ticket.row.pk}/"),
@@ -92,8 +93,9 @@ class AnyBody(BaseParser):
 
     media_type = "*/*"
 
-    def parse(self, *_: Any, **__: Any) -> None:
+    def parse(self, *_: Any, **__: Any) -> dict[str, Any]:
         """Nothing is left to read."""
+        return {}
 
 
 class UploadView(APIView):
@@ -114,7 +116,7 @@ class UploadView(APIView):
         if digest is None:
             raise serializers.ValidationError({"file": ["No bytes came with this request."]})
         try:
-            kept = checkpoints.keep_file(owner=request.user, path=services.path_of(ticket_id), digest=digest)
+            kept = checkpoints.keep_file(owner=user_of(request), path=services.path_of(ticket_id), digest=digest)
         finally:
             services.end(ticket_id)
         return Response(CheckpointOutput(kept).data, status=status.HTTP_201_CREATED)

@@ -39,7 +39,7 @@ class BoardResultOutput(serializers.Serializer[Any]):
     planner = serializers.CharField(read_only=True)
     evaluation = serializers.UUIDField(read_only=True)
     rank = serializers.IntegerField(read_only=True, allow_null=True)
-    planners = serializers.IntegerField(read_only=True, help_text="How many the board has.")
+    planners = serializers.IntegerField(read_only=True, help_text="Number of planners on the board.")
     metric = serializers.CharField(read_only=True, help_text="Label of the metric that the board is ranked by.")
     value = serializers.JSONField(
         read_only=True, allow_null=True, help_text='`{"mean", "low", "high", "tasks"}`; null without a value.'
@@ -95,7 +95,7 @@ class UserView(APIView):
             raise NotAuthenticated
         person = _active(username)
         if person.pk != request.user.pk:
-            raise PermissionDenied("Everybody tells of themselves alone.")
+            raise PermissionDenied("Users can change only their own profile.")
         body = ProfileInput(data=request.data)
         body.is_valid(raise_exception=True)
         present = {field.name: getattr(person, field.name) for field in fields_of(ProfileData)}
@@ -149,7 +149,7 @@ class PlannerDetailOutput(ListedPlannerOutput):
         read_only_fields = fields
 
 
-@extend_schema(parameters=[OpenApiParameter("owner", str, description="User name of who entered them.")])
+@extend_schema(parameters=[OpenApiParameter("owner", str, description="User name of their owner.")])
 class PlannersView(Selected, generics.ListAPIView[Planner]):
     """The planners with an evaluation that the caller sees, and the caller's own, the newest first."""
 
@@ -176,5 +176,5 @@ class PlannerView(Selected, generics.RetrieveAPIView[Planner]):
     def get_object(self) -> Planner:
         planner = super().get_object()
         name = (planner.owner.username, planner.name)
-        planner.results = services.board_results(lambda row: (row["owner"], row["planner"]) == name)
+        planner.results = services.board_results(lambda row: (row["owner"], row["planner"]) == name)  # type: ignore[attr-defined]  # for the serializer
         return planner

@@ -10,7 +10,7 @@ class ProfileForm(ServiceForm):
     """What a person tells."""
 
     display_name = forms.CharField(
-        label="Name", help_text="Optional; stands above your user name.", required=False, strip=True
+        label="Name", help_text="Optional. Shown above your user name.", required=False, strip=True
     )
     affiliation = forms.CharField(
         label="Affiliation", help_text="Optional: a university, a company, a laboratory.", required=False
@@ -41,4 +41,4 @@ class TeamProfileForm(ServiceForm):
     link = forms.CharField(
         label="Link", help_text="Optional: the team's own page.", required=False, widget=forms.URLInput
     )
-    shows_members = forms.BooleanField(label="Everybody sees who is in the team", required=False)
+    shows_members = forms.BooleanField(label="Show the list of members publicly", required=False)

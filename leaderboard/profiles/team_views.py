@@ -1,6 +1,6 @@
 """Pages of teams: which one is in, and who is in one of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -15,6 +15,7 @@ from leaderboard.accounts import teams as services
 from leaderboard.accounts.forms import InviteForm, TeamForm
 from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.profile import TeamProfileData, set_team_profile
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.profiles.forms import TeamProfileForm
 from leaderboard.profiles.views import team as public_team
 from leaderboard.site.field_errors import FieldErrors
@@ -28,16 +29,16 @@ def teams(request: HttpRequest) -> HttpResponse:
     form = TeamForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
-            made = services.create_team(owner=request.user, **form.cleaned_data)
+            made = services.create_team(owner=user_of(request), **form.cleaned_data)
         except FieldErrors as problems:
             form.show(problems)
         else:
-            messages.success(request, f"The team {made.name} is made. Invite its members below.")
+            messages.success(request, f"The team {made.name} is created. Invite its members below.")
             return redirect("accounts:team", slug=made.slug)
     context = {
         "form": form,
-        "teams": services.teams_of(request.user).prefetch_related("memberships__user"),
-        "invitations": services.invitations_of(request.user),
+        "teams": services.teams_of(user_of(request)).prefetch_related("memberships__user"),
+        "invitations": services.invitations_of(user_of(request)),
     }
     return render(request, "accounts/teams.html", context, status=400 if form.errors else 200)
 
@@ -54,7 +55,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     form = InviteForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
-            services.invite(team=found, username=form.cleaned_data["username"], by=request.user)
+            services.invite(team=found, username=form.cleaned_data["username"], by=user_of(request))
         except FieldErrors as problems:
             form.show(problems)
         except services.NotAllowedError as error:
@@ -65,7 +66,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "form": form,
         "team": found,
-        "is_owner": services.owns(user=request.user, team=found),
+        "is_owner": services.owns(user=user_of(request), team=found),
         "members": found.memberships.select_related("user").order_by("joined", "pk"),
         "invitations": found.invitations.select_related("user").order_by("created", "pk"),
         "about": TeamProfileForm(initial=_about(found)),
@@ -79,17 +80,17 @@ def describe(request: HttpRequest, slug: str) -> HttpResponse:
     """Say what the team's public page tells, as its owner."""
     found = _of_member(request=request, slug=slug)
     form = TeamProfileForm(request.POST)
-    problems = form.errors
+    problems: Mapping[str, Iterable[object]] = form.errors
     try:
         if form.is_valid():
-            set_team_profile(team=found, data=TeamProfileData(**form.cleaned_data), by=request.user)
-            messages.success(request, "The team's public page is changed.")
+            set_team_profile(team=found, data=TeamProfileData(**form.cleaned_data), by=user_of(request))
+            messages.success(request, "The team's public page is updated.")
     except FieldErrors as error:
         problems = error.errors
     except services.NotAllowedError as error:
         messages.error(request, str(error))
     for field, texts in problems.items():
-        messages.error(request, f"{form.fields[field].label}: nothing was changed. {' '.join(texts)}")
+        messages.error(request, f"{form.fields[field].label}: nothing was changed. {' '.join(map(str, texts))}")
     return redirect("accounts:team", slug=slug)
 
 
@@ -98,7 +99,7 @@ def describe(request: HttpRequest, slug: str) -> HttpResponse:
 def accept(request: HttpRequest, slug: str) -> HttpResponse:
     """Become a member."""
     found = get_object_or_404(Team, slug=slug)
-    if not services.accept_invitation(team=found, user=request.user):
+    if not services.accept_invitation(team=found, user=user_of(request)):
         raise Http404("You are not invited.")
     messages.success(request, f"You are in the team {found.name}.")
     return redirect("accounts:team", slug=slug)
@@ -110,7 +111,8 @@ def decline(request: HttpRequest, slug: str) -> HttpResponse:
     """Decline an invitation. Doing it twice does no harm."""
     mine = Team.objects.filter(Q(memberships__user=request.user) | Q(invitations__user=request.user)).distinct()
     found = get_object_or_404(mine, slug=slug)
-    services.end_invitation(team=found, user=request.user, by=request.user)
+    user = user_of(request)
+    services.end_invitation(team=found, user=user, by=user)
     messages.success(request, "The invitation is declined.")
     return redirect("accounts:teams")
 
@@ -123,8 +125,8 @@ def withdraw(request: HttpRequest, slug: str, username: str) -> HttpResponse:
         request=request,
         slug=slug,
         username=username,
-        do=lambda team, user: services.end_invitation(team=team, user=user, by=request.user),
-        said=f"{username} is not invited any more.",
+        do=lambda team, user: services.end_invitation(team=team, user=user, by=user_of(request)),
+        said=f"{username} is no longer invited.",
     )
 
 
@@ -137,8 +139,8 @@ def remove(request: HttpRequest, slug: str, username: str) -> HttpResponse:
         request=request,
         slug=slug,
         username=username,
-        do=lambda team, user: services.remove(team=team, user=user, by=request.user),
-        said="You have left the team." if leaves else f"{username} is not in the team any more.",
+        do=lambda team, user: services.remove(team=team, user=user, by=user_of(request)),
+        said="You have left the team." if leaves else f"{username} is no longer in the team.",
     )
 
 
@@ -150,8 +152,8 @@ def hand_over(request: HttpRequest, slug: str, username: str) -> HttpResponse:
         request=request,
         slug=slug,
         username=username,
-        do=lambda team, user: services.hand_over(team=team, to=user, by=request.user),
-        said=f"{username} owns the team now.",
+        do=lambda team, user: services.hand_over(team=team, to=user, by=user_of(request)),
+        said=f"{username} now owns the team.",
     )
 
 
@@ -176,4 +178,4 @@ def _about(team: Team) -> dict[str, Any]:
 
 def _of_member(*, request: HttpRequest, slug: str) -> Team:
     """The team, if the reader is in it; to others there is none."""
-    return get_object_or_404(services.teams_of(request.user), slug=slug)
+    return get_object_or_404(services.teams_of(user_of(request)), slug=slug)

@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from leaderboard.accounts.profile import ProfileData, set_profile
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.profiles import services
@@ -34,7 +35,7 @@ def user(request: HttpRequest, username: str) -> HttpResponse:
         "is_self": request.user.pk == found.pk,
         "teams": services.shown_teams_of(found, reader=request.user),
         "evaluations": services.submitted_evaluations(request.user).filter(submission__submitted_by=found).count(),
-        **_planners(request=request, planners=planners.order_by("-latest", "-pk"), results=results),
+        **_planners(request=request, planners=planners, results=results),
     }
     return render(request, "profiles/user.html", context)
 
@@ -51,7 +52,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
         "is_member": found.memberships.filter(user=request.user.pk).exists(),
         "members": found.memberships.select_related("user").order_by("joined", "pk") if found.shows_members else None,
         "evaluations": submitted.count(),
-        **_planners(request=request, planners=planners.order_by("-latest", "-pk"), results=results),
+        **_planners(request=request, planners=planners, results=results),
     }
     return render(request, "profiles/team.html", context)
 
@@ -83,18 +84,18 @@ def edit(request: HttpRequest) -> HttpResponse:
     form = ProfileForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
         try:
-            set_profile(user=request.user, data=ProfileData(**form.cleaned_data))
+            set_profile(user=user_of(request), data=ProfileData(**form.cleaned_data))
         except FieldErrors as problems:
             form.show(problems)
         else:
-            messages.success(request, "Your profile is changed.")
+            messages.success(request, "Your profile is updated.")
             return redirect("profiles:user", username=request.user.username)
     return render(request, "profiles/edit.html", {"form": form}, status=400 if form.errors else 200)
 
 
 def _planners(*, request: HttpRequest, planners: Any, results: list[services.BoardResult]) -> dict[str, Any]:
-    """A page of planners, each with its rows on the boards."""
-    page = Paginator(planners, PER_PAGE).get_page(request.GET.get("page"))
+    """A page of planners of `planners_seen_by`, the last submitted first, each with its rows on the boards."""
+    page = Paginator(planners.order_by("-latest", "-pk"), PER_PAGE).get_page(request.GET.get("page"))
     by_name: dict[tuple[str, str], list[services.BoardResult]] = {}
     for result in results:
         by_name.setdefault((result.owner, result.planner), []).append(result)

@@ -4,6 +4,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.queue.models import WorkerToken
 from leaderboard.queue.workers.tokens import revoke_worker_token
 from leaderboard.site.admin import ReadOnlyAdmin, site
@@ -25,7 +26,7 @@ class WorkerTokenAdmin(ReadOnlyAdmin):
     def revoke(self, request: HttpRequest, tokens: QuerySet[WorkerToken]) -> None:
         """End the tokens; what is leased with them is leased again."""
         for token in tokens.select_related("owner"):
-            if revoke_worker_token(owner=token.owner, token_id=token.pk, by=request.user):
+            if revoke_worker_token(owner=token.owner, token_id=token.pk, by=user_of(request)):
                 messages.success(request, f"{token.name}: revoked. What was leased with it is leased again.")
             else:
                 messages.warning(request, f"{token.name}: was revoked before.")

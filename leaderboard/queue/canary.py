@@ -25,6 +25,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from evaluator.records import Outcome, Reason
 from leaderboard.evaluations import transitions
@@ -162,7 +163,7 @@ def forget_faults(shard: Shard) -> None:
     )
 
 
-def _faults(shard: Shard):  # noqa: ANN202 - a queryset of the generic manager
+def _faults(shard: Shard) -> QuerySet[TaskResult]:
     return _results_of(shard).filter(outcome=Outcome.INFRA_FAULT)
 
 
@@ -237,7 +238,7 @@ def _results(shard: Shard) -> list[TaskResult]:
     return list(_results_of(shard).order_by("task__position"))
 
 
-def _results_of(shard: Shard):  # noqa: ANN202 - a queryset of the generic manager
+def _results_of(shard: Shard) -> QuerySet[TaskResult]:
     return TaskResult.objects.filter(evaluation=shard.evaluation_id, task__key__in=shard.task_keys)
 
 

@@ -272,7 +272,7 @@ def sentence(comparison: Comparison) -> str:
     if comparison.better_than_chance:
         better = _names([task.task for task in comparison.tasks if _difference(task) > 0])
         return (
-            f"the planner made another plan in {len(others)} of {total} tasks that were run again, and the owner's "
+            f"the planner made a different plan in {len(others)} of {total} tasks that were run again, and the owner's "
             f"scores are better, in {better}, than chance explains (p = {comparison.p_value:.3f})."
         )
     same = f"the results agreed on {total - len(others)} of {total} tasks that were run again"
@@ -300,7 +300,7 @@ def _names(tasks: Sequence[str]) -> str:
 WORDS: Mapping[Finding, str] = {
     Finding.SAME: "the same",
     Finding.OTHER_PLAN: "another plan",
-    Finding.OTHER_PLAN_OF_REPEATABLE: "another plan, although this planner always makes the same",
+    Finding.OTHER_PLAN_OF_REPEATABLE: "different plan from a deterministic planner",
     Finding.NO_PLAN: "scored without a plan",
     Finding.OTHER_OUTCOME: "the same plan ended differently",
     Finding.OTHER_SAMPLES: "the same plan scored differently",

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
+from django.db.models import QuerySet
 
 from leaderboard.evaluations.board_of import Conditions, conditions_of_board, lock_board, lock_for_publishing
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
@@ -100,7 +101,7 @@ def _publish_alone(evaluation: Evaluation) -> None:
             _complete_together(list(_ready().filter(pk=evaluation.pk)))
 
 
-def _ready():  # noqa: ANN202 - a queryset of the generic manager
+def _ready() -> QuerySet[Evaluation]:
     ready = Evaluation.objects.filter(state=EvaluationState.AGGREGATING, summary__isnull=False)
     return ready.filter(own_worker_run__isnull=True, verifies=None).select_related("suite", "submission__planner")
 

@@ -162,7 +162,7 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
     views = {}
     for evaluation in evaluations:
         view = View(
-            now=evaluation.now,
+            now=evaluation.now,  # type: ignore[attr-defined]  # annotated by `_evaluations`
             state=EvaluationState(evaluation.state),
             deadline=evaluation.state_deadline,
             unsettled=evaluation.pk in unsettled,

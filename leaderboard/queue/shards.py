@@ -4,15 +4,12 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
-from evaluator.records import Outcome, Reason
+from evaluator.records import FAULT_SCORE, Outcome, Reason
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.events import NewResult, announce
 from leaderboard.evaluations.models import Evaluation, Shard, ShardState, TaskResult
 from leaderboard.evaluations.states import move_shard
 from leaderboard.site.clock import database_now
-
-FAULT_SCORE = 0.0
-"""What a `planner_fault` scores in the suites there are (OpenAGI, section 5)."""
 
 
 def remaining_tasks(shard: Shard) -> list[str]:

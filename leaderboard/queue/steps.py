@@ -16,6 +16,8 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Loss, Sh
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance, explain
 from leaderboard.evaluations.transitions import DEADLINES, LEASABLE
+from leaderboard.notifications.incidents import open_incident
+from leaderboard.notifications.models import Fault
 from leaderboard.queue import canary, publishing, verification
 from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
 from leaderboard.queue.leasing.leases import cancel_attempts, lose, lose_overdue
@@ -263,6 +265,9 @@ def fail_overdue(evaluation: Evaluation) -> bool:
         )
         if done:
             cancel_attempts(evaluation.pk)
+        if done and reason == EvaluationReason.AGGREGATE_FAILED:
+            why = f"The scores of evaluation {evaluation.pk} could not be computed. {evaluation.reason_text}"
+            open_incident(fault=Fault.NO_SCORES, suite=evaluation.suite.slug, why=why)
     return done
 
 

@@ -15,7 +15,7 @@ def reconcile_evaluation(evaluation_id: str) -> None:
     After: it went as far as it can go at once; if that was not far enough, another message asks for more.
     """
     if reconcile.reconcile_some(UUID(evaluation_id)):
-        reconcile_evaluation.apply_async(args=[evaluation_id])
+        reconcile_evaluation.apply_async(args=(evaluation_id,))
 
 
 @task

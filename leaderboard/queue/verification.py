@@ -50,9 +50,9 @@ DISTRUST = timedelta(days=30)
 """For how long all tasks are run again of a user whose results were found wrong."""
 _COMPARABLE = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT})
 _WHY_IMPOSSIBLE: Mapping[str, str] = {
-    EvaluationReason.CANARY_FAILED: "the planner answered neither of the first two tasks that we asked it for.",
+    EvaluationReason.CANARY_FAILED: "the planner answered neither canary task.",
     EvaluationReason.NO_WORKER: "no worker of this site took the tasks.",
-    EvaluationReason.STALLED: "no task ended in the time that a worker has.",
+    EvaluationReason.STALLED: "no task finished within the time limit.",
     EvaluationReason.LAUNCH_GIVEN_UP: "no worker of this site could be started.",
 }
 """Reasons for which the further evaluation ended without results, as the end of a sentence."""
@@ -165,18 +165,18 @@ def why_not(*, user: User, evaluation: Evaluation) -> str:
     # Of an evaluation that was read with it, or that was locked, this is as it stands.
     run = getattr(evaluation, "own_worker_run", None)
     if evaluation.verifies_id is not None or run is None:
-        return "Only what its owner's own worker measured is verified."
+        return "Only evaluations on a self-hosted worker can be verified."
     if evaluation.state != EvaluationState.COMPLETED:
         return "Only a completed evaluation can be verified."
     latest = latest_of(evaluation)
     if latest is not None and latest.verdict == VerificationVerdict.OPEN:
-        return "A verification is under way."
+        return "A verification is in progress."
     if is_operator(user):
         return ""
     if run.verified_by_id is not None:
         return "This evaluation is verified."
     if latest is not None and latest.verdict == VerificationVerdict.DISAGREES:
-        return "The verification did not confirm the results. Only the operators can order another one."
+        return "The verification did not confirm the results. Only operators can request another one."
     since = timezone.now() - timedelta(days=1)
     asked = Verification.objects.filter(
         evaluation__verifies=evaluation, ordered_by__isnull=False, created__gte=since
@@ -232,7 +232,7 @@ def settle(evaluation_id: UUID) -> bool:
         return False
     # Both evaluations are final, so that nothing changes what is read here.
     ending = _ending(found)
-    own = found.evaluation.verifies
+    own = _own_of(found)
     with transaction.atomic():
         lock_evaluation(own.pk)
         changed = Verification.objects.filter(pk=found.pk, verdict=VerificationVerdict.OPEN).update(
@@ -241,6 +241,13 @@ def settle(evaluation_id: UUID) -> bool:
         if changed:
             _draw_consequences(own=own, verification=found, ending=ending)
     return bool(changed)
+
+
+def _own_of(verification: Verification) -> Evaluation:
+    """The evaluation that is verified."""
+    own = verification.evaluation.verifies
+    assert own is not None
+    return own
 
 
 def _draw_consequences(*, own: Evaluation, verification: Verification, ending: Ending) -> None:
@@ -292,7 +299,7 @@ def _ending(verification: Verification) -> Ending:
     again = verification.evaluation
     if again.state != EvaluationState.COMPLETED:
         return _impossible(_why_impossible(again))
-    own = _measured(evaluation=again.verifies, tasks=verification.tasks)
+    own = _measured(evaluation=_own_of(verification), tasks=verification.tasks)
     theirs = _measured(evaluation=again, tasks=verification.tasks)
     if lost := [task for task in verification.tasks if task not in own or task not in theirs]:
         return _impossible(f"the records of {len(lost)} tasks are not in the store any more.")
@@ -311,7 +318,7 @@ def _ending(verification: Verification) -> Ending:
 
 def _more_tasks_than(verification: Verification) -> bool:
     """Whether a closer look would have more tasks than this one had."""
-    own = verification.evaluation.verifies
+    own = _own_of(verification)
     possible = len(_comparable(_results(own)))
     return _size(evaluation=own, possible=possible, closer=True) > len(verification.tasks)
 
@@ -323,7 +330,7 @@ def _impossible(detail: str) -> Ending:
 def _why_impossible(again: Evaluation) -> str:
     if again.reason == EvaluationReason.NOT_RUN_AGAIN:
         return again.reason_text[:1000]
-    return _WHY_IMPOSSIBLE.get(again.reason, "this site could not carry it out.")
+    return _WHY_IMPOSSIBLE.get(again.reason, "this site could not run it.")
 
 
 def _measured(*, evaluation: Evaluation, tasks: Sequence[str]) -> dict[str, comparing.Measured]:

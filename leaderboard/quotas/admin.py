@@ -13,9 +13,9 @@ from leaderboard.site.admin import ReadOnlyAdmin, site
 class SuiteFilter(admin.AllValuesFieldListFilter):
     """By suite; what has none counts for all of them, and is called so: a link needs a text."""
 
-    def choices(self, changelist: ChangeList) -> Iterator[dict[str, Any]]:
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
         for choice in super().choices(changelist):
-            yield choice if choice["display"] != "" else choice | {"display": "all suites"}
+            yield choice if choice["display"] != "" else {**choice, "display": "all suites"}
 
 
 @admin.register(QuotaEntry, site=site)

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.accounts.teams import teams_of
 from leaderboard.catalog.models import Suite
 from leaderboard.quotas.services import quotas_of, quotas_of_teams
@@ -35,6 +36,6 @@ class QuotaView(APIView):
     @extend_schema(responses=QuotaOutput(many=True))
     def get(self, request: Request) -> Response:
         suites = list(Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True))
-        own = quotas_of(user=request.user, suites=suites)
-        of_teams = quotas_of_teams(teams=list(teams_of(request.user)), suites=suites)
+        own = quotas_of(user=user_of(request), suites=suites)
+        of_teams = quotas_of_teams(teams=list(teams_of(user_of(request))), suites=suites)
         return Response(QuotaOutput([*own, *of_teams], many=True).data)

@@ -19,7 +19,7 @@ class EntryReason(models.TextChoices):
 
     SUBMITTED = "submitted", "Submitted"
     NOTHING_RAN = "nothing_ran", "Refunded: cancelled before anything ran"
-    NOT_THE_PLANNERS_FAULT = "not_the_planners_fault", "Refunded: failed for reasons that are not the planner's"
+    NOT_THE_PLANNERS_FAULT = "not_the_planners_fault", "Refunded: failed with infrastructure faults"
 
 
 class QuotaEntry(models.Model):

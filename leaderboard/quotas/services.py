@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from typing import Any, TypedDict
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -93,11 +94,18 @@ def charge(*, user: User, evaluation: Evaluation, team: Team | None = None) -> N
         )
 
 
-def _payers(*, user: User, team: Team | None) -> list[dict[str, User | Team]]:
+class _Payer(TypedDict, total=False):
+    """Fields of a row that say whose it is: one of them is given."""
+
+    user: User
+    team: Team
+
+
+def _payers(*, user: User, team: Team | None) -> list[_Payer]:
     return [{"user": user}] if team is None else [{"user": user}, {"team": team}]
 
 
-def _charge_balance(*, whose: Mapping[str, User | Team], suite: str, day: date) -> None:
+def _charge_balance(*, whose: _Payer, suite: str, day: date) -> None:
     QuotaBalance.objects.bulk_create([QuotaBalance(**whose, suite=suite, day=day)], ignore_conflicts=True)
     balance = QuotaBalance.objects.filter(**whose, suite=suite, day=day)
     team = whose.get("team")
@@ -110,7 +118,7 @@ def _charge_balance(*, whose: Mapping[str, User | Team], suite: str, day: date) 
         raise QuotaExceededError(suite=suite, limit=limit, free_at=next_day(day), team=team)
 
 
-def refund(*, evaluation_id: object, reason: EntryReason) -> bool:
+def refund(*, evaluation_id: UUID, reason: EntryReason) -> bool:
     """Give back what an evaluation was charged with. False if it was not charged, or was refunded already.
 
     Before: nothing; several processes may call at once.

@@ -5,8 +5,18 @@ from typing import Any
 
 from evaluator.records import Outcome
 
+OUTCOMES = {
+    "scored": "Scored",
+    "empty_plan": "Empty plan",
+    "planner_fault": "Planner fault",
+    "infra_fault": "Infrastructure fault",
+    "not_run": "Not run",
+    "cancelled": "Cancelled",
+    "pending": "Waiting",
+}
+"""Badges in words, in the order in which they are always shown."""
 EMPTY_PLAN = "empty_plan"
-"""A badge and no outcome: the task is scored, with a plan that has no steps. Counts and filters know "scored" only."""
+"""A badge, not an outcome: the plan of a scored task has no steps. Counts and filters use "scored"."""
 
 
 def badge_of(*, outcome: str, plan_summary: str) -> str:
@@ -20,7 +30,7 @@ def badge_of(*, outcome: str, plan_summary: str) -> str:
 
 
 def sentence_in_place_of_steps(*, plan: Mapping[str, Any], outcome: str, judged: bool) -> str:
-    """What stands where the steps of a plan would be drawn; empty if it has some.
+    """The sentence in place of the drawing of a plan without steps; empty if it has some.
 
     Args:
         plan: as it was read, `plan/1`.
@@ -33,5 +43,5 @@ def sentence_in_place_of_steps(*, plan: Mapping[str, Any], outcome: str, judged:
     if outcome != Outcome.SCORED:
         return said
     if judged:
-        return f"{said} It was judged like any other plan, and meets no part of the request."
+        return f"{said} It was judged like any other plan and meets no part of the request."
     return f"{said} No tool ran: the request's own input was scored as the answer."

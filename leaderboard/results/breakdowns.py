@@ -1,46 +1,28 @@
-"""Mean scores of an executed evaluation by properties of its tasks. No database."""
+"""Scores and indicators of an evaluation by properties of its tasks. No database."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from evaluator.metrics.paired import bootstrap_columns
 from evaluator.metrics.statistics import Interval
-from leaderboard.results.task_filters import TaskRow, language_in_words, steps_in_words
+from evaluator.suites.facets import MODALITY, Facet, Facets
+from leaderboard.results.figures import value_of
+from leaderboard.results.indicators import Share, shares
+from leaderboard.results.task_filters import TaskRow, place_of, words_of
 
 FEWEST = 2
 """Values that a property must have to be worth a table."""
 
 
-def _one(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
-    def values(row: TaskRow) -> tuple[str, ...]:
-        value = getattr(row, name)
-        return (value,) if value else ()
-
-    return values
-
-
-_FACETS: Mapping[str, tuple[str, Callable[[TaskRow], tuple[str, ...]]]] = {
-    "structure": ("Structure", _one("structure")),
-    "degradation": ("Degradation", lambda row: row.degradations),
-    "modality": ("Modality", _one("modality")),
-    "language": ("Language", _one("language")),
-    "steps": ("Difficulty", _one("steps")),
-    "level": ("Difficulty", _one("level")),
-    "base": ("Group: base task", _one("base")),
-    "group": ("Group", _one("group")),
-}
-"""Label and values by the filter that a row's link sets."""
-
-
 class ScoreRow(NamedTuple):
-    """The tasks of one group."""
+    """The scores of one group of tasks."""
 
     value: str
-    """What the filter of the table's facet takes."""
+    """The value of the table's facet."""
     words: str
-    """Empty where the value itself says it."""
     interval: Interval
     faults: int
     """Planner's faults among them, which count with a score of 0."""
@@ -48,72 +30,99 @@ class ScoreRow(NamedTuple):
     @property
     def bar(self) -> Mapping[str, float | None]:
         """The interval as the tags of the site take it."""
-        found = self.interval
-        return {"mean": found.mean, "low": found.low, "high": found.high, "tasks": found.count}
+        return value_of(self.interval)
 
 
-class ScoreBreakdown(NamedTuple):
+class ShareRow(NamedTuple):
+    """The indicators of one group of tasks."""
+
+    value: str
+    """The value of the table's facet."""
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
+    shares: tuple[Share, ...]
+
+
+Row = TypeVar("Row", ScoreRow, ShareRow)
+
+
+class Breakdown(NamedTuple, Generic[Row]):
     """A table by one property of the tasks."""
 
     facet: str
     label: str
-    rows: tuple[ScoreRow, ...]
+    rows: tuple[Row, ...]
 
 
-def score_breakdowns(rows: Sequence[TaskRow]) -> tuple[ScoreBreakdown, ...]:
-    """Mean score with a 95 % interval for each value of each property, over the tasks that have a score.
+def score_breakdowns(*, rows: Sequence[TaskRow], suite: Facets) -> tuple[Breakdown[ScoreRow], ...]:
+    """Mean score with a 95 % interval for each value of each facet, over the tasks that have a score.
 
-    A task with two degradations is in two groups. Properties that all tasks share are left out.
+    A task with two values of a facet is in two groups. Facets that all tasks share are left out.
     """
     scored = [row for row in rows if row.score is not None]
-    facets = {facet: (label, [values(row) for row in scored]) for facet, (label, values) in _FACETS.items()}
-    groups = [(facet, value) for facet, (_, values) in facets.items() for value in _ordered(facet=facet, values=values)]
+    facets = suite.named(suite.breakdowns)
+    groups = [(facet.name, value) for facet in facets for value in _as_met(facet=facet, rows=scored)]
     if not groups:
         return ()
-    intervals = dict(zip(groups, bootstrap_columns(_table(scored=scored, groups=groups, facets=facets)), strict=True))
+    intervals = dict(zip(groups, bootstrap_columns(_table(scored=scored, groups=groups)), strict=True))
     found = []
-    for facet, (label, values) in facets.items():
+    for facet in facets:
         shown = tuple(
-            _score_row(facet=facet, value=value, interval=interval, rows=scored, values=values)
-            for value in _ordered(facet=facet, values=values)
-            if (interval := intervals[facet, value]) is not None
+            ScoreRow(value, words_of(facet)(value), interval, _faults(facet=facet, value=value, rows=scored))
+            for value in _as_met(facet=facet, rows=scored)
+            if (interval := intervals[facet.name, value]) is not None
         )
         if len(shown) >= FEWEST:
-            found.append(ScoreBreakdown(facet=facet, label=label, rows=shown))
+            found.append(Breakdown(facet.name, facet.heading or facet.label, shown))
     return tuple(found)
 
 
-def _table(
-    *,
-    scored: Sequence[TaskRow],
-    groups: Sequence[tuple[str, str]],
-    facets: Mapping[str, tuple[str, Sequence[Sequence[str]]]],
-) -> "np.ndarray[Any, np.dtype[np.float64]]":
+def _as_met(*, facet: Facet, rows: Sequence[TaskRow]) -> list[str]:
+    """Each value once: in the order of its facet, or as they are first met in the suite."""
+    values = list(dict.fromkeys(value for row in rows for value in row.facets.get(facet.name, ())))
+    place = place_of(facet)
+    return values if place is None else sorted(values, key=place)
+
+
+def _table(*, scored: Sequence[TaskRow], groups: Sequence[tuple[str, str]]) -> "np.ndarray[Any, np.dtype[np.float64]]":
     """Scores of shape (tasks, groups), NaN where a task is not in a group."""
     columns = {group: column for column, group in enumerate(groups)}
     table = np.full((len(scored), len(groups)), np.nan)
-    for facet, (_, values) in facets.items():
-        for place, (row, some) in enumerate(zip(scored, values, strict=True)):
-            for value in some:
-                table[place, columns[facet, value]] = row.score
+    for place, row in enumerate(scored):
+        for name, values in row.facets.items():
+            for value in values:
+                if (name, value) in columns:
+                    table[place, columns[name, value]] = row.score
     return table
 
 
-def _score_row(
-    *, facet: str, value: str, interval: Interval, rows: Sequence[TaskRow], values: Sequence[Sequence[str]]
-) -> ScoreRow:
-    faults = sum(row.outcome == "planner_fault" and value in some for row, some in zip(rows, values, strict=True))
-    return ScoreRow(value=value, words=_words(facet=facet, value=value), interval=interval, faults=faults)
+def _faults(*, facet: Facet, value: str, rows: Sequence[TaskRow]) -> int:
+    return sum(row.outcome == "planner_fault" and value in row.facets.get(facet.name, ()) for row in rows)
 
 
-def _ordered(*, facet: str, values: Sequence[Sequence[str]]) -> list[str]:
-    """Numbers of steps in their order, all others as they are first met in the suite."""
-    found = list(dict.fromkeys(value for some in values for value in some))
-    return sorted(found, key=int) if facet == "steps" else found
+def share_breakdowns(*, rows: Sequence[TaskRow], suite: Facets) -> tuple[Breakdown[ShareRow], ...]:
+    """Mean of each indicator with Wilson's 95 % interval for each value of each facet, over the tasks that have
+    indicators."""
+    found = []
+    for facet in suite.named(suite.breakdowns):
+        groups: dict[str, list[TaskRow]] = {value: [] for value in _sorted(facet=facet, rows=rows)}
+        for row in rows:
+            for value in row.facets.get(facet.name, ()) if row.marks else ():
+                groups[value].append(row)
+        shown = tuple(
+            ShareRow(value, len(members), shares([row.marks for row in members]))
+            for value, members in groups.items()
+            if members
+        )
+        if len(shown) >= (1 if facet.stands_alone else FEWEST):
+            found.append(Breakdown(facet.name, facet.heading or facet.label, shown))
+    return tuple(found)
 
 
-def _words(*, facet: str, value: str) -> str:
-    words = {"language": language_in_words, "steps": steps_in_words}.get(facet)
-    if facet == "modality":
-        return value
-    return words(value) if words else ""
+def _sorted(*, facet: Facet, rows: Sequence[TaskRow]) -> list[str]:
+    """Each value once: in the order of its facet, the most frequent modality first, all others by name."""
+    counted = Counter(value for row in rows for value in row.facets.get(facet.name, ()))
+    place = place_of(facet)
+    if place is not None:
+        return sorted(counted, key=place)
+    by_count = facet.name == MODALITY.name
+    return sorted(counted, key=lambda value: (-counted[value] if by_count else 0, value))

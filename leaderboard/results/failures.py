@@ -1,7 +1,6 @@
-"""What went wrong in an evaluation, grouped by cause. No database.
+"""Failures of an evaluation, grouped by outcome and reason, then by cause. No database.
 
-An outcome and a reason are one kind of failure. Within it, sentences that say the same of different tasks are one
-cause: they differ only in what they quote, in numbers and in the names of tools.
+One cause has sentences that differ only in quotes, numbers and names of tools.
 """
 
 import hashlib
@@ -19,13 +18,13 @@ _VARIES = re.compile(r'"[^"]*"|“[^”]*”|\'[^\']*\'|\b[0-9a-f]{12,}\b|\b\d+(
 
 
 class Cause(NamedTuple):
-    """Tasks of which the same is said."""
+    """Tasks with the same cause."""
 
     key: str
-    """What the filter `cause` takes."""
-    count: int
+    """The value of the filter `cause`."""
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     sentence: str
-    """That of the first of them."""
+    """Of the first task."""
     examples: tuple[str, ...]
     """Keys of the first tasks."""
 
@@ -35,7 +34,7 @@ class FailureGroup(NamedTuple):
 
     outcome: str
     reason: str
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     causes: tuple[Cause, ...]
     """The most frequent first."""
     further: int
@@ -43,14 +42,14 @@ class FailureGroup(NamedTuple):
 
 
 def cause_key(*, outcome: str, reason: str, text: str) -> str:
-    """The key of the cause that a fault's sentence tells; nothing for what is no fault."""
+    """The key of a fault's cause; empty for other outcomes."""
     if outcome not in FAULTS:
         return ""
     return hashlib.sha256(f"{outcome}/{reason}/{pattern(text)}".encode()).hexdigest()[:10]
 
 
 def pattern(text: str) -> str:
-    """A sentence without what differs between tasks: what is quoted, and numbers."""
+    """A sentence without quotes and numbers, which differ between tasks."""
     return _VARIES.sub("…", text[:_LONGEST])
 
 

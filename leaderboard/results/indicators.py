@@ -1,11 +1,12 @@
-"""Yes-or-no values of a plan, as marks on its task and as shares of groups of tasks. No database."""
+"""Binary indicators of a plan, as marks of its task and as shares of groups of tasks. No database."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from evaluator.metrics.statistics import Interval, wilson
 from evaluator.records import Outcome
 from evaluator.suites.base import Column
+from leaderboard.results.figures import value_of
 
 
 class Mark(NamedTuple):
@@ -30,25 +31,7 @@ class Share(NamedTuple):
     @property
     def bar(self) -> Mapping[str, float | None]:
         """The interval as the tags of the site take it."""
-        found = self.interval
-        return {"mean": found.mean, "low": found.low, "high": found.high, "tasks": found.count}
-
-
-class BreakdownRow(NamedTuple):
-    """The figures of one level or group."""
-
-    value: str
-    """What the filter of this row's facet takes."""
-    count: int
-    shares: tuple[Share, ...]
-
-
-class Breakdown(NamedTuple):
-    """A table by one property of the tasks."""
-
-    facet: str
-    label: str
-    rows: tuple[BreakdownRow, ...]
+        return value_of(self.interval)
 
 
 def mark_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
@@ -57,10 +40,8 @@ def mark_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
 
 
 def marks(columns: Sequence[Column], *, outcome: str, indicators: Mapping[str, float]) -> tuple[Mark, ...]:
-    """The marks of one task, in the board's order.
-
-    A planner's fault counts as the board counts it, the worst of each; empty if the task does not count.
-    """
+    """The marks of one task, in the board's order: the worst of each for a planner's fault; empty if the task does not
+    count."""
     found = []
     for column in mark_columns(columns):
         value = column.fault if outcome == Outcome.PLANNER_FAULT else indicators.get(column.key)
@@ -86,26 +67,7 @@ def good_marks(found: Sequence[Mark]) -> int | None:
     return sum(mark.good for mark in found) if found else None
 
 
-def breakdown(
-    *, facet: str, label: str, tasks: Iterable[tuple[str, Sequence[Mark]]], order: Sequence[str] = ()
-) -> Breakdown:
-    """Group tasks, given as (value of the facet, marks), by the facet. Tasks without either are left out.
-
-    Rows come in `order`; values that it does not name follow as they occur first.
-    """
-    groups: dict[str, list[Sequence[Mark]]] = {value: [] for value in order}
-    for value, found in tasks:
-        if value and found:
-            groups.setdefault(value, []).append(found)
-    rows = tuple(
-        BreakdownRow(value=value, count=len(members), shares=_shares(members))
-        for value, members in groups.items()
-        if members
-    )
-    return Breakdown(facet=facet, label=label, rows=rows)
-
-
-def _shares(tasks: Sequence[Sequence[Mark]]) -> tuple[Share, ...]:
+def shares(tasks: Sequence[Sequence[Mark]]) -> tuple[Share, ...]:
     """Means over tasks, at least one, each of which has the same marks."""
     return tuple(
         Share(

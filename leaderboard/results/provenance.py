@@ -3,7 +3,7 @@
 from typing import Any
 
 from evaluator import canonical_json
-from evaluator.planners.keeping import unkeepable
+from evaluator.planners.storable import unkeepable
 from leaderboard.evaluations.models import Evaluation
 
 _LARGEST = 20_000

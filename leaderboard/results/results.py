@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from evaluator import canonical_json
 from evaluator.engine.store import Store
-from evaluator.planners.keeping import keepable_text
 from evaluator.planners.secret_header import SecretHeader
+from evaluator.planners.storable import keepable_text
 from evaluator.records import Outcome, ResultRecord
 from evaluator.values import Artefact, MediaType
 from gpu_jobs.redaction import Redactor

@@ -3,9 +3,10 @@
 Nothing is edited here as a row: a state that is written past its transition table would break what the queue relies on.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.options import InlineModelAdmin
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -14,6 +15,13 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from leaderboard.site.operators import is_operator
+
+if TYPE_CHECKING:
+    # Only the stubs of these take the type of the rows.
+    ModelAdmin = admin.ModelAdmin[Any]
+    TabularInline = admin.TabularInline[Any, Any]
+else:
+    ModelAdmin, TabularInline = admin.ModelAdmin, admin.TabularInline
 
 ROWS_PER_PAGE = 50
 
@@ -42,11 +50,19 @@ class OperatorsSite(admin.AdminSite):
             raise PermissionDenied
         return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
 
-    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
+    def password_change(  # type: ignore[override]  # Django renders a page here
+        self,
+        request: HttpRequest,  # noqa: ARG002
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002
+    ) -> HttpResponse:
         """The site's own page, for the same reason."""
         return redirect("account_change_password")
 
-    def password_change_done(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
+    def password_change_done(  # type: ignore[override]  # Django renders a page here
+        self,
+        request: HttpRequest,  # noqa: ARG002
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002
+    ) -> HttpResponse:
         """Nobody is led here."""
         return redirect("admin:index")
 
@@ -73,30 +89,32 @@ class _ForOperators:
         return False
 
 
-class ReadOnlyAdmin(_ForOperators, admin.ModelAdmin):
+class ReadOnlyAdmin(_ForOperators, ModelAdmin):
     """Rows to look at, newest first."""
 
     list_per_page = ROWS_PER_PAGE
     show_full_result_count = False
     actions_selection_counter = True
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:  # noqa: ARG002 - Django's signature
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:  # noqa: ARG002 - Django's signature
         """Everything there is, also what no form could change, such as ids and times."""
         if self.fields:
             return list(self.fields)
         return [field.name for field in self.model._meta.fields if field.name not in (self.exclude or ())]
 
-    def get_inline_instances(self, request: HttpRequest, obj: Any = None) -> list[admin.options.InlineModelAdmin]:
+    def get_inline_instances(self, request: HttpRequest, obj: Any = None) -> "list[InlineModelAdmin[Any, Any]]":
         """Only those with rows: of the others there would be headings to scroll sideways, and nothing to do it with."""
-        return [
-            inline
-            for inline in super().get_inline_instances(request, obj)
-            if obj is not None
-            and inline.get_queryset(request).filter(**{inline.get_formset(request, obj).fk.name: obj}).exists()
-        ]
+        if obj is None:
+            return []
+        found = []
+        for inline in super().get_inline_instances(request, obj):
+            parent = inline.get_formset(request, obj).fk.name  # type: ignore[attr-defined]  # the field itself at run time
+            if inline.get_queryset(request).filter(**{parent: obj}).exists():
+                found.append(inline)
+        return found
 
 
-class ReadOnlyInline(_ForOperators, admin.TabularInline):
+class ReadOnlyInline(_ForOperators, TabularInline):
     """Rows that belong to another one, each with a way to its own page where it has one: so the table, which scrolls on
     small screens, is reached by keyboard, too."""
 

@@ -44,7 +44,7 @@ class SignOfLife(bootsteps.StartStopStep):
     """Touches a file from the worker's main loop, which a probe looks at: remote control, by which one could ask, is
     off."""
 
-    requires = {"celery.worker.components:Timer"}
+    requires = ("celery.worker.components:Timer",)
 
     def start(self, parent: Any) -> None:
         """Begin with it when the worker starts."""

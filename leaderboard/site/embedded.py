@@ -139,7 +139,7 @@ def _started(folder: Path) -> _Postmaster:
     if server.system_user is not None:
         _open_to(server.system_user, folder=folder, programs=server.bin_path)
     if not (folder / "PG_VERSION").exists():
-        arguments = ("--auth=trust", "--encoding=utf8", "-U", server.postgres_user, "-D", str(folder))
+        arguments: tuple[str, ...] = ("--auth=trust", "--encoding=utf8", "-U", server.postgres_user, "-D", str(folder))
         _execute("initdb", arguments, server=server)
     sockets = _socket_folder(folder=folder, user=server.system_user)
     options = f"-h '' -k {shlex.quote(str(sockets))} -c unix_socket_permissions=0700"

@@ -66,7 +66,7 @@ def _prepare(arguments: Sequence[str], *, environment: MutableMapping[str, str])
     name = arguments[0] if arguments else "help"
     env = Environment(environment)
     if name in _HELP or _HELP & set(arguments[1:]):
-        _settings_for_help(environment)
+        complete_settings(environment)
         return
     own_database = not env.text("DATABASE_URL")
     if own_database and not env.text("PLANARENA_SECRET_KEY") and not env.flag("PLANARENA_DEMO"):
@@ -87,7 +87,7 @@ def _refuse(name: str, *, environment: MutableMapping[str, str]) -> None:
     Raises:
         ImproperlyConfigured: it exists.
     """
-    _settings_for_help(environment)
+    complete_settings(environment)
     # Without apps only Django's own commands are known.
     django.setup()
     if name in get_commands():
@@ -97,17 +97,19 @@ def _refuse(name: str, *, environment: MutableMapping[str, str]) -> None:
         )
 
 
-def _settings_for_help(environment: MutableMapping[str, str]) -> None:
+def complete_settings(environment: MutableMapping[str, str]) -> None:
     """Settings with which commands can be listed and described, without a database and without making secrets."""
     if not environment.get("DATABASE_URL", "").strip():
         environment["DATABASE_URL"] = "postgresql://localhost/none"
     if not environment.get("PLANARENA_SECRET_KEY", "").strip():
-        environment |= {
-            "PLANARENA_DEMO": "1",
-            "PLANARENA_SECRET_KEY": "for help only",
-            "PLANARENA_WEBHOOK_KEY": "for help only",
-            "PLANARENA_SIGNING_KEY": "for help only and no key of any site",
-        }
+        environment.update(
+            {
+                "PLANARENA_DEMO": "1",
+                "PLANARENA_SECRET_KEY": "for help only",
+                "PLANARENA_WEBHOOK_KEY": "for help only",
+                "PLANARENA_SIGNING_KEY": "for help only and no key of any site",
+            }
+        )
 
 
 def _require_tables(*, data: Path | None) -> None:

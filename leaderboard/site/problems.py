@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from leaderboard.site.hooks import Hook
+
 
 class ProblemError(Exception):
     """The message is a sentence for the caller."""
@@ -24,3 +26,7 @@ class ProblemError(Exception):
     def headers(self) -> Mapping[str, str]:
         """Of the HTTP response, such as `Retry-After`."""
         return {}
+
+
+refused: Hook[ProblemError] = Hook()
+"""Called for each problem that the API answers with, outside the transaction that failed."""

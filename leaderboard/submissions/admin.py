@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from leaderboard.accounts.models import User
-from leaderboard.catalog.library import NotReadyError
+from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.acting import NotPossibleError
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard, Submission
 from leaderboard.queue import verification
@@ -24,7 +24,7 @@ from leaderboard.submissions.hiding import LONGEST_REASON, hide, show_again
 from leaderboard.submissions.rerunning import rerun
 
 CONFIRMED = "confirmed"
-REFUSALS = (NotPossibleError, FieldErrors, NotReadyError, ValueError)
+REFUSALS = (NotPossibleError, FieldErrors, TryLaterError, ValueError)
 """What services raise with a sentence when they have changed nothing."""
 
 
@@ -126,29 +126,29 @@ class EvaluationAdmin(ReadOnlyAdmin):
         """Let these tasks score 0."""
         return self._act(request=request, chosen=chosen, name="accept", do=services.accept, said="accepted")
 
-    @admin.action(description="Run again for the owner, uncharged ...")
+    @admin.action(description="Re-run for the owner, without quota charge ...")
     def rerun(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
         """Submit them once more on their owners' behalf."""
         return self._act(request=request, chosen=chosen, name="rerun", do=_rerun_for_owner, said="submitted again")
 
-    @admin.action(description="Take from its workers and queue again ...")
+    @admin.action(description="Requeue ...")
     def requeue(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
         """Let what is under way be leased again."""
         return self._act(request=request, chosen=chosen, name="requeue", do=requeue, said="queued again")
 
-    @admin.action(description="Have a sample of the tasks verified ...")
+    @admin.action(description="Verify a sample of the tasks ...")
     def verify(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
         """Run a sample again by this site's workers, of what own workers measured."""
         return self._act(request=request, chosen=chosen, name="verify", do=_verify, said="a sample is run again")
 
-    @admin.action(description="Take off the boards, with a reason ...")
+    @admin.action(description="Hide from the boards, with a reason ...")
     def hide(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
         """Hide them; snapshots that hold them stay."""
         reason = request.POST.get("reason", "")
         do = partial(hide, reason=reason)
         return self._act(request=request, chosen=chosen, name="hide", do=do, said="hidden", asks_reason=True)
 
-    @admin.action(description="Put back on the boards ...")
+    @admin.action(description="Unhide ...")
     def show_again(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
         """Undo hiding."""
         return self._act(request=request, chosen=chosen, name="show_again", do=show_again, said="shown again")
@@ -158,7 +158,7 @@ class EvaluationAdmin(ReadOnlyAdmin):
         """The higher goes first among what is equally due."""
         text = request.POST.get("priority", "").strip()
         if not text.removeprefix("-").isdecimal():
-            messages.error(request, "Write a whole number into the field Priority.")
+            messages.error(request, "Enter a whole number in the field Priority.")
             return
 
         def set_it(evaluation: Evaluation, *, by: User) -> None:
@@ -185,7 +185,7 @@ class EvaluationAdmin(ReadOnlyAdmin):
             "title": "Are you sure?",
             "opts": self.model._meta,
             "evaluations": chosen.select_related("suite", "submission__planner", "submission__submitted_by"),
-            "what": str(self.get_action(name)[2]).removesuffix(" ..."),
+            "what": str(self.get_action(name)[2]).removesuffix(" ..."),  # type: ignore[index]  # a chosen action exists
             "action": name,
             "checkbox": ACTION_CHECKBOX_NAME,
             "confirmed": CONFIRMED,
@@ -236,7 +236,8 @@ class ShardAdmin(ReadOnlyAdmin):
     inlines = (AttemptInline,)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Shard]:
-        return super().get_queryset(request).annotate(attempt_count=Count("attempts"))
+        rows: QuerySet[Shard] = super().get_queryset(request)
+        return rows.annotate(attempt_count=Count("attempts"))
 
     @admin.display(description="attempts", ordering="attempt_count")
     def attempt_count(self, shard: Any) -> int:

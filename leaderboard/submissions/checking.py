@@ -74,7 +74,7 @@ def _entered(form: SubmitForm, name: str) -> bool:
 def _problems(
     *, user: User, form: SubmitForm, data: services.SubmissionData, content: PlansContent | None
 ) -> Mapping[str, Sequence[str]]:
-    found = dict(services.problems(user=user, data=data))
+    found: dict[str, Sequence[str]] = dict(services.problems(user=user, data=data))
     if content is not None:
         # It is kept when it is submitted, and until then it has no digest to be found by.
         for name in ("plans_file", PLANS_DIGEST.name):

@@ -19,7 +19,6 @@ from leaderboard.planners import secret_headers
 from leaderboard.planners.call_fields import CALL, ENDPOINT_URL
 from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
 from leaderboard.planners.kinds import KINDS
-from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.places import NoPlaceError, Places
 from leaderboard.planners.services import check_planner, find_planner
 from leaderboard.site.field_errors import FieldErrors
@@ -48,7 +47,7 @@ class BusyError(ProblemError):
     code = "busy"
 
     def __init__(self) -> None:
-        super().__init__("Too many endpoints are tested at this moment: try again in a few seconds.")
+        super().__init__("Too many endpoint tests at the moment: try again in a few seconds.")
 
     def headers(self) -> Mapping[str, str]:
         return {"Retry-After": str(RETRY_SECONDS)}
@@ -65,7 +64,7 @@ def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
         BusyError: nothing was sent.
         NotReadyError: this installation cannot evaluate at present.
     """
-    if data.kind != PlannerKind.ENDPOINT:
+    if data.kind not in KINDS or not KINDS[data.kind].testable:
         raise FieldErrors({"kind": ["Only an HTTP endpoint can be tested."]})
     errors = {field: texts for field, texts in check_planner(data).items() if field in _NEEDED}
     planner = find_planner(owner=user, name=data[NAME])
@@ -92,7 +91,7 @@ def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
 def _suite(slug: str) -> str:
     current = list(Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True))
     if not current:
-        raise FieldErrors({"suites": ["This site has no suite yet."]})
+        raise FieldErrors({"suites": ["This site has no suites."]})
     if slug and slug not in current:
         raise FieldErrors({"suites": [f"There is no suite {slug!r}; there are: {', '.join(current)}."]})
     return slug or current[0]

@@ -21,6 +21,7 @@ from leaderboard.planners.kinds.bundled import BUNDLED_NAME
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import CheckpointUpload, PlannerKind
+from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions.fields import OWN_WORKER, PRIORITY, TEAM
 from leaderboard.submissions.services import SubmissionData
@@ -88,7 +89,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
         widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
     )
     suites = forms.MultipleChoiceField(label="Suites", widget=forms.CheckboxSelectMultiple)
-    team = forms.ChoiceField(label=TEAM.label, help_text=TEAM.page_help, required=False)
+    team = forms.ChoiceField(label=TEAM.label, help_text=TEAM.page_help or "", required=False)
     priority = PRIORITY.form_field()
     own_worker = OWN_WORKER.form_field()
 
@@ -97,17 +98,29 @@ class SubmitForm(VisibilityFields, ServiceForm):
         self.fields |= {field.name: field.form_field() for field in FIELDS if field.on_page}
         self.order_fields(_ORDER)
         self.teams = teams
-        self.suites = list(Suite.objects.filter(current=True).order_by("slug"))
+        self.current_suites = list(Suite.objects.filter(current=True).order_by("slug"))
         if teams:
-            self.fields["team"].choices = [("", "For me alone"), *((team.slug, team.name) for team in teams)]
+            self._offer("team", [("", "For me alone"), *((team.slug, team.name) for team in teams)])
         else:
             del self.fields["team"]
         self.offer_checkpoints(user)
-        field = self.fields["suites"]
-        field.choices = [(suite.slug, _label(suite)) for suite in self.suites]
-        field.initial = [suite.slug for suite in self.suites[:1]]
+        self._offer("suites", [(suite.slug, _label(suite)) for suite in self.current_suites])
+        self.fields["suites"].initial = [suite.slug for suite in self.current_suites[:1]]
         for name, of_form in self.fields.items():
             _check_as_one_types(name=name, field=of_form)
+
+    def names_offered(self, field: str) -> list[str]:
+        """The values among which a field lets its user choose."""
+        choices: Any = self._choice_field(field).choices
+        return [str(value) for value, _ in choices]
+
+    def _offer(self, field: str, choices: list[tuple[str, str]]) -> None:
+        self._choice_field(field).choices = choices
+
+    def _choice_field(self, name: str) -> forms.ChoiceField:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        return field
 
     def kind_cards(self) -> Iterator[Card]:
         """The kinds with what they are."""
@@ -167,6 +180,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
         file = self.files.get("checkpoint_file")
         if file is None or self.data.get("kind") != PlannerKind.CHECKPOINT:
             return
+        assert isinstance(file, ReceivedFile)
         problems: dict[str, list[str]] = {}
         try:
             digest = checkpoints.keep_upload(owner=owner, file=file).digest

@@ -24,13 +24,15 @@ def hide(evaluation: Evaluation, *, reason: str, by: User | None = None) -> None
     """
     text = reason.strip()
     if not text or len(text) > LONGEST_REASON or not text.isprintable():
-        raise ValueError(f"Give a reason of 1 to {LONGEST_REASON} characters: everybody reads it on its page.")
+        raise ValueError(
+            f"Give a reason of 1 to {LONGEST_REASON} characters: it is shown publicly on the evaluation's page."
+        )
     with transaction.atomic():
         current = _locked(evaluation)
         if current.verifies_id is not None:
             raise NotPossibleError("This is a verification, which no board shows: hide what it verifies.")
         if current.hidden_at is not None:
-            raise NotPossibleError(f"It is hidden already: {current.hidden_reason}")
+            raise NotPossibleError(f"It is already hidden: {current.hidden_reason}")
         Evaluation.objects.filter(pk=current.pk).update(hidden_at=Now(), hidden_reason=text)
         _finish(current, action=Action.HIDDEN, by=by, details={"reason": text})
 

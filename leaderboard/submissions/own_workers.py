@@ -32,5 +32,7 @@ def mark(submission: Submission) -> None:
     """
     evaluations = list(submission.evaluations.select_related("suite"))
     if hidden := [one.suite.slug for one in evaluations if one.split == HIDDEN]:
-        raise FieldErrors({"own_worker": [f"{hidden[0]} has hidden data here, which only our workers may see."]})
+        raise FieldErrors(
+            {"own_worker": [f"{hidden[0]} has hidden data on this site, which only the site's workers may see."]}
+        )
     OwnWorkerRun.objects.bulk_create(OwnWorkerRun(evaluation=evaluation) for evaluation in evaluations)

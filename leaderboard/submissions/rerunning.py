@@ -42,8 +42,8 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
     own_worker = runs_on_own_worker(before.pk)
     if own_worker and kind_of(first.planner).has_secret and submitter.pk != first.planner.owner_id:
         raise NotPossibleError(
-            "Only the planner's owner can run this again: it would run on your own worker, which would be told what "
-            "only its owner may know."
+            "Only the planner's owner can re-run this: it would run on your self-hosted worker, "
+            "which would get data that only its owner may know."
         )
     with transaction.atomic():
         submission = Submission.objects.create(

@@ -4,15 +4,16 @@ Whether somebody may do it is asked before (`evaluations/acting.py`). `by` is wh
 for the reason that the owner reads; None stands for a command on the operator's own machine.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from evaluator.records import Outcome, Reason
+from evaluator.records import FAULT_SCORE, Outcome, Reason
 from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.teams import teams_of
 from leaderboard.audit.models import Action
@@ -39,7 +40,7 @@ from leaderboard.queue import canary
 from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.leases import cancel_attempts
 from leaderboard.queue.queueing import enqueue_reconcile
-from leaderboard.queue.shards import FAULT_SCORE, add_shards
+from leaderboard.queue.shards import add_shards
 from leaderboard.quotas.services import charge
 from leaderboard.submissions.fields import PRIORITIES, PRIORITY, VISIBILITY
 
@@ -160,7 +161,7 @@ class Entrance(NamedTuple):
     """By task: why it cannot run under these conditions."""
 
 
-def look_up(suites: Sequence[Suite]) -> list[Entrance]:
+def look_up(suites: Iterable[Suite]) -> list[Entrance]:
     """Today's conditions of these suites, in the order in which they are charged.
 
     Raises:
@@ -345,5 +346,5 @@ def _locked(evaluation: Evaluation, *, wanted: EvaluationState | None, verb: str
     return current
 
 
-def _faults(evaluation: Evaluation):  # noqa: ANN202 - a queryset of the generic manager
+def _faults(evaluation: Evaluation) -> QuerySet[TaskResult]:
     return TaskResult.objects.filter(evaluation=evaluation, outcome=Outcome.INFRA_FAULT)

@@ -1,6 +1,5 @@
 """Pages on which planners are entered and found again."""
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -9,7 +8,6 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Prefetch
-from django.forms.utils import ErrorDict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
@@ -17,18 +15,19 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from evaluator.plans_file import MAX_BYTES
 from leaderboard.accounts.models import Team
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.accounts.teams import teams_of
-from leaderboard.catalog.library import NotReadyError
+from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.acting import acted_on_by
 from leaderboard.evaluations.models import Evaluation, Submission
-from leaderboard.pages.expecting import expected_of_new
-from leaderboard.pages.waiting import queue_now
+from leaderboard.pages.estimates import expected_of_new, queue_now
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.kinds import KINDS, SECRETS
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.presenters import shown_trial
+from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams
 from leaderboard.site.api.throttling import seconds_to_wait
 from leaderboard.site.field_errors import FieldErrors
@@ -36,8 +35,7 @@ from leaderboard.submissions import checking, services
 from leaderboard.submissions.endpoint_tests import BusyError, try_endpoint
 from leaderboard.submissions.forms import SubmitForm
 from leaderboard.submissions.own_workers import submit_for_own_worker
-
-logger = logging.getLogger(__name__)
+from leaderboard.submissions.readiness import report
 
 SUBMISSIONS_PER_PAGE = 25
 _SAY_ELSEWHERE = {PLANS_DIGEST.name: "plans_file", "file": "checkpoint_file"}
@@ -54,8 +52,8 @@ def submit(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request, form=form)
     too_large = _too_large(request)
-    form.keep_checkpoint(request.user)
-    form.offer_checkpoints(request.user)
+    form.keep_checkpoint(user_of(request))
+    form.offer_checkpoints(user_of(request))
     form.is_valid()
     if not too_large:
         _take_plans(request, form=form)
@@ -84,12 +82,12 @@ def check(request: HttpRequest) -> HttpResponse:
     form = _form(request)
     changed = request.headers.get("HX-Trigger-Name", "")
     content, problems = None, {}
-    if "plans_file" in request.FILES:
+    if (file := request.FILES.get("plans_file")) is not None:
         try:
-            content = plans_files.read(request.FILES["plans_file"].read(MAX_BYTES + 1))
+            content = plans_files.read(file.read(MAX_BYTES + 1))
         except FieldErrors as error:
             problems = error.errors
-    found = checking.check(user=request.user, form=form, changed=changed, content=content)
+    found = checking.check(user=user_of(request), form=form, changed=changed, content=content)
     found = [one._replace(errors=problems[one.field], good="") if one.field in problems else one for one in found]
     context = {"found": found, "expected": _expected(request, form=form)}
     return render(request, "planners/check.html", context)
@@ -107,61 +105,63 @@ def test_call(request: HttpRequest) -> HttpResponse:
         # With its own status htmx would not show it.
         return render(request, "planners/endpoint_test.html", tested)
     # What is wrong with other fields is said when it is submitted.
-    form._errors = ErrorDict()
+    form.errors.clear()
     return _page(request, form=form, status=status, **tested)
 
 
 def _tested(request: HttpRequest, *, form: SubmitForm) -> tuple[int, dict[str, Any]]:
     """Status and what the page shows of a test call: `trial`, or why there was none."""
     if wait := seconds_to_wait(request, scope="endpoint-tests"):
-        return 429, {"test_problems": [f"You tested often in the last minute: try again in {wait} seconds."]}
+        return 429, {"test_problems": [f"Too many tests in the last minute: try again in {wait} seconds."]}
     suites = form.cleaned_data.get("suites") or [""]
     try:
-        trial = try_endpoint(user=request.user, data=form.planner_entered(), suite=suites[0])
+        trial = try_endpoint(user=user_of(request), data=form.planner_entered(), suite=suites[0])
     except FieldErrors as error:
         return 400, {"test_problems": [text for texts in error.errors.values() for text in texts]}
     except BusyError as error:
         return 503, {"test_problems": [str(error)]}
-    except NotReadyError as error:
-        logger.error("%s", error)
+    except TryLaterError as error:
+        report(error)
         return 503, {"test_problems": [error.for_people]}
     return 200, {"trial": shown_trial(trial)}
 
 
 def _form(request: HttpRequest) -> SubmitForm:
-    teams = list(teams_of(request.user))
+    teams = list(teams_of(user_of(request)))
     if request.method == "POST":
-        return SubmitForm(request.POST, request.FILES, user=request.user, teams=teams)
+        return SubmitForm(request.POST, request.FILES, user=user_of(request), teams=teams)
     kind = request.GET.get("kind", "")
     initial = {"kind": kind} if kind in KINDS else {}
-    return SubmitForm(user=request.user, teams=teams, initial=initial)
+    return SubmitForm(user=user_of(request), teams=teams, initial=initial)
 
 
 def _too_large(request: HttpRequest) -> str:
     """Name of the field of the chosen kind whose file is too large to be read; empty if none is."""
     kind, files = request.POST.get("kind"), request.FILES
-    if kind == PlannerKind.PLANS and "plans_file" in files and files["plans_file"].size > MAX_BYTES:
+    plans, checkpoint = files.get("plans_file"), files.get("checkpoint_file")
+    if kind == PlannerKind.PLANS and plans is not None and (plans.size or 0) > MAX_BYTES:
         return "plans_file"
-    if kind == PlannerKind.CHECKPOINT and "checkpoint_file" in files and files["checkpoint_file"].too_large:
+    if kind == PlannerKind.CHECKPOINT and isinstance(checkpoint, ReceivedFile) and checkpoint.too_large:
         return "checkpoint_file"
     return ""
 
 
 def _take_plans(request: HttpRequest, *, form: SubmitForm) -> None:
     """Keep a plans file, also if something else is wrong: a browser does not send it again by itself."""
-    if form.cleaned_data.get("kind") != PlannerKind.PLANS or "plans_file" not in request.FILES:
+    file = request.FILES.get("plans_file")
+    if form.cleaned_data.get("kind") != PlannerKind.PLANS or file is None:
         return
     try:
-        content = plans_files.read(request.FILES["plans_file"].read())
+        content = plans_files.read(file.read())
     except FieldErrors as problems:
         form.show(problems)
     else:
-        form.remember_plans(plans_files.keep(owner=request.user, content=content).digest)
+        form.remember_plans(plans_files.keep(owner=user_of(request), content=content).digest)
 
 
 def _show_the_rest(request: HttpRequest, *, form: SubmitForm) -> None:
     """What the services would find wrong besides, so that all is said at once."""
-    found = _renamed(FieldErrors(services.problems(user=request.user, data=form.data_entered()))).errors
+    found = _renamed(FieldErrors(services.problems(user=user_of(request), data=form.data_entered()))).errors
     said = set(form.errors)
     if "checkpoint_file" in said:
         # That there is no checkpoint follows from what is wrong with its file.
@@ -173,12 +173,12 @@ def _entered(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Submission
     """Submit what was entered, or put into the form why not."""
     enter = submit_for_own_worker if form.cleaned_data["own_worker"] else services.submit
     try:
-        return 302, enter(services.validate(user=request.user, data=form.data_entered()))
+        return 302, enter(services.validate(user=user_of(request), data=form.data_entered()))
     except FieldErrors as problems:
         form.show(_renamed(problems))
         return 400, None
-    except NotReadyError as error:
-        logger.error("%s", error)
+    except TryLaterError as error:
+        report(error)
         form.add_error(None, error.for_people)
         return 503, None
     except QuotaExceededError as error:
@@ -191,10 +191,10 @@ def _renamed(problems: FieldErrors) -> FieldErrors:
 
 
 def _page(request: HttpRequest, *, form: SubmitForm, status: int = 200, **more: Any) -> HttpResponse:
-    suites = [slug for slug, _ in form.fields["suites"].choices]
+    suites = form.names_offered("suites")
     context = {
         "form": form,
-        "quotas": quotas_of(user=request.user, suites=suites),
+        "quotas": quotas_of(user=user_of(request), suites=suites),
         "team_quotas": _team_quotas(teams=form.teams, suites=suites),
         "queue": queue_now(),
         "expected": _expected(request, form=form),
@@ -216,20 +216,20 @@ def _expected(request: HttpRequest, *, form: SubmitForm) -> str:
         slugs, own, priority = form.data.getlist("suites"), form.data.get("own_worker"), form.data.get("priority", "")
     else:
         slugs, own, priority = form.fields["suites"].initial or [], False, "normal"
-    suite = next((suite for suite in form.suites if suite.slug in slugs), None)
+    suite = next((suite for suite in form.current_suites if suite.slug in slugs), None)
     if suite is None or own:
         return ""
-    return expected_of_new(user=request.user, suite=suite, priority=priority).in_words()
+    return expected_of_new(user=user_of(request), suite=suite, priority=priority).in_words()
 
 
 def _kept_plans(request: HttpRequest, *, form: SubmitForm) -> str:
     """What is known of the plans file that came with the form before."""
     digest = form.data.get(PLANS_DIGEST.name, "") if form.is_bound else ""
-    file = plans_files.find(owner=request.user, digest=digest) if digest else None
+    file = plans_files.find(owner=user_of(request), digest=digest) if digest else None
     if file is None:
         return ""
     plans = f"{file.count} plan{'' if file.count == 1 else 's'}"
-    return f"Your file with {plans} is kept: you need not choose it again."
+    return f"Your file with {plans} is stored: you need not choose it again."
 
 
 @require_POST
@@ -237,8 +237,8 @@ def _kept_plans(request: HttpRequest, *, form: SubmitForm) -> str:
 def remove_header(request: HttpRequest, submission_id: UUID) -> HttpResponse:
     """Forget the secret header of a planner of one's own."""
     planner = get_object_or_404(Planner, submissions=submission_id, owner=request.user)
-    if secret_headers.take_away(planner=planner, by=request.user):
-        messages.success(request, f"The secret header of {planner.name} is forgotten.")
+    if secret_headers.take_away(planner=planner, by=user_of(request)):
+        messages.success(request, f"The secret header of {planner.name} is removed.")
     return redirect("planners:submissions")
 
 
@@ -248,7 +248,7 @@ def submissions(request: HttpRequest) -> HttpResponse:
     """The reader's own submissions and those of their teams, the newest first."""
     submitted = Evaluation.objects.filter(verifies=None)
     own = (
-        Submission.objects.filter(acted_on_by(request.user))
+        Submission.objects.filter(acted_on_by(user_of(request)))
         .select_related("planner__secret", "submitted_by", "team")
         .prefetch_related(Prefetch("evaluations", submitted.select_related("suite").order_by("created")))
         .order_by("-created")

@@ -100,7 +100,7 @@ def claim(*, ticket_id: UUID, secret: str) -> UploadTicket:
     lasting = timedelta(seconds=longest_seconds(row.bytes)) + START_WITHIN
     free = UploadTicket.objects.filter(pk=row.pk, claimed_at=None)
     if not free.update(claimed_at=Now(), expires_at=Now() + lasting):
-        raise TicketInUseError("An upload with this ticket is under way.")
+        raise TicketInUseError("An upload with this ticket is in progress.")
     return row
 
 
@@ -153,14 +153,14 @@ def _reserve(*, owner_id: int, address: str, size: int, room: int, lasting: time
         live = UploadTicket.objects.filter(expires_at__gt=Now())
         if live.filter(owner=owner_id).count() >= MOST_PER_USER:
             raise NoRoomError(
-                f"You have {MOST_PER_USER} uploads open, the most there may be: finish one, or wait until its ticket "
+                f"You have {MOST_PER_USER} open uploads, the maximum: finish one, or wait until its ticket "
                 f"expires ({START_WITHIN.seconds // 60} minutes)."
             )
         if live.filter(address=address).count() >= MOST_PER_ADDRESS:
-            raise NoRoomError(f"Your address has {MOST_PER_ADDRESS} uploads open, the most there may be: wait for one.")
+            raise NoRoomError(f"Your address has {MOST_PER_ADDRESS} open uploads, the maximum: wait for one.")
         taken = live.aggregate(taken=Sum("room"))["taken"] or 0
         if taken + room > settings.UPLOADS_QUOTA:
-            raise NoRoomError("Too many uploads are on their way at present: try again in some minutes.")
+            raise NoRoomError("Too many uploads are in progress: try again in a few minutes.")
         return UploadTicket.objects.create(
             owner_id=owner_id,
             address=address,

@@ -23,7 +23,7 @@ from rest_framework.request import Request
 
 from leaderboard.accounts.api.authentication import ApiTokenAuthentication
 from leaderboard.evaluations.models import Attempt
-from leaderboard.queue.leasing.leases import hash_token
+from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.workers.sessions import SessionRefusedError, holder_of_session
 from leaderboard.queue.workers.tokens import EnrolmentRefusedError, enrolled
 from leaderboard.site.api.parsers import LARGEST_BODY

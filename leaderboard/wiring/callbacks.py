@@ -9,6 +9,8 @@ from leaderboard.queue import publishing
 from leaderboard.queue.workers.tokens import WorkerTokens
 from leaderboard.quotas.refunds import refund_if_due
 from leaderboard.results import results
+from leaderboard.site import problems
+from leaderboard.submissions.readiness import report_unavailable
 
 
 def register() -> None:
@@ -16,6 +18,7 @@ def register() -> None:
     states.entered.register(refund_if_due)
     states.entered.register(notices.tell_owner)
     publishing.changed.register(publish_changed)
+    problems.refused.register(report_unavailable)
     results.taken_in.register(count_steps)
     credentials.password_set.register(passwords.tell_user)
     credentials.SOURCES.append(WorkerTokens())

@@ -23,7 +23,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluator.suites.toolbench.mini import toolmini_tasks
+from evaluator.suites.toolbench.mini.requests import toolmini_tasks
 from evaluator.suites.toolbench.suite import tool_suite
 from gpu_jobs.contract.log import LogLine, LogLines
 from leaderboard.accounts import teams
@@ -63,10 +63,8 @@ class Site:
     """Where the site is served, what addresses are made of, and the session of each role."""
 
     url: str
-    arguments: dict[str, str]
-    """By the name that `routes.py` gives them."""
-    examples: dict[str, str]
-    """By the name of a route's parameter, where any will do."""
+    things: dict[str, str]
+    """By the names in `tests/routes.toml`."""
     sessions: dict[str, str]
 
 
@@ -108,14 +106,14 @@ def looked_at(folder: Path) -> Iterator[Site]:
         stack.enter_context(changes)
         (folder / "static").mkdir()
         reset_launcher()
-        arguments, people = _fill()
+        things, people = _fill()
         sessions = {role: _session(user) for role, user in people.items()}
         # After signing in, which makes it worth nothing.
-        arguments["key"] = default_token_generator.make_token(User.objects.get(pk=people["researcher"].pk))
+        things["key"] = default_token_generator.make_token(User.objects.get(pk=people["researcher"].pk))
         sessions["halfway"] = _session_before_the_code(people["careful"])
         # The middleware reads its settings when the application is made.
         url = stack.enter_context(server(get_asgi_application()))
-        yield Site(url=url, arguments=arguments, examples=_examples(arguments), sessions=sessions)
+        yield Site(url=url, things=things, sessions=sessions)
 
 
 def _session(user: User) -> str:
@@ -163,30 +161,24 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
     payload = {"webhook": str(webhook.pk), "event": "evaluation.completed"}
     OutboxMessage.objects.create(kind=Kind.WEBHOOK, payload=payload, sent_at=timezone.now())
     completed = states["completed"]
-    arguments = {
-        "suite": "openagi", "number": "1", "slug": "planning-lab",
-        "uidb36": user_pk_to_url_str(ada),
+    digest = TaskResult.objects.filter(evaluation=completed).exclude(record_digest="")[0].record_digest
+    rows = {rows: str(model._default_manager.order_by("pk")[0].pk) for rows, model in _listed()}
+    things = {
+        "suite": "openagi", "number": "1", "team": "planning-lab", "username": "ada", "task": "0",
+        "uidb36": user_pk_to_url_str(ada), "extension": "csv", "name": "planner_server.py",
+        "object_id": "1", "content_type_id": "1", "app_label": "evaluations", "member": "bea", "invited": "bea",
+        "evaluation": str(completed.pk), "ended": str(completed.pk), "compared": str(completed.pk),
         "webhook": str(webhook.pk), "clumsy": str(clumsy.pk),
-        "digest": TaskResult.objects.filter(evaluation=completed).exclude(record_digest="")[0].record_digest,
+        "digest": digest, "hidden_digest": digest,
         **{state: str(evaluation.pk) for state, evaluation in states.items()},
-        **{rows: str(model._default_manager.order_by("pk")[0].pk) for rows, model in _listed()},
+        **rows, "planner_id": rows["planners_planner"], "submission": rows["evaluations_submission"],
+        "worker_token": rows["queue_workertoken"], "personal_token": rows["queue_workertoken"],
     }  # fmt: skip
-    return arguments, {"researcher": ada, "newcomer": newcomer, "staff": operator, "careful": careful}
-
-
-def _examples(arguments: dict[str, str]) -> dict[str, str]:
-    return {
-        "evaluation_id": arguments["completed"], "evaluation": arguments["completed"], "digest": arguments["digest"],
-        "suite": "openagi", "number": "1", "extension": "csv", "slug": "planning-lab", "username": "bea",
-        "token_id": arguments["queue_workertoken"], "webhook_id": arguments["webhook"], "object_id": "1",
-        "content_type_id": "1", "app_label": "evaluations", "key": "0",
-        "name": "planner_server.py", "planner_id": arguments["planners_planner"],
-        "submission_id": arguments["evaluations_submission"],
-    }  # fmt: skip
+    return things, {"researcher": ada, "newcomer": newcomer, "staff": operator, "careful": careful}
 
 
 def _listed() -> Iterator[tuple[str, type[Model]]]:
-    """What operators see lists of, by the name that routes begin with; each has a row."""
+    """What operators see lists of, by the beginning of the routes' names; each has a row."""
     return ((f"{model._meta.app_label}_{model._meta.model_name}", model) for model in operators.site._registry)
 
 

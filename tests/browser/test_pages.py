@@ -1,56 +1,91 @@
 """Every page, for everybody who sees it differently, in both colour schemes, wide and narrow.
 
-axe finds nothing, nothing moves or scrolls sideways, nothing is asked of other hosts, and scripts raise no error. A
-picture of each is kept in `test-output/pages`.
+Each run opens every page once and a part of the pages in all looks (`docs/testing.md`). axe finds nothing, nothing
+moves or scrolls sideways, nothing is asked of other hosts, and scripts raise no error. A picture of each look is kept
+in `test-output/pages`.
 """
 
 import time
-from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
-from django.urls import URLResolver, get_resolver, reverse
+from django.urls import reverse
 
 from tests.browser.looking import EVERY_RULE, NARROW, SIZES, WIDE, Looker
-from tests.browser.routes import ERRORS, NO_PAGES, PAGES, SAME, Visit
 from tests.browser.site import Site
+from tests.routes import SAME, Visit, named_routes, table
+from tests.sampling import Sample
 
 pytestmark = pytest.mark.browser
 
-OURS = ({WIDE: EVERY_RULE, NARROW: SIZES}, {NARROW: EVERY_RULE, WIDE: None})
+Looks = tuple[dict[int, dict[str, Any] | None], ...]
 """How a page is looked at in light and in dark: it is loaded at the first width and then made the other one, with what
 axe looks for at each."""
-ALIKE = ({WIDE: EVERY_RULE}, {NARROW: EVERY_RULE})
-"""The same for pages of which there are many that are made of one template: those of these routes."""
+OURS: Looks = ({WIDE: EVERY_RULE, NARROW: SIZES}, {NARROW: EVERY_RULE, WIDE: None})
+ALIKE: Looks = ({WIDE: EVERY_RULE}, {NARROW: EVERY_RULE})
+"""For pages of which there are many that are made of one template: those of these routes."""
 FROM_ONE_TEMPLATE = ("admin:", "handbook:", "error")
+SINGLE: tuple[Looks, ...] = tuple(
+    looks for width in (WIDE, NARROW) for looks in (({width: EVERY_RULE}, {}), ({}, {width: EVERY_RULE}))
+)
+"""One scheme and one width."""
+PARTS = 4
+"""One page of so many is looked at in all looks."""
+ERRORS = [
+    Visit(name="400", address="/broken/400/", status=400),
+    Visit(name="403", address="/broken/403/", status=403),
+    Visit(name="404", address="/nothing/", status=404),
+    Visit(name="404", address="/nothing/", status=404, by="researcher"),
+    Visit(name="405", address="/evaluations/{completed}/cancel/", status=405, by="researcher"),
+    Visit(name="429", address="/broken/429/", status=429),
+    Visit(name="500", address="/broken/500/", status=500),
+]
+"""Pages that say what went wrong."""
 
 
 def visits() -> list[tuple[str, Visit]]:
     """Route and visit."""
-    found = [(route, visit) for route, several in PAGES.items() for visit in several]
+    found = [(route.name, visit) for route in table().values() for visit in route.visits]
     return [*found, *(("error", visit) for visit in ERRORS)]
 
 
+VISITS = visits()
+
+
+def looks_at(place: int, *, sample: Sample) -> Looks:
+    """How the page of this visit is looked at in this run."""
+    if place in sample.part(range(len(VISITS)), of=PARTS, group="pages in all looks"):
+        return ALIKE if VISITS[place][0].startswith(FROM_ONE_TEMPLATE) else OURS
+    first = SINGLE.index(sample.one(SINGLE, group="single looks"))
+    # The second number takes another look in each round of as many pages as there are parts.
+    return SINGLE[(first + place + place // PARTS) % len(SINGLE)]
+
+
 def name_of(route: str, visit: Visit) -> str:
-    parts = [route.replace(":", "-").replace("_", "-"), visit.name.replace("_", "-"), visit.role]
+    parts = [route.replace(":", "-").replace("_", "-"), visit.name.replace("_", "-"), visit.by]
     return "-".join(part for part in parts if part)
 
 
 def address_of(route: str, visit: Visit, site: Site) -> str:
     if visit.address:
-        return visit.address.format(**site.arguments)
-    kwargs = {name: value[1:] if value[0] == "=" else site.arguments[value] for name, value in visit.fill.items()}
-    query = visit.query.format(**site.arguments)
+        return visit.address.format(**site.things)
+    parameters = dict(named_routes())[route]
+    kwargs = table()[route].values(parameters=parameters, things=site.things, arguments=visit.arguments)
+    query = visit.query.format(**site.things)
     return reverse(route, kwargs=kwargs) + (f"?{query}" if query else "")
 
 
-@pytest.mark.parametrize(("route", "visit"), visits(), ids=[name_of(*each) for each in visits()])
-def test_page(lookers: tuple[Looker, Looker], site: Site, route: str, visit: Visit):
+@pytest.mark.parametrize("place", range(len(VISITS)), ids=[name_of(*each) for each in VISITS])
+def test_page(lookers: tuple[Looker, Looker], site: Site, sample: Sample, place: int):
     started = time.monotonic()
+    route, visit = VISITS[place]
     address, name = address_of(route, visit, site), name_of(route, visit)
-    session = site.sessions.get(visit.role)
+    session = site.sessions.get(visit.by)
     problems = []
-    for each, looks in zip(lookers, ALIKE if route.startswith(FROM_ONE_TEMPLATE) else OURS, strict=True):
+    for each, looks in zip(lookers, looks_at(place, sample=sample), strict=True):
+        if not looks:
+            continue
         problems += each.open(
             address, session=session, width=next(iter(looks)), status=visit.status, leads_to=visit.leads_to
         )
@@ -62,37 +97,30 @@ def test_page(lookers: tuple[Looker, Looker], site: Site, route: str, visit: Vis
     assert not problems, "\n" + "\n".join(problems)
 
 
-def test_every_route_is_a_page_that_is_looked_at_or_said_to_be_none():
-    found = {name for name, _ in all_routes() if not name.startswith("api:")}
-    assert found - PAGES.keys() - NO_PAGES.keys() == set(), "give these an entry in tests/browser/routes.py"
-    assert (PAGES.keys() | NO_PAGES.keys()) - found == set(), "there are no such routes"
-    assert PAGES.keys() & NO_PAGES.keys() == set()
+def test_every_page_is_opened_and_each_look_comes():
+    def of_run(name: str) -> list[Looks]:
+        return [looks_at(place, sample=Sample(name=name)) for place in range(len(VISITS))]
+
+    runs = [of_run(f"run {number}") for number in range(100)]
+    assert all(any(looks) for run in runs for looks in run)
+    for place in range(len(VISITS)):
+        looks = [run[place] for run in runs]
+        assert all(one in looks for one in SINGLE), VISITS[place]
+        assert sum(len(light) + len(dark) > 1 for light, dark in looks) in range(10, 45), VISITS[place]
 
 
 def test_what_is_said_to_be_no_page_shows_none(site: Site):
     """Else a page could hide behind a reason that is not true."""
     pages = []
     with httpx.Client(base_url=site.url, trust_env=False, timeout=20) as client:
-        for name, parameters in all_routes():
-            if name not in NO_PAGES or NO_PAGES[name] == SAME:
+        for name, parameters in named_routes():
+            route = table()[name]
+            if name.startswith("api:") or route.visits or route.no_page == SAME:
                 continue
-            address = reverse(name, kwargs={each: site.examples[each] for each in parameters})
+            address = reverse(name, kwargs=route.values(parameters=parameters, things=site.things))
             for role, session in site.sessions.items():
                 with client.stream("GET", address, headers={"Cookie": f"sessionid={session}"}) as answer:
                     is_html = answer.status_code == 200 and "text/html" in answer.headers["Content-Type"]
                     if is_html and "<html" in answer.read().decode():
                         pages.append(f"{name} shows one to {role}")
     assert pages == []
-
-
-def all_routes() -> Iterator[tuple[str, list[str]]]:
-    """Name and parameters of every address, the operators' pages included."""
-
-    def walk(resolver: URLResolver, prefix: str) -> Iterator[tuple[str, list[str]]]:
-        for part in resolver.url_patterns:
-            if isinstance(part, URLResolver):
-                yield from walk(part, f"{prefix}{part.namespace}:" if part.namespace else prefix)
-            elif part.name is not None:
-                yield prefix + part.name, list(part.pattern.converters or part.pattern.regex.groupindex)
-
-    return walk(get_resolver("leaderboard.wiring.urls"), "")

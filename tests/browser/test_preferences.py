@@ -20,7 +20,7 @@ def style(looker: Looker, selector: str, name: str, pseudo: str | None = None) -
 
 
 def test_nothing_moves_for_who_wants_no_motion(light, site):
-    light.open(f"/evaluations/{site.arguments['running']}/", session=None, width=WIDE)
+    light.open(f"/evaluations/{site.things['running']}/", session=None, width=WIDE)
     assert style(light, ".state[data-state='running']", "animationName", "::before") == "pulse"
     light.page.emulate_media(reduced_motion="reduce")
     assert style(light, ".state[data-state='running']", "animationName", "::before") == "none"
@@ -28,7 +28,7 @@ def test_nothing_moves_for_who_wants_no_motion(light, site):
 
 def test_marks_are_there_in_the_readers_own_colours(light, site):
     light.page.emulate_media(forced_colors="active")
-    light.open(f"/evaluations/{site.arguments['on_hold']}/", session=None, width=WIDE)
+    light.open(f"/evaluations/{site.things['on_hold']}/", session=None, width=WIDE)
     for selector in (".state", ".outcome[data-outcome='planner_fault']", ".outcome[data-outcome='scored']"):
         assert style(light, selector, "backgroundColor", "::before") == style(light, "body", "color")
 
@@ -55,7 +55,7 @@ def test_a_row_keeps_its_name_while_its_figures_scroll(light, site):
 
 def test_text_of_twice_the_size_needs_no_scrolling_sideways(light, site):
     """WCAG 2.2, 1.4.4 and 1.4.10: 400 % of 1440 px are 360 px; larger letters on a usual screen are something else."""
-    for address in ("/", BOARD, "/submit/", f"/evaluations/{site.arguments['completed']}/"):
+    for address in ("/", BOARD, "/submit/", f"/evaluations/{site.things['completed']}/"):
         light.open(address, session=site.sessions["researcher"], width=WIDE)
         light.page.evaluate("() => { document.documentElement.style.fontSize = '200%'; }")
         assert light.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
@@ -65,7 +65,7 @@ def test_the_first_key_leads_past_the_navigation_and_every_stop_can_be_seen(ligh
     light.open(BOARD, session=site.sessions["researcher"], width=WIDE)
     keyboard = light.page.keyboard
     keyboard.press("Tab")
-    assert light.page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    assert light.page.evaluate("document.activeElement.textContent") == "Skip to content"
     keyboard.press("Enter")
     assert light.page.evaluate("document.activeElement.id") == "main"
     for _ in range(25):

@@ -9,10 +9,12 @@ from typing import Any
 
 from tests.crash.driving import Came, Ground, site, travel
 from tests.crash.effects import Effect, Point, recorded
+from tests.sampling import Sample
 
 ONLY = os.environ.get("CRASH_POINTS", "")
-"""Which points are tried: nothing for each place in the code once, `all` for every effect, or a regular expression for
-those whose description it finds, as in `CRASH_POINTS=CompleteView ./planarena test tests/crash`."""
+"""Which points are tried: nothing for a sample, or with `--deep` for each place in the code once; `all` for every
+effect; or a regular expression for those whose description it finds, as in
+`CRASH_POINTS=CompleteView ./planarena test tests/crash`."""
 ALL = ONLY == "all"
 _INNERMOST = 2
 AT_ONCE = 2
@@ -30,7 +32,9 @@ class Undisturbed:
 
 def undisturbed(*, ground: Ground, journey: str, broker: Callable[[], str]) -> Undisturbed:
     """Go a journey twice: what happened both times happens every time. What depends on the clock drops out."""
-    first, again = (_once(ground=ground, journey=journey, broker=broker()) for _ in range(2))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        runs = [pool.submit(_once, ground=ground, journey=journey, broker=broker()) for _ in range(2)]
+        first, again = (run.result() for run in runs)
     assert first[1] == again[1], "two undisturbed runs ended differently"
     both = set(again[0])
     return Undisturbed(
@@ -84,6 +88,20 @@ def chosen(runs: Sequence[Undisturbed], *, only: str = ONLY) -> list[tuple[Undis
     if only in {"", "all"}:
         return found
     return [(run, point) for run, point in found if re.search(only, str(point))]
+
+
+def kind_of(chosen: tuple[Undisturbed, Point]) -> tuple[str, str]:
+    """The role and the kind of the effect, such as `web` and `sql UPDATE`: without table, task and address."""
+    _, point = chosen
+    what, _, _ = point.effect.name.partition(" @ ")
+    return point.effect.role, " ".join(what.split()[:2])
+
+
+def sampled(wanted: Sequence[tuple[Undisturbed, Point]], *, sample: Sample) -> list[tuple[Undisturbed, Point]]:
+    """One point of each kind of effect in each role; all with `--deep`, and all that `CRASH_POINTS` names."""
+    if ONLY:
+        return list(wanted)
+    return sample.one_of_each(wanted, kind=kind_of, name=lambda found: str(found[1]), group="crash points")
 
 
 _NOBODY = "nobody came to this point"

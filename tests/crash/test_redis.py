@@ -1,65 +1,24 @@
-"""Redis in earnest: what is not acknowledged comes again, and the crash points of all that has to do with messages."""
+"""Redis in earnest: what is not acknowledged comes again."""
 
-import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 
-import pytest
 import redis
 
 from tests.crash.driving import Ground, kill, site, wait_until
-from tests.crash.matrix import ALL, ONLY, chosen, points, run_points, undisturbed
-from tests.redis_server import DATABASES, redis_server
-
-MESSAGING = frozenset({"celery", "beat"})
-"""What other processes do depends on the broker only where they publish."""
+from tests.redis_server import redis_server
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with redis_server() as url:
-        yield url
-
-
-@pytest.fixture
-def fresh(server: str) -> Callable[[], str]:
-    """A function that gives the address of an empty database."""
-    numbers = itertools.cycle(range(1, DATABASES))
-
-    def make() -> str:
-        url = f"{server}/{next(numbers)}"
-        with redis.Redis.from_url(url) as client:
-            client.flushdb()
-        return url
-
-    return make
-
-
-@pytest.mark.timeout(7200 if ALL else 1800)
-def test_whoever_is_killed_the_rows_are_those_of_an_undisturbed_run(ground: Ground, fresh):
-    runs = [undisturbed(ground=ground, journey=name, broker=fresh) for name in ("by_messages", "by_sweeps")]
-    wanted = [
-        (run, point)
-        for run, point in chosen(runs)
-        if ALL or point.effect.role in MESSAGING or point.effect.name.startswith("broker")
-    ]
-    print(f"\n{sum(len(points(run.effects)) for run in runs)} crash points found, {len(wanted)} tried", flush=True)
-    assert ONLY or len(wanted) >= 40
-    problems = run_points(ground=ground, wanted=wanted, broker=fresh)
-    assert not problems, "\n".join(problems)
-
-
-def test_the_message_of_a_task_that_was_killed_in_its_middle_comes_again(ground: Ground, fresh):
-    broker = fresh()
-    with site(ground=ground, broker=broker, extra={"LAUNCHER": "tests.crash.roles.stuck_launcher"}) as going:
+def test_the_message_of_a_task_that_was_killed_in_its_middle_comes_again(ground: Ground):
+    stuck_launcher = {"LAUNCHER": "tests.crash.roles.stuck_launcher"}
+    with redis_server() as broker, site(ground=ground, broker=f"{broker}/0", extra=stuck_launcher) as going:
         going.start("web")
         first = going.start("celery")
         going.submit()
         stuck = going.run.folder / "stuck"
         wait_until(stuck.exists, what="a task is in its middle")
-        with redis.Redis.from_url(broker) as client:
+        with redis.Redis.from_url(f"{broker}/0") as client:
             assert client.hlen("unacked") == 1
             kill(first)
             stuck.unlink()

@@ -38,7 +38,7 @@ def test_an_operator_reads_everything_and_is_told_of_each_action(arena, page):
     assert chosen >= 3
     page.locator("select[name='action']").select_option("cancel")
     page.get_by_role("button", name="Go").click()
-    page.get_by_role("button", name="Yes, do it").click()
+    page.get_by_role("button", name="Confirm").click()
     expect(page.locator(".messagelist li")).to_have_count(chosen)
     expect(page.locator(".messagelist li").first).to_contain_text("nothing was changed")
     assert page.problems == []

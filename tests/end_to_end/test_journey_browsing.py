@@ -54,7 +54,7 @@ def test_all_of_it_can_be_read_without_javascript(arena, page_without_scripts):
     page.goto(f"{arena.url}/boards/openagi/")
     take_away(page, hand)
     page.goto(f"{arena.url}/boards/openagi/plots/")
-    hand.press(page.get_by_text("The line as a table").first)
+    hand.press(page.get_by_text("Line as a table").first)
     expect(page.get_by_role("link", name="gold").first).to_be_visible()
 
 
@@ -79,7 +79,7 @@ def sort(page: Page, hand: Mouse | Keyboard) -> None:
 def narrow_down(page: Page, hand: Mouse | Keyboard, *, apply: bool = False) -> None:
     """With scripts each change is followed at once; without, there is a button."""
     hand.press(page.get_by_text("Filters and columns"))
-    hand.date(page.get_by_label("Finished from"), date(2020, 1, 31))
+    hand.date(page.get_by_label("Finished on or after"), date(2020, 1, 31))
     if apply:
         hand.press(page.get_by_role("button", name="Apply"))
     expect(page).to_have_url(re.compile(r"since=2020-01-31"))
@@ -91,7 +91,7 @@ def narrow_down(page: Page, hand: Mouse | Keyboard, *, apply: bool = False) -> N
     if apply:
         hand.press(page.get_by_role("button", name="Apply"))
     expect(page).to_have_url(re.compile(r"q=random"))
-    expect(page.get_by_text("Ranks are those of the whole board.")).to_be_visible()
+    expect(page.get_by_text("Ranks refer to the whole board.")).to_be_visible()
     assert ranked(page) == ["random-valid"]
     hand.choose(page.get_by_role("combobox", name="Rows", exact=True), "Best of each planner")
     if apply:
@@ -112,7 +112,7 @@ def hide_what_papers_report(page: Page, hand: Mouse | Keyboard) -> None:
 def compare_and_open_a_task(page: Page, hand: Mouse | Keyboard) -> None:
     hand.tick(page.get_by_label("Compare gold by planarena"))
     hand.tick(page.get_by_label("Compare no-op by planarena"))
-    hand.press(page.get_by_role("button", name="Compare ticked rows"))
+    hand.press(page.get_by_role("button", name="Compare selected rows"))
     expect(page.get_by_role("heading", level=1)).to_have_text("2 evaluations compared")
     differences = page.get_by_role("region", name="Table of differences")
     expect(differences.get_by_role("row").nth(1)).to_contain_text("Overall")

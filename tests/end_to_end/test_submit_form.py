@@ -44,7 +44,7 @@ def test_the_form_is_checked_as_one_types_and_an_endpoint_is_tested_before_it_is
 
     with guarded() as asked:
         address.fill(asked.url)
-        expect(told).to_contain_text("This address may be called.")
+        expect(told).to_contain_text("This address is allowed.")
         expect(address).not_to_have_attribute("aria-invalid", "true")
         form.get_by_role("button", name="Test the endpoint").click()
         trial = form.locator("#endpoint-test")
@@ -52,8 +52,8 @@ def test_the_form_is_checked_as_one_types_and_an_endpoint_is_tested_before_it_is
         form.get_by_label("Name of the header").fill("Authorization")
         form.get_by_label("Its value").fill(TOKEN)
         form.get_by_role("button", name="Test the endpoint").click()
-        expect(trial).to_contain_text("It answers as a planner.")
-        expect(trial).to_contain_text("Read as a plan of 1 step")
+        expect(trial).to_contain_text("The endpoint works as a planner.")
+        expect(trial).to_contain_text("Parsed as a plan with 1 step")
         assert TOKEN.split()[1] not in form.content()
     assert form.url.endswith("/submit/")
     assert form.problems == []
@@ -76,7 +76,7 @@ def test_only_the_fields_of_the_chosen_kind_are_seen_and_a_strategy_that_does_no
     expect(form.locator("#id_strategy_status")).to_contain_text("needs the probabilities of tokens")
     form.get_by_label("A planner that comes with PlanArena").check()
     form.get_by_label(re.compile("^controlllm/adaptive")).check()
-    expect(form.locator("#id_suites_status")).to_contain_text("does not understand requests of openagi")
+    expect(form.locator("#id_suites_status")).to_contain_text("does not support requests of openagi")
     assert form.problems == []
 
 

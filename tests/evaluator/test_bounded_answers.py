@@ -11,9 +11,9 @@ import pytest
 
 from evaluator.bounded_answers import CompressedAnswerError, refuse_compressed
 from evaluator.metrics.judge import EndpointJudge, JudgeError, JudgeSettings
-from evaluator.planners import EndpointPlanner, EndpointSettings, PlannerError, egress
-from evaluator.planners.language_models.chat import ChatModel, ChatSettings
-from evaluator.planners.language_models.hub_lookup import HubAwayError, look_up
+from evaluator.planners import EndpointPlanner, EndpointSettings, PlannerError, guarded_connections, ssrf_guard
+from evaluator.planners.language_models.admission.hub_lookup import HubAwayError, look_up
+from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
 from evaluator.planners.language_models.protocol import Failure, FailureKind
 from evaluator.records import Reason
 from tests.evaluator.planners.test_endpoint import GOOD, REQUEST
@@ -174,7 +174,7 @@ def test_one_deadline_covers_headers_and_body_however_they_are_sent(ask, kind, s
 
 def test_a_slow_name_server_does_not_outlast_the_deadline(monkeypatch):
     over = threading.Event()
-    monkeypatch.setattr(egress, "_resolve", lambda host, port: over.wait(20) and [])
+    monkeypatch.setattr(guarded_connections, "_resolve", lambda host, port: over.wait(20) and [])
     started = time.monotonic()
     reason, message = ask_endpoint("http://slow.example", seconds=SECONDS)
     elapsed = time.monotonic() - started
@@ -201,8 +201,8 @@ def test_a_server_that_hardly_reads_does_not_outlast_the_deadline():
     threading.Thread(target=read_slowly, daemon=True).start()
     started = time.monotonic()
     with (
-        egress.egress_client(allow_private=True, timeout=httpx.Timeout(5)) as client,
-        egress.call_deadline(time.monotonic() + SECONDS),
+        ssrf_guard.egress_client(allow_private=True, timeout=httpx.Timeout(5)) as client,
+        guarded_connections.call_deadline(time.monotonic() + SECONDS),
         pytest.raises(httpx.TimeoutException),
     ):
         client.post(f"http://127.0.0.1:{listening.getsockname()[1]}/", content=b"x" * 64 * 1024 * 1024)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.cli.suites import fetch_released
-from evaluator.suites.toolbench import source
+from evaluator.suites.toolbench.commands import download_released
+from evaluator.suites.toolbench.released import source
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 BESIDE = _CHECKOUT.parent / "shared" / "data"
@@ -26,7 +26,7 @@ def find_controlllm() -> Path | None:
         return beside
     if source.problem_of(_FETCHED) is not None:
         with suppress(source.FetchError):
-            fetch_released(_FETCHED)
+            download_released(_FETCHED)
     return _FETCHED if source.problem_of(_FETCHED) is None else None
 
 

@@ -57,7 +57,7 @@ class UnpreparedEvaluator(FakeEvaluator):
     """An installation without weights."""
 
     def not_run_reasons(self, *, suite: str, profile: str, split: str) -> Mapping[str, tuple[Reason, str]]:
-        raise NotReadyError("This site cannot evaluate at present: there are no weights.")
+        raise NotReadyError(suite=suite, why="there are no weights")
 
 
 class BrokenEvaluator(FakeEvaluator):

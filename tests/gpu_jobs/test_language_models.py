@@ -17,7 +17,7 @@ from gpu_jobs.attempt_secrets import HeldLease
 from gpu_jobs.checkpoints import CheckpointError
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.model_server.client import Deadlines, RemoteModel
-from gpu_jobs.model_server.detection import detected
+from gpu_jobs.model_server.isolation.detection import detected
 from gpu_jobs.model_server.opening import open_model
 from gpu_jobs.planners import LeaseRefusedError
 from gpu_jobs.runner import EvaluatorRunner
@@ -258,7 +258,7 @@ import json, os, signal, sys, time
 from pathlib import Path
 from gpu_jobs.model_server.digests import model_digest
 from gpu_jobs.model_server.channel import Channel
-from gpu_jobs.model_server.confinement import Confinement, confine
+from gpu_jobs.model_server.isolation.confinement import Confinement, confine
 from gpu_jobs.model_server.server import channel_socket
 connection = channel_socket()
 holding = confine(Confinement.model_validate_json(sys.argv[1]), channel=connection.fileno())
@@ -329,8 +329,8 @@ def test_a_model_whose_server_is_gone_is_loaded_again_for_the_next_lease(tmp_pat
 def test_no_model_is_loaded_in_the_worker(tmp_path, spacious):
     folder = fill(tmp_path / "m", spacious)
     program = (
-        "import sys\nfrom pathlib import Path\nfrom gpu_jobs.model_server.opening import strangers_models\n"
-        f"model = strangers_models()(Path({str(folder)!r}), name='m', device='cpu', source={{}})\n"
+        "import sys\nfrom pathlib import Path\nfrom gpu_jobs.model_server.opening import submitted_model_opener\n"
+        f"model = submitted_model_opener()(Path({str(folder)!r}), name='m', device='cpu', source={{}})\n"
         "print(sorted({'torch', 'transformers', 'tokenizers', 'safetensors'} & set(sys.modules)), model.is_broken)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -76,7 +76,7 @@ def test_in_a_record_exact_secrets_are_replaced_wherever_they_stand_and_nothing_
 
 def test_short_secrets_are_left_in_records_since_they_are_words_of_plans():
     redact = Redactor(secrets=["password"])
-    assert redact.in_json("the password field") == "the password field"
+    assert redact.in_json({"note": "the password field"}) == {"note": "the password field"}
     assert redact("the password field") == "the *** field"
 
 

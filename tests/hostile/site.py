@@ -76,7 +76,7 @@ class Fate:
     status: int = 0
     """Of the answer to its submission."""
     admitted: bool = False
-    """Whether it passed the site's checks and was not submitted, since only `--deep` runs it."""
+    """Whether it passed the site's checks and was not submitted, since this run's sample loads another one."""
     evaluation: str = ""
     seconds: float = 0.0
     state: str = ""
@@ -181,7 +181,7 @@ def sentence_of(answer: httpx.Response) -> str:
 def errors_of(page: str) -> str:
     """What the form says is wrong."""
     beside = re.findall(r'<span class="error">(.*?)</span>', page, flags=re.DOTALL)
-    above = re.findall(r"Not sent yet\.</strong>(.*?)</p>", page, flags=re.DOTALL)
+    above = re.findall(r"Please correct the form\.</strong>(.*?)</p>", page, flags=re.DOTALL)
     return " ".join(html.unescape(" ".join(one.split())) for one in [*above, *beside]).strip()
 
 
@@ -264,7 +264,9 @@ class Site:
             self._stop.wait(_HONEST_PAUSE_SECONDS)
 
     def _look_at_pages(self) -> None:
-        with httpx.Client(base_url=self.arena.url, timeout=60, trust_env=False) as client:
+        # A connection for each page: the site ends idle ones, perhaps while the next request is on its way.
+        fresh = httpx.Limits(max_keepalive_connections=0)
+        with httpx.Client(base_url=self.arena.url, timeout=60, trust_env=False, limits=fresh) as client:
             while not self._stop.wait(_PAGES_EVERY_SECONDS):
                 began = time.monotonic()
                 try:

@@ -30,6 +30,7 @@ def told(fate: Fate) -> str:
     return f"{fate.reason} {' '.join({row['reason_text'] for row in fate.rows})}"
 
 
+@pytest.mark.sampled(of=4)
 def test_code_in_a_model_server_takes_no_secret_without_any_one_part_of_its_sandbox(
     reader: Case, fates: Mapping[str, Fate], target: Target
 ):

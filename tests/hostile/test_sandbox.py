@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_jobs.model_server.confinement import Layer
+from gpu_jobs.model_server.isolation.confinement import Layer
 from tests.gpu_jobs.model_server.hostile import hostile
 from tests.hostile.checkpoints import CASES, Target, honest
 
@@ -114,6 +114,7 @@ def loaders(request: pytest.FixtureRequest, corpus: Path, bait: Target) -> Itera
         yield {off: two.submit(told, sets[off], corpus=corpus, bait=bait) for off in sets if off in chosen}
 
 
+@pytest.mark.sampled(of=3)
 @pytest.mark.parametrize("off", ONE_OFF)
 def test_a_careless_loader_tells_no_secret_without_any_one_layer(off: str, loaders: Mapping[str, Future[set[str]]]):
     assert loaders[off].result() == set()

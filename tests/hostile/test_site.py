@@ -72,7 +72,7 @@ def test_no_secret_is_in_an_artefact_a_record_or_a_log(site: Site, secrets: list
 
 def test_no_markup_is_in_a_page(site: Site, fates: Mapping[str, Fate]):
     marked = [fate for name, fate in fates.items() if "markup" in name or "script" in name]
-    assert marked
+    assert any(fate.evaluation for fate in marked)
     user = User(site.arena, "reader")
     for fate in marked:
         if fate.evaluation:

@@ -1,13 +1,12 @@
 """Fixtures of the site's tests."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
-from leaderboard.pages.presenters import forget_gathered
-from leaderboard.results.task_rows import forget_rows
-from leaderboard.site.api.throttling import forget_refused
 from leaderboard.site.celery import app
+from leaderboard.site.lru_cache import clear_all
 from tests.fakes.launcher import FakeLauncher, reset_launcher
 
 
@@ -15,6 +14,13 @@ from tests.fakes.launcher import FakeLauncher, reset_launcher
 def launcher() -> FakeLauncher:
     """The launcher that the site uses in this test, with nothing started yet."""
     return reset_launcher()
+
+
+@pytest.fixture
+def own_store(settings, tmp_path: Path, launcher: FakeLauncher) -> Path:
+    """The folder of an empty store, and a launcher with nothing started."""
+    settings.STORE_DIR = tmp_path / "store"
+    return settings.STORE_DIR
 
 
 @pytest.fixture
@@ -36,6 +42,4 @@ def celery_messages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 def nothing_kept_in_memory() -> Iterator[None]:
     """Each test begins with processes that remember no suite and no evaluation: its database is another one."""
     yield
-    forget_rows()
-    forget_gathered()
-    forget_refused()
+    clear_all()

@@ -4,15 +4,19 @@ from dataclasses import asdict
 from typing import Any
 
 from evaluator.suites.base import Column, IntervalMethod
+from evaluator.suites.openagi.suite import FACETS as OPENAGI
+from evaluator.suites.toolbench.suite import FACETS as TOOLBENCH
 
 EXECUTED: dict[str, Any] = {
     "conditions": {"experts": True, "samples": True, "splits": ["public", "validation", "hidden"]},
     "panels": ["scores", "artefacts"],
+    "task_facets": OPENAGI.to_json(),
 }
 """Of a suite whose plans are executed."""
 JUDGED: dict[str, Any] = {
     "conditions": {"experts": False, "samples": False, "splits": ["all", "hidden"]},
     "panels": ["goal", "indicators"],
+    "task_facets": TOOLBENCH.to_json(),
 }
 """Of a suite whose plans are judged."""
 

@@ -1,19 +1,18 @@
 """Who may call what: every address of the site, for every role, on things that are the owner's.
 
-The table below is the whole of it. It has a row for each route and method that some role may use; every other method
-must be refused to all, and a route without a row fails the test, but those that nobody here may use. Things are the
-owner's: the evaluation that they submitted for the team that `member` is in and `stranger` is invited to.
+The table of routes (`tests/routes.toml`) is the whole of it. It has a line for each route and method that some role may
+use; every other method must be refused to all. Things are the owner's: the evaluation that they submitted for the team
+that `member` is in and `stranger` is invited to.
 """
 
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.db import transaction
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.urls import URLResolver, get_resolver, reverse
 
 from evaluator.suites.hidden import HIDDEN
 from evaluator.values import Artefact, MediaType
@@ -23,7 +22,7 @@ from leaderboard.accounts.models import User
 from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.services import create_token
 from leaderboard.boards.models import Snapshot
-from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.notifications.webhooks import add_webhook
 from leaderboard.planners.checkpoints import checkpoint_store
 from leaderboard.planners.models import Planner
@@ -34,22 +33,18 @@ from leaderboard.uploads import services as upload_tickets
 from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user
 from tests.leaderboard.site.api.helpers import session_of
 from tests.leaderboard.site.api.test_reading import finish
+from tests.routes import ALLAUTH, METHODS, ROLES, Route, named_routes, table
 
 pytestmark = pytest.mark.django_db
-ROLES = ("anonymous", "stranger", "member", "owner", "staff", "worker", "attempt")
-ALLAUTH = ("account_", "mfa_", "socialaccount_", "github_")
 REFUSED = frozenset({401, 403, 404, 405})
-METHODS = ("get", "post", "put", "patch", "delete")
-PUBLIC_ELSEWHERE = {"ready": "test_health.py", "evaluations:events": "test_live.py"}
-"""Public for everyone by tests of their own: they close the connection that this test's changes are undone with."""
-TABLE = Path(__file__).with_name("permissions.txt")
+UNREADABLE = frozenset({401, 403, 405})
 
 
 @dataclass(frozen=True)
 class World:
     """What there is, and how each role shows who it is."""
 
-    arguments: dict[str, object]
+    things: dict[str, object]
     users: dict[str, User]
     tokens: dict[str, str]
 
@@ -75,56 +70,31 @@ def world(settings, tmp_path, launcher):
     )
     make_evaluation(user=owner, suite=suite, state="launching")
     teams.invite(team=lab, username="stranger", by=owner)
-    arguments = {
-        "evaluation_id": waiting.pk, "submission_id": waiting.submission_id, "task_key": "0", "key": "0",
-        "slug": "lab", "suite": "openagi", "number": Snapshot.objects.get().number, "attempt_id": lease.attempt.pk,
-        "digest": done.results.first().record_digest, "username": "member",
-        "token_id": create_worker_token(owner=owner, name="desktop").id,
-        "planner_id": waiting.submission.planner_id,
-        "webhook_id": add_webhook(owner=owner, url="https://example.org/hook").pk,
-        "ticket_id": upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk,
-        "done": done.pk, "evaluation": done.pk, "extension": "csv",
-        "checkpoint": checkpoint, "personal": create_token(user=owner).id, "uidb36": "a", "name": "planner_server.py",
-        "hidden": server_store(split=HIDDEN).put(Artefact(data=b"secret", media_type=MediaType.TEXT)),
+    result = done.results.first()
+    TaskResult.objects.create(
+        evaluation=waiting, task=result.task, outcome=result.outcome, score=result.score,
+        record_digest=result.record_digest, seconds=result.seconds,
+    )  # fmt: skip
+    things = {
+        "evaluation": waiting.pk, "submission": waiting.submission_id, "task": "0", "key": "0",
+        "team": "lab", "suite": "openagi", "number": Snapshot.objects.get().number, "attempt": lease.attempt.pk,
+        "digest": result.record_digest, "username": "member", "member": "member", "invited": "stranger",
+        "token_id": "1", "worker_token": create_worker_token(owner=owner, name="desktop").id,
+        "planner_id": waiting.submission.planner_id, "chapter": "api",
+        "webhook": add_webhook(owner=owner, url="https://example.org/hook").pk,
+        "ticket": upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk,
+        "ended": done.pk, "compared": done.pk, "extension": "csv",
+        "checkpoint": checkpoint, "personal_token": create_token(user=owner).id, "uidb36": "a",
+        "name": "planner_server.py",
+        "hidden_digest": server_store(split=HIDDEN).put(Artefact(data=b"secret", media_type=MediaType.TEXT)),
     }  # fmt: skip
     users = {"stranger": stranger, "member": member, "owner": owner, "staff": User.objects.get(pk=staff.pk)}
     tokens = {role: create_token(user=user, scopes=Scope.values).token for role, user in users.items()}
-    return World(arguments, users, {**tokens, "worker": session_of(settings.WORKER_TOKEN), "attempt": lease.token})
+    return World(things, users, {**tokens, "worker": session_of(settings.WORKER_TOKEN), "attempt": lease.token})
 
 
-def routes():
-    """Name and parameters of every address but those of the admin, which are asked for below."""
-
-    def walk(resolver, prefix, path):
-        for part in resolver.url_patterns:
-            if isinstance(part, URLResolver):
-                inside = f"{prefix}{part.namespace}:" if part.namespace else prefix
-                yield from walk(part, inside, path + str(part.pattern))
-            elif isinstance(part, URLPattern) and not (path + str(part.pattern)).startswith("accounts/social/"):
-                yield f"{prefix}{part.name}", part.pattern.converters.keys() or part.pattern.regex.groupindex
-
-    yield from (found for found in walk(get_resolver(), "", "") if not found[0].startswith("admin:"))
-
-
-def address(name: str, names, world: World) -> str:
-    if name == "api:nowhere":
-        return "/api/v1/nothing/"
-    values = {each: world.arguments[each] for each in names}
-    if name == "hidden-object":
-        values["digest"] = world.arguments["hidden"]
-    if name == "api:attempt-checkpoint":
-        values["digest"] = world.arguments["checkpoint"]
-    if name in {"api:token", "accounts:revoke"}:
-        values["token_id"] = world.arguments["personal"]
-    if name in {"api:results", "api:record", "evaluations:task", "api:rerun", "evaluations:rerun"}:
-        values["evaluation_id"] = world.arguments["done"]
-    if "slug" in values and name.startswith(("api:board", "api:snapshot", "api:suite", "api:tasks")):
-        values["slug"] = "openagi"
-    if name == "handbook:chapter":
-        values["slug"] = "api"
-    if "invitation" in name and "username" in values:
-        values["username"] = "stranger"
-    return reverse(name, kwargs=values)
+def address(route: Route, parameters, world: World) -> str:
+    return route.address or reverse(route.name, kwargs=route.values(parameters=parameters, things=world.things))
 
 
 def ask(role: str, *, name: str, path: str, method: str, world: World) -> int:
@@ -147,37 +117,30 @@ def ask(role: str, *, name: str, path: str, method: str, world: World) -> int:
     return response.status_code
 
 
-def read_table() -> dict[tuple[str, str], list[int]]:
-    rows = {}
-    for line in TABLE.read_text().splitlines():
-        if line and not line.startswith("#"):
-            name, method, *statuses = line.split()
-            rows[name, method] = [int(status) for status in statuses]
-    return rows
-
-
 def test_every_role_may_do_what_the_table_says_on_every_address(world):
-    expected, differing = read_table(), []
-    found_names = set()
-    for name, names in routes():
-        if name in PUBLIC_ELSEWHERE:
-            continue
-        found_names.add(name)
-        path = address(name, names, world)
-        # The pages of allauth take every method for its GET or POST.
-        for method in METHODS[:2] if name.startswith(ALLAUTH) else METHODS:
-            if ask("owner", name=name, path=path, method=method, world=world) == 405:
-                # Who may call at all is asked first: there is no such method.
-                assert (name, method) not in expected
-                continue
-            found = [ask(role, name=name, path=path, method=method, world=world) for role in ROLES]
-            wanted = expected.get((name, method))
-            if wanted is None and REFUSED.issuperset(found):
-                continue
-            if found != wanted:
-                differing.append(f"{name:40} {method:6} {' '.join(map(str, found))}   wanted: {wanted}")
+    differing = []
+    for name, parameters in named_routes():
+        route = table().get(name, Route(name=name))
+        # Tests elsewhere: they close the connection that this test's changes are undone with.
+        if not name.startswith("admin:") and not route.permissions_elsewhere:
+            differing += differences(route, path=address(route, parameters, world), world=world)
     assert not differing, "\n" + "\n".join(differing)
-    assert {name for name, _ in expected} <= found_names, "there are rows of routes that there are no more"
+
+
+def differences(route: Route, *, path: str, world: World) -> list[str]:
+    """What some roles may do, against the table."""
+    differing = []
+    # The pages of allauth take every method for its GET or POST.
+    for method in METHODS[:2] if route.name.startswith(ALLAUTH) else METHODS:
+        wanted = route.statuses.get(method)
+        found = (ask("owner", name=route.name, path=path, method=method, world=world),)
+        # Who may call at all is asked first: with 405 there is no such method.
+        if found != (405,) or wanted is not None:
+            found = tuple(ask(role, name=route.name, path=path, method=method, world=world) for role in ROLES)
+        refused = UNREADABLE if method == "get" and route.is_only_written else REFUSED
+        if found != wanted and (wanted is not None or not refused.issuperset(found)):
+            differing.append(f'{route.name}: {method} = "{" ".join(map(str, found))}", not {wanted}')
+    return differing
 
 
 def test_nobody_but_staff_gets_into_the_admin(world):

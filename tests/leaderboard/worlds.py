@@ -44,7 +44,7 @@ class World:
     member: User
     """Of the team that the owner submitted most for."""
     things: tuple[dict[str, Any], ...]
-    """For `tests.addresses`: of a suite that executes and of one that judges, of what runs and of what is verified."""
+    """For `tests.routes`: of a suite that executes and of one that judges, of what runs and of what is verified."""
     rows: dict[str, Any]
     """Primary keys for the operators' pages, by the model's name: rows that have others below them."""
 

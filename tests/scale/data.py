@@ -288,7 +288,7 @@ def _count(model: type[Model]) -> int:
 
 
 def examples() -> Iterator[dict[str, Any]]:
-    """For `tests.addresses`: the things of one user, with an evaluation that ended and one that runs, of each suite."""
+    """For `tests.routes`: the things of one user, with an evaluation that ended and one that runs, of each suite."""
     owner = User.objects.order_by("pk")[0]
     store = LocalStore(settings.STORE_DIR / "hidden")
     hidden = store.put(Artefact(data=b"made up", media_type=MediaType.TEXT))

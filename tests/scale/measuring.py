@@ -15,8 +15,8 @@ from leaderboard.boards.pages.page_cache import forget_pages
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.site.http.collecting import collect_seldom
-from tests.addresses import Address, admin_addresses, site_addresses
 from tests.memory import forget_everything
+from tests.routes import Address, admin_addresses, site_addresses
 from tests.scale.data import WIDE, examples
 
 _SHOWN = frozenset({200, 286})

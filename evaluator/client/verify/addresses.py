@@ -39,8 +39,8 @@ def board_address(text: str) -> BoardAddress:
     match = _PATH.fullmatch(parts.path)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or match is None:
         raise UsageError(
-            f"{text!r} is no address of a board, such as https://planarena.example.org/boards/openagi/ or "
-            "https://planarena.example.org/boards/openagi/snapshots/12/"
+            f"{text!r} is no address of a board, such as https://planarena.example.org/boards/SUITE/ or "
+            "https://planarena.example.org/boards/SUITE/snapshots/12/"
         )
     query = parse_qs(parts.query)
     given = [query.get(name, [""])[-1] for name in _CONDITIONS]

@@ -47,7 +47,7 @@ def check(
     Args:
         known: what is known of the site.
         report: the findings are added to it.
-        tell: is told what is being done.
+        tell: prints progress.
 
     Returns:
         What is known of the site now; as before where something is wrong.

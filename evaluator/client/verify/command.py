@@ -4,13 +4,16 @@ import json
 import secrets
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evaluator.client.errors import UsageError
 from evaluator.client.verify.addresses import board_address
 from evaluator.client.verify.report import Report, VerifyExit
+
+if TYPE_CHECKING:
+    from evaluator.client.verify.fetching import RecordingFetcher
 
 SAMPLE = 20
 _SEED_BITS = 32
@@ -55,21 +58,31 @@ def verify(
     raise typer.Exit(report.exit_code)
 
 
+def _check_source(*, url: str, offline: Path | None, download: Path | None) -> None:
+    if bool(url) == bool(offline):
+        raise UsageError("give the address of a board, or --offline FILE")
+    if offline and download:
+        raise UsageError("--download needs an address: it writes what is read from the site")
+
+
+def _write_download(recording: "RecordingFetcher", *, file: Path, facts: dict[str, Any]) -> None:
+    try:
+        recording.write(file, facts=facts)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error}") from None
+
+
 def _verified(
     *, url: str, sample: int | None, seed: int | None, download: Path | None, offline: Path | None, key: str,
     patience: float,
 ) -> Report:  # fmt: skip
     # Loaded here: cryptography and numpy take longer than the other commands of this client.
     from evaluator.client.verify.checking import Order, check
-    from evaluator.client.verify.fetching import Fetcher, FetchError, FileFetcher, RecordingFetcher, SiteFetcher
+    from evaluator.client.verify.fetching import FetchError, FileFetcher, RecordingFetcher, SiteFetcher
     from evaluator.client.verify.pins import known_sites_file, read_site, write_site
     from evaluator.client.verify.site import Site
 
-    if bool(url) == bool(offline):
-        raise UsageError("give the address of a board, or --offline FILE")
-    if offline and download:
-        raise UsageError("--download needs an address: it writes what is read from the site")
-    fetcher: Fetcher
+    _check_source(url=url, offline=offline, download=download)
     try:
         file = FileFetcher(offline) if offline else None
     except FetchError as error:
@@ -85,20 +98,16 @@ def _verified(
     )
     site_fetcher = SiteFetcher(site=address.site, patience=patience)
     recording = RecordingFetcher(site_fetcher)
-    fetcher = file or recording
     pins = known_sites_file()
     known = read_site(file=pins, site=address.site)
     report = Report(address=facts["address"] if file else url)
     try:
-        after = check(order=order, site=Site(fetcher), known=known, report=report, tell=_tell)
+        after = check(order=order, site=Site(file or recording), known=known, report=report, tell=_tell)
     finally:
         site_fetcher.close()
         _tell("")
     if download is not None:
-        try:
-            recording.write(download, facts={"address": url, "sample": order.sample, "seed": order.seed})
-        except OSError as error:
-            raise UsageError(f"{download} cannot be written: {error}") from None
+        _write_download(recording, file=download, facts={"address": url, "sample": order.sample, "seed": order.seed})
     if file is None and after != known:
         write_site(file=pins, site=address.site, known=after)
     return report

@@ -16,7 +16,8 @@ from typing import Any, Protocol
 import httpx
 
 from evaluator.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
-from evaluator.planners.egress import call_deadline, operator_client
+from evaluator.planners.guarded_connections import call_deadline
+from evaluator.planners.ssrf_guard import operator_client
 
 DOWNLOAD_FORMAT = "planarena-download/1"
 _TRANSIENT = frozenset({429, 500, 502, 503, 504})

@@ -1,4 +1,4 @@
-"""What was seen of sites before: their keys, and the newest snapshot of each board. A small file of the user's.
+"""Known sites: their keys and the newest snapshot of each board, in a small file in the user's folder.
 
 A key is pinned on first use, as SSH does with hosts. The newest snapshot is remembered so that a site cannot go back to
 an earlier state, or rewrite its history, without being noticed.
@@ -18,32 +18,32 @@ from evaluator.signatures import PublicKey
 KNOWN_SITES_VARIABLE = "PLANARENA_KNOWN_SITES"
 
 
-class _Kept(BaseModel):
+class _PinnedSite(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class PinnedKey(_Kept):
+class PinnedKey(_PinnedSite):
     """A key that is trusted."""
 
     public_key: Annotated[str, AfterValidator(lambda text: PublicKey.from_text(text).text)]
     retired: AwareDatetime | None = None
 
 
-class Head(_Kept):
+class Head(_PinnedSite):
     """The newest signed snapshot of a suite that was seen."""
 
     number: int
     statement: str
 
 
-class KnownSite(_Kept):
+class KnownSite(_PinnedSite):
     """What is known of one site."""
 
     keys: dict[str, PinnedKey] = {}
     heads: dict[str, Head] = {}
 
 
-class _File(_Kept):
+class _File(_PinnedSite):
     version: int = 1
     sites: dict[str, KnownSite] = {}
 

@@ -4,7 +4,7 @@ Nothing is imported here: some modules need torch, and a name alone must not loa
 
 - `protocol`: calls, answers, failures; what a model is
 - `choosing`: models by name; `errors`: why there is none
-- `admission`: what a stranger's model must be like; `architectures`, `safetensors_headers`: what that takes to know
+- `admission`: what a submitted model must be like, checked before anything loads it
 - `tokenizer_admission`: which settings of its tokenizer are used; `tokenizer_loading`: building it from them
 - `hub_lookup`: a hub's model before it is fetched; `checkpoint_zip`: an uploaded one before it is unpacked
 - `local`: checkpoints on this machine; `fetching`: from a hub; `network`: a model with its tokenizer and prompts

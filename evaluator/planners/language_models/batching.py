@@ -55,7 +55,7 @@ def isolated(
         items: at least one.
         run: gives one result for each item, or raises.
         failed: the result of an item that fails alone.
-        recover: told after each failure, when nothing refers any more to what the batch had in memory.
+        recover: called after each failure, when nothing refers to the memory of the batch any more.
     """
     problem: Exception
     try:

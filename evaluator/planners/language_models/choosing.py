@@ -19,7 +19,7 @@ from evaluator.planners.language_models.protocol import Ability, Answer, Call, F
 from evaluator.planners.language_models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
-    from evaluator.planners.language_models.local import LocalModel
+    from evaluator.planners.language_models.local.model import LocalModel
 
 FORMS = "lilliput-planner[/VARIANT], hf:ORG/NAME@REVISION, dir:PATH, chat:URL#MODEL-ID or scripted:FILE"
 _REPO = re.compile(r"[\w.-]+/[\w.-]+")
@@ -53,7 +53,7 @@ class DeferredModel:
 
     def answer(self, calls: Sequence[Call]) -> list[Answer | Failure]:
         """See `LanguageModel.answer`. A model that cannot be loaded is unavailable."""
-        from evaluator.planners.language_models.local import ModelError
+        from evaluator.planners.language_models.local.model import ModelError
 
         try:
             model = self.prepare()
@@ -101,8 +101,9 @@ def language_model(name: str, *, device: str | None = None, allow_private: bool 
 def _chat(*, name: str, place: str, allow_private: bool) -> LanguageModel:
     import httpx
 
-    from evaluator.planners.egress import EgressRefusedError, check_url
-    from evaluator.planners.language_models.chat import KEY_VARIABLE, ChatModel, ChatSettings
+    from evaluator.planners.guarded_connections import EgressRefusedError
+    from evaluator.planners.language_models.chat.model import KEY_VARIABLE, ChatModel, ChatSettings
+    from evaluator.planners.ssrf_guard import check_url
 
     url, _, model = place.partition("#")
     if not url or not model:
@@ -123,7 +124,7 @@ def _from_hub(*, name: str, place: str, device: str | None) -> LanguageModel:
 
     def load() -> "LocalModel":
         from evaluator.planners.language_models.fetching import fetch_model
-        from evaluator.planners.language_models.local import LocalModel
+        from evaluator.planners.language_models.local.model import LocalModel
 
         found = fetch_model(repo=repo, revision=revision)
         source: dict[str, JsonValue] = {"repo": repo, "revision": revision, "commit": found.commit}
@@ -145,7 +146,7 @@ def _from_folder(*, name: str, folder: Path, device: str | None) -> LanguageMode
         raise ModelNameError(f"{name!r}: there is no model in {folder}: it has no config.json.")
 
     def load() -> "LocalModel":
-        from evaluator.planners.language_models.local import LocalModel
+        from evaluator.planners.language_models.local.model import LocalModel
 
         return LocalModel.from_folder(folder, name=name, device=device or _device())
 

@@ -12,8 +12,8 @@ from huggingface_hub import HfApi, constants, snapshot_download
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
 from evaluator.hub_client import DESCRIPTION_BYTES, DESCRIPTION_SECONDS, download_limits, hub_limits
+from evaluator.planners.language_models.admission.hub_lookup import language_model_files
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
-from evaluator.planners.language_models.hub_lookup import language_model_files
 
 MOST_BYTES = 200 * 10**9
 """Of a model's files, unless the caller allows less."""

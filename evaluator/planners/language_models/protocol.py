@@ -11,6 +11,8 @@ from typing import Literal, Protocol, runtime_checkable
 
 from evaluator.canonical_json import JsonValue
 
+MAX_BEAMS = 256
+
 
 class Ability(StrEnum):
     """What not every language model can do."""
@@ -69,6 +71,18 @@ class GenerateCall:
     constraint: Constraint | None = None
     beams: int = 1
     """Needs a constraint where it is above 1: as many of the most probable completions are searched."""
+
+    def problem(self) -> str | None:
+        """Why no language model can answer the call, as a sentence, or None."""
+        if self.max_tokens < 1:
+            return f"A completion has at least one token; max_tokens is {self.max_tokens}."
+        if not 1 <= self.beams <= MAX_BEAMS:
+            return f"A search has 1 to {MAX_BEAMS} beams, not {self.beams}."
+        if self.beams > 1 and (self.constraint is None or self.temperature > 0):
+            return "Several beams need a constraint and the temperature 0."
+        if self.temperature < 0 or not 0 < self.top_p <= 1:
+            return f"The temperature is at least 0 and top_p in (0, 1], not {self.temperature} and {self.top_p}."
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""A language model that answers as it was told: for tests, demonstrations and replaying what another model said.
+"""A language model that answers from a script: for tests, demonstrations and replaying what another model said.
 
 A script is a JSONL file. The first line whose `pattern` (a regular expression, searched in the conversation's last
 message) is found gives the answer:

@@ -46,7 +46,7 @@ class GPT4Tools:
 
     name: ClassVar[str] = "gpt4tools"
     description: ClassVar[str] = "GPT4Tools' call lines: one instruction, answered with all calls, two lines for each."
-    suites: ClassVar[tuple[str, ...]] = ()
+    catalogue: ClassVar[str] = ""
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
 
     def converse(self, request: PlannerRequest) -> Conversation:

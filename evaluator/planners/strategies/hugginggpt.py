@@ -48,7 +48,7 @@ class HuggingGPT:
 
     name: ClassVar[str] = "hugginggpt"
     description: ClassVar[str] = "HuggingGPT's task planning: one prompt, answered with a list of tasks as JSON."
-    suites: ClassVar[tuple[str, ...]] = ()
+    catalogue: ClassVar[str] = ""
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
 
     def converse(self, request: PlannerRequest) -> Conversation:

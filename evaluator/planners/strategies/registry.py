@@ -1,9 +1,10 @@
 """The strategies there are, and planners named `STRATEGY[:MODEL]`.
 
 A strategy is a class in the tuple `STRATEGIES` of a module or package of this package, with class attributes `name`,
-`description` and `suites` (slugs of the suites whose requests it understands; empty: of all) and a constructor without
-arguments. One that works with and without a language model also has `optional`, what that model must be able to do, and
-is made with `with_model=True` to use one. The modules are found and imported when strategies are first asked for.
+`description` and `catalogue` (it understands the requests of suites with this catalogue of tools; empty: of all) and a
+constructor without arguments. One that works with and without a language model also has `optional`, what that model
+must be able to do, and is made with `with_model=True` to use one. The modules are found and imported when strategies
+are first asked for.
 """
 
 import difflib
@@ -19,6 +20,7 @@ from evaluator.planners.language_models.choosing import FORMS
 from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.strategies.protocol import Strategy
 from evaluator.suites.base import Suite
+from evaluator.suites.registry import suites_of_catalogue
 
 
 class PlannerNameError(LookupError):
@@ -35,9 +37,14 @@ class StrategyEntry:
     """What its language model must be able to do; empty: it works without one."""
     optional: frozenset[Ability]
     """What its language model must be able to do if it is to use one, though it works without; empty: it uses none."""
-    suites: tuple[str, ...]
-    """Slugs of the suites whose requests it understands; empty: all."""
+    catalogue: str
+    """Name of the catalogue of tools that it is made for; empty: it understands the requests of all suites."""
     make: Callable[..., Strategy]
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        """Slugs of the suites whose requests it understands; empty: all."""
+        return suites_of_catalogue(self.catalogue) if self.catalogue else ()
 
     def strategy(self, *, with_model: bool) -> Strategy:
         """The strategy, made to use a language model or to do without."""
@@ -45,7 +52,7 @@ class StrategyEntry:
 
     def understands(self, suite: str) -> bool:
         """Whether it understands the requests of the suite with this slug."""
-        return not self.suites or suite in self.suites
+        return not self.catalogue or suite in self.suites
 
 
 @cache
@@ -61,7 +68,7 @@ def strategies() -> Mapping[str, StrategyEntry]:
                 description=made.description,
                 needs=frozenset(made().needs),
                 optional=frozenset(getattr(made, "optional", ())),
-                suites=tuple(made.suites),
+                catalogue=made.catalogue,
                 make=made,
             )
     return MappingProxyType(dict(sorted(found.items())))

@@ -43,7 +43,7 @@ class VisProg:
     description: ClassVar[str] = (
         "VisProg's programs: a line NAME=MODULE(input=VALUE) for each call, read and never run."
     )
-    suites: ClassVar[tuple[str, ...]] = ()
+    catalogue: ClassVar[str] = ""
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
 
     def converse(self, request: PlannerRequest) -> Conversation:
@@ -62,7 +62,7 @@ class ViperGPT:
     description: ClassVar[str] = (
         "ViperGPT's programs: one function of assignments, calls and return, read and never run."
     )
-    suites: ClassVar[tuple[str, ...]] = ()
+    catalogue: ClassVar[str] = ""
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
 
     def converse(self, request: PlannerRequest) -> Conversation:

@@ -70,7 +70,7 @@ class VisualChatGPT:
     description: ClassVar[str] = (
         "Visual ChatGPT's loop: thought, action, observation; here the observation is symbolic."
     )
-    suites: ClassVar[tuple[str, ...]] = ()
+    catalogue: ClassVar[str] = ""
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
 
     def converse(self, request: PlannerRequest) -> Conversation:

@@ -140,7 +140,7 @@ def build(
         copies: folder with a saved data set for each origin, by its key, instead of the hub.
         translate: English texts to German ones; without it there are no German references.
         origins: the data sets.
-        report: is told what happens.
+        report: prints progress.
 
     Raises:
         DataError: a data set cannot be read or is not as expected; nothing was changed.

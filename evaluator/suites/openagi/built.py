@@ -1,4 +1,4 @@
-"""OpenAGI's data built anew from the public data sets, degraded here and seeded, so that tasks share their samples.
+"""OpenAGI's data built again from the public data sets, degraded here and seeded, so that tasks share their samples.
 
 `building.py` writes the folder; reading it needs no data-set library and no network. Sample k of a data set is the same
 photograph and the same text in every task, with the same noise and the same masked word.

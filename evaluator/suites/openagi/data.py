@@ -8,7 +8,7 @@ from evaluator import canonical_json
 from evaluator.suites.openagi.built import BuiltSamples
 from evaluator.suites.openagi.released import ReleasedFolderSamples
 from evaluator.suites.samples import SampleSource
-from evaluator.world.openagi_samples import LilliputSamples, SampleTask
+from evaluator.world.lilliput_samples import LilliputSamples, SampleTask
 
 SPLITS = ("public", "validation", "hidden")
 DATA_VARIABLE = "PLANARENA_OPENAGI_DATA"

@@ -6,6 +6,7 @@ from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans, hidden_seed
 from evaluator.suites.openagi.suite import openagi_suite
 from evaluator.suites.registry import Entry
+from evaluator.tools.openagi import OPENAGI
 
 if TYPE_CHECKING:
     from evaluator.suites.samples import SampleSource
@@ -20,4 +21,5 @@ def _samples(setting: Setting) -> "SampleSource":
     )
 
 
-SUITES = (Entry(slug="openagi", build=openagi_suite, episode=ExecutedPlans(samples=_samples)),)
+SUITES = (Entry(slug="openagi", build=openagi_suite, episode=ExecutedPlans(samples=_samples), catalogue=OPENAGI.name),)
+COMMANDS = "evaluator.suites.openagi.commands"

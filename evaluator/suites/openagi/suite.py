@@ -5,6 +5,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from evaluator.suites.base import Column, Conditions, Panel, Suite, Task
+from evaluator.suites.facets import MODALITY, STRUCTURE, Facet, Facets
 from evaluator.suites.hidden import HIDDEN, derived
 from evaluator.suites.openagi.gold import gold_plan, resource_names
 from evaluator.suites.openagi.grammar import Base, Request, requests
@@ -39,6 +40,28 @@ COLUMNS = (
     ),
 )
 
+FACETS = Facets(
+    filters=(
+        Facet(name="base", label="Base task", attribute="base", heading="Group: base task"),
+        STRUCTURE,
+        Facet(name="degradation", label="Degradation", attribute="degradations"),
+        MODALITY,
+        Facet(name="language", label="Language", attribute="language", words={"en": "English", "de": "German"}),
+        Facet(
+            name="steps",
+            label="Gold plan",
+            attribute="gold_steps",
+            heading="Difficulty",
+            unit="step",
+            tells_gold=True,
+        ),
+    ),
+    facts=("structure", "base", "degradation", "modality", "language"),
+    breakdowns=("structure", "degradation", "modality", "language", "steps", "base"),
+    plots=("base", "degradation", "language", "structure"),
+    comparisons=("base", "structure", "degradation", "language", "steps"),
+)
+
 
 def openagi_suite() -> Suite:
     """Build the suite from its grammar."""
@@ -52,6 +75,7 @@ def openagi_suite() -> Suite:
         tasks=tuple(_task(number=number, request=request) for number, request in enumerate(requests())),
         conditions=Conditions(experts=True, samples=True, splits=("public", "validation", HIDDEN)),
         panels=(Panel.SCORES, Panel.ARTEFACTS),
+        facets=FACETS,
         hidden_requests=_hidden_requests,
     )
 

@@ -3,8 +3,9 @@
 from evaluator.episodes.judged import JudgedPlans
 from evaluator.suites.registry import Entry
 from evaluator.suites.toolbench.judging import ToolJudge
-from evaluator.suites.toolbench.source import fetched_folder
+from evaluator.suites.toolbench.released.source import fetched_folder
 from evaluator.suites.toolbench.suite import tool2k_suite, tool100_suite, toolmini_suite
+from evaluator.tools.controlllm import CONTROLLLM
 
 
 def _is_fetched() -> bool:
@@ -12,9 +13,11 @@ def _is_fetched() -> bool:
 
 
 _EPISODE = JudgedPlans(judge=ToolJudge())
+_CATALOGUE = CONTROLLLM.name
 
 SUITES = (
-    Entry(slug="toolmini", build=toolmini_suite, episode=_EPISODE),
-    Entry(slug="tool100", build=tool100_suite, episode=_EPISODE, is_available=_is_fetched),
-    Entry(slug="tool2k", build=tool2k_suite, episode=_EPISODE, is_available=_is_fetched),
+    Entry(slug="toolmini", build=toolmini_suite, episode=_EPISODE, catalogue=_CATALOGUE),
+    Entry(slug="tool100", build=tool100_suite, episode=_EPISODE, catalogue=_CATALOGUE, is_available=_is_fetched),
+    Entry(slug="tool2k", build=tool2k_suite, episode=_EPISODE, catalogue=_CATALOGUE, is_available=_is_fetched),
 )
+COMMANDS = "evaluator.suites.toolbench.commands"

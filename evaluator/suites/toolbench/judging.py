@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from evaluator.canonical_json import digest
 from evaluator.episodes.judgement import Judgement, all_tools
 from evaluator.episodes.parts import Planned
-from evaluator.metrics.planning import INDICATORS, agreement, depth, judge_plan
-from evaluator.metrics.planning import Judgement as Indicators
+from evaluator.metrics.planning import agreement, depth
+from evaluator.planners.protocol import MAX_ALTERNATIVES
 from evaluator.plans import ParsedPlan, Plan, PlanSyntaxError, check_plan, read_plan
 from evaluator.records import Reason
 from evaluator.suites.base import Suite
+from evaluator.suites.toolbench.indicators import INDICATORS, judge_plan
+from evaluator.suites.toolbench.indicators import Judgement as Indicators
 from evaluator.suites.toolbench.suite import ToolTask
 
 JUDGE_VERSION = "2"
 """Raise it whenever the same plan may be judged differently. Only evaluations with the same version are comparable."""
-MAX_CANDIDATES = 5
 
 
 def judge_digest() -> str:
@@ -104,7 +105,7 @@ class ToolJudge:
         )
 
     def _alternatives(self, *, suite: Suite, task: ToolTask, values: Sequence[object]) -> Iterator[int]:
-        for value in values[: MAX_CANDIDATES - 1]:
+        for value in values[:MAX_ALTERNATIVES]:
             try:
                 yield judge(suite=suite, task=task, value=value).judgement.SE
             except PlanSyntaxError:

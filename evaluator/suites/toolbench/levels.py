@@ -9,7 +9,7 @@ generations and answers, which Tool100 calls medium, and short compound requests
 way of all is counted instead (asking the image how many there are), at best 94 of 127 agree.
 """
 
-from evaluator.suites.toolbench.raw import RawTask
+from evaluator.suites.toolbench.released.raw import RawTask
 
 MOST_CALLS_OF_EASY = 2
 MOST_CALLS_OF_MEDIUM = 3

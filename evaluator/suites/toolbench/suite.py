@@ -9,17 +9,19 @@ from types import MappingProxyType
 from evaluator.canonical_json import JsonValue
 from evaluator.plans.decomposition import Decomposition, parse_decomposition
 from evaluator.plans.model import Plan, PlanSyntaxError
-from evaluator.suites.base import Column, Conditions, IntervalMethod, Panel, Suite, Task
+from evaluator.suites.base import Column, Conditions, Defect, IntervalMethod, Panel, StepProblem, Suite, Task
+from evaluator.suites.facets import MODALITY, STRUCTURE, Facet, Facets
 from evaluator.suites.hidden import HIDDEN, derived
-from evaluator.suites.toolbench.defects import flags_of, is_active
-from evaluator.suites.toolbench.derive import UncoveredError, derive_goal, files_of
-from evaluator.suites.toolbench.files import TOOL2K, TOOL100, read_tool2k, read_tool100
-from evaluator.suites.toolbench.goals import Goal
-from evaluator.suites.toolbench.gold import gold_plan
+from evaluator.suites.toolbench.goals.derive import UncoveredError, derive_goal
+from evaluator.suites.toolbench.goals.given_files import files_of
+from evaluator.suites.toolbench.goals.goal import Goal
+from evaluator.suites.toolbench.goals.gold import gold_plan
 from evaluator.suites.toolbench.levels import level_of
-from evaluator.suites.toolbench.mini import hidden_tasks, toolmini_tasks
-from evaluator.suites.toolbench.raw import RawTask
-from evaluator.suites.toolbench.source import fetched_folder, gold_file, problem_of_fetched
+from evaluator.suites.toolbench.mini.requests import hidden_tasks, toolmini_tasks
+from evaluator.suites.toolbench.released.defects import RULES, flags_of, is_active
+from evaluator.suites.toolbench.released.files import TOOL2K, TOOL100, read_tool2k, read_tool100
+from evaluator.suites.toolbench.released.raw import RawTask
+from evaluator.suites.toolbench.released.source import fetched_folder, gold_file, problem_of_fetched
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.types import ResourceType
 
@@ -101,6 +103,39 @@ COLUMNS = (
         description="Mean length of the longest chain of steps; says how plans are built, not how good they are.",
     ),
 )
+FACETS = Facets(
+    filters=(
+        STRUCTURE,
+        MODALITY,
+        Facet(
+            name="level",
+            label="Level",
+            attribute="level",
+            heading="Difficulty",
+            order=("easy", "medium", "hard"),
+            stands_alone=True,
+        ),
+        Facet(
+            name="group",
+            label="Group",
+            attribute="group",
+            several="several_domains",
+            is_searched=True,
+            stands_alone=True,
+        ),
+        Facet(name="flag", label="Defect", attribute="flags", tells_gold=True),
+        Facet(name="active", label="Active split", attribute="active", order=("yes", "no")),
+    ),
+    facts=("level", "group", "structure", "modality"),
+    breakdowns=("structure", "modality", "level", "group", "active"),
+    plots=("structure", "level", "group"),
+    comparisons=("level", "group", "structure"),
+)
+STEP_PROBLEMS = (
+    StepProblem(indicator="IR", words="Irrelevant"),
+    StepProblem(indicator="CR", words="Wrong type", is_type_conflict=True),
+    StepProblem(indicator="HR", words="False resource"),
+)
 SCORING = (
     "On this suite nothing is executed. Each plan is read and judged by rules: what it makes of the files of the "
     "request is followed step by step and compared with what the request wants. SE, IR, NR, HR and CR are ControlLLM's "
@@ -139,6 +174,10 @@ class ToolTask(Task):
             "parts": [part.sentence() for part in self.goal.parts] if self.goal is not None else [],
         }
 
+    @property
+    def types_given(self) -> Mapping[str, frozenset[ResourceType]]:
+        return self.files
+
 
 def is_tool_suite(suite: Suite) -> bool:
     """Whether its plans are judged by ControlLLM's metrics."""
@@ -167,6 +206,9 @@ def tool_suite(
         ),
         panels=(Panel.GOAL, Panel.INDICATORS),
         scoring=SCORING,
+        facets=FACETS,
+        defects=tuple(Defect(name=rule.name, description=rule.description, excludes=rule.excludes) for rule in RULES),
+        step_problems=STEP_PROBLEMS,
         hidden_requests=hidden_requests,
     )
 

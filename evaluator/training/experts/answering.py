@@ -55,8 +55,8 @@ def answer_example(*, tokenizer: Tokenizer, document: Document, asked: DocumentQ
     query = encode(tokenizer=tokenizer, text=question.text)
     place = text.index(question.answer.english)
     span = _within(encoded.offsets, place, place + len(question.answer.english))
-    told = [s.english for s in (asked.event.sentence, asked.event.price_sentence) if s.english in text]
-    ranges = [range(text.index(s), text.index(s) + len(s)) for s in told]
+    mentioned = [s.english for s in (asked.event.sentence, asked.event.price_sentence) if s.english in text]
+    ranges = [range(text.index(s), text.index(s) + len(s)) for s in mentioned]
     head = [BEGIN_ID, *query, END_ID]
     zeros = [0] * len(head)
     return AnswerExample(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.canonical_json import JsonValue
-from evaluator.planners.language_models.local import LocalModel
+from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.shipped import shipped_folder
 from evaluator.training.export import export_transformers
 

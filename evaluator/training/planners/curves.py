@@ -1,4 +1,4 @@
-"""The reward curve of a run: as a table of comma separated values, and drawn."""
+"""The reward curve of a run, as CSV and as a drawing."""
 
 import csv
 import io

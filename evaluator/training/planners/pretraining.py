@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from evaluator.canonical_json import JsonValue
-from evaluator.planners.language_models.network import Network
+from evaluator.planners.language_models.local.network import Network
 from evaluator.training.export import export_transformers
 from evaluator.training.loop import Progress, Schedule, fit
 from evaluator.training.planners.checkpoints import write_record

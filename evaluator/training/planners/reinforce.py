@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from evaluator.planners.language_models.constrained import constrained_log_probabilities
-from evaluator.planners.language_models.network import Network
+from evaluator.planners.language_models.local.constrained import constrained_log_probabilities
+from evaluator.planners.language_models.local.network import Network
 from evaluator.training.planners.episodes import Episode
 
 

@@ -1,4 +1,4 @@
-"""The reward of a plan: what the engine's execution of it scores."""
+"""The reward of a plan: its score when the engine executes it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from evaluator.planners.language_models.local import LocalModel
-from evaluator.planners.language_models.network import Network
+from evaluator.planners.language_models.local.model import LocalModel
+from evaluator.planners.language_models.local.network import Network
 from evaluator.planners.protocol import PlannerRequest
 from evaluator.planners.strategies.protocol import Strategy
 from evaluator.training.loop import reached_step, restore_state, save_state

@@ -1,4 +1,4 @@
-"""What a run is, kept beside what it has made so far, so that nothing goes on from something else."""
+"""Settings of a training run, kept beside its checkpoint, so that a run continues only from its own."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Shipping planners: the pretrained one and what one seed of the study made of it, each with a card."""
+"""Shipping planners: the pretrained one and those of one seed of the study, each with a card."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Which tasks are learnt from and which are asked (OpenAGI, section 6.3).
+"""Training and test tasks (OpenAGI, section 6.3).
 
 10 % of the tasks of each modality are for training and another 10 % are the test; the test is drawn several times and
 never overlaps with what is trained on. A modality is the types of what is given and of what is wanted. Shares are

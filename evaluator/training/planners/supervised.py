@@ -7,8 +7,8 @@ import numpy as np
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from evaluator.planners.language_models.network import Network
-from evaluator.planners.language_models.scoring import completion_logits
+from evaluator.planners.language_models.local.network import Network
+from evaluator.planners.language_models.local.scoring import completion_logits
 from evaluator.training.planners.corpus.paraphrases import Lesson, constrained_lesson, few_shot_lesson, zero_shot_lesson
 
 _IGNORED = -100

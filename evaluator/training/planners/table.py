@@ -6,12 +6,14 @@ intervals so tell how the means would change with other tasks, and not with othe
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+from evaluator.canonical_json import JsonValue
 from evaluator.metrics.statistics import Interval, clustered_mean
 
 METRICS = ("CLIP", "BERT", "ViT", "overall")
 OVERALL = "overall"
+HEADINGS = ("variant", *METRICS, "valid plans", "gold plans", "overall by seed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +93,39 @@ def make_difference(*, better: str, worse: str, seeds: Sequence[SeedResults]) ->
     )
 
 
-def markdown(*, rows: Sequence[Row], differences: Sequence[Difference], seeds: Sequence[int]) -> str:
-    """The table as Markdown."""
-    lines = [
-        f"| variant | {' | '.join(METRICS)} | valid plans | gold plans | overall by seed |",
-        "|---" * (len(METRICS) + 4) + "|",
-    ]
+def cells(*, rows: Sequence[Row], differences: Sequence[Difference]) -> list[tuple[str, ...]]:
+    """The table as text, under `HEADINGS`."""
+    found = []
     for row in rows:
-        cells = [_cell(row.metrics.get(metric)) for metric in METRICS]
         by_seed = ", ".join(f"{value:.3f}" for value in row.by_seed)
-        lines.append(f"| {row.variant} | {' | '.join(cells)} | {row.valid:.1%} | {row.gold:.1%} | {by_seed} |")
+        means = (_cell(row.metrics.get(metric)) for metric in METRICS)
+        found.append((row.variant, *means, f"{row.valid:.1%}", f"{row.gold:.1%}", by_seed))
     for one in differences:
-        cells = [_cell(one.metrics.get(metric), signed=True) for metric in METRICS]
         by_seed = ", ".join(f"{value:+.3f}" for value in one.by_seed)
-        lines.append(f"| {one.better} - {one.worse} | {' | '.join(cells)} | | | {by_seed} |")
-    listed = ", ".join(map(str, seeds))
-    lines += ["", f"Seeds {listed}. Means with 95 % intervals, bootstrapped over tasks."]
-    return "\n".join(lines) + "\n"
+        means = (_cell(one.metrics.get(metric), signed=True) for metric in METRICS)
+        found.append((f"{one.better} - {one.worse}", *means, "", "", by_seed))
+    return found
+
+
+def markdown(*, table: Sequence[Sequence[str]], seeds: Sequence[int]) -> str:
+    """The cells of the table as Markdown."""
+    lines = [f"| {' | '.join(HEADINGS)} |", "|---" * len(HEADINGS) + "|"]
+    lines += ["| " + " | ".join(row) + " |" for row in table]
+    return "\n".join([*lines, "", caption(seeds)]) + "\n"
+
+
+def caption(seeds: Sequence[int]) -> str:
+    """What the table's figures are."""
+    return f"Seeds {', '.join(map(str, seeds))}. Means with 95 % intervals, bootstrapped over tasks."
+
+
+def to_json(*, rows: Sequence[Row], differences: Sequence[Difference], seeds: Sequence[int]) -> dict[str, JsonValue]:
+    """The table as a JSON object."""
+    return {
+        "seeds": list(seeds),
+        "variants": [asdict(row) for row in rows],
+        "differences": [{**asdict(one), "holds": one.holds} for one in differences],
+    }
 
 
 def _cell(interval: Interval | None, *, signed: bool = False) -> str:

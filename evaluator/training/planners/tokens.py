@@ -23,7 +23,7 @@ _STREAM = 6
 
 @cache
 def planner_tokenizer() -> Tokenizer:
-    """Trained anew by every process, always the same."""
+    """Trained again by every process, always with the same result."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     tokenizer.decoder = decoders.ByteLevel()

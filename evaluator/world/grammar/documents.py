@@ -15,9 +15,9 @@ from evaluator.world.grammar.words import (
     PLACES,
     VERBS,
     WEATHER,
+    Belonging,
     Person,
     Place,
-    Thing,
     Verb,
 )
 
@@ -31,7 +31,7 @@ class Event:
 
     person: Person
     verb: Verb
-    thing: Thing
+    thing: Belonging
     place: Place
     day: Bilingual
     coins: int

@@ -2,7 +2,7 @@
 
 from evaluator.world.grammar.bilingual import Bilingual, joined
 from evaluator.world.grammar.german import Adjective, Article, Case, Gender, Noun, english_article, noun_phrase
-from evaluator.world.scenes import Scene, Thing
+from evaluator.world.scenes import Scene, SceneObject
 from evaluator.world.vocabulary import Background, Colour, Shape
 
 M, F, N = Gender.MASCULINE, Gender.FEMININE, Gender.NEUTER
@@ -71,12 +71,12 @@ def label(scene: Scene) -> Bilingual:
     return thing_name(scene.main)
 
 
-def thing_name(thing: Thing) -> Bilingual:
+def thing_name(thing: SceneObject) -> Bilingual:
     """Colour and shape without an article."""
     return label_of(colour=thing.colour, shape=thing.shape)
 
 
-def thing_phrase(thing: Thing, *, case: Case) -> Bilingual:
+def thing_phrase(thing: SceneObject, *, case: Case) -> Bilingual:
     """With the indefinite article, the German in the case that its sentence asks for."""
     german = noun_phrase(
         noun=SHAPES[thing.shape], case=case, article=Article.INDEFINITE, adjective=COLOURS[thing.colour]
@@ -84,7 +84,7 @@ def thing_phrase(thing: Thing, *, case: Case) -> Bilingual:
     return Bilingual(f"{english_article(thing.name)} {thing.name}", german)
 
 
-def listed_things(scene: Scene) -> tuple[Thing, ...]:
+def listed_things(scene: Scene) -> tuple[SceneObject, ...]:
     """The order of object lists: the main object, then the others from left to right."""
     return (scene.main, *sorted(scene.things[1:], key=lambda thing: thing.x))
 

@@ -21,7 +21,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class Belonging:
     """A noun with the adjective that belongs to it."""
 
     noun: Noun
@@ -61,7 +61,7 @@ class Thing:
 class Place:
     """Where something happens."""
 
-    thing: Thing
+    thing: Belonging
     preposition: Bilingual
 
     @property
@@ -116,11 +116,11 @@ PEOPLE: tuple[Person, ...] = (
 )
 
 
-def _thing(english: str, german: str, gender: Gender, adjective: tuple[str, str], stem: str | None = None) -> Thing:
-    return Thing(Noun(english, german, gender), Adjective(*adjective, stem=stem))
+def _thing(english: str, german: str, gender: Gender, adjective: tuple[str, str], stem: str | None = None) -> Belonging:
+    return Belonging(Noun(english, german, gender), Adjective(*adjective, stem=stem))
 
 
-BELONGINGS: tuple[Thing, ...] = (
+BELONGINGS: tuple[Belonging, ...] = (
     _thing("cake", "Kuchen", M, ("sweet", "süß")),
     _thing("knife", "Messer", N, ("sharp", "scharf")),
     _thing("coat", "Mantel", M, ("warm", "warm")),

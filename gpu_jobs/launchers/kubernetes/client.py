@@ -5,7 +5,6 @@ where it says that others changed something at the same moment. A create whose a
 again it meets 409, `AlreadyThereError`, and the caller adopts. Everything else from 400 on is a refusal, and says so.
 """
 
-import json
 import os
 import random
 import time
@@ -18,14 +17,21 @@ from kubernetes.client import ApiClient, Configuration
 from kubernetes.client.exceptions import ApiException
 from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 
-from gpu_jobs.launchers.kubernetes.reasons import is_about_quota
+from gpu_jobs.launchers.kubernetes.responses import (
+    ClusterError,
+    ClusterRefusedError,
+    ClusterUnreachableError,
+    ConflictError,
+    ExpiredError,
+    Json,
+    _error,
+    checked,
+    error_text,
+    may_heal,
+    parsed,
+)
 from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
 
-Json = dict[str, Any]
-
-_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
-_CONFLICT = "Conflict"
-"""Reason of a Status. The other 409 is `AlreadyExists`."""
 _PAGE = 500
 _LONGEST_WAIT_SECONDS = 5.0
 _KUEUE_VERSIONS = ("v1beta2", "v1beta1")
@@ -34,40 +40,6 @@ PODS = "/api/v1"
 SECRETS = "/api/v1"
 SERVICES = "/api/v1"
 POLICIES = "/apis/networking.k8s.io/v1"
-
-
-class ClusterError(Exception):
-    """The API server could not be asked, or refused; the message is part of a sentence."""
-
-
-class ClusterUnreachableError(ClusterError):
-    """No usable answer within the time for it."""
-
-
-class ClusterRefusedError(ClusterError):
-    """It refuses, and would again until somebody changes something."""
-
-    def __init__(self, *, status: int, message: str) -> None:
-        self.status = status
-        self.message = message
-        """The cluster's own words."""
-        super().__init__(f"the cluster answered {status}: {message}")
-
-
-class QuotaExceededError(ClusterRefusedError):
-    """A ResourceQuota of the namespace is used up: it may be taken when others have ended."""
-
-
-class AlreadyThereError(ClusterError):
-    """Something of this name exists."""
-
-
-class ConflictError(ClusterError):
-    """Others changed something at the same moment, or a precondition does not hold."""
-
-
-class ExpiredError(ClusterError):
-    """The server has forgotten what this list or watch would go on from: begin again."""
 
 
 def connect(settings: KubernetesSettings) -> ApiClient:
@@ -79,7 +51,7 @@ def connect(settings: KubernetesSettings) -> ApiClient:
     configuration = Configuration()
     try:
         if settings.context:
-            # Said anew: the client reads the variable only when it is imported.
+            # Set again: the client reads the variable only when it is imported.
             file = os.environ.get("KUBECONFIG") or None
             load_kube_config(config_file=file, context=settings.context, client_configuration=configuration)
         else:
@@ -234,17 +206,17 @@ class ClusterClient:
             "labelSelector": selector, "watch": "true", "resourceVersion": version, "timeoutSeconds": str(seconds),
             "allowWatchBookmarks": "true",
         }  # fmt: skip
-        # A peer that died without a word would hold the watch for ever: silence has an end.
+        # A dead peer would hold the watch forever without a limit on silence.
         try:
             response = self._send("GET", self._path(api, kind), query=query, timeout=(self._timeout[0], seconds + 10.0))
         except urllib3.exceptions.HTTPError as error:
             raise ClusterUnreachableError(f"the cluster's API does not answer ({type(error).__name__})") from error
         try:
             if response.status != 200:
-                _checked(status=response.status, data=response.data)
+                checked(status=response.status, data=response.data)
             with suppress(urllib3.exceptions.HTTPError):
                 for line in _lines(response):
-                    event = _parsed(line)
+                    event = parsed(line)
                     if event.get("type") == "ERROR":
                         raise _error(status=int(event.get("object", {}).get("code", 500)), body=event.get("object", {}))
                     yield event
@@ -300,9 +272,9 @@ class ClusterClient:
             try:
                 response = self._send(method, path, query=query, body=body, headers=headers, timeout=self._timeout)
                 data = response.data
-                if not _may_heal(method=method, status=response.status, data=data):
-                    return _checked(status=response.status, data=data)
-                problem = _said(status=response.status, data=data)
+                if not may_heal(method=method, status=response.status, data=data):
+                    return checked(status=response.status, data=data)
+                problem = error_text(status=response.status, data=data)
                 retry_after = _seconds(response.headers.get("Retry-After", ""))
             except urllib3.exceptions.HTTPError as error:
                 problem = type(error).__name__
@@ -339,54 +311,6 @@ class ClusterClient:
         except ApiException as error:
             # The client's own errors are about TLS: trying again would not help.
             raise ClusterError(f"the cluster's API cannot be spoken to ({error.reason})") from error
-
-
-def _may_heal(*, method: str, status: int, data: bytes) -> bool:
-    """Whether the same request may succeed in a moment. A create meets a conflict when others take from the same quota
-    at that moment; a delete only if its precondition does not hold."""
-    if status == 409 and method != "DELETE":
-        return _status_object(data).get("reason") == _CONFLICT
-    return status in _TRANSIENT
-
-
-def _said(*, status: int, data: bytes) -> str:
-    message = str(_status_object(data).get("message", "")).strip()
-    return f"HTTP {status}: {message}" if message else f"HTTP {status}"
-
-
-def _checked(*, status: int, data: bytes) -> Json:
-    if 200 <= status < 300:
-        return _parsed(data)
-    raise _error(status=status, body=_status_object(data))
-
-
-def _status_object(data: bytes) -> Json:
-    """The Status in the body of an error. A proxy in between speaks HTML; then there is none."""
-    try:
-        return _parsed(data)
-    except ClusterError:
-        return {}
-
-
-def _error(*, status: int, body: Json) -> ClusterError:
-    message = str(body.get("message", "")).strip() or "no message"
-    if status == 409:
-        return ConflictError(message) if body.get("reason") == _CONFLICT else AlreadyThereError(message)
-    if status == 403 and is_about_quota(message):
-        return QuotaExceededError(status=status, message=message)
-    if status == 410:
-        return ExpiredError(message)
-    if status in _TRANSIENT:
-        return ClusterUnreachableError(f"the cluster's API does not answer ({status}: {message})")
-    return ClusterRefusedError(status=status, message=message)
-
-
-def _parsed(data: bytes) -> Json:
-    try:
-        found = json.loads(data or b"{}")
-    except ValueError as error:
-        raise ClusterError("the cluster's API answered with something that is not JSON") from error
-    return found if isinstance(found, dict) else {}
 
 
 def _lines(response: Any) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""How the Job of an evaluation stands, from the Job, its pods and Kueue's Workload. Pure.
+"""The state of an evaluation's Job, from the Job, its pods and Kueue's Workload. Pure.
 
 The Job's own status is not enough: a pod that cannot pull its image never fails its Job.
 """
@@ -9,9 +9,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from gpu_jobs.launchers.base import Liveness
 from gpu_jobs.launchers.kubernetes import names
 from gpu_jobs.launchers.kubernetes.pods import assess_pod, condition, exit_reason, holds, moment
-from gpu_jobs.launchers.kubernetes.reasons import Assessment, Reason, State, is_about_quota
+from gpu_jobs.launchers.kubernetes.reasons import DISRUPTIONS, Assessment, Reason, State, is_about_quota
 
 Json = dict[str, Any]
 
@@ -145,3 +146,12 @@ def _active(*, job: Json, pods: Sequence[Json]) -> Assessment:
     if any(one.state is State.SUCCEEDED for one in found):
         return Assessment(state=State.SUCCEEDED, reason=Reason.FINISHED)
     return Assessment(state=State.WAITING, reason=Reason.NO_PODS, since=started)
+
+
+def liveness_of(found: Assessment) -> Liveness:
+    if found.state is State.RUNNING:
+        return Liveness(alive=True)
+    if found.state in {State.SUCCEEDED, State.FAILED} or found.reason in {Reason.DELETED, Reason.NODE_LOST}:
+        return Liveness(alive=False, reason=found.short, disrupted=found.reason in DISRUPTIONS)
+    # It waits, or is shutting down.
+    return Liveness(alive=None, reason=found.short)

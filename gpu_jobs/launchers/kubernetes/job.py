@@ -122,7 +122,7 @@ def _queue_labels(settings: KubernetesSettings) -> dict[str, str]:
     labels = {}
     if settings.queue:
         labels["kueue.x-k8s.io/queue-name"] = settings.queue
-        # activeDeadlineSeconds begins anew whenever a Job is suspended and resumed; this does not.
+        # activeDeadlineSeconds restarts whenever a Job is suspended and resumed; this does not.
         labels["kueue.x-k8s.io/max-exec-time-seconds"] = str(settings.active_deadline_seconds)
     if settings.queue and settings.queue_priority:
         labels["kueue.x-k8s.io/priority-class"] = settings.queue_priority

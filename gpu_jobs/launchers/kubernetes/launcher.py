@@ -5,29 +5,26 @@ its evaluation, so that creating it twice makes one Job. Ended Jobs stay for a w
 """
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gpu_jobs.launchers.base import LaunchError, LaunchGivenUpError, Liveness
 from gpu_jobs.launchers.enrolment import Enrolments
 from gpu_jobs.launchers.kubernetes import model_servers, names
-from gpu_jobs.launchers.kubernetes.client import (
-    JOBS,
-    POLICIES,
-    SECRETS,
-    SERVICES,
+from gpu_jobs.launchers.kubernetes.client import JOBS, POLICIES, SECRETS, SERVICES, ClusterClient
+from gpu_jobs.launchers.kubernetes.conditions import assess, ended_at, is_over, liveness_of
+from gpu_jobs.launchers.kubernetes.enrolment import build_secret
+from gpu_jobs.launchers.kubernetes.job import EvaluationFacts, build_job
+from gpu_jobs.launchers.kubernetes.pods import assess_pod
+from gpu_jobs.launchers.kubernetes.reasons import MEANINGS, Assessment, Patience, Reason, State
+from gpu_jobs.launchers.kubernetes.responses import (
     AlreadyThereError,
-    ClusterClient,
     ClusterError,
     ClusterRefusedError,
     QuotaExceededError,
 )
-from gpu_jobs.launchers.kubernetes.conditions import assess, ended_at, is_over
-from gpu_jobs.launchers.kubernetes.enrolment import build_secret
-from gpu_jobs.launchers.kubernetes.job import EvaluationFacts, build_job
-from gpu_jobs.launchers.kubernetes.pods import assess_pod
-from gpu_jobs.launchers.kubernetes.reasons import DISRUPTIONS, MEANINGS, Assessment, Patience, Reason, State
 from gpu_jobs.launchers.kubernetes.settings import KubernetesSettings
 from gpu_jobs.launchers.kubernetes.words import public_words
 from gpu_jobs.redaction import Redactor, secrets_of
@@ -110,7 +107,7 @@ class KubernetesLauncher:
         except ClusterError as error:
             logger.warning("%s: %s", handle, error)
             return Liveness(alive=None)
-        return _liveness(found)
+        return liveness_of(found)
 
     def stop(self, *, handle: str) -> None:
         """Delete the Jobs of the evaluation that the handle's Job belongs to: its pods give their tasks back.
@@ -194,18 +191,9 @@ class KubernetesLauncher:
         name = names.model_servers_name(_name(job))
         if not model_servers.are_beside(job) or self._client.job(name) is not None:
             return
-        try:
+        with self._refusals(name, of="the model server"):
             for manifest in model_servers.build_model_servers(job=job, settings=self._settings):
                 self._create_beside(manifest)
-        except QuotaExceededError as error:
-            self._log(name, error)
-            raise LaunchError(
-                f"{MEANINGS[Reason.QUOTA_EXCEEDED].sentence} The cluster says: {self._words(error.message)}"
-            ) from error
-        except ClusterRefusedError as error:
-            self._log(name, error)
-            said = f"The cluster refuses the model server ({error.status}): {self._words(error.message)}"
-            raise (LaunchError if error.status == _UNAUTHENTICATED else LaunchGivenUpError)(said) from error
         logger.info("created %s", name)
 
     def _create_beside(self, manifest: Json) -> None:
@@ -227,7 +215,7 @@ class KubernetesLauncher:
         facts = self._facts(evaluation_id)
         manifest = build_job(facts=facts, generation=generation, settings=self._settings)
         name = _name(manifest)
-        try:
+        with self._refusals(name, of="the worker"):
             try:
                 job = self._client.create_job(manifest)
                 logger.info("created %s", name)
@@ -235,6 +223,19 @@ class KubernetesLauncher:
                 job = self._adopt(name=name, evaluation_id=evaluation_id)
             # Afterwards, since the Job owns it: its pods wait until it is there.
             self._enrol(job)
+        self._accompany(job)
+        return name
+
+    @contextmanager
+    def _refusals(self, name: str, *, of: str) -> Iterator[None]:
+        """Raise the cluster's refusals as errors of the launcher.
+
+        Raises:
+            LaunchError: a quota is used up, or the credentials have expired.
+            LaunchGivenUpError: the cluster refuses the object.
+        """
+        try:
+            yield
         except QuotaExceededError as error:
             self._log(name, error)
             raise LaunchError(
@@ -242,11 +243,9 @@ class KubernetesLauncher:
             ) from error
         except ClusterRefusedError as error:
             self._log(name, error)
-            said = f"The cluster refuses the worker ({error.status}): {self._words(error.message)}"
+            said = f"The cluster refuses {of} ({error.status}): {self._words(error.message)}"
             # Credentials expire and are renewed; what is wrong with a Job stays wrong.
             raise (LaunchError if error.status == _UNAUTHENTICATED else LaunchGivenUpError)(said) from error
-        self._accompany(job)
-        return name
 
     def _enrol(self, job: Json) -> None:
         """Give a Job's pods their enrolment token, unless the Job has its Secret.
@@ -377,15 +376,6 @@ class KubernetesLauncher:
     def _pod(self, name: str) -> Assessment:
         pod = self._client.pod(name)
         return Assessment(state=State.GONE, reason=Reason.DELETED) if pod is None else assess_pod(pod)
-
-
-def _liveness(found: Assessment) -> Liveness:
-    if found.state is State.RUNNING:
-        return Liveness(alive=True)
-    if found.state in {State.SUCCEEDED, State.FAILED} or found.reason in {Reason.DELETED, Reason.NODE_LOST}:
-        return Liveness(alive=False, reason=found.short, disrupted=found.reason in DISRUPTIONS)
-    # It waits, or has been told to stop and is saying its last words.
-    return Liveness(alive=None, reason=found.short)
 
 
 def _current(jobs: Sequence[Json]) -> Json | None:

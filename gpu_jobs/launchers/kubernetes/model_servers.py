@@ -84,8 +84,8 @@ def with_model_server(pod: Json, *, facts: "EvaluationFacts", settings: Kubernet
     (worker,) = pod["containers"]
     if in_own_pod(facts=facts, settings=settings):
         where = f"{names.model_servers_name(job)}.{settings.namespace}.svc:{PORT}"
-        told = {VARIABLE: where, "PLANARENA_MODEL_ENGINE": settings.model_engine}
-        return {**pod, "containers": [_with_environment(worker, told)]}
+        environment = {VARIABLE: where, "PLANARENA_MODEL_ENGINE": settings.model_engine}
+        return {**pod, "containers": [_with_environment(worker, environment)]}
     worker = _with_environment(worker, {VARIABLE: f"unix:{_SOCKET_FOLDER}/server"})
     socket_mount = {"name": "model-socket", "mountPath": _SOCKET_FOLDER}
     worker = {**worker, "volumeMounts": [*worker["volumeMounts"], socket_mount]}

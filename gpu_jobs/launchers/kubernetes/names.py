@@ -19,7 +19,7 @@ MANAGER = "planarena"
 WORKER = "worker"
 CONTAINER = "worker"
 MODEL_SERVER = "model-server"
-"""Component of the pods that load strangers' models, and name of their container."""
+"""Component of the pods that load submitted models, and name of their container."""
 BESIDE = "planarena.io/model-server"
 """Annotation of a worker's Job that has model servers in pods of their own."""
 

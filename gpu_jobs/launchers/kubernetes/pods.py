@@ -45,7 +45,7 @@ def assess_pod(pod: Json) -> Assessment:
     if phase == "Succeeded":
         return Assessment(state=State.SUCCEEDED, reason=Reason.FINISHED)
     if disrupted := _disruption(pod):
-        # Before the phase: a pod of a lost node says "Running" for ever.
+        # Before the phase: a pod of a lost node says "Running" forever.
         return disrupted
     if phase == "Failed":
         return _failure(pod)

@@ -1,4 +1,4 @@
-"""Why a Job is where it is: a closed list, each with its sentence, and what follows from it. Pure.
+"""Reasons for the state of a Job: a closed list with sentences and consequences. Pure.
 
 The sentences are shown in public, so they name no image, node or address; those are in `Assessment.detail`, for the
 operator's log.

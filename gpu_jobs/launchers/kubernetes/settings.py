@@ -1,4 +1,4 @@
-"""What the operator decides about Jobs on Kubernetes, read from the environment with errors that name the variable."""
+"""The operator's settings for Jobs on Kubernetes, read from the environment; errors name the variable."""
 
 import json
 import re

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable
 
 from gpu_jobs.launchers.kubernetes import names
-from gpu_jobs.launchers.kubernetes.client import JOBS, PODS, ClusterClient, ClusterError, ExpiredError
+from gpu_jobs.launchers.kubernetes.client import JOBS, PODS, ClusterClient
+from gpu_jobs.launchers.kubernetes.responses import ClusterError, ExpiredError
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""The cluster's own words, fit for the public page of an evaluation: without secrets, addresses and images, and short.
+"""Messages of the cluster, redacted for the public page of an evaluation: short, without secrets, addresses and images.
 Pure."""
 
 import re

@@ -26,10 +26,10 @@ class ApiTokenAuthentication(TokenAuthentication):
             raise AuthenticationFailed("Invalid token.")
         if scheme.lower() == "token":
             return self.authenticate_credentials(value.strip().encode())
-        return super().authenticate(request)
+        return super().authenticate(request)  # type: ignore[no-untyped-call]  # knox has no annotations
 
     def authenticate_credentials(self, token: bytes) -> Any:
-        user, found = super().authenticate_credentials(token)
+        user, found = super().authenticate_credentials(token)  # type: ignore[no-untyped-call]  # knox has no annotations
         note_use(found)
         return user, found
 
@@ -59,7 +59,7 @@ class PasswordAuthentication(BasicAuthentication):
         if user is None or not user.is_active:
             raise AuthenticationFailed("User name or password is wrong.")
         mandatory = settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory"
-        if mandatory and not EmailAddress.objects.filter(user=user, verified=True).exists():
+        if mandatory and not EmailAddress.objects.filter(user=user, verified=True).exists():  # type: ignore[misc]  # a `User` at run time
             raise AuthenticationFailed("Confirm your e-mail address first.")
         if is_mfa_enabled(user):
             # Or the password alone would make a token that may do everything.

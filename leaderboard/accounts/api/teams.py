@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from leaderboard.accounts import teams as services
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.models import Membership, Team, User
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.site.api.examples import WHEN, example
 
 
@@ -22,7 +23,7 @@ class TeamInput(serializers.Serializer[Any]):
     """A team to make."""
 
     slug = serializers.CharField(help_text="Short name: lower-case letters, digits, `-` and `_`.")
-    name = serializers.CharField(help_text="Stands on the boards.")
+    name = serializers.CharField(help_text="Shown on boards.")
 
 
 @example({"username": "bea"})
@@ -94,7 +95,7 @@ class TeamsView(generics.ListAPIView[Team]):
         """Make a team that the caller owns."""
         body = TeamInput(data=request.data)
         body.is_valid(raise_exception=True)
-        made = services.create_team(owner=request.user, **body.validated_data)
+        made = services.create_team(owner=user_of(request), **body.validated_data)
         return _answer(request=request, slug=made.slug, code=status.HTTP_201_CREATED)
 
 
@@ -119,7 +120,7 @@ class MembersView(APIView):
         team = get_object_or_404(_seen_by(request), slug=slug)
         body = UserNameInput(data=request.data)
         body.is_valid(raise_exception=True)
-        services.invite(team=team, username=body.validated_data["username"], by=request.user)
+        services.invite(team=team, username=body.validated_data["username"], by=user_of(request))
         return _answer(request=request, slug=slug, code=status.HTTP_201_CREATED)
 
 
@@ -134,8 +135,8 @@ class MemberView(APIView):
         team = get_object_or_404(_seen_by(request), slug=slug)
         user = _find_user(username)
         if not (
-            services.remove(team=team, user=user, by=request.user)
-            or services.end_invitation(team=team, user=user, by=request.user)
+            services.remove(team=team, user=user, by=user_of(request))
+            or services.end_invitation(team=team, user=user, by=user_of(request))
         ):
             raise NotFound(f"{username} is neither in the team nor invited.")
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -149,7 +150,7 @@ class AcceptView(APIView):
     @extend_schema(request=None, responses=TeamOutput)
     def post(self, request: Request, slug: str) -> Response:
         team = get_object_or_404(_seen_by(request), slug=slug)
-        if not services.accept_invitation(team=team, user=request.user):
+        if not services.accept_invitation(team=team, user=user_of(request)):
             raise NotFound("You are not invited.")
         return _answer(request=request, slug=slug)
 
@@ -165,5 +166,5 @@ class OwnerView(APIView):
         team = get_object_or_404(_seen_by(request), slug=slug)
         body = UserNameInput(data=request.data)
         body.is_valid(raise_exception=True)
-        services.hand_over(team=team, to=_find_user(body.validated_data["username"]), by=request.user)
+        services.hand_over(team=team, to=_find_user(body.validated_data["username"]), by=user_of(request))
         return _answer(request=request, slug=slug)

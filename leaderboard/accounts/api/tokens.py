@@ -14,6 +14,7 @@ from leaderboard.accounts.api.authentication import ApiTokenAuthentication, Pass
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import DEFAULT_SCOPES, Scope
 from leaderboard.accounts.services import DEFAULT_DAYS, create_token, revoke_token, tokens_of
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.site.api.examples import LATER, WHEN, example
 
 
@@ -77,7 +78,7 @@ class TokensView(APIView):
 
     @extend_schema(responses=TokenOutput(many=True))
     def get(self, request: Request) -> Response:
-        return Response(TokenOutput(tokens_of(request.user), many=True).data)
+        return Response(TokenOutput(tokens_of(user_of(request)), many=True).data)
 
     @extend_schema(request=TokenInput, responses={201: NewTokenOutput})
     def post(self, request: Request) -> Response:
@@ -86,7 +87,7 @@ class TokensView(APIView):
             raise PermissionDenied("A token cannot make tokens: log in, or send user name and password.")
         body = TokenInput(data=request.data)
         body.is_valid(raise_exception=True)
-        made = create_token(user=request.user, **body.validated_data)
+        made = create_token(user=user_of(request), **body.validated_data)
         return Response(NewTokenOutput(made).data, status=status.HTTP_201_CREATED)
 
 
@@ -98,6 +99,6 @@ class TokenView(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, token_id: str) -> Response:
-        if not revoke_token(user=request.user, token_id=token_id):
+        if not revoke_token(user=user_of(request), token_id=token_id):
             raise NotFound("You have no such token.")
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
             name='TokenScopes',
             fields=[
                 ('token', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='granted', serialize=False, to="knox.AuthToken")),
-                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('read', 'Read what you may read'), ('submit', 'Submit, and resume, accept, cancel and run evaluations again'), ('manage', 'Change teams, webhooks, worker tokens and tokens')], max_length=10), size=None)),
+                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('read', 'Read everything that you can see'), ('submit', 'Submit, resume, accept, cancel and re-run evaluations'), ('manage', 'Manage teams, webhooks, worker tokens and API tokens')], max_length=10), size=None)),
                 ('name', models.CharField(blank=True, db_default='', default='', max_length=80)),
                 ('last_used', models.DateTimeField(null=True)),
             ],

@@ -1,13 +1,12 @@
-"""Whole pages that this process keeps: a board is made once for all who read it, not once for each.
+"""In-process cache of whole pages, in two layers.
 
-Two layers. What a view made stays under the page's ETag, which changes with everything that the page shows, so that a
-page is never older than its data. And what strangers get of a shareable page stays for `KEEP_PAGES_SECONDS` under its
-address: within that second or so not even the database is asked.
+By ETag: the ETag changes with everything that the page shows, so that a page is never older than its data. By address:
+for readers who are not signed in, for `KEEP_PAGES_SECONDS`, without a query.
 """
 
 import gzip
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from asgiref.sync import iscoroutinefunction
@@ -18,6 +17,7 @@ from django.urls import ResolverMatch
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.decorators import sync_and_async_middleware
 
+from leaderboard.boards.pages.caching import not_modified, page_tag, with_tag
 from leaderboard.site.lru_cache import SharedCache
 
 _MOST_PAGES = 200
@@ -29,10 +29,10 @@ class KeptPage(NamedTuple):
 
     content: bytes
     packed: bytes
-    """The same by gzip: a table shrinks to a tenth, and it is packed once for all."""
+    """The same by gzip, a tenth of the size."""
     headers: tuple[tuple[str, str], ...]
     match: ResolverMatch | None
-    """So that the measured time is counted for the view that made it."""
+    """The view that the measured time is counted for."""
     made: float
     """`time.monotonic()`"""
 
@@ -48,26 +48,33 @@ def forget_pages() -> None:
     _pages.clear()
 
 
-def made_once(*, tag: str | None, make: Callable[[], HttpResponse]) -> HttpResponse:
-    """The page with this ETag: from memory if this process made it before. Without a tag it is always made."""
-    if tag is None:
-        return make()
-    if (body := _bodies.get(tag)) is not None:
-        return HttpResponse(body)
-    response = make()
-    _bodies.put(tag, response.content)
-    return response
+def tagged_page(
+    *, request: HttpRequest, parts: Sequence[object], make: Callable[[], HttpResponse], is_kept: bool = True
+) -> HttpResponse:
+    """A page that looks the same to everybody who is not signed in: 304 if the reader has it already.
+
+    Args:
+        parts: everything that the page shows, as JSON values.
+        make: makes the page.
+        is_kept: whether the page is made only once while it shows the same. Keeps its content, and no headers.
+    """
+    tag = page_tag(request=request, parts=parts)
+    if answer := not_modified(request=request, tag=tag):
+        return answer
+    keep = tag if is_kept else None
+    response = make() if keep is None else HttpResponse(_bodies.get_or_make(keep, lambda: make().content))
+    return shareable(with_tag(response=response, tag=tag))
 
 
 def shareable(response: HttpResponse) -> HttpResponse:
     """Mark a page that looks the same to everybody who is not signed in."""
-    response.is_shareable = True  # type: ignore[attr-defined]
+    response.is_shareable = True  # type: ignore[attr-defined]  # read in `_keep`
     return response
 
 
 @sync_and_async_middleware
 def serve_kept_pages(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Middleware that answers strangers from memory. Outside all others but the one that measures."""
+    """Middleware that serves cached pages. Outside all others but the one that measures."""
     if iscoroutinefunction(get_response):
 
         async def answer_later(request: HttpRequest) -> HttpResponseBase:
@@ -85,7 +92,7 @@ def _kept(request: HttpRequest) -> HttpResponseBase | None:
     if not _is_from_stranger(request) or (page := _pages.get(_key(request))) is None:
         return None
     if time.monotonic() - page.made >= settings.KEEP_PAGES_SECONDS:
-        # This request makes it anew; whoever asks meanwhile is not made to wait for the same work.
+        # This request renews it; others get the old one meanwhile.
         _pages.put(_key(request), page._replace(made=time.monotonic()))
         return None
     request.resolver_match = page.match
@@ -94,8 +101,9 @@ def _kept(request: HttpRequest) -> HttpResponseBase | None:
 
 
 def _keep(*, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    is_page = isinstance(response, HttpResponse) and response.status_code == 200 and not response.cookies
-    if is_page and getattr(response, "is_shareable", False) and _is_from_stranger(request):
+    if not isinstance(response, HttpResponse) or response.status_code != 200 or response.cookies:
+        return response
+    if getattr(response, "is_shareable", False) and _is_from_stranger(request):
         patch_vary_headers(response, ["Accept-Encoding"])
         page = KeptPage(
             content=response.content,
@@ -116,7 +124,7 @@ def _unpack(*, page: KeptPage, packed: bool) -> HttpResponse:
     if packed:
         response.headers["Content-Encoding"] = "gzip"
         if etag := response.headers.get("ETag"):
-            # The same page in other bytes: a weak tag is what RFC 9110, section 8.8.1, has for it.
+            # Other bytes of the same page: a weak tag (RFC 9110, section 8.8.1).
             response.headers["ETag"] = f"W/{etag.removeprefix('W/')}"
     if "Content-Length" in response.headers:
         response.headers["Content-Length"] = str(len(response.content))
@@ -129,7 +137,7 @@ def _takes_gzip(request: HttpRequest) -> bool:
 
 
 def _is_from_stranger(request: HttpRequest) -> bool:
-    """Nobody is signed in and no message waits: both need one of these cookies."""
+    """Without a session and without a waiting message: both need a cookie."""
     return (
         settings.KEEP_PAGES_SECONDS > 0
         and request.method == "GET"
@@ -139,5 +147,5 @@ def _is_from_stranger(request: HttpRequest) -> bool:
 
 
 def _key(request: HttpRequest) -> str:
-    # Feeds name the site by the host that was asked for; one that is not allowed never gets as far as being kept.
+    # Feeds name the host of the request; hosts that are not allowed are never cached.
     return f"{request.scheme}://{request.META.get('HTTP_HOST', '')}{request.get_full_path()}"

@@ -12,9 +12,7 @@ from leaderboard.boards.ranking import tokens_of
 from leaderboard.boards.selecting import (
     FACTS,
     UNSORTED,
-    Facet,
     Selection,
-    facets,
     read_sort,
     select_rows,
     usual_columns,
@@ -23,29 +21,23 @@ from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import words_of
+from leaderboard.results.filters import Filter, Sort
 
 MOST_NARROW = 5
 """Metrics that fit beside each other on a common screen."""
-KINDS = {
-    "bundled": "Bundled with PlanArena",
-    "endpoint": "HTTP endpoint",
-    "chat": "Chat endpoint",
-    "hub": "Hugging Face model",
-    "checkpoint": "Uploaded checkpoint",
-}
 DECLARED = "as declared"
 FACT_LABELS = {
-    "strategy": ("Strategy", "The strategy that makes the plans, where it is one of PlanArena's"),
-    "model_name": ("Language model", "The language model that the planner asks"),
-    "parameters": ("Model size", "Parameters of the language model: read from its weights, or as the owner declares"),
-    "weights": ("Weights", "Whether anybody can get the language model's weights"),
-    "tokens": ("Tokens", "Mean per task, of prompts and answers together, as the planner told them"),
+    "strategy": ("Strategy", "The strategy that makes the plans, if it is one of PlanArena's"),
+    "model_name": ("Language model", "The planner's language model"),
+    "parameters": ("Model size", "Parameters of the language model: read from its weights, or declared by the owner"),
+    "weights": ("Weights", "Whether the language model's weights are openly available"),
+    "tokens": ("Tokens", "Mean per task, of prompts and answers together, as reported by the planner"),
     "cost": (
         "Cost",
-        "US dollars per task: the tokens that the planner told, at the prices that its owner declares for a million",
+        "US dollars per task: reported tokens at the prices that the owner declares per million",
     ),
-    "seconds": ("Latency", "Mean time per task until the planner answered"),
-    "tasks": ("Tasks", "How the tasks ended that can run"),
+    "seconds": ("Latency", "Mean planner latency per task"),
+    "tasks": ("Tasks", "Outcomes of the tasks that can run"),
     "finished": ("Finished", ""),
 }
 _LOWER_FIRST = frozenset({"rank", "planner", "strategy", "model_name", "parameters", "tokens", "cost", "seconds"})
@@ -122,8 +114,8 @@ class Table(NamedTuple):
     """The shown metrics of the suite, in order."""
     page: Page[Mapping[str, Any]]
     total: int
-    """Rows of the board, whatever is left out by filters and pages."""
-    facets: tuple[Facet, ...]
+    """Rows of the board, before filters and pages."""
+    filters: tuple[Filter, ...]
     choices: tuple[ColumnChoice, ...]
     usual: tuple[str, ...]
     """Keys of the columns that are shown unless others are chosen."""
@@ -145,17 +137,20 @@ class Table(NamedTuple):
 def board_table(*, suite: Suite, content: BoardContent, selection: Selection, reader: str = "") -> Table:
     """The page of the board that the selection asks for."""
     keys = [metric["key"] for metric in suite.metrics]
-    key, descending = read_sort(sort=selection.sort, metrics=keys)
-    rows = select_rows(rows=content.rows, selection=selection, metrics=keys, reader=reader)
-    page = Paginator(rows, selection.per_page).get_page(selection.page)
+    found = select_rows(indexed=content.index, selection=selection, metrics=keys, reader=reader)
+    page = Paginator(found.rows, selection.per_page).get_page(selection.page)
     usual = usual_columns(facts=content.facts, metrics=keys)
-    chosen = _chosen(columns=selection.columns, usual=usual, known=(*keys, *FACTS))
+    chosen = _chosen(columns=selection.column, usual=usual, known=(*keys, *FACTS))
     metrics = tuple(metric for metric in suite.metrics if metric["key"] in chosen)
     facts = tuple(fact for fact in FACTS if fact in chosen)
     primary = primary_metric(suite)["key"]
     return Table(
         columns=_columns(
-            metrics=metrics, facts=facts, primary=primary, key=key, descending=descending, scales=content.scales
+            metrics=metrics,
+            facts=facts,
+            primary=primary,
+            sort=read_sort(sort=selection.sort, metrics=keys),
+            scales=content.scales,
         ),
         rows=tuple(
             _row(
@@ -174,7 +169,7 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
         metrics=metrics,
         page=page,
         total=len(content.rows),
-        facets=facets(rows=content.rows, selection=selection, kinds=KINDS),
+        filters=found.filters,
         choices=_choices(suite=suite, known=content.facts, chosen=chosen),
         usual=usual,
     )
@@ -184,7 +179,7 @@ def first_rows(*, suite: Suite, content: BoardContent, rows: int, metrics: int) 
     """The first rows and columns of a board, for the start page."""
     columns = [metric["key"] for metric in suite.metrics[:metrics]]
     facts = [fact for fact in usual_columns(facts=content.facts, metrics=()) if fact in {"tasks", "finished"}]
-    selection = Selection(columns=(*columns, *facts), per_page=rows)
+    selection = Selection(column=(*columns, *facts), per_page=rows)
     return board_table(suite=suite, content=content, selection=selection)
 
 
@@ -244,7 +239,7 @@ def dollars_in_words(usd: float | None) -> str:
         return ""
     if usd == 0:
         return "$0"
-    # As many places as three digits need, so that a tenth of a cent is told apart from a hundredth.
+    # As many places as three digits need.
     places = max(2, 2 - math.floor(math.log10(abs(usd))))
     whole, _, part = f"{usd:,.{places}f}".partition(".")
     return f"${whole}.{part.rstrip('0').ljust(2, '0')}"
@@ -278,12 +273,11 @@ def _columns(
     metrics: Sequence[Mapping[str, Any]],
     facts: Sequence[str],
     primary: str,
-    key: str,
-    descending: bool,
+    sort: Sort,
     scales: Mapping[str, tuple[float, float] | None],
 ) -> tuple[Column, ...]:
     directions = _directions(metrics)
-    fixed = [("rank", "Rank", "Place by the first metric; equal means share it", False)]
+    fixed = [("rank", "Rank", "Rank by the first metric; equal means share a rank", False)]
     fixed += [("planner", "Planner", "", False)]
     measured = [(metric["key"], metric["label"], metric["description"], True) for metric in metrics]
     last = [(fact, *FACT_LABELS[fact], False) for fact in facts]
@@ -294,8 +288,10 @@ def _columns(
             description=description,
             is_metric=is_metric,
             is_primary=name == primary,
-            sorted=("descending" if descending else "ascending") if name == key else "",
-            link=_next_sort(name=name, key=key, descending=descending, lower=directions.get(name) == "lower"),
+            sorted=sort.direction(name),
+            link=""
+            if name in UNSORTED
+            else sort.link(name, ascends=directions.get(name) == "lower" or name in _LOWER_FIRST),
             scale=scales.get(name),
             direction=directions.get(name, ""),
         )
@@ -304,19 +300,10 @@ def _columns(
 
 
 def _directions(metrics: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Which is better in each metric that says how good plans are; empty where more is better in all of them."""
+    """The better direction of each metric of quality; empty where more is better in all of them."""
     judging = [metric for metric in metrics if metric["ordered"]]
     found = {metric["key"]: "higher" if metric.get("higher_is_better", True) else "lower" for metric in judging}
     return found if "lower" in found.values() else {}
-
-
-def _next_sort(*, name: str, key: str, descending: bool, lower: bool) -> str:
-    """The other direction of the sorted column; otherwise the direction that puts the best row first."""
-    if name in UNSORTED:
-        return ""
-    if name == key:
-        return name if descending else f"-{name}"
-    return name if lower or name in _LOWER_FIRST else f"-{name}"
 
 
 def _row(

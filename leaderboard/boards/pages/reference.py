@@ -15,7 +15,7 @@ class ReportedCell(NamedTuple):
     figure: str
     """Empty where the paper has none that means the same."""
     elsewhere: bool
-    """Whether the paper has a figure of this name that means something else: it stands in the table below."""
+    """Whether the paper has a figure of this name with another meaning, which is in the table below."""
     is_primary: bool
 
 

@@ -6,8 +6,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.pages.caching import not_modified, page_tag, with_tag
-from leaderboard.boards.pages.page_cache import shareable
+from leaderboard.boards.pages.page_cache import tagged_page
 from leaderboard.boards.services import NOT_SHOWN
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.catalog.models import Suite
@@ -23,9 +22,12 @@ def snapshots(request: HttpRequest, suite: str) -> HttpResponse:
     rows = rows.defer(*NOT_SHOWN)
     page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
     shown = [[one.pk, signature_of(one) is not None] for one in page.object_list]
-    tag = page_tag(request=request, parts=[found.digest, found.title, found.description, page.paginator.count, shown])
-    if answer := not_modified(request=request, tag=tag):
-        return answer
+    parts = [found.digest, found.title, found.description, page.paginator.count, shown]
     newest = page.object_list[0] if shown else None
     context = {"suite": found, "page": page, "snapshot": newest, "here": "snapshots"}
-    return shareable(with_tag(response=render(request, "boards/snapshots.html", context), tag=tag))
+    return tagged_page(
+        request=request,
+        parts=parts,
+        make=lambda: render(request, "boards/snapshots.html", context),
+        is_kept=False,
+    )

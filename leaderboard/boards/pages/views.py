@@ -9,13 +9,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evaluator.suites.reference_rows import reference_digest
-from leaderboard.boards.contents import AllVersion, BoardContent, all_content, all_version, content_of, contents_of
+from leaderboard.boards.contents import BoardContent, all_content, all_version, content_of, contents_of
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.pages.caching import not_modified, page_tag, with_tag
-from leaderboard.boards.pages.page_cache import made_once, shareable
+from leaderboard.boards.pages.page_cache import tagged_page
 from leaderboard.boards.pages.presenters import MOST_NARROW, board_table, first_rows, progress_rows
 from leaderboard.boards.pages.reference import reported
-from leaderboard.boards.selecting import PAGE_SIZES, PER_PAGE, Selection, read_selection
+from leaderboard.boards.selecting import HIDE, PAGE_SIZES, PER_PAGE, Selection, read_selection, tidied
 from leaderboard.boards.services import NOT_SHOWN, conditions_of, latest_snapshot, latest_snapshots, unranked
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.boards.standing import unpublished, unpublished_rows
@@ -26,9 +25,6 @@ from leaderboard.evaluations.board_of import Conditions
 FIRST_ROWS = 5
 """Of each board, on the start page."""
 MOST_WAITING = 20
-USUAL_COLUMNS = "usual_columns"
-"""Sent by the form: the columns that need not stand in the address."""
-
 _BESIDE_THE_FORM = ("sort", "reference", *Conditions._fields)
 
 
@@ -38,9 +34,6 @@ def home(request: HttpRequest) -> HttpResponse:
     suites = list(Suite.objects.filter(current=True).order_by("slug"))
     snapshots = latest_snapshots(suites=suites)
     parts = [[s.digest, s.title, s.description, _name(snapshots.get(s.pk))] for s in suites]
-    tag = page_tag(request=request, parts=parts)
-    if answer := not_modified(request=request, tag=tag):
-        return answer
 
     def make() -> HttpResponse:
         contents = contents_of(snapshots.values())
@@ -56,69 +49,66 @@ def home(request: HttpRequest) -> HttpResponse:
         ]
         return render(request, "boards/home.html", {"boards": boards})
 
-    return shareable(with_tag(response=made_once(tag=tag, make=make), tag=tag))
+    return tagged_page(request=request, parts=parts, make=make)
 
 
 @require_safe
 def board(request: HttpRequest, suite: str) -> HttpResponse:
-    """The newest board of a suite, with what is under way below it, and where the reader's own would stand that is not
+    """The newest board of a suite, with evaluations that are under way, and the places of the reader's own that are not
     public."""
-    if (tidy := tidy_address(request)) is not None:
-        return HttpResponseRedirect(tidy)
+    if (query := tidied(request.GET)) is not None:
+        return HttpResponseRedirect(f"{request.path}{query}")
     found = get_object_or_404(Suite, slug=suite, current=True)
     snapshot = latest_snapshot(suite=found, conditions=_conditions(request))
     selection = read_selection(request.GET)
     waiting = progress_rows(unranked(suite=found, reader=request.user)[: MOST_WAITING + 1])
-    version = _version(suite=found, snapshot=snapshot, selection=selection)
+    version = all_version(suite=found, snapshot=snapshot) if snapshot and selection.every else None
     board_conditions = conditions_of(snapshot) if snapshot else _conditions(request)
     own = unpublished(suite=found, conditions=board_conditions, reader=request.user)
     unseen = unpublished_rows(evaluations=own, snapshot=snapshot)
-    shown = [_name(snapshot), _texts(found), waiting, reference_digest(suite), _words(version), unseen]
-    tag = page_tag(request=request, parts=shown)
-    if answer := not_modified(request=request, tag=tag):
-        return answer
+    shown = [_name(snapshot), _texts(found), waiting, reference_digest(suite), version.parts if version else [], unseen]
 
     def make() -> HttpResponse:
         context: dict[str, Any] = {"suite": found, "waiting": waiting[:MOST_WAITING]}
         context["unpublished"] = unseen
         context["more_waiting"] = len(waiting) > MOST_WAITING
         if snapshot is not None:
-            content = _content(suite=found, snapshot=snapshot, version=version)
+            content = content_of(snapshot)
+            if version is not None:
+                content = all_content(suite=found, snapshot=snapshot, version=version)
             context |= _table_context(
                 request=request, suite=found, snapshot=snapshot, content=content, selection=selection
             )
             # Not on the pages of snapshots: what those show never changes, and papers' figures belong to no snapshot.
             context["has_reported"] = bool(reference_digest(suite))
             context["reported"] = reported(
-                suite=found, metrics=context["table"].metrics, hidden=selection.hide_reported
+                suite=found, metrics=context["table"].metrics, hidden=selection.reference == HIDE
             )
         return render(request, "boards/board.html", context)
 
-    return shareable(with_tag(response=made_once(tag=tag, make=make), tag=tag))
+    return tagged_page(request=request, parts=shown, make=make)
 
 
 @require_safe
 def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
     """One published state of a board, under an address that never changes what it shows."""
-    if (tidy := tidy_address(request)) is not None:
-        return HttpResponseRedirect(tidy)
+    if (query := tidied(request.GET)) is not None:
+        return HttpResponseRedirect(f"{request.path}{query}")
     found = find_snapshot(suite=suite, number=number)
     newest = latest_snapshot(suite=found.suite, conditions=conditions_of(found))
     superseded = newest is not None and newest.pk != found.pk
-    tag = page_tag(request=request, parts=[_name(found), _texts(found.suite), superseded])
-    if answer := not_modified(request=request, tag=tag):
-        return answer
+    parts = [_name(found), _texts(found.suite), superseded]
 
     def make() -> HttpResponse:
         # A snapshot holds the best evaluation of each planner; the others are not part of what it keeps.
-        selection = read_selection(request.GET)._replace(every=False)
+        selection = read_selection(request.GET)._replace(rows="")
         context = {"suite": found.suite, "is_permanent": True, "superseded": superseded}
         context |= _table_context(
             request=request, suite=found.suite, snapshot=found, content=content_of(found), selection=selection
         )
         return render(request, "boards/board.html", context)
 
-    return shareable(with_tag(response=made_once(tag=tag, make=make), tag=tag))
+    return tagged_page(request=request, parts=parts, make=make)
 
 
 @require_safe
@@ -138,22 +128,6 @@ def find_snapshot(*, suite: str, number: int) -> Snapshot:
     return get_object_or_404(snapshots, number=number)
 
 
-def tidy_address(request: HttpRequest) -> str | None:
-    """The address without what the form sends although nothing was chosen; None if it did not come from the form."""
-    if USUAL_COLUMNS not in request.GET:
-        return None
-    tidied = request.GET.copy()
-    usual = tidied.pop(USUAL_COLUMNS)[-1].split()
-    if sorted(usual) == sorted(tidied.getlist("column")):
-        tidied.pop("column", None)
-    for name in list(tidied):
-        if kept := [value for value in tidied.getlist(name) if value]:
-            tidied.setlist(name, kept)
-        else:
-            del tidied[name]
-    return f"{request.path}?{tidied.urlencode()}" if tidied else request.path
-
-
 def _table_context(
     *, request: HttpRequest, suite: Suite, snapshot: Snapshot, content: BoardContent, selection: Selection
 ) -> dict[str, Any]:
@@ -164,7 +138,7 @@ def _table_context(
         "address": request.build_absolute_uri(request.path),
         "permanent": permanent,
         "export": permanent.rstrip("/"),
-        # What the form has no control for, and must not lose.
+        # Parameters without a control in the form.
         "kept_parameters": [(name, request.GET[name]) for name in _BESIDE_THE_FORM if name in request.GET],
         "selection": selection,
         "page_sizes": PAGE_SIZES,
@@ -176,23 +150,6 @@ def _table_context(
             reader=request.user.username if request.user.is_authenticated else "",
         ),
     }
-
-
-def _version(*, suite: Suite, snapshot: Snapshot | None, selection: Selection) -> AllVersion | None:
-    if snapshot is None or not selection.every:
-        return None
-    return all_version(suite=suite, conditions=conditions_of(snapshot))
-
-
-def _content(*, suite: Suite, snapshot: Snapshot, version: AllVersion | None) -> BoardContent:
-    best = content_of(snapshot)
-    if version is None:
-        return best
-    return all_content(suite=suite, conditions=conditions_of(snapshot), version=version, coverage=best.coverage)
-
-
-def _words(version: AllVersion | None) -> list[Any]:
-    return [] if version is None else [version.count, str(version.newest), version.members]
 
 
 def _name(snapshot: Snapshot | None) -> list[Any]:

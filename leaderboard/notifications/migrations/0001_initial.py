@@ -50,4 +50,21 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='webhooks', to=settings.AUTH_USER_MODEL)),
             ],
         ),
+        migrations.CreateModel(
+            name='Incident',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('fault', models.CharField(choices=[('not_ready', 'cannot be evaluated'), ('no_scores', 'gets no scores')], max_length=20)),
+                ('suite', models.SlugField()),
+                ('why', models.TextField()),
+                ('since', models.DateTimeField()),
+                ('seen', models.DateTimeField()),
+                ('checked', models.DateTimeField()),
+                ('mailed', models.DateTimeField(null=True)),
+                ('over', models.DateTimeField(null=True)),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('fault', 'suite'), name='one_incident_per_fault_and_suite'), models.CheckConstraint(condition=models.Q(('fault__in', ['not_ready', 'no_scores'])), name='an_incident_has_a_known_fault')],
+            },
+        ),
     ]

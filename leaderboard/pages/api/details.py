@@ -17,10 +17,9 @@ from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.evaluations.gold import not_shared
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import visible_evaluations
+from leaderboard.pages.estimates import WaitsFor, place_of, queue_now
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import gather
-from leaderboard.pages.queue_place import WaitsFor, place_of
-from leaderboard.pages.waiting import queue_now
 from leaderboard.results.task_rows import tasks_of
 from leaderboard.site.api.examples import ATTEMPT_ID, example
 
@@ -152,8 +151,8 @@ class QueueOutput(serializers.Serializer[Any]):
     """What the site's workers have to do at present."""
 
     evaluations = serializers.IntegerField(read_only=True)
-    shards = serializers.IntegerField(read_only=True, help_text="That are not done.")
-    leased = serializers.IntegerField(read_only=True, help_text="Of these, how many a worker has at the moment.")
+    shards = serializers.IntegerField(read_only=True, help_text="Not done.")
+    leased = serializers.IntegerField(read_only=True, help_text="Of these, currently leased by a worker.")
 
 
 @example({

@@ -1,16 +1,17 @@
 """The API about evaluations."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics
 
-from leaderboard.catalog.services import known_slugs
-from leaderboard.evaluations.acting import acted_on_by
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission
+from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.reading import NEWEST_FIRST, evaluations_for
 from leaderboard.evaluations.serializers import EvaluationOutput
 from leaderboard.evaluations.visibility import visible_evaluations
-from leaderboard.site.api.parameters import one_of, whole_number
+from leaderboard.results.listing import filter_evaluations
 from leaderboard.site.api.selection import Selected
 
 
@@ -30,18 +31,10 @@ class EvaluationsView(Selected, generics.ListAPIView[Evaluation]):
 
     def get_queryset(self) -> QuerySet[Evaluation]:
         found = visible_evaluations(self.request.user).filter(verifies=None).only("pk", "created")
-        if suite := self.request.query_params.get("suite"):
-            found = found.filter(suite__slug=one_of(known_slugs(), name="suite", value=suite))
-        if state := self.request.query_params.get("state"):
-            found = found.filter(state=one_of(EvaluationState.values, name="state", value=state))
-        if planner := self.request.query_params.get("planner"):
-            found = found.filter(submission__planner=whole_number(name="planner", text=planner))
-        if self.request.query_params.get("mine", "").lower() in {"1", "true"}:
-            mine = Submission.objects.filter(acted_on_by(self.request.user)) if self.request.user.pk else ()
-            found = found.filter(submission__in=mine)
+        found = filter_evaluations(found, parameters=self.request.query_params, reader=self.request.user)
         return found.order_by(*NEWEST_FIRST)
 
-    def paginate_queryset(self, queryset: QuerySet[Evaluation]) -> list[Evaluation]:
+    def paginate_queryset(self, queryset: QuerySet[Any, Any] | Sequence[Any]) -> list[Any]:
         """Everything else is read of the page's rows only: joined to all rows that filters and order look at, it would
         take tens of times as long where few of many rows are wanted (`mine`)."""
         page = super().paginate_queryset(queryset) or []

@@ -4,7 +4,7 @@ import json
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.shortcuts import get_object_or_404
 from django.utils.functional import cached_property
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -15,14 +15,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
-from evaluator.records import Outcome, Reason
-from leaderboard.catalog.models import Task
+from evaluator.records import Outcome
 from leaderboard.evaluations.gold import Withheld, not_shared, withheld_from
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import OF_EVALUATION, visible_evaluations, visible_to
+from leaderboard.results.listing import filter_results
 from leaderboard.results.objects import server_store
 from leaderboard.site.api.examples import DIGEST, PLAN, example, example_of
-from leaderboard.site.api.parameters import one_of
 from leaderboard.site.api.selection import Selected
 
 
@@ -111,30 +110,9 @@ class ResultsView(Selected, generics.ListAPIView[TaskResult]):
             "task", "evaluation__suite", "evaluation__submission__planner"
         )
         found = found.annotate(position=F("task__position"))
-        if outcome := self.request.query_params.get("outcome"):
-            found = found.filter(outcome=one_of([known.value for known in Outcome], name="outcome", value=outcome))
-        if metric := self.request.query_params.get("metric"):
-            found = found.filter(task__metric=_task_choice(evaluation, "metric", metric))
-        if structure := self.request.query_params.get("structure"):
-            found = found.filter(task__structure=_task_choice(evaluation, "structure", structure))
-        if reason := self.request.query_params.get("reason"):
-            found = found.filter(reason=one_of([known.value for known in Reason], name="reason", value=reason))
-        if degradation := self.request.query_params.get("degradation"):
-            known = _degradations(evaluation)
-            found = found.filter(
-                task__attributes__degradations__contains=one_of(known, name="degradation", value=degradation)
-            )
-        if text := self.request.query_params.get("q", "").replace("\0", "").strip():
-            in_request, in_plan = Q(task__text__icontains=text), Q(plan_summary__icontains=text)
-            # Whoever may not read a plan may not search it either.
-            withheld = withheld_from(reader=self.request.user, evaluation=evaluation)
-            found = found.filter(in_request if withheld.plan else in_request | in_plan)
-        for name in ("level", "group", "base", "language"):
-            if value := self.request.query_params.get(name):
-                found = found.filter(
-                    **{f"task__attributes__{name}": _task_choice(evaluation, f"attributes__{name}", value)}
-                )
-        return found
+        return filter_results(
+            found, evaluation=evaluation, parameters=self.request.query_params, reader=self.request.user
+        )
 
 
 class RecordView(APIView):
@@ -163,15 +141,3 @@ def _record(result: TaskResult, *, withheld: Withheld) -> Any:
     except (ObjectMissingError, ObjectDamagedError) as error:
         raise NotFound("The record of this task is not in the store any more.") from error
     return {**record, **withheld.without()}
-
-
-def _task_choice(evaluation: Evaluation, field: str, value: str) -> str:
-    """The value, if a task of the evaluation's suite has it."""
-    known = Task.objects.filter(suite=evaluation.suite_id).order_by(field).values_list(field, flat=True).distinct()
-    return one_of([text for text in known if text], name=field.removeprefix("attributes__"), value=value)
-
-
-def _degradations(evaluation: Evaluation) -> list[str]:
-    """Every degradation that a task of the evaluation's suite has."""
-    lists = Task.objects.filter(suite=evaluation.suite_id).values_list("attributes__degradations", flat=True)
-    return sorted({name for names in lists for name in names or ()})

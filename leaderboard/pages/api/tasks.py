@@ -32,7 +32,7 @@ class TaskOutput(serializers.ModelSerializer[Task]):
         request = self.context.get("request")
         if sees_gold(reader=request.user if request else None, suite=instance.suite):
             return shown
-        open_fields = {"gold": None, "attributes": open_attributes(instance.attributes)}
+        open_fields = {"gold": None, "attributes": open_attributes(instance.attributes, suite=instance.suite)}
         return {name: open_fields.get(name, value) for name, value in shown.items()}
 
 

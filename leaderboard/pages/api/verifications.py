@@ -63,7 +63,8 @@ class VerificationOutput(serializers.ModelSerializer[Verification]):
 
     @extend_schema_field(ComparedTaskOutput(many=True))
     def get_compared(self, verification: Verification) -> list[dict[str, Any]]:
-        return (verification.comparison or {}).get("tasks", [])
+        compared: list[dict[str, Any]] = (verification.comparison or {}).get("tasks", [])
+        return compared
 
 
 class VerificationsView(Selected, generics.ListAPIView[Verification]):

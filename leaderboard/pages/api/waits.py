@@ -11,13 +11,19 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.catalog.models import Suite
-from leaderboard.catalog.services import known_slugs
 from leaderboard.evaluations.reading import evaluations_for
-from leaderboard.pages.expecting import Expectation, expected, expected_of_new
+from leaderboard.pages.estimates import Expectation, expected, expected_of_new
+from leaderboard.results.filters import Parameter, one_of, read
+from leaderboard.results.listing import suite_slugs
 from leaderboard.site.api.examples import example
-from leaderboard.site.api.parameters import one_of
 from leaderboard.submissions.fields import PRIORITIES
+
+_NEW_WAIT = (
+    Parameter("suite", one_of(suite_slugs), is_required=True),
+    Parameter("priority", one_of(PRIORITIES), default="normal"),
+)
 
 
 @example({
@@ -61,18 +67,21 @@ class NewWaitView(APIView):
         responses=WaitOutput,
     )
     def get(self, request: Request) -> Response:
-        slug = one_of(known_slugs(), name="suite", value=request.query_params.get("suite", ""))
-        priority = one_of(list(PRIORITIES), name="priority", value=request.query_params.get("priority", "normal"))
+        asked = read(parameters=request.query_params, declared=_NEW_WAIT).checked()
+        slug, priority = asked["suite"], asked["priority"]
         suite = get_object_or_404(Suite, slug=slug, current=True)
-        return Response(WaitOutput(_wait_json(expected_of_new(user=request.user, suite=suite, priority=priority))).data)
+        return Response(
+            WaitOutput(_wait_json(expected_of_new(user=user_of(request), suite=suite, priority=priority))).data
+        )
 
 
 def _wait_json(found: Expectation | None) -> dict[str, Any]:
-    known = found is not None and found.begins is not None
+    begins = None if found is None else found.begins
+    ends = None if found is None else found.ends
     return {
-        "known": known,
-        "begins_in_minutes": [round(minutes, 1) for minutes in found.begins] if known else None,
-        "ends_in_minutes": [round(minutes, 1) for minutes in found.ends] if known else None,
+        "known": begins is not None,
+        "begins_in_minutes": None if begins is None else [round(minutes, 1) for minutes in begins],
+        "ends_in_minutes": None if ends is None else [round(minutes, 1) for minutes in ends],
         "measured_shards": found.shards if found else 0,
         "in_words": found.in_words() if found else "",
     }

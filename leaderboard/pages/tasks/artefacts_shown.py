@@ -1,7 +1,6 @@
 """Artefacts as the task page shows them, by their media type: pictures, texts, boxes, masks, sound and films.
 
-What there is of them today are pictures and texts; boxes are texts that say so by the name of their output
-(`experts/detection.py` writes them). Sound and films have players for when experts make them.
+Today's experts make pictures and texts. Boxes are texts, known by the name of their output (`experts/detection.py`).
 """
 
 import json
@@ -41,7 +40,7 @@ class Box(NamedTuple):
 
     @property
     def text_y(self) -> float:
-        """Of the number: inside the box, below its upper edge."""
+        """Baseline of the number, inside the box."""
         return self.y + 12
 
 
@@ -69,7 +68,7 @@ class Shown(NamedTuple):
     alt: str
     text: str = ""
     characters: int = 0
-    """Of the whole text, where only its beginning is shown."""
+    """Length of the whole text, if only its beginning is shown."""
     overlay: Overlay | None = None
 
     @property

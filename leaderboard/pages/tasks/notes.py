@@ -1,12 +1,14 @@
-"""How a plan came about, ready for the task page: a strategy's notes as titled blocks of facts, texts and tables.
+"""A strategy's notes for the task page, as titled blocks of facts, texts and tables.
 
-Strategies write what they like; whatever it is, it is shown. What several of them write has better words and marks:
-completions turn by turn with the observations between them, lines that were mapped to no tool, candidates with scores.
+All notes are shown. Common ones have better titles and marks: completions turn by turn with the observations between
+them, lines without a tool, candidates with scores.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from leaderboard.results.filters import in_words
 
 MAX_DEPTH = 5
 """Levels of nesting that get blocks of their own; what is deeper is shown as JSON."""
@@ -106,7 +108,7 @@ def _sequence(*, key: str, title: str, values: list[Any], depth: int, observatio
 
 
 def _turns(completions: Sequence[str], observations: Any) -> Iterator[NoteRow]:
-    """Each completion, and behind it what the model was told, if it was told anything."""
+    """Each completion with the observation that follows it, if there is one."""
     told = observations if isinstance(observations, list) else []
     for index, completion in enumerate(completions):
         yield NoteRow(cells=(completion, str(told[index]) if index < len(told) else ""), tone="")
@@ -182,5 +184,4 @@ def _scalar(value: Any) -> str:
 
 
 def _title(key: str) -> str:
-    words = key.replace("_", " ").strip()
-    return TITLES.get(key) or words[:1].upper() + words[1:]
+    return TITLES.get(key) or in_words(key)

@@ -1,6 +1,6 @@
-"""How a plan differs from the gold plan: in its steps, and in what flows between them. Pure.
+"""Differences between a plan and the gold plan, in steps and data flow. Pure.
 
-The gold plan is one right way and no other plan is wrong for being different; what is compared here is only shown.
+The gold plan is one right way of several: differences are shown, and never scored.
 """
 
 from collections import Counter
@@ -24,10 +24,10 @@ class Differences(NamedTuple):
 def differences(*, plan: Mapping[str, Any], gold: Mapping[str, Any], resources: Mapping[str, str]) -> Differences:
     """Compare two plans as multisets of tools and, where these agree, of what flows from tool to tool.
 
-    Of a tool that one plan calls more often than the other, the last calls count as extra or missing.
+    If one plan calls a tool more often than the other, the last calls count as extra or missing.
 
     Args:
-        plan: `plan/1`, whatever is wrong with it.
+        plan: `plan/1`, possibly invalid.
         gold: `plan/1`.
         resources: those of the request, by name.
     """
@@ -44,7 +44,7 @@ def differences(*, plan: Mapping[str, Any], gold: Mapping[str, Any], resources: 
 
 
 def flows(plan: Mapping[str, Any], *, resources: Mapping[str, str]) -> Counter[tuple[str, str, str]]:
-    """What flows in a plan: from a tool, a resource of the request or any text, to an input of a tool or the answer."""
+    """The data flow of a plan: from a tool, a resource or any text, to an input of a tool or the answer."""
     makers = {
         reference: str(step["tool"])
         for step in plan.get("steps") or ()

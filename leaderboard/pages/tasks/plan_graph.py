@@ -1,8 +1,8 @@
 """Drawing a plan: from `plan/1` to the boxes and lines of an SVG, without a browser and without a database.
 
-Layers run from top to bottom. Every node stands one layer above its first consumer, so that edges are short; an edge
-that spans several layers gets a place of its own in each of them, so that it crosses no box. Plans may be wrong in
-any way: cycles are drawn as broken edges, and references that nothing makes as literals.
+Layers run from top to bottom. Every node is one layer above its first consumer, so that edges are short. An edge
+that spans several layers has a place in each of them, so that it crosses no box. Plans may be invalid: cycles are
+drawn as broken edges, and unknown references as literals.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A line from a value to what takes it."""
+    """A line from a value to its consumer."""
 
     path: str
     label: str
@@ -64,7 +64,7 @@ class Edge(NamedTuple):
     y: float
     broken: bool
     conflict: bool = False
-    """The value has another type than what takes it wants; the label names both."""
+    """Whether the value has a wrong type; the label names both types."""
 
 
 class Graph(NamedTuple):
@@ -75,7 +75,7 @@ class Graph(NamedTuple):
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     sentence: str
-    """The plan as text, for those who do not see the drawing."""
+    """The plan as text, for screen readers."""
 
 
 def draw(
@@ -88,8 +88,8 @@ def draw(
 ) -> Graph:
     """Draw a plan.
 
-    `resources` gives the types of the request's resources. With `texts_inside` literals stand inside the boxes of the
-    steps that take them.
+    `resources` gives the types of the request's resources. With `texts_inside`, literals are inside the boxes of
+    their steps.
     """
     reader = Reader(catalogue=catalogue, resources=resources or {}, marks=marks, texts_inside=texts_inside)
     items, links = reader.read(plan)

@@ -1,4 +1,4 @@
-"""From `plan/1` to what is drawn of it: items and the links between them, with what is marked. Knows no geometry."""
+"""From `plan/1` to the items of its drawing and the links between them, with marks and without geometry."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,12 +10,12 @@ _WORDS = {EXTRA: "not in the gold plan", MISSING: "missing from this plan"}
 
 
 class Marks(NamedTuple):
-    """What is to be seen in a drawing besides the plan itself."""
+    """Marks in a drawing."""
 
     problems: Mapping[str | None, str] = {}
     """A few words on each failing step by its id, and on the answer under None."""
     conflicts: frozenset[str | None] = frozenset()
-    """Of these, the ones that are given a value of a wrong type."""
+    """Steps, and None for the answer, that get a value of a wrong type."""
     differing: Mapping[int, str] = {}
     """`EXTRA` or `MISSING`, by the place of the step in the plan."""
     expects: str = ""
@@ -26,7 +26,7 @@ NOTHING = Marks()
 
 
 class Item(NamedTuple):
-    """What a node is, before it has a place."""
+    """A node without a place."""
 
     kind: str
     title: str
@@ -35,23 +35,30 @@ class Item(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A value from what makes it to what takes it, by their keys."""
+    """A value from its producer to its consumer, by their keys."""
 
     source: str
     target: str
     label: str
     argument: str
-    """The target's input, which tells two links between the same nodes apart."""
+    """The target's input: two nodes may have several links."""
     conflict: bool = False
 
 
+def types_of(tool: str, side: str, *, catalogue: Catalogue | None) -> dict[str, str]:
+    """Types of the `inputs` or `outputs` of a tool by name; empty for a tool that the catalogue does not have."""
+    if catalogue is None or tool not in catalogue:
+        return {}
+    return {name: str(kind) for name, kind in getattr(catalogue[tool], side).items()}
+
+
 class Reader:
-    """Reads one plan, whatever is wrong with it."""
+    """Reads one plan, which may be invalid."""
 
     def __init__(
         self, *, catalogue: Catalogue | None, resources: Mapping[str, str], marks: Marks, texts_inside: bool
     ) -> None:
-        """`resources`: types of the request's resources. `texts_inside`: literals stand in the steps that take them."""
+        """`resources`: types of the request's resources. `texts_inside`: literals are shown in their steps."""
         self._catalogue = catalogue
         self._resources = resources
         self._marks = marks
@@ -65,7 +72,7 @@ class Reader:
         """Items by key, and the links between them."""
         steps = plan.get("steps", [])
         for number, step in enumerate(steps):
-            outputs = self._signature(step, "outputs")
+            outputs = types_of(step["tool"], "outputs", catalogue=self._catalogue)
             for port, reference in (step.get("outputs") or {}).items():
                 self._makers.setdefault(reference, (f"step:{number}", outputs.get(port, "") or port))
         self._items |= {f"step:{number}": self._step(step, number=number) for number, step in enumerate(steps)}
@@ -74,12 +81,6 @@ class Reader:
         for number, value in enumerate(plan.get("answers", [])):
             self._add_answer(value, number=number)
         return self._items, self._links
-
-    def _signature(self, step: Mapping[str, Any], side: str) -> dict[str, str]:
-        """Types of a tool's inputs or outputs by name; empty for a tool that the catalogue does not have."""
-        if self._catalogue is None or step["tool"] not in self._catalogue:
-            return {}
-        return {name: str(kind) for name, kind in getattr(self._catalogue[step["tool"]], side).items()}
 
     def _step(self, step: Mapping[str, Any], *, number: int) -> Item:
         problem = self._marks.problems.get(step["id"], "")
@@ -91,7 +92,8 @@ class Reader:
         return Item("step", step["tool"], sub, FAILING if problem else differs)
 
     def _link_inputs(self, step: Mapping[str, Any], *, number: int) -> None:
-        wanted = self._signature(step, "inputs") if step["id"] in self._marks.conflicts else {}
+        conflicts = step["id"] in self._marks.conflicts
+        wanted = types_of(step["tool"], "inputs", catalogue=self._catalogue) if conflicts else {}
         for argument, value in (step.get("inputs") or {}).items():
             if not self._is_inside(value):
                 self._link(value=value, target=f"step:{number}", argument=argument, wanted=wanted.get(argument, ""))

@@ -1,21 +1,18 @@
-"""What the task page shows of suites that judge plans: what was wanted, and why each indicator is what it is."""
+"""The task page of suites that judge plans: the goal, and the reasons of each indicator."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evaluator.records import Outcome, ResultRecord
-from evaluator.suites.base import Column, IntervalMethod, Panel
-from evaluator.suites.toolbench.defects import RULES
-from evaluator.suites.toolbench.suite import ToolTask
+from evaluator.suites.base import Column, Defect, IntervalMethod, Panel, StepProblem
+from evaluator.suites.base import Suite as LibrarySuite
+from evaluator.suites.base import Task as LibraryTask
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.gold import open_attributes
 from leaderboard.results.indicators import Mark, marks
 
 _STEP = re.compile(r"\bstep (\d+) \(")
-WRONG_TYPE = "Wrong type"
-_STEP_PROBLEMS = (("IR", "Irrelevant"), ("CR", WRONG_TYPE), ("HR", "False resource"))
-"""Indicators whose reasons name steps, the most telling last."""
 
 
 class IndicatorReason(NamedTuple):
@@ -32,14 +29,6 @@ class GivenFile(NamedTuple):
     types: str
 
 
-class Defect(NamedTuple):
-    """Something that is wrong with the entry itself."""
-
-    name: str
-    sentence: str
-    excludes: bool
-
-
 class CallLine(NamedTuple):
     """A step as text."""
 
@@ -53,9 +42,9 @@ class PlanningPage(NamedTuple):
     """The part of the task page that only suites that judge plans have."""
 
     shows_goal: bool
-    """Whether the suite says what its requests want."""
+    """Whether the suite has goals."""
     shows_gold: bool
-    """Whether the reader may see what the request wants; if not, `goal`, `uncovered`, `defects`, `gold_calls` and the
+    """Whether the reader may see the goal; if not, `goal`, `uncovered`, `defects`, `gold_calls` and the
     reasons are empty."""
     goal: tuple[str, ...]
     uncovered: str
@@ -64,20 +53,24 @@ class PlanningPage(NamedTuple):
     defects: tuple[Defect, ...]
     reasons: tuple[IndicatorReason, ...]
     nothing_judged: bool
-    """There is no plan, which counts as the worst of each indicator."""
+    """Whether there is no plan, which counts as the worst of each indicator."""
     further: tuple[tuple[str, str], ...]
     calls: tuple[CallLine, ...]
     gold_calls: tuple[CallLine, ...]
 
 
 def planning_page(
-    *, task: Task, library_task: object, record: ResultRecord | None, outcome: str, shows_gold: bool = True
-) -> PlanningPage:
-    """Gather it from the registered task, the library's task (for its files) and the record, if there is one.
+    *, task: Task, library: LibraryTask | None, defined: Sequence[Defect], record: ResultRecord | None, outcome: str,
+    shows_gold: bool = True,
+) -> PlanningPage:  # fmt: skip
+    """Gather it from the registered task and the record, if there is one.
 
-    The outcome is the result's: an infrastructure fault that its owner accepted counts as the planner's.
+    Args:
+        library: the task in this release, for the types of its files; None if it is unknown or another one.
+        defined: the defects that the suite describes.
+        outcome: the result's: an infrastructure fault that its owner accepted counts as the planner's.
     """
-    attributes: Mapping[str, Any] = task.attributes if shows_gold else open_attributes(task.attributes)
+    attributes = task.attributes if shows_gold else open_attributes(task.attributes, suite=task.suite)
     parts = tuple(str(part) for part in attributes.get("parts") or ())
     plan = record.plan if record is not None and isinstance(record.plan, dict) else {}
     indicators = record.indicators if record is not None else {}
@@ -86,8 +79,8 @@ def planning_page(
         shows_gold=shows_gold,
         goal=parts,
         uncovered=str(attributes.get("uncovered") or ""),
-        files=_files(library_task),
-        defects=defects(attributes.get("flags") or ()),
+        files=None if library is None else _files(library),
+        defects=defects(attributes.get("flags") or (), defined=defined),
         reasons=_reasons(suite=task.suite, record=record, outcome=outcome, parts=parts),
         nothing_judged=outcome == Outcome.PLANNER_FAULT,
         further=tuple(
@@ -100,15 +93,10 @@ def planning_page(
     )
 
 
-def defects(flags: Sequence[str]) -> tuple[Defect, ...]:
-    """Flags in words; one that this release does not know is shown as it is."""
-    rules = {rule.name: rule for rule in RULES}
-    return tuple(
-        Defect(name=flag, sentence=rules[flag].description, excludes=rules[flag].excludes)
-        if flag in rules
-        else Defect(name=flag, sentence="", excludes=False)
-        for flag in flags
-    )
+def defects(flags: Sequence[str], *, defined: Sequence[Defect]) -> tuple[Defect, ...]:
+    """The defects that a task is flagged with; one that this release does not know has no description."""
+    known = {defect.name: defect for defect in defined}
+    return tuple(known.get(flag) or Defect(name=flag, description="") for flag in flags)
 
 
 def calls(plan: Mapping[str, Any]) -> tuple[CallLine, ...]:
@@ -124,15 +112,16 @@ def calls(plan: Mapping[str, Any]) -> tuple[CallLine, ...]:
     )
 
 
-def step_problems(record: ResultRecord) -> dict[str | None, str]:
-    """Ids of the steps that an indicator's reason names, with a few words: they are marked in the drawing."""
-    plan = record.plan if isinstance(record.plan, dict) else {}
+def step_problems(*, record: ResultRecord, suite: LibrarySuite) -> dict[str | None, StepProblem]:
+    """The steps that the explanation of an indicator's worse value names, by id: they are marked in the drawing."""
+    plan: dict[str, Any] = record.plan if isinstance(record.plan, dict) else {}
     ids = [step["id"] for step in plan.get("steps") or ()]
-    found: dict[str | None, str] = {}
-    for name, words in _STEP_PROBLEMS:
-        if record.indicators.get(name) == (name != "CR"):
-            numbers = [int(number) for number in _STEP.findall(record.explanations.get(name, ""))]
-            found |= {ids[number - 1]: words for number in numbers if 0 < number <= len(ids)}
+    worse = {column.key: float(not column.higher_is_better) for column in suite.metrics}
+    found: dict[str | None, StepProblem] = {}
+    for problem in suite.step_problems:
+        if record.indicators.get(problem.indicator) == worse[problem.indicator]:
+            numbers = map(int, _STEP.findall(record.explanations.get(problem.indicator, "")))
+            found |= {ids[number - 1]: problem for number in numbers if 0 < number <= len(ids)}
     return found
 
 
@@ -140,10 +129,8 @@ def _figure(column: Column, value: float) -> str:
     return ("yes" if value else "no") if column.interval is IntervalMethod.WILSON else f"{value:.3f}"
 
 
-def _files(library_task: object) -> tuple[GivenFile, ...] | None:
-    if not isinstance(library_task, ToolTask):
-        return None
-    return tuple(GivenFile(name=name, types=" or ".join(sorted(kinds))) for name, kinds in library_task.files.items())
+def _files(task: LibraryTask) -> tuple[GivenFile, ...]:
+    return tuple(GivenFile(name=name, types=" or ".join(sorted(kinds))) for name, kinds in task.types_given.items())
 
 
 def _reasons(

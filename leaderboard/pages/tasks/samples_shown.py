@@ -1,11 +1,12 @@
-"""The samples of a task as its page shows them: what each step took and gave, how long it took, and what it scored."""
+"""The samples of a task as its page shows them: inputs, outputs and times of each step, and scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from evaluator.records import ArtefactReference, ResultRecord, SampleResult, StepRun
 from evaluator.tools.types import Catalogue
 from leaderboard.pages.tasks.artefacts_shown import Reading, Shown
+from leaderboard.pages.tasks.plan_reading import types_of
 
 SAMPLES_PER_PAGE = 8
 OPEN_AT_FIRST = 3
@@ -61,7 +62,7 @@ class StepTotal(NamedTuple):
     """Mean over those that were executed; None if none was."""
     failed: int
     error: str
-    """Of the first that failed."""
+    """Error of the first run that failed."""
 
 
 def samples_page(
@@ -142,8 +143,8 @@ def _sample(*, sample: SampleResult, reading: Reading, catalogue: Catalogue | No
 
 def _step(*, run: StepRun, number: int, reading: Reading, catalogue: Catalogue | None) -> ShownStep:
     where = f"step {run.step}, {run.tool}, sample {number}"
-    # What is no output of the tool comes last: it says more about one that is.
-    kinds = _output_types(run.tool, catalogue=catalogue)
+    # Outputs that the tool does not declare come last: they explain the others.
+    kinds = types_of(run.tool, "outputs", catalogue=catalogue)
     pictures = [value for value in run.inputs.values() if value.media_type.startswith("image/")]
     over = pictures[0] if pictures else None
     return ShownStep(
@@ -159,9 +160,3 @@ def _step(*, run: StepRun, number: int, reading: Reading, catalogue: Catalogue |
             for name, value in sorted(run.outputs.items(), key=lambda output: output[0] not in kinds)
         ),
     )
-
-
-def _output_types(tool: str, *, catalogue: Catalogue | None) -> Mapping[str, str]:
-    if catalogue is None or tool not in catalogue:
-        return {}
-    return {name: str(kind) for name, kind in catalogue[tool].outputs.items()}

@@ -1,7 +1,7 @@
 """What the task page shows: the stored record of one task, with its plan drawn and its artefacts named."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -9,9 +9,10 @@ from pydantic import ValidationError
 from evaluator.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.records import ResultRecord
 from evaluator.suites.base import Panel
+from evaluator.suites.base import Suite as LibrarySuite
 from evaluator.suites.base import Task as LibraryTask
+from evaluator.suites.facets import MODALITY, STRUCTURE
 from evaluator.suites.registry import suite_of
-from evaluator.tools.types import Catalogue
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.gold import Withheld
 from leaderboard.evaluations.models import TaskResult
@@ -20,12 +21,13 @@ from leaderboard.pages.tasks.notes import NoteBlock, note_blocks
 from leaderboard.pages.tasks.plan_differences import Differences, differences
 from leaderboard.pages.tasks.plan_graph import Graph, draw
 from leaderboard.pages.tasks.plan_reading import Marks
-from leaderboard.pages.tasks.planning_presenters import WRONG_TYPE, PlanningPage, planning_page, step_problems
+from leaderboard.pages.tasks.planning_presenters import PlanningPage, planning_page, step_problems
 from leaderboard.pages.tasks.samples_shown import SamplesPage, StepTotal, samples_page, score_in_words, step_totals
 from leaderboard.results.badges import sentence_in_place_of_steps
+from leaderboard.results.filters import in_words
 from leaderboard.results.objects import object_url, server_store
-from leaderboard.results.task_filters import language_in_words
-from leaderboard.results.task_rows import modalities
+from leaderboard.results.task_filters import raw_values, words_of
+from leaderboard.results.task_rows import modality_of
 
 MAX_RECEIVED = 20_000
 """Characters of what the planner sent that the page shows; the record has it all."""
@@ -34,11 +36,10 @@ _TYPE_CONFLICTS = frozenset({"type_conflict", "answer_type"})
 
 
 class TaskPage(NamedTuple):
-    """Everything on the page that comes from the record, or stands in for it."""
+    """Everything on the page that depends on the record."""
 
-    modality: str
-    """What the request gives and expects; nothing where that is not known."""
-    language: str
+    facts: tuple[tuple[str, str], ...]
+    """Facts about the task: label and words."""
     record: ResultRecord | None
     record_missing: bool
     """The row names a record, but the store cannot give it."""
@@ -77,46 +78,73 @@ def read_record(*, digest: str, store: Store) -> ResultRecord | None:
 def task_page(
     *, task: Task, result: TaskResult | None, split: str, withheld: Withheld, samples: str | None = None
 ) -> TaskPage:
-    """Gather the page without what is withheld, and without whatever tells of it: with the gold plan go the goal, the
-    judge's reasons and the differences from the gold plan, and with the data the scores of samples.
+    """Gather the page without what is withheld or would reveal it: without the gold plan there are no goal, reasons of
+    the judge or differences, and without the data no scores of samples.
 
     `samples` is the page of samples that the query string asks for.
     """
     digest = result.record_digest if result else ""
-    store = server_store(split=split)
-    found = read_record(digest=digest, store=store) if digest else None
+    found = read_record(digest=digest, store=server_store(split=split)) if digest else None
     record = found and found.model_copy(update=withheld.without())
     open_record = None if withheld.data else record
     judged = task.suite.has(Panel.INDICATORS)
-    catalogue, library_task = _signatures(task)
-    drawing = _Drawing(catalogue=catalogue, library_task=library_task, judged=judged)
+    library, library_task = _known(task)
+    drawing = _Drawing(suite=library, task=library_task, judged=judged)
     gold = None if withheld.gold else task.gold
     differs = drawing.differences(record=record, gold=gold)
-    reading = Reading(store=store, split=split)
     received = _as_text(record.plan_received) if record else ""
     return TaskPage(
-        modality=modalities(slug=task.suite.slug, digest=task.suite.digest).get(task.key, ""),
-        language=language_in_words(str(task.attributes.get("language") or "")),
+        facts=tuple(_facts(task=task, modality="" if library_task is None else modality_of(library_task))),
         record=record,
         record_missing=bool(digest) and record is None,
         graph=drawing.plan(record=record, differs=differs),
         no_steps=_no_steps(record=record, judged=judged),
         gold=drawing.gold(gold=gold, differs=differs),
         differences=differs,
-        samples=samples_page(samples=open_record.samples, number=samples, reading=reading, catalogue=catalogue)
-        if open_record and open_record.samples
-        else None,
+        samples=_samples(record=open_record, number=samples, split=split, library=library),
         steps=step_totals(open_record) if open_record else (),
         score_words=score_in_words(open_record) if open_record else "",
         received=received[:MAX_RECEIVED],
         received_left_out=max(0, len(received) - MAX_RECEIVED),
         withheld=withheld,
         record_url=object_url(digest=digest, split=split) if open_record and not withheld.plan else "",
-        planning=_planning(task=task, library_task=library_task, record=record, result=result, withheld=withheld)
-        if judged
-        else None,
+        planning=_planning(task=task, result=result, record=record, withheld=withheld) if judged else None,
         notes=note_blocks(record.planner_notes) if record else (),
     )
+
+
+def _samples(
+    *, record: ResultRecord | None, number: str | None, split: str, library: LibrarySuite | None
+) -> SamplesPage | None:
+    if record is None or not record.samples:
+        return None
+    reading = Reading(store=server_store(split=split), split=split)
+    return samples_page(
+        samples=record.samples, number=number, reading=reading, catalogue=library.catalogue if library else None
+    )
+
+
+def _planning(
+    *, task: Task, result: TaskResult | None, record: ResultRecord | None, withheld: Withheld
+) -> PlanningPage:
+    library, library_task = _known(task)
+    return planning_page(
+        task=task,
+        library=library_task,
+        defined=library.defects if library else (),
+        record=record,
+        outcome=result.outcome if result is not None else "",
+        shows_gold=not withheld.gold,
+    )
+
+
+def _facts(*, task: Task, modality: str) -> Iterator[tuple[str, str]]:
+    known = {**task.attributes, STRUCTURE.name: task.structure, MODALITY.name: modality}
+    for facet in task.suite.facets.named(task.suite.facets.facts):
+        if values := raw_values(facet=facet, attributes=known):
+            words = list(values) if facet.name == STRUCTURE.name else list(map(words_of(facet), values))
+            label = f"{facet.label}s" if isinstance(known.get(facet.attribute), list) else facet.label
+            yield label, ", ".join([words[0], *map(str.lower, words[1:])])
 
 
 def _no_steps(*, record: ResultRecord | None, judged: bool) -> str:
@@ -125,28 +153,11 @@ def _no_steps(*, record: ResultRecord | None, judged: bool) -> str:
     return sentence_in_place_of_steps(plan=record.plan, outcome=record.outcome or "", judged=judged)
 
 
-def _planning(
-    *,
-    task: Task,
-    library_task: LibraryTask | None,
-    record: ResultRecord | None,
-    result: TaskResult | None,
-    withheld: Withheld,
-) -> PlanningPage:
-    return planning_page(
-        task=task,
-        library_task=library_task,
-        record=record,
-        outcome=result.outcome if result is not None else "",
-        shows_gold=not withheld.gold,
-    )
-
-
-def _signatures(task: Task) -> tuple[Catalogue | None, LibraryTask | None]:
-    """Tools and task of the library. What this release does not know, or knows otherwise, is drawn without types."""
+def _known(task: Task) -> tuple[LibrarySuite | None, LibraryTask | None]:
+    """Suite and task of the library. What this release does not know, or knows otherwise, is drawn without types."""
     try:
         suite = suite_of(task.suite.slug)
-        return suite.catalogue, suite.task(task.key) if suite.digest == task.suite.digest else None
+        return suite, suite.task(task.key) if suite.digest == task.suite.digest else None
     except LookupError:
         return None, None
 
@@ -154,14 +165,14 @@ def _signatures(task: Task) -> tuple[Catalogue | None, LibraryTask | None]:
 class _Drawing:
     """Draws the plans of one task."""
 
-    def __init__(self, *, catalogue: Catalogue | None, library_task: LibraryTask | None, judged: bool) -> None:
-        self._catalogue = catalogue
+    def __init__(self, *, suite: LibrarySuite | None, task: LibraryTask | None, judged: bool) -> None:
+        self._suite = suite
         self._judged = judged
         self._resources: dict[str, str] = {}
         self._expects = ""
-        if library_task is not None:
-            self._resources = {name: str(kind) for name, kind in library_task.resources.items()}
-            self._expects = "" if library_task.expects is None else str(library_task.expects)
+        if task is not None:
+            self._resources = {name: str(kind) for name, kind in task.resources.items()}
+            self._expects = "" if task.expects is None else str(task.expects)
 
     def differences(self, *, record: ResultRecord | None, gold: Mapping[str, Any] | None) -> Differences | None:
         if record is None or not isinstance(record.plan, dict) or not gold:
@@ -171,10 +182,11 @@ class _Drawing:
     def plan(self, *, record: ResultRecord | None, differs: Differences | None) -> Graph | None:
         if record is None or not isinstance(record.plan, dict):
             return None
-        problems = step_problems(record) if self._judged else _problems(record)
+        judged = step_problems(record=record, suite=self._suite) if self._judged and self._suite else {}
+        conflicts = {step for step, problem in judged.items() if problem.is_type_conflict}
         marks = Marks(
-            problems=problems,
-            conflicts=_conflicts(record, problems=problems),
+            problems={step: problem.words for step, problem in judged.items()} if self._judged else _problems(record),
+            conflicts=frozenset(conflicts | _conflicts(record)),
             differing=differs.extra if differs else {},
             expects=self._expects,
         )
@@ -187,7 +199,7 @@ class _Drawing:
     def _draw(self, plan: Mapping[str, Any], *, marks: Marks) -> Graph:
         return draw(
             plan=plan,
-            catalogue=self._catalogue,
+            catalogue=self._suite.catalogue if self._suite else None,
             resources=self._resources,
             marks=marks,
             texts_inside=self._judged,
@@ -198,21 +210,15 @@ def _problems(record: ResultRecord) -> dict[str | None, str]:
     """A few words on each failing step: the first of its problems, and where it failed when it was run."""
     found: dict[str | None, str] = {}
     for problem in record.problems:
-        found.setdefault(problem.step, _words(problem.code))
+        found.setdefault(problem.step, in_words(problem.code))
     for sample in record.samples:
         found |= {run.step: FAILED_WHEN_RUN for run in sample.steps if run.error}
     return found
 
 
-def _conflicts(record: ResultRecord, *, problems: Mapping[str | None, str]) -> frozenset[str | None]:
-    """The steps, and None for the answer, that are given a value of a wrong type."""
-    named = {problem.step for problem in record.problems if problem.code in _TYPE_CONFLICTS}
-    return frozenset(named | {step for step, words in problems.items() if words == WRONG_TYPE})
-
-
-def _words(code: str) -> str:
-    words = code.replace("_", " ")
-    return words[:1].upper() + words[1:]
+def _conflicts(record: ResultRecord) -> set[str | None]:
+    """The steps, and None for the answer, that the checks of the plan found to get a value of a wrong type."""
+    return {problem.step for problem in record.problems if problem.code in _TYPE_CONFLICTS}
 
 
 def _as_text(received: Any) -> str:

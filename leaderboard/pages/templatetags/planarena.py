@@ -6,29 +6,27 @@ from typing import Any, NamedTuple
 from django import template
 from django.utils.html import format_html
 
-from evaluator.metrics.statistics import LEAST_VALUES, TOO_FEW, ends_of
+from evaluator.metrics.statistics import LEAST_VALUES, TOO_FEW
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.visibility import words_of
+from leaderboard.planners.kinds import KINDS
+from leaderboard.results import figures
+from leaderboard.results.badges import OUTCOMES
+from leaderboard.results.figures import interval_ends, score
+from leaderboard.results.filters import in_words, written
 
 register = template.Library()
+register.filter("in_words", in_words)
+register.filter("score", score)
 
-OUTCOMES = {
-    "scored": "Scored",
-    "empty_plan": "Empty plan",
-    "planner_fault": "Planner fault",
-    "infra_fault": "Infrastructure fault",
-    "not_run": "Not run",
-    "cancelled": "Cancelled",
-    "pending": "Waiting",
-}
 OUTCOME_MEANINGS = {
     "scored": "There is a plan, and it was scored.",
     "empty_plan": "The plan has no steps. It was scored like any other plan.",
-    "planner_fault": "The plan is wrong or the endpoint answered wrongly: the task counts as the worst there is.",
+    "planner_fault": "The plan or the endpoint's response is invalid: the task gets the worst value.",
     "infra_fault": "Not the planner's fault: no score until the owner resumes the task or accepts the fault.",
-    "not_run": "The task did not run: it cannot be measured here, or its evaluation failed before. Never scored.",
-    "cancelled": "The evaluation was cancelled before this task ended.",
-    "pending": "The task has not ended yet.",
+    "not_run": "The task did not run: it cannot be measured here, or the evaluation failed first. Never scored.",
+    "cancelled": "The evaluation was cancelled before this task finished.",
+    "pending": "The task has not finished yet.",
 }
 SCALE = 120
 """Width of an interval bar in its own units."""
@@ -54,16 +52,26 @@ class Segment(NamedTuple):
     width: str
 
 
+@register.simple_tag
+def kinds_with(name: str) -> str:
+    """Kinds of planners, separated by spaces, that use a field of the submit form or have a property of `Kind`."""
+    return " ".join(
+        slug
+        for slug, kind in KINDS.items()
+        if name in {field.name for field in kind.fields} or getattr(kind, name, False)
+    )
+
+
+@register.filter
+def kind_note(kind: str) -> str:
+    """What pages add about planners of a kind; empty: nothing."""
+    return KINDS[kind].note
+
+
 @register.filter
 def visibility_words(submission: Submission) -> str:
     """How a submission that is not public is marked for those who see it."""
     return words_of(submission)
-
-
-@register.filter
-def score(value: float | None) -> str:
-    """A score with three decimals."""
-    return "—" if value is None else f"{value:.3f}"
 
 
 @register.filter
@@ -96,24 +104,12 @@ def outcome_meaning(outcome: str) -> str:
     return OUTCOME_MEANINGS.get(outcome, "")
 
 
-@register.filter
-def in_words(code: str) -> str:
-    """A machine-readable code such as `invalid_plan` as words."""
-    if code in {"qa", "vqa"}:
-        return code.upper()
-    words = str(code).replace("_", " ").strip()
-    return words[:1].upper() + words[1:]
-
-
 @register.simple_tag(takes_context=True)
 def filter_link(context: template.Context, name: str, value: str | None = None) -> str:
     """The page's own query string with one filter set, or taken away; it leads to the first page of what is left."""
-    parameters = context["request"].GET.copy()
-    parameters.pop("page", None)
-    parameters.pop(name, None)
-    if value is not None:
-        parameters[name] = value
-    return f"?{parameters.urlencode()}"
+    given = context["request"].GET
+    kept = [(other, text) for other, texts in given.lists() for text in texts if other not in {"page", name}]
+    return written([*kept, *([] if value is None else [(name, value)])]) or "?"
 
 
 @register.simple_tag
@@ -122,7 +118,7 @@ def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0)) 
 
     Not a template of its own: a page of a board has hundreds, and including one costs ten times as much.
     """
-    ends = ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks"))
+    ends = interval_ends(value)
     band = ""
     if ends is not None:
         left, right = _place(ends[0], scale), _place(ends[1], scale)
@@ -137,7 +133,7 @@ def interval_text(value: Mapping[str, Any], label: str = "") -> str:
     Args:
         label: what stands before it in sight; else only those who hear the page are told what it is.
     """
-    ends = ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks"))
+    ends = interval_ends(value)
     if ends is not None:
         return format_html(_ENDS_LABELLED if label else _ENDS, label or "95 % interval", score(ends[0]), score(ends[1]))
     if value.get("tasks") is not None and value["tasks"] < LEAST_VALUES:
@@ -148,9 +144,8 @@ def interval_text(value: Mapping[str, Any], label: str = "") -> str:
 @register.simple_tag
 def interval_words(value: Mapping[str, Any] | None) -> str:
     """The same as words that go on after a metric's name, for texts without markup."""
-    value = value or {}
-    ends = ends_of(low=value.get("low"), high=value.get("high"), count=value.get("tasks"))
-    return "" if ends is None else f", 95 % interval {score(ends[0])} to {score(ends[1])}"
+    words = figures.interval_words(value)
+    return f", {words}" if words else ""
 
 
 @register.inclusion_tag("components/stackbar.html")

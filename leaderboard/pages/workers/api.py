@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.evaluations.models import Attempt
 from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.pages.workers.presenters import shown_attempt
@@ -56,13 +57,13 @@ class WorkerTokensView(APIView):
 
     @extend_schema(responses=WorkerTokenOutput(many=True))
     def get(self, request: Request) -> Response:
-        return Response(WorkerTokenOutput(worker_tokens_of(request.user), many=True).data)
+        return Response(WorkerTokenOutput(worker_tokens_of(user_of(request)), many=True).data)
 
     @extend_schema(request=WorkerTokenInput, responses={201: NewWorkerTokenOutput})
     def post(self, request: Request) -> Response:
         body = WorkerTokenInput(data=request.data)
         body.is_valid(raise_exception=True)
-        made = create_worker_token(owner=request.user, name=body.validated_data["name"])
+        made = create_worker_token(owner=user_of(request), name=body.validated_data["name"])
         return Response(NewWorkerTokenOutput(made).data, status=status.HTTP_201_CREATED)
 
 
@@ -74,7 +75,7 @@ class WorkerTokenView(APIView):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, token_id: UUID) -> Response:
         """Revoke it: what is leased with it goes back to be leased again."""
-        if not revoke_worker_token(owner=request.user, token_id=token_id):
+        if not revoke_worker_token(owner=user_of(request), token_id=token_id):
             raise NotFound("You have no such worker token.")
         return Response(status=status.HTTP_204_NO_CONTENT)
 

@@ -8,6 +8,4 @@ from leaderboard.accounts.forms import ServiceForm
 class WorkerTokenForm(ServiceForm):
     """What a new token is for."""
 
-    name = forms.CharField(
-        label="Name", help_text="Such as the machine that the worker runs on. You tell your tokens apart by it."
-    )
+    name = forms.CharField(label="Name", help_text="Such as the machine that the worker runs on.")

@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from leaderboard.accounts.once import made_from
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.pages.workers.forms import WorkerTokenForm
 from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_token, worker_tokens_of
 
@@ -20,11 +21,11 @@ from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_
 @login_required
 def tokens(request: HttpRequest) -> HttpResponse:
     """List the tokens; a POST makes one and shows it this once, so the answer is the page itself and no redirect."""
-    form, made = made_from(request, form=WorkerTokenForm, make=partial(create_worker_token, owner=request.user))
+    form, made = made_from(request, form=WorkerTokenForm, make=partial(create_worker_token, owner=user_of(request)))
     context = {
         "form": form,
         "made": made,
-        "tokens": worker_tokens_of(request.user),
+        "tokens": worker_tokens_of(user_of(request)),
         "site": request.build_absolute_uri("/").rstrip("/"),
     }
     return render(request, "workers/tokens.html", context, status=400 if form.errors else 200)
@@ -34,6 +35,6 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @login_required
 def revoke(request: HttpRequest, token_id: UUID) -> HttpResponse:
     """End a token. Doing it twice does no harm."""
-    if revoke_worker_token(owner=request.user, token_id=token_id):
-        messages.success(request, "The token is revoked, and what was leased with it can be leased again.")
+    if revoke_worker_token(owner=user_of(request), token_id=token_id):
+        messages.success(request, "The token is revoked. Tasks leased with it can be leased again.")
     return redirect("workers:tokens")

@@ -38,7 +38,7 @@ class ShownVerification(NamedTuple):
     tone: str
     detail: str
     created: datetime
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     """Tasks of the sample."""
     state: str
     state_label: str

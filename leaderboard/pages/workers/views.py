@@ -49,5 +49,5 @@ def _readable(*, request: HttpRequest, evaluation_id: UUID) -> Evaluation:
     related = visible_evaluations(request.user).select_related("suite", "submission__planner")
     evaluation = get_object_or_404(related, pk=evaluation_id)
     if not logs.may_read(user=request.user, evaluation=evaluation):
-        raise Http404("There is no such page for you.")
+        raise Http404("Page not found.")
     return evaluation

@@ -64,6 +64,11 @@ class Kind(ABC):
         """
         return data
 
+    testable: ClassVar[bool] = False
+    """Whether its owner can have it called once before they submit it."""
+    note: ClassVar[str] = ""
+    """What boards and evaluation pages add about how such plans came about; empty: nothing."""
+
     @abstractmethod
     def check(self, data: PlannerData) -> Errors:
         """What is wrong with the fields of this kind beyond their limits, without asking anybody else."""

@@ -5,7 +5,7 @@ from functools import cache
 
 from django import forms
 
-from evaluator.planners.language_models.safetensors_headers import file_header
+from evaluator.planners.language_models.admission.safetensors_headers import file_header
 from evaluator.planners.language_models.shipped import shipped_folder
 from evaluator.planners.offline import OfflinePlanner, offline_planners
 from gpu_jobs.contract.lease import BundledPlanner

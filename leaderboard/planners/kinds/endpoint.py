@@ -17,6 +17,7 @@ class EndpointKind(CalledKind):
     choice = "An HTTP endpoint that speaks planner/1"
     card = "PlanArena sends one JSON POST per task to your server. You can test it here first."
     fields = (*CALL, *DECLARED)
+    testable = True
     example = "https://example.org/plan"
 
     def lease(self, *, planner: Planner, tasks: Sequence[str]) -> EndpointPlanner:  # noqa: ARG002 - as the base class

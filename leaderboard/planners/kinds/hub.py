@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from django.conf import settings
 
-from evaluator.planners.language_models.admission import ModelRefusedError
+from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from gpu_jobs.contract.lease import HubPlanner
 from leaderboard.accounts.models import User
-from leaderboard.catalog.library import NotReadyError
+from leaderboard.catalog.library import TryLaterError
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.fields import Text
 from leaderboard.planners.kinds.base import Facts, Kind
@@ -36,7 +36,7 @@ _places = Places(at_once=2, waiting=4, wait_seconds=20.0)
 """Look-ups of one process of the site: each needs up to 90 MB of disk and 1 GiB of memory."""
 
 
-class HubUnreachableError(NotReadyError):
+class HubUnreachableError(TryLaterError):
     """The hub cannot be asked at present. Everybody may read why: it is no secret of the installation."""
 
     def __init__(self, message: str) -> None:
@@ -58,7 +58,7 @@ class HubKind(Kind):
 
     def check(self, data: PlannerData) -> Errors:
         # Its patterns only; nothing is asked here.
-        from evaluator.planners.language_models.hub_lookup import check_names
+        from evaluator.planners.language_models.admission.hub_lookup import check_names
 
         errors = check_strategy(data[STRATEGY])
         if not data[MODEL_ID]:
@@ -83,7 +83,7 @@ class HubKind(Kind):
             FieldErrors: there is no such model, or it cannot be evaluated here.
             HubUnreachableError: the hub does not say; it may later.
         """
-        from evaluator.planners.language_models.hub_lookup import HubAwayError, look_up
+        from evaluator.planners.language_models.admission.hub_lookup import HubAwayError, look_up
 
         revision = data[REVISION] or DEFAULT_REVISION
         try:

@@ -56,6 +56,7 @@ class PlansKind(Kind):
     fields = (PLANS, PLANS_DIGEST, *DECLARED)
     has_canary = False
     repeatable = True
+    note = "from an uploaded file; no planner was called"
 
     def received(self, *, data: PlannerData, owner: User) -> PlannerData:
         """The digest in the place of the plans, which are kept.

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from evaluator.planners.keeping import keepable_text
+from evaluator.planners.storable import keepable_text
 from evaluator.records import Outcome
 from evaluator.suites.hidden import HIDDEN
 from gpu_jobs.contract.attempt import GivenUp, Phase

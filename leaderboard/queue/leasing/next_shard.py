@@ -134,7 +134,7 @@ def _attempt(
         IntegrityError: there is an attempt with this token.
     """
     token = token or secrets.token_urlsafe(32)
-    tries, now = shard.tries, shard.now
+    tries, now = shard.tries, shard.now  # type: ignore[attr-defined]  # annotated by `_next_shard`
     moved = move_shard(
         shard_id=shard.pk, source=ShardState.PENDING, target=ShardState.LEASED, tries=tries, tries_after=tries + 1
     )
@@ -143,7 +143,7 @@ def _attempt(
         shard=shard,
         user_id=submission.submitted_by_id,
         team_id=submission.team_id,
-        number=(shard.attempts_so_far or 0) + 1,
+        number=(shard.attempts_so_far or 0) + 1,  # type: ignore[attr-defined]  # annotated by `_next_shard`
         worker=worker,
         pool=list(pool),
         token_hash=hash_token(token),

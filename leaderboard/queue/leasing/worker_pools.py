@@ -64,7 +64,7 @@ class Order:
 
     def annotated(self, evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
         """The evaluations with their `tier`, and with `recency`, by which equals are ordered."""
-        recency = Value(_OLDEST)
+        recency: Value | Case = Value(_OLDEST)
         if self.newest_first:
             since = ExpressionWrapper(-Extract("created", "epoch"), output_field=FloatField())
             recency = Case(When(_standing=Standing.NEW.value, then=since), default=recency, output_field=FloatField())
@@ -81,9 +81,9 @@ def order_of(pool: Sequence[str]) -> Order | None:
     if not pool or not settings.SLICE_SECONDS:
         return None
     rows = list(
-        Evaluation.objects.filter(set_aside_at__gte=Now() - max(_SUSPECT, _PAUSE)).values_list(
-            "submission__submitted_by", Q(set_aside_at__gte=Now() - _PAUSE)
-        )
+        Evaluation.objects.filter(set_aside_at__gte=Now() - max(_SUSPECT, _PAUSE))
+        .annotate(lately=Q(set_aside_at__gte=Now() - _PAUSE))
+        .values_list("submission__submitted_by", "lately")
     )
     suspects = tuple(sorted({user for user, _ in rows}))
     others = _live(pool).annotate(standing=_standing("shard__evaluation__", suspects=suspects))
@@ -96,7 +96,7 @@ def must_give_way(attempt: Attempt) -> bool:
     """Whether a live attempt, read with `now`, has used up its time slice and is to leave its worker to others."""
     if not settings.SLICE_SECONDS or not attempt.pool or attempt.phase not in SLICED_PHASES:
         return False
-    if (attempt.now - attempt.leased_at).total_seconds() < settings.SLICE_SECONDS:
+    if (attempt.now - attempt.leased_at).total_seconds() < settings.SLICE_SECONDS:  # type: ignore[attr-defined]  # annotated by the caller
         return False
     suspects = _suspects()
     if not (waiting := _waiting(attempt.pool, suspects=suspects)):

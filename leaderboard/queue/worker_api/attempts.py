@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
+from pydantic import SecretStr
 from rest_framework import status
 from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
@@ -87,7 +88,7 @@ class SeedView(AttemptView):
             seed = seasons.seed_of(evaluation)
         except seasons.NoSeedError as error:
             raise NotFound(str(error)) from error
-        return _secret(Seed(season=seasons.season_of(evaluation), seed=seed))
+        return _secret(Seed(season=seasons.season_of(evaluation), seed=SecretStr(seed)))
 
 
 class SecretHeaderView(AttemptView):
@@ -107,7 +108,7 @@ class SecretHeaderView(AttemptView):
             raise NotFound(str(error)) from error
         if header is None:
             raise NotFound("This attempt's planner has no secret header.")
-        return _secret(SecretHeader(name=header.name, value=header.value))
+        return _secret(SecretHeader(name=header.name, value=SecretStr(header.value)))
 
 
 def _secret(message: Message) -> HttpResponse:

@@ -11,12 +11,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evaluator.suites.hidden import HIDDEN
+from gpu_jobs.contract.attempt import GivenUp
 from gpu_jobs.contract.lease import WORK_LEFT_HEADER, Lease, LeasedPlanner, LeaseRequest
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
 from leaderboard.planners.secret_headers import HeaderUnreadableError
-from leaderboard.queue.leasing import leases
+from leaderboard.queue.leasing import leases, next_shard
 from leaderboard.queue.worker_api.messages import answer, validated
 from leaderboard.queue.workers.authentication import HasWorkerSession, WorkerAuthentication
 from leaderboard.queue.workers.tokens import Holder, note_lease
@@ -57,7 +58,7 @@ class OwnersSecretError(Exception):
     """A planner's secrets are its owner's and the operator's; other workers may run what needs none."""
 
     def __init__(self) -> None:
-        super().__init__("only a worker of its planner's owner may run this, since it is told the planner's secrets")
+        super().__init__("only a worker of its planner's owner may run this, since it gets the planner's secrets")
 
 
 def next_lease(*, holder: Holder, wanted: LeaseRequest) -> Lease | None:
@@ -75,7 +76,7 @@ def next_lease(*, holder: Holder, wanted: LeaseRequest) -> Lease | None:
     try:
         return _as_sent(found, holder=holder)
     except (HeaderUnreadableError, OwnersSecretError) as error:
-        leases.give_up(attempt_id=found.attempt.pk, how=leases.GivenUp.FAILED, detail=str(error))
+        leases.give_up(attempt_id=found.attempt.pk, how=GivenUp.FAILED, detail=str(error))
         return None
 
 
@@ -89,7 +90,7 @@ def _nothing_due(*, holder: Holder, wanted: LeaseRequest) -> Response:
     return Response(status=status.HTTP_204_NO_CONTENT, headers=headers)
 
 
-def _as_sent(lease: leases.Lease, *, holder: Holder) -> Lease:
+def _as_sent(lease: next_shard.Lease, *, holder: Holder) -> Lease:
     evaluation = lease.evaluation
     return Lease(
         attempt=str(lease.attempt.pk),

@@ -36,7 +36,8 @@ class MessageExtension(OpenApiSerializerExtension):
                 name=full_name, type=ResolvedComponent.SCHEMA, object=full_name, schema=_plain(part)
             )
             auto_schema.registry.register_on_missing(component)
-        return _plain(schema)
+        described: dict[str, Any] = _plain(schema)
+        return described
 
 
 def _plain(part: Any) -> Any:

@@ -10,7 +10,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from leaderboard.evaluations.models import OWN_WORKER, Attempt
-from leaderboard.queue.leasing.leases import hash_token
+from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.workers.sessions import SessionRefusedError, holder_of_session
 from leaderboard.queue.workers.tokens import EnrolmentRefusedError, enrolled
 

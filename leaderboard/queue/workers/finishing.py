@@ -11,6 +11,7 @@ from gpu_jobs.contract.log import LogLines
 from gpu_jobs.contract.results import FinishRequest
 from leaderboard.evaluations.models import AttemptState, Evaluation
 from leaderboard.queue.leasing import leases
+from leaderboard.queue.leasing.evaluation_locks import AttemptEndedError, locked_attempt
 from leaderboard.queue.workers import logs
 from leaderboard.results.provenance import note_worker_of
 from leaderboard.results.results import count_steps_of, take_in
@@ -36,14 +37,14 @@ def finish(*, attempt_id: UUID, last: FinishRequest, store: Store, credential: s
     try:
         with transaction.atomic():
             _finish(attempt_id=attempt_id, last=last, store=store, credential=credential)
-    except leases.AttemptEndedError as error:
+    except AttemptEndedError as error:
         # Completed is only what had all its results, and whatever else came with them.
         if error.state != AttemptState.COMPLETED:
             raise
 
 
 def _finish(*, attempt_id: UUID, last: FinishRequest, store: Store, credential: str) -> None:
-    attempt = leases.locked_attempt(attempt_id)
+    attempt = locked_attempt(attempt_id)
     evaluation = attempt.shard.evaluation
     if last.log.lines:
         _keep_lines(attempt_id=attempt_id, log=last.log, evaluation=evaluation, credential=credential)
@@ -76,7 +77,7 @@ def deliver(*, attempt_id: UUID, records: Sequence[ResultRecord], store: Store, 
         ObjectsMissingError: an artefact is missing.
     """
     with transaction.atomic():
-        attempt = leases.locked_attempt(attempt_id)
+        attempt = locked_attempt(attempt_id)
         new = take_in(attempt=attempt, records=records, store=store, credential=credential)
         # The last of all, since others wait for it until the commit.
         count_steps_of(attempt=attempt, records=new)

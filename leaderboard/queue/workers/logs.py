@@ -11,7 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 
-from evaluator.planners.keeping import keepable_text
+from evaluator.planners.storable import keepable_text
 from evaluator.suites.hidden import HIDDEN
 from gpu_jobs.contract.log import LONGEST_LINE, LogLine, LogLines, LogTaken
 from gpu_jobs.redaction import Redactor

@@ -18,7 +18,7 @@ class TooMuchUploadedError(Exception):
 
     def __init__(self) -> None:
         most = settings.MAX_OWN_WORKER_BYTES
-        super().__init__(f"Of one evaluation at most {most} bytes of new artefacts are taken from an own worker.")
+        super().__init__(f"A self-hosted worker may send at most {most} bytes of new artefacts per evaluation.")
 
 
 def count_upload(*, attempt_id: UUID, size: int) -> None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from gpu_jobs.contract.session import Session
-from leaderboard.queue.leasing.leases import hash_token
+from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.models import WorkerSession
 from leaderboard.queue.workers.tokens import PREFIX as ENROLMENT_PREFIX
 from leaderboard.queue.workers.tokens import EnrolmentRefusedError, Holder, enrolled, is_valid, note_use

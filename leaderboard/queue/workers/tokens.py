@@ -23,7 +23,8 @@ from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
 from leaderboard.evaluations.models import OWN_WORKER, AttemptState
-from leaderboard.queue.leasing.leases import hash_token, lose
+from leaderboard.queue.leasing.leases import lose
+from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.leasing.worker_pools import EVERY_SUITE
 from leaderboard.queue.models import AttemptToken, WorkerToken
 from leaderboard.site.field_errors import FieldErrors
@@ -34,7 +35,7 @@ _REVOKED = "the token of its worker was revoked"
 _USE_IS_NOTED_EVERY = timedelta(minutes=1)
 _UNKNOWN = (
     "This is no valid enrolment token of this site, or it was revoked. The operator makes one with "
-    "`manage.py worker_token NAME`, a user on the page of their workers."
+    "`manage.py worker_token NAME`, users on the page Self-hosted workers."
 )
 _EXPIRED = (
     "This enrolment token has expired. It was minted for one launch, whose launcher starts another worker if needed."
@@ -158,7 +159,7 @@ def extend_launch_tokens(*, evaluation_id: UUID, valid: timedelta) -> None:
 def _refuse_too_many(owner: User) -> None:
     lock_owner(owner)
     if worker_tokens_of(owner).count() >= MOST_TOKENS:
-        raise FieldErrors({"name": [f"You have {MOST_TOKENS} worker tokens, the most there may be: revoke one first."]})
+        raise FieldErrors({"name": [f"You have {MOST_TOKENS} worker tokens, the maximum: revoke one first."]})
 
 
 def worker_tokens_of(owner: User) -> QuerySet[WorkerToken]:
@@ -178,7 +179,7 @@ def revoke_worker_token(*, owner: User | None, token_id: UUID, by: User | None =
     return True
 
 
-def revoke_with_commit(*, owner: User, token_id: UUID | str, because: str) -> bool:
+def revoke_with_commit(*, owner: User, token_id: UUID, because: str) -> bool:
     """The same within a transaction, which ends the token with its commit. The audit log says `because` of what."""
     if not _end(owner=owner, token_id=token_id, by=owner, because=because):
         return False
@@ -186,7 +187,7 @@ def revoke_with_commit(*, owner: User, token_id: UUID | str, because: str) -> bo
     return True
 
 
-def _end(*, owner: User | None, token_id: UUID | str, by: User | None, because: str = "") -> bool:
+def _end(*, owner: User | None, token_id: UUID, by: User | None, because: str = "") -> bool:
     own = WorkerToken.objects.filter(pk=token_id, owner=owner, revoked_at=None)
     if not own.update(revoked_at=timezone.now()):
         return False
@@ -196,7 +197,7 @@ def _end(*, owner: User | None, token_id: UUID | str, by: User | None, because: 
     return True
 
 
-def _take_back(token_id: UUID | str) -> None:
+def _take_back(token_id: UUID) -> None:
     # After the commit, so that a lease which is given at this moment is seen here or sees that the token has ended;
     # and each by itself: whoever holds the locks of one evaluation waits for no other.
     live = AttemptToken.objects.filter(token=token_id, attempt__state=AttemptState.LIVE).order_by("attempt")
@@ -276,4 +277,4 @@ class WorkerTokens:
 
     def revoke(self, *, user: User, token_id: str, because: str) -> None:
         """End one with the commit of the present transaction."""
-        revoke_with_commit(owner=user, token_id=token_id, because=because)
+        revoke_with_commit(owner=user, token_id=UUID(token_id), because=because)

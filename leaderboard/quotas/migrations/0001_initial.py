@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                 ('suite', models.CharField(max_length=50)),
                 ('day', models.DateField()),
                 ('amount', models.SmallIntegerField()),
-                ('reason', models.CharField(choices=[('submitted', 'Submitted'), ('nothing_ran', 'Refunded: cancelled before anything ran'), ('not_the_planners_fault', "Refunded: failed for reasons that are not the planner's")], max_length=40)),
+                ('reason', models.CharField(choices=[('submitted', 'Submitted'), ('nothing_ran', 'Refunded: cancelled before anything ran'), ('not_the_planners_fault', 'Refunded: failed with infrastructure faults')], max_length=40)),
                 ('created', models.DateTimeField(auto_now_add=True)),
                 ('evaluation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='quota_entries', to='evaluations.evaluation')),
                 ('team', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='quota_entries', to='accounts.team')),

@@ -21,11 +21,13 @@ from rest_framework.views import exception_handler
 
 from leaderboard.site.api.problems import PROBLEM_CONTENT_TYPE
 from leaderboard.site.field_errors import FieldErrors
-from leaderboard.site.problems import ProblemError
+from leaderboard.site.problems import ProblemError, refused
 
 _TYPES = "/docs/#problems"
-_BROKEN = "Something broke on our side; please try again."
-_UNSTORABLE = "The request holds what cannot be stored, such as a NUL character or a number that is too large."
+_BROKEN = "Internal error. Try again later."
+_UNSTORABLE = (
+    "The request contains a value that cannot be stored, such as a NUL character or a number that is too large."
+)
 
 logger = logging.getLogger(__name__)
 
@@ -40,12 +42,11 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
         case exceptions.ValidationError():
             return _invalid(request=request, errors=error.detail)
         case SuspiciousOperation():
-            found = _Found(400, "malformed", "The body has more parts or fields than are read.")
+            found = _Found(400, "malformed", "The body has too many parts or fields.")
         case DataError():
             found = _Found(400, "unstorable", _UNSTORABLE)
         case ProblemError():
-            if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                logger.error("%s", error)
+            refused.call(error)
             found = _Found(error.status, error.code, error.sentence, **error.facts())
             headers = dict(error.headers())
         case _:

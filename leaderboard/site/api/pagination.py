@@ -22,7 +22,7 @@ class Pages(CursorPagination):
     page_size_query_param = "page_size"
     max_page_size = 500
 
-    def get_ordering(self, request: Request, queryset: QuerySet[Any], view: Any) -> Sequence[str]:  # noqa: ARG002
+    def get_ordering(self, request: Request, queryset: QuerySet[Any], view: Any) -> tuple[str, ...]:  # noqa: ARG002
         return tuple(view.ordering)
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
@@ -31,7 +31,9 @@ class Pages(CursorPagination):
         properties = {"next": address, "previous": address, "results": schema}
         return {"type": "object", "required": list(properties), "properties": properties}
 
-    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any] | None:
+    def paginate_queryset(
+        self, queryset: QuerySet[Any] | Sequence[Any], request: Request, view: Any = None
+    ) -> list[Any] | None:
         try:
             rows = super().paginate_queryset(queryset, request, view)
         except (NotFound, ValueError, ValidationError, DataError):

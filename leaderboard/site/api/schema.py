@@ -17,9 +17,9 @@ _MEANINGS = {
     400: "The request is wrong; `errors` names the fields.",
     401: "The token or the password is missing or wrong, or the token has expired.",
     403: "The caller may not do this, or the token lacks the scope.",
-    404: "There is no such thing, or it is not the caller's.",
+    404: "Not found, or not visible to the caller.",
     413: "The body is too large.",
-    415: "The body is not of the media type that is read here.",
+    415: "Unsupported media type.",
     429: "Too many requests, or the quota is used up; see `Retry-After`.",
 }
 _PROBLEM = {
@@ -30,7 +30,7 @@ _PROBLEM = {
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string", "description": "A sentence for people."},
-        "code": {"type": "string", "description": "The same in short, for programs."},
+        "code": {"type": "string", "description": "Machine-readable form of `detail`."},
         "errors": {
             "type": "object",
             "description": "Sentences by field, named as it is nested: `planner.name`.",

@@ -17,5 +17,5 @@ class SchemaView(SpectacularAPIView):
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         renderer = request.accepted_renderer
         if renderer.media_type not in _made:
-            _made[renderer.media_type] = renderer.render(super().get(request, *args, **kwargs).data, None, {})
+            _made[renderer.media_type] = renderer.render(super().get(request, *args, **kwargs).data, None, {})  # type: ignore[no-untyped-call]  # the library has no annotation
         return HttpResponse(_made[renderer.media_type], content_type=renderer.media_type)

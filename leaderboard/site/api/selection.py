@@ -9,8 +9,8 @@ class Selected:
     """For DRF's generic views: `?fields=id,state` gives only these fields of each row."""
 
     def get_serializer(self, *args: Any, **kwargs: Any) -> Any:
-        serializer = super().get_serializer(*args, **kwargs)  # type: ignore[misc]
-        request = self.request  # type: ignore[attr-defined]
+        serializer = super().get_serializer(*args, **kwargs)  # type: ignore[misc]  # a mixin of generic views
+        request = self.request  # type: ignore[attr-defined]  # a mixin of generic views
         chosen = request.query_params.get("fields")
         if chosen is None or request.method not in {"GET", "HEAD"}:
             return serializer

@@ -115,7 +115,7 @@ def seconds_to_wait(request: HttpRequest, *, scope: str) -> int:
 def _who(request: HttpRequest | Request) -> str:
     if request.user and request.user.is_authenticated:
         return f"user-{request.user.pk}"
-    return address_of(request)  # type: ignore[arg-type]  # DRF's request hands META on
+    return address_of(request)
 
 
 def _count(*, scope: str, who: str, limit: int, window: int) -> _Count:

@@ -40,7 +40,8 @@ def count_up(key: str, *, seconds: int) -> Counted:
         key: of the counter.
         seconds: how long it lives after its first count.
     """
-    backend: PostgresCache | SharedRedisCache = caches["default"]
+    backend = caches["default"]
+    assert isinstance(backend, PostgresCache | SharedRedisCache)
     return backend.count_up(key, seconds=seconds)
 
 

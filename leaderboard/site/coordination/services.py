@@ -70,7 +70,7 @@ def exclusive(name: str, *, lasting: timedelta) -> Iterator[Hold | None]:
             "INSERT INTO coordination_lease (name, holder, expires_at) VALUES (%s, %s, statement_timestamp() + %s) "
             "ON CONFLICT (name) DO UPDATE SET holder = EXCLUDED.holder, expires_at = EXCLUDED.expires_at "
             "WHERE coordination_lease.expires_at <= statement_timestamp() RETURNING name",
-            [name, holder, lasting],
+            [name, holder, lasting],  # type: ignore[list-item]  # psycopg takes intervals; the stubs leave them out
         )
         taken = cursor.fetchone() is not None
     if not taken:

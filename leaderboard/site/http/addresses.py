@@ -6,12 +6,13 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+from rest_framework.request import Request
 
 _IPV6_PREFIX = 64
 """Bits. One customer has at least such a network, and may take another address in it for each request."""
 
 
-def address_of(request: HttpRequest) -> str:
+def address_of(request: HttpRequest | Request) -> str:
     """The caller's address, or its network in IPv6. Only what our own proxies wrote into `X-Forwarded-For` counts."""
     return _counted(remote=request.META.get("REMOTE_ADDR", ""), forwarded=request.META.get("HTTP_X_FORWARDED_FOR", ""))
 

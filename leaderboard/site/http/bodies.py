@@ -7,7 +7,7 @@ body must keep coming.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -17,8 +17,8 @@ from asgiref.sync import sync_to_async
 from leaderboard.site.http.steady_bodies import SteadyBody, TooSlowError
 
 Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 _API = "/api/"
 
 
@@ -91,7 +91,7 @@ class _CountedBody:
         self._received, self._most = 0, limits.small(scope)
         self._admission: Admission | None = None
 
-    async def __call__(self) -> dict[str, Any]:
+    async def __call__(self) -> Mapping[str, Any]:
         if self.refusal is not None:
             return {"type": "http.disconnect"}
         try:

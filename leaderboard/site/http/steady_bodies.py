@@ -2,10 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-Receive = Callable[[], Awaitable[dict[str, Any]]]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
 class TooSlowError(Exception):
@@ -33,7 +33,7 @@ class SteadyBody:
         self._received = 0
         self._ended = False
 
-    async def __call__(self) -> dict[str, Any]:
+    async def __call__(self) -> Mapping[str, Any]:
         """The next message.
 
         Raises:

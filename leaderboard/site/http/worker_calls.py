@@ -6,7 +6,7 @@ middlewares runs as under WSGI: from the first hook to the last in one thread, o
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import IO, Any, NamedTuple
@@ -21,8 +21,8 @@ from leaderboard.site.http.spooling import SpoolingHandler
 PREFIX = "/api/v1/worker/"
 
 Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 
 class _Answer(NamedTuple):
@@ -60,9 +60,12 @@ class WorkerCalls(SpoolingHandler):
         with closing(body):
             set_script_prefix(get_script_prefix(scope))
             signals.request_started.send(sender=self.__class__, scope=scope)
-            request, refused = self.create_request(scope, body)
-            response = self.get_response(request) if request is not None else refused
+            request, response = self.create_request(scope, body)
+            if request is not None:
+                response = self.get_response(request)
+            assert response is not None
             # Closing tells Django's listeners that the request is over: connections go back to the pool.
             with closing(response):
                 headers = [(name.encode("ascii"), value.encode("latin1")) for name, value in response.items()]
-                return _Answer(status=response.status_code, headers=headers, body=b"".join(response))
+                content = b"".join(response)
+                return _Answer(status=response.status_code, headers=headers, body=content)

@@ -68,7 +68,7 @@ MIDDLEWARE = [
 ROOT_URLCONF = "leaderboard.wiring.urls"
 ASGI_APPLICATION = "leaderboard.wiring.asgi.application"
 
-TEMPLATES = [
+TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [RESOURCES / "frontend" / "templates"],

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.scopes import Scope
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.evaluations.acting import may_act
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.reading import evaluations_for
@@ -56,21 +57,21 @@ class ResumeView(_ActionView):
     """Run the tasks again that failed for reasons that are not the planner's."""
 
     def act(self, evaluation: Evaluation) -> None:
-        services.resume(evaluation, by=self.request.user)
+        services.resume(evaluation, by=user_of(self.request))
 
 
 class AcceptView(_ActionView):
     """Let these tasks count as faults of the planner."""
 
     def act(self, evaluation: Evaluation) -> None:
-        services.accept(evaluation, by=self.request.user)
+        services.accept(evaluation, by=user_of(self.request))
 
 
 class CancelView(_ActionView):
     """End the evaluation."""
 
     def act(self, evaluation: Evaluation) -> None:
-        services.cancel(evaluation, by=self.request.user)
+        services.cancel(evaluation, by=user_of(self.request))
 
 
 class RerunView(APIView):
@@ -89,7 +90,7 @@ class RerunView(APIView):
         """Its evaluation names this one in `rerun_of`; it is charged to the quota like any other."""
         evaluation = get_object_or_404(evaluations_for(request.user), pk=evaluation_id)
         self.check_object_permissions(request, evaluation)
-        return submitted(request=request, asked=None, submit=lambda: rerun(evaluation, by=request.user))
+        return submitted(request=request, asked=None, submit=lambda: rerun(evaluation, by=user_of(request)))
 
 
 class MayActOrIsStaff(MayAct):
@@ -106,4 +107,4 @@ class VerifyView(_ActionView):
     permission_classes = [*LOGGED_IN, MayActOrIsStaff]
 
     def act(self, evaluation: Evaluation) -> None:
-        verification.order(user=self.request.user, evaluation=evaluation)
+        verification.order(user=user_of(self.request), evaluation=evaluation)

@@ -18,6 +18,7 @@ from rest_framework.response import Response
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.models import User
 from leaderboard.accounts.scopes import Scope
+from leaderboard.accounts.signed_in import user_of
 from leaderboard.evaluations.acting import acted_on_by, may_act
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.reading import NEWEST_FIRST, evaluations_for, rerun_of
@@ -58,7 +59,7 @@ class SubmissionsView(Selected, generics.ListCreateAPIView[Submission]):
     def get_queryset(self) -> QuerySet[Submission]:
         if getattr(self, "swagger_fake_view", False):
             return Submission.objects.none()
-        return submissions_for(self.request.user).filter(acted_on_by(self.request.user))
+        return submissions_for(self.request.user).filter(acted_on_by(user_of(self.request)))
 
     @extend_schema(
         parameters=[KEY],
@@ -71,12 +72,12 @@ class SubmissionsView(Selected, generics.ListCreateAPIView[Submission]):
         asked = body.validated_data
         try:
             beside = {name: value for name, value in asked.items() if name not in {"planner", "own_worker"}}
-            data = services.SubmissionData(planner=_received(asked["planner"], user=request.user), **beside)
+            data = services.SubmissionData(planner=_received(asked["planner"], user=user_of(request)), **beside)
             submit = submit_for_own_worker if asked["own_worker"] else services.submit
             return submitted(
                 request=request,
                 asked=_as_json(asked),
-                submit=lambda: submit(services.validate(user=request.user, data=data)),
+                submit=lambda: submit(services.validate(user=user_of(request), data=data)),
             )
         except FieldErrors as error:
             raise FieldValidationError(_nested(error)) from error
@@ -92,7 +93,7 @@ def _received(entered: Mapping[str, Any], *, user: User) -> PlannerData:
 def submitted(*, request: Request, asked: Any, submit: Callable[[], Submission]) -> Response:
     """Submit once for each `Idempotency-Key`, and answer with the submission."""
     once = submit_once(
-        user=request.user, key=request.headers.get("Idempotency-Key"), request=[request.path, asked], submit=submit
+        user=user_of(request), key=request.headers.get("Idempotency-Key"), request=[request.path, asked], submit=submit
     )
     found = submissions_for(request.user).get(pk=once.submission.pk)
     shown = SubmissionOutput(found, context={"request": request})

@@ -68,7 +68,9 @@ def prints_a_table(callback) -> bool:
     return "Listing" in reached
 
 
-TABLES = {name: callback for name, callback in commands() if prints_a_table(callback)}
+SLOW = frozenset({"train table"})
+"""It trains planners; `tests/evaluator/training/planners/test_table.py` reads its JSON."""
+TABLES = {name: callback for name, callback in commands() if prints_a_table(callback) and name not in SLOW}
 
 
 def test_the_commands_with_tables_are_found():
@@ -95,3 +97,10 @@ def test_a_report_that_cannot_be_written_is_a_sentence_and_not_a_traceback(tmp_p
     assert done.exit_code == 2
     assert f"{target} cannot be written: " in " ".join(done.stderr.split())
     assert "Solution" in done.stdout or "SE" in done.stdout, "what was measured is printed"
+
+
+@pytest.mark.parametrize("name", [name for name, _ in commands()])
+def test_every_command_prints_its_help(name):
+    """Rich reads brackets in help texts as markup, and fails on some."""
+    done = CliRunner().invoke(app, [*name.split(), "--help"])
+    assert (done.exit_code, done.exception) == (0, None)

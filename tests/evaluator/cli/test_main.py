@@ -121,7 +121,7 @@ def test_score_plans_prints_indicators_reasons_and_passes_other_keys_through(tmp
         ("{", "toolmini", "line 1 is not valid JSON"),
         ('{"task": "QA/0"}', "toolmini", 'line 1 has no "plan"'),
         ('{"task": "nope", "plan": ""}', "toolmini", "no line of"),
-        ("", "openagi", "score-plans judges plans of"),
+        ("", "openagi", "this command is for tool100"),
         ("", "nope", "there is no suite"),
     ],
 )

@@ -90,6 +90,7 @@ def test_an_empty_batch_is_no_work(experts, tool):
     assert experts[tool].run([]) == []
 
 
+@pytest.mark.sampled(of=2)
 @pytest.mark.parametrize("tool", VISUAL)
 @pytest.mark.parametrize("size", [(37, 53), (1, 1), (5, 64), (1, 40)])
 def test_odd_sizes(experts, tool, size):
@@ -108,6 +109,7 @@ def test_blank_long_and_strange_texts_give_a_text(experts, tool, text):
     assert isinstance(result["text"], str)
 
 
+@pytest.mark.sampled(of=2)
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 def test_low_precision_is_what_the_model_computes_in(folders, tool, precision):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.experts.implementations import IMPLEMENTATIONS
 from evaluator.experts.profile import PROFILES, ProfileError, load_expert, load_profile
 from evaluator.experts.weights import WeightsError, verify_weights, weights_digest
 from evaluator.tools.openagi import OPENAGI
@@ -116,9 +117,6 @@ def test_a_wrong_entry_is_explained(copied, old, new, words):
         load_profile("lilliput", folder=copied)
 
 
-def test_an_implementation_name_is_taken_once():
-    from evaluator.experts.registry import expert
-
-    expert("only-in-this-test")(object)
-    with pytest.raises(ValueError, match="two expert implementations"):
-        expert("only-in-this-test")(object)
+@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+def test_every_implementation_names_a_class(name):
+    assert callable(IMPLEMENTATIONS[name].factory())

@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.metrics.decomposition import deacc, description_f1, judge_decomposition
 from evaluator.plans.decomposition import parse_decomposition
-from evaluator.suites.toolbench.mini import toolmini_tasks
+from evaluator.suites.toolbench.mini.requests import toolmini_tasks
 
 GOLD = [
     {

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from evaluator.planners.conversation import MAX_TURNS
 from evaluator.planners.driving import StrategyPlanner, UnfitModelError
 from evaluator.planners.language_models.protocol import (
     Ability,
@@ -18,7 +19,6 @@ from evaluator.planners.language_models.protocol import (
 from evaluator.planners.language_models.scripted import ScriptedModel
 from evaluator.planners.protocol import BatchPlanner, PlannerError
 from evaluator.planners.strategies.protocol import Draft
-from evaluator.planners.talk import MAX_TURNS
 from evaluator.records import Reason
 from tests.fakes.strategies import FakeStrategy, asks_once, generate, request
 

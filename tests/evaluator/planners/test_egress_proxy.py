@@ -13,10 +13,18 @@ import pytest
 from evaluator.downloads import download
 from evaluator.egress_policy import EgressPolicyError, egress_policy, parse_ports, parse_proxy
 from evaluator.metrics.judge import EndpointJudge, JudgeError, JudgeSettings
-from evaluator.planners import EgressRefusedError, EndpointPlanner, EndpointSettings, PlannerError, check_url, egress
-from evaluator.planners.language_models.chat import ChatModel, ChatSettings
+from evaluator.planners import (
+    EgressRefusedError,
+    EndpointPlanner,
+    EndpointSettings,
+    PlannerError,
+    check_url,
+    guarded_connections,
+    ssrf_guard,
+)
+from evaluator.planners.language_models.admission.hub_lookup import look_up
+from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
 from evaluator.planners.language_models.fetching import fetch_model
-from evaluator.planners.language_models.hub_lookup import look_up
 from evaluator.planners.language_models.protocol import Failure, FailureKind
 from evaluator.records import Reason
 from gpu_jobs.client import ApiClient
@@ -165,7 +173,9 @@ def test_a_name_that_nobody_here_knows_is_looked_up_by_the_proxy(through):
 
 
 def test_the_proxy_is_asked_for_the_address_that_was_checked(through, monkeypatch):
-    monkeypatch.setattr(egress, "_resolve", lambda host, port: ["8.8.8.8"] if host == "name.example" else [host])
+    monkeypatch.setattr(
+        guarded_connections, "_resolve", lambda host, port: ["8.8.8.8"] if host == "name.example" else [host]
+    )
     with server(GOOD) as upstream, connect_proxy(upstream) as proxy:
         through(proxy)
         endpoint("http://name.example").plan(REQUEST)
@@ -255,7 +265,7 @@ def test_an_address_at_another_service_s_port_is_refused(port, monkeypatch):
     with pytest.raises(EgressRefusedError, match=says):
         check_url(url=f"https://does-not-exist.invalid:{port}/", allow_private=False)
     with (
-        egress.egress_client(allow_private=False, timeout=httpx.Timeout(1.0)) as client,
+        ssrf_guard.egress_client(allow_private=False, timeout=httpx.Timeout(1.0)) as client,
         pytest.raises(EgressRefusedError, match=says),
     ):
         client.post(f"http://8.8.8.8:{port}/")

@@ -20,7 +20,7 @@ def test_another_name_is_refused_like_that_of_any_module():
 
 def test_inspecting_an_upload_loads_no_network_client_and_no_suites():
     program = (
-        "import sys, evaluator.planners.language_models.checkpoint_inspection\n"
+        "import sys, evaluator.planners.language_models.admission.checkpoint_inspection\n"
         "print([name for name in ('httpx', 'evaluator.suites', 'torch') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from evaluator.plans import Argument, PlanSyntaxError, Subtask, parse_decomposition
-from evaluator.suites.toolbench.files import TOOL2K, TOOL2K_GOLD_EVEN, TOOL100, read_tool2k, read_tool100
-from evaluator.suites.toolbench.source import gold_file
+from evaluator.suites.toolbench.released.files import TOOL2K, TOOL2K_GOLD_EVEN, TOOL100, read_tool2k, read_tool100
+from evaluator.suites.toolbench.released.source import gold_file
 from tests.evaluator.toolbench_data import need_controlllm
 
 SUBTASK = {

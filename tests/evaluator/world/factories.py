@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from evaluator.values import Image
 from evaluator.world.degradations import Degradation
-from evaluator.world.openagi_samples import clean_image, degraded_image
+from evaluator.world.lilliput_samples import clean_image, degraded_image
 from evaluator.world.seeds import Split
 
 

@@ -10,7 +10,7 @@ from evaluator.world.degradations import (
     low_resolution,
     noise,
 )
-from evaluator.world.openagi_samples import degraded_image
+from evaluator.world.lilliput_samples import degraded_image
 from evaluator.world.rendering import render
 from evaluator.world.scenes import draw_scene
 from evaluator.world.seeds import Split

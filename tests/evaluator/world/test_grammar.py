@@ -20,13 +20,13 @@ from evaluator.world.grammar.captions import RECOVERABLE
 from evaluator.world.grammar.german import Adjective, Article, Case, Gender, Noun, noun_phrase
 from evaluator.world.grammar.labels import thing_phrase
 from evaluator.world.grammar.words import BELONGINGS, OPINIONS, PEOPLE, PLACES
-from evaluator.world.scenes import Scene, Thing, draw_scene
+from evaluator.world.scenes import Scene, SceneObject, draw_scene
 from evaluator.world.seeds import Split
 from evaluator.world.vocabulary import Background, Colour, Shape
 
 
 def thing(colour, shape, x=32.0, y=32.0):
-    return Thing(shape=shape, colour=colour, x=x, y=y, radius=5, angle=0, shade=1, phase=(0, 0))
+    return SceneObject(shape=shape, colour=colour, x=x, y=y, radius=5, angle=0, shade=1, phase=(0, 0))
 
 
 def scene_of(*things, background=Background.GRASS):

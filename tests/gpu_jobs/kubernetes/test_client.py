@@ -3,15 +3,15 @@
 import pytest
 
 from gpu_jobs.launchers.kubernetes import ClusterError, build_job
-from gpu_jobs.launchers.kubernetes.client import (
-    JOBS,
+from gpu_jobs.launchers.kubernetes.client import JOBS
+from gpu_jobs.launchers.kubernetes.names import selector
+from gpu_jobs.launchers.kubernetes.responses import (
     AlreadyThereError,
     ClusterRefusedError,
     ClusterUnreachableError,
     ExpiredError,
     QuotaExceededError,
 )
-from gpu_jobs.launchers.kubernetes.names import selector
 from tests.fakes.kubernetes_api import Fault
 from tests.gpu_jobs.kubernetes.making import EVALUATION, OTHER, make_facts, make_settings
 

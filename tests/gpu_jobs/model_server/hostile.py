@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 
 from gpu_jobs.model_server.channel import Channel
-from gpu_jobs.model_server.confinement import Layer
-from gpu_jobs.model_server.sandbox import Sandbox
+from gpu_jobs.model_server.isolation.confinement import Layer
+from gpu_jobs.model_server.isolation.sandbox import Sandbox
 
 PROGRAM = '''
 import ctypes, json, os, resource, signal, socket, sys, time
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import Channel
-from gpu_jobs.model_server.confinement import Confinement, confine
+from gpu_jobs.model_server.isolation.confinement import Confinement, confine
 from gpu_jobs.model_server.server import channel_socket
 
 libc = ctypes.CDLL(None, use_errno=True)

@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gpu_jobs.model_server.address import Address, parse_address
-from gpu_jobs.model_server.confinement import Layer
+from gpu_jobs.model_server.isolation.confinement import Layer
+from gpu_jobs.model_server.isolation.sandbox import Sandbox
 from gpu_jobs.model_server.remote import greeted
-from gpu_jobs.model_server.sandbox import Sandbox
 from gpu_jobs.model_server.serving import serve_one
 
 CHILD = """

@@ -1,8 +1,11 @@
 import math
 
 from evaluator.planners.language_models.protocol import Completion, Usage
-from gpu_jobs.model_server.benchmark import Comparison, compare, requests_of_openagi, serving, work_of
+from evaluator.suites.registry import default_suite
+from gpu_jobs.model_server.benchmark import Comparison, compare, requests_of, serving, work_of
 from tests.gpu_jobs.model_server.serving import greeted_soon
+
+SUITE = default_suite(executes=True)
 
 
 class Spoken:
@@ -46,7 +49,7 @@ def test_a_clock_that_did_not_advance_gives_no_ratio():
 
 
 def test_round_trips_are_those_of_a_counted_round():
-    work = work_of(requests_of_openagi(2))[:1]
+    work = work_of(suite=SUITE, requests=requests_of(suite=SUITE, count=2))[:1]
     (found,) = compare(work=work, local=Spoken("a"), remote=SpokenFarAway("a"), rounds=3)
     assert found.round_trips == 1
 
@@ -57,13 +60,13 @@ def test_over_tcp_the_program_of_a_model_server_s_container_is_asked(tmp_path):
 
 
 def test_other_answers_than_in_process_are_told():
-    work = work_of(requests_of_openagi(2))[:1]
+    work = work_of(suite=SUITE, requests=requests_of(suite=SUITE, count=2))[:1]
     (same,) = compare(work=work, local=Spoken("a"), remote=Spoken("a"), rounds=1)
     (other,) = compare(work=work, local=Spoken("a"), remote=Spoken("b"), rounds=1)
     assert (same.same, other.same) == (True, False)
 
 
 def test_the_work_holds_free_scored_and_constrained_decoding():
-    assert [name for name, _ in work_of(requests_of_openagi(1))] == [
+    assert [name for name, _ in work_of(suite=SUITE, requests=requests_of(suite=SUITE, count=1))] == [
         "free decoding", "scores of continuations", "openagi/constrained", "openagi/nonlinear", "openagi/zero-shot",
     ]  # fmt: skip

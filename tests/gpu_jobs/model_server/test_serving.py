@@ -13,14 +13,14 @@ import pytest
 import torch
 
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
-from evaluator.planners.language_models.local import LocalModel
+from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import Failure, FailureKind, GenerateCall, Message, ScoreCall
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.address import Address, parse_address
 from gpu_jobs.model_server.channel import ChannelError
 from gpu_jobs.model_server.client import Deadlines
 from gpu_jobs.model_server.endings import Ending
-from gpu_jobs.model_server.opening import strangers_models
+from gpu_jobs.model_server.opening import submitted_model_opener
 from gpu_jobs.model_server.remote import RemoteOpener, greeted
 from tests.fakes.tiny_models import NAMES, AnyOrder, byte_level_bpe, gpt2, livelier, saved
 from tests.gpu_jobs.model_server.serving import greeted_soon, process_serving, thread_serving
@@ -278,10 +278,10 @@ def test_a_file_with_a_tricky_name_makes_the_model_unusable(small_folder):
 
 def test_the_setting_sends_models_to_the_server_that_it_names(monkeypatch):
     monkeypatch.setenv("PLANARENA_MODEL_SERVER", "models.example:7070")
-    assert isinstance(strangers_models(), RemoteOpener)
+    assert isinstance(submitted_model_opener(), RemoteOpener)
     monkeypatch.setenv("PLANARENA_MODEL_SERVER", "models.example")
     with pytest.raises(ModelError, match="write HOST:PORT or unix:/PATH"):
-        strangers_models()
+        submitted_model_opener()
 
 
 @pytest.mark.parametrize("text", ["unix:relative", "host:", ":7070", "host:99999", "host:x", "host"])

@@ -9,13 +9,13 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from evaluator.planners.language_models.admission import ModelRefusedError
+from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
-from evaluator.planners.language_models.local import LocalModel
+from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import GenerateCall, Message, ScoreCall
 from gpu_jobs.model_server.address import Address
 from gpu_jobs.model_server.client import Deadlines
-from gpu_jobs.model_server.opening import strangers_models
+from gpu_jobs.model_server.opening import submitted_model_opener
 from gpu_jobs.model_server.serving import serve_one
 from gpu_jobs.model_server.vllm_opening import VllmOpener, facts_of
 from tests.fakes.tiny_models import NAMES, AnyOrder, byte_level_bpe, gpt2, livelier, saved
@@ -132,10 +132,10 @@ def test_where_nothing_takes_the_files_the_model_is_unavailable(model_folder, ad
 def test_the_setting_chooses_the_engine(monkeypatch):
     monkeypatch.setenv("PLANARENA_MODEL_SERVER", "models.example:7070")
     monkeypatch.setenv("PLANARENA_MODEL_ENGINE", "vllm")
-    assert isinstance(strangers_models(), VllmOpener)
+    assert isinstance(submitted_model_opener(), VllmOpener)
     monkeypatch.setenv("PLANARENA_MODEL_ENGINE", "tgi")
     with pytest.raises(ModelError, match="must be planarena, or vllm"):
-        strangers_models()
+        submitted_model_opener()
 
 
 class Spells:

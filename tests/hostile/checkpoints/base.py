@@ -48,6 +48,8 @@ class Case:
     build: Callable[[Files, Target], Files]
     reads: bool = False
     """Whether a careless loader would read files for it, or run its code."""
+    kind: str = ""
+    """Of what it is made: each run loads one model of each kind."""
 
 
 CASES: list[Case] = []
@@ -58,7 +60,8 @@ def case(*, tries: str, reads: bool = False) -> Callable[[Callable[[Files, Targe
 
     def add(build: Callable[[Files, Target], Files]) -> None:
         name = build.__name__.strip("_").replace("_", " ")
-        CASES.append(Case(name=name, tries=tries, build=build, reads=reads))
+        kind = "template" if name.startswith("template") else build.__module__.rpartition(".")[2]
+        CASES.append(Case(name=name, tries=tries, build=build, reads=reads, kind=kind))
 
     return add
 

@@ -8,7 +8,7 @@ import os
 import shutil
 from pathlib import Path
 
-from gpu_jobs.model_server.confinement import Layer
+from gpu_jobs.model_server.isolation.confinement import Layer
 from tests.hostile.checkpoints.base import Case, Files, Target
 from tests.hostile.checkpoints.taken_over import CODES, READERS, filled
 from tests.hostile.taken_over.sitecustomize import MARK

@@ -32,7 +32,8 @@ def _add(name: str, code: str, *, hangs: bool = False) -> None:
     def build(files: Files, target: Target) -> Files:
         return {**files, "README.md": f"{mark}\n{filled(code, target=target)}\n".encode()}
 
-    CASES.append(Case(name=f"{TAKEN_OVER}{name}", tries=name, build=build))
+    kind = "reads" if name in READERS else "markup" if "markup" in name else "hangs" if hangs else "misbehaves"
+    CASES.append(Case(name=f"{TAKEN_OVER}{name}", tries=name, build=build, kind=f"{TAKEN_OVER}{kind}"))
 
 
 _add(

@@ -13,9 +13,10 @@ MARK = "# taken over"
 PROGRAM = f'''
 import ctypes, json, os, signal, socket, struct, subprocess, sys, tempfile, threading, time
 from pathlib import Path
-from gpu_jobs.model_server import confinement, protocol as wire
+from gpu_jobs.model_server.isolation import confinement
+from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import Channel
-from gpu_jobs.model_server.confinement import Confinement, confine
+from gpu_jobs.model_server.isolation.confinement import Confinement, confine
 from gpu_jobs.model_server.digests import model_digest
 from gpu_jobs.model_server.server import channel_socket, serve
 
@@ -77,7 +78,7 @@ exec(compile(code, "README.md", "exec"))
 if "gpu_jobs" in sys.orig_argv:
     import switches
 
-    from gpu_jobs.model_server.sandbox import Sandbox
+    from gpu_jobs.model_server.isolation.sandbox import Sandbox
 
     switches.install()
     if folder := os.environ.get("PLANARENA_CANARY_FOLDER"):

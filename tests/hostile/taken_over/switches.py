@@ -12,9 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gpu_jobs.model_server import opening, process, sandbox
+from gpu_jobs.model_server import opening, process
 from gpu_jobs.model_server.client import DEADLINES
-from gpu_jobs.model_server.confinement import Layer
+from gpu_jobs.model_server.isolation import sandbox
+from gpu_jobs.model_server.isolation.confinement import Layer
 
 EVERYTHING = "everything"
 """Without any layer: shows that the same code would read all secrets."""

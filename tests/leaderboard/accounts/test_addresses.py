@@ -99,7 +99,7 @@ class TestSignUp:
         sign_up(TAKEN, username="probe")
         (told,) = mail.outbox
         assert told.to == [TAKEN]
-        assert "You have an account with this address already" in told.body
+        assert "An account with this address already exists" in told.body
         assert "/accounts/password/reset/" in told.body
         assert "/confirm-email/" not in told.body
         assert not EmailAddress.objects.get(user__username="probe").verified
@@ -115,7 +115,7 @@ class TestSignUp:
     def test_an_address_that_an_operator_gave_an_account_counts_as_its_own(self):
         make_user("operator")
         sign_up("operator@example.org", username="probe")
-        assert "You have an account with this address already" in mail.outbox[0].body
+        assert "An account with this address already exists" in mail.outbox[0].body
 
     def test_who_entered_an_address_first_without_confirming_it_does_not_keep_its_owner_out(self):
         sign_up(FREE, username="squatter")
@@ -148,7 +148,7 @@ class TestSignUp:
 
     def test_a_user_name_is_no_address(self):
         answer = sign_up(FREE, username="me@example.org")
-        assert "choose one that is not an e-mail address" in answer.content.decode()
+        assert "choose one that is not an email address" in answer.content.decode()
         assert not User.objects.exists()
 
     @pytest.mark.parametrize("verification", ["optional", "none"])
@@ -210,7 +210,7 @@ class TestAddingAnAddress:
             browser.post("/accounts/email/", {"email": email, "action_add": ""})
             answers.append(seen(browser.get("/accounts/email/")))
             assert [one.to for one in mail.outbox] == [[email]]
-            assert ("You have an account" in mail.outbox[0].body) == (email == TAKEN)
+            assert ("An account with this address already exists" in mail.outbox[0].body) == (email == TAKEN)
         assert answers[0] == answers[1]
 
 

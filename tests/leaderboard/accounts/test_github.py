@@ -66,7 +66,7 @@ def go(client, *, process="login"):
 
 
 def test_a_new_user_gets_their_name_and_their_confirmed_address(client, github):
-    assert "Go on with GitHub" in client.get("/accounts/login/").content.decode()
+    assert "Continue with GitHub" in client.get("/accounts/login/").content.decode()
     assert go(client).status_code == 200
     user = User.objects.get(username="octo")
     address = EmailAddress.objects.get(user=user)
@@ -92,7 +92,7 @@ def test_who_has_an_account_with_their_address_is_told_to_link_it(client, github
     EmailAddress.objects.create(user=owner, email="octo@example.org", verified=True, primary=True)
     go(client)
     page = client.post("/accounts/3rdparty/signup/", {"username": "octo", "email": "octo@example.org"})
-    assert "You have an account with this address already" in page.content.decode()
+    assert "An account with this address already exists" in page.content.decode()
     assert not User.objects.filter(username="octo").exists()
 
 

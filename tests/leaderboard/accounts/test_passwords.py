@@ -157,7 +157,7 @@ class TestReset:
         page = client.get(form).content.decode()
         assert f"API token pipeline ({token.id}…): made " in page
         assert "Worker token gpu box: made " in page
-        assert "Set the password and end the tokens" in page
+        assert "Set the password and revoke the tokens" in page
 
     def test_two_different_passwords_end_nothing(self, ada):
         token = api_token(ada)

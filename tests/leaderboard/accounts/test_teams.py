@@ -66,7 +66,7 @@ class TestRules:
         ada, bea = make_user("ada"), make_user("bea")
         team = make_team(ada)
         teams.invite(team=team, username="bea", by=ada)
-        for name, sentence in (("bea", "invited already"), ("ada", "in the team already"), ("zoe", "no user 'zoe'")):
+        for name, sentence in (("bea", "already invited"), ("ada", "already in the team"), ("zoe", "no user 'zoe'")):
             with pytest.raises(FieldErrors, match=sentence):
                 teams.invite(team=team, username=name, by=ada)
         assert teams.end_invitation(team=team, user=bea, by=ada)
@@ -74,7 +74,7 @@ class TestRules:
     def test_the_owner_leaves_only_after_handing_over(self):
         ada, bea = make_user("ada"), make_user("bea")
         team = make_team(ada, bea)
-        with pytest.raises(NotAllowedError, match="hand the team over"):
+        with pytest.raises(NotAllowedError, match="transfer the team"):
             teams.remove(team=team, user=ada, by=ada)
         teams.hand_over(team=team, to=bea, by=ada)
         assert members(team) == {"ada": Role.MEMBER, "bea": Role.OWNER}
@@ -141,7 +141,7 @@ class TestPages:
         assert b"Join The lab" in client.get("/teams/").content
         page = client.post("/teams/lab/accept/", follow=True)
         assert page.redirect_chain == [("/teams/lab/", 302)]
-        assert b"Invite somebody" not in page.content
+        assert b"Invite a member" not in page.content
         assert client.post("/teams/lab/remove/bea/", follow=True).redirect_chain == [("/teams/", 302)]
         assert not teams.is_member(user_id=bea.pk, team_id=Team.objects.get().pk)
 

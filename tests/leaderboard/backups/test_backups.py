@@ -28,13 +28,8 @@ from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import make_evaluation, make_record, make_suite, make_user
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_store")]
 ROOT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 @pytest.fixture

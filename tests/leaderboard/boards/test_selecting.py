@@ -4,22 +4,29 @@ import pytest
 from django.http import QueryDict
 
 from leaderboard.boards.selecting import (
+    FACETS,
     PER_PAGE,
-    Selection,
-    facets,
     known_facts,
     read_selection,
     select_rows,
+    tidied,
     usual_columns,
 )
+from leaderboard.results.filters import index
+from leaderboard.site.field_errors import FieldErrors
 from tests.leaderboard.boards.rows import row, usage
 
 KEYS = ["overall", "IR"]
 
 
 def chosen(query: str, rows: list, reader: str = "") -> list[str]:
-    found = select_rows(rows=rows, selection=read_selection(QueryDict(query)), metrics=KEYS, reader=reader)
-    return [one["planner"] for one in found]
+    return [one["planner"] for one in select(query, rows=rows, reader=reader).rows]
+
+
+def select(query: str, *, rows: list, reader: str = ""):
+    """The rows and filters that a query string asks for."""
+    indexed = index(rows=rows, facets=FACETS)
+    return select_rows(indexed=indexed, selection=read_selection(QueryDict(query)), metrics=KEYS, reader=reader)
 
 
 ROWS = [
@@ -107,11 +114,49 @@ def test_only_facts_that_some_row_has_are_columns():
 
 
 def test_a_filter_that_could_change_nothing_is_not_offered():
-    labels = {"bundled": "Bundled", "endpoint": "Endpoint"}
-    assert facets(rows=[row("a"), row("b")], selection=Selection(), kinds=labels) == ()
-    found = {facet.name: facet for facet in facets(rows=ROWS, selection=Selection(kind="bundled"), kinds=labels)}
-    assert [(one.label, one.count, one.chosen) for one in found["kind"].options] == [
-        ("Bundled", 3, True),
-        ("Endpoint", 1, False),
-    ]
+    assert select("", rows=[row("a"), row("b")]).filters == ()
+    found = {one.name: one for one in select("kind=bundled", rows=ROWS).filters}
+    assert [(one.words, one.count, one.chosen) for one in found["kind"].choices] == [
+        ("Bundled with PlanArena", 3, True),
+        ("HTTP endpoint", 1, False),
+    ], "counts are over the whole board"
     assert set(found) == {"kind", "size", "weights"}
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("size=gigantic", "'gigantic' is none of: none, small, medium, large, huge."),
+        ("weights=x", "'x' is none of: open, closed."),
+        ("since=yesterday", "'yesterday' is no day such as 2026-11-20."),
+        ("kind=alien", "'alien' is none of: bundled, endpoint, chat, hub, checkpoint."),
+        ("per_page=7", "Give one of 20, 50, 100."),
+        ("page=0", "Give the number of a page, from 1."),
+        ("own=2", "'2' is none of: 1."),
+    ],
+)
+def test_a_strict_reader_hears_the_parameter_and_what_it_can_be(query, sentence):
+    with pytest.raises(FieldErrors) as caught:
+        read_selection(QueryDict(query), metrics=KEYS, strict=True)
+    assert caught.value.errors == {query.partition("=")[0]: [sentence]}
+
+
+def test_a_strict_reader_hears_what_can_be_sorted_by():
+    with pytest.raises(FieldErrors) as caught:
+        read_selection(QueryDict("sort=-weights"), metrics=KEYS, strict=True)
+    (sentence,) = caught.value.errors["sort"]
+    assert sentence.startswith("'-weights' is none of: IR, cost, finished,")
+    assert read_selection(QueryDict("sort=-IR"), metrics=KEYS, strict=True).sort == "-IR"
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("q=gold&kind=", None),
+        ("usual_columns=a+b&column=b&column=a&q=&kind=bundled", "?kind=bundled"),
+        ("usual_columns=a+b&column=a&sort=rank", "?column=a&sort=rank"),
+        ("usual_columns=a&column=a&q=", ""),
+    ],
+)
+def test_an_address_from_the_form_is_written_without_what_was_not_chosen(query, expected):
+    assert tidied(QueryDict(query)) == expected

@@ -9,9 +9,9 @@ from evaluator.metrics.aggregate import TaskScore
 from evaluator.metrics.statistics import LEAST_VALUES
 from evaluator.records import Outcome
 from evaluator.suites.base import Column
+from evaluator.suites.facets import STRUCTURE, Facet
 from leaderboard.compare.comparing import (
     NOBODY,
-    ComparedTask,
     Scores,
     by_group,
     common_facets,
@@ -19,6 +19,7 @@ from leaderboard.compare.comparing import (
     scores_of,
     task_differences,
 )
+from leaderboard.results.task_filters import TaskRow
 
 OVERALL = Column(key="overall", label="Overall", description="", primary=True)
 IR = Column(key="IR", label="IR", description="", higher_is_better=False, indicator=True, fault=1.0)
@@ -26,6 +27,7 @@ STEPS = Column(
     key="length", label="Steps", description="", higher_is_better=False, indicator=True, ordered=False, fault=None
 )
 NAN = float("nan")
+GROUP = Facet(name="group", label="Group", attribute="group")
 
 
 def make_scores(*values: float, metric: Column = OVERALL, outcomes: tuple[str, ...] = ()) -> Scores:
@@ -33,8 +35,11 @@ def make_scores(*values: float, metric: Column = OVERALL, outcomes: tuple[str, .
     return Scores(outcomes=known, values={metric.key: np.array(values, dtype=np.float64)})
 
 
-def make_tasks(*groups: tuple[str, ...]) -> list[ComparedTask]:
-    return [ComparedTask(pk=number, key=str(number), facets={"group": found}) for number, found in enumerate(groups)]
+def make_tasks(*groups: tuple[str, ...]) -> list[TaskRow]:
+    return [
+        TaskRow(key=str(place), position=place, text="", structure="", metric="", pk=place, facets={"group": found})
+        for place, found in enumerate(groups)
+    ]
 
 
 def make_result(outcome: Outcome, score: float | None = None, metric: str = "ViT", **indicators: float) -> TaskScore:
@@ -132,8 +137,8 @@ def test_groups_count_a_task_in_each_of_its_groups():
     assert rows["noise"].difference == pytest.approx(0.0)
     assert rows["blur"][:1] + rows["blur"][2:] == (1, 1, 0, 0)
     assert rows["gray"].ties == 1
-    assert common_facets(tasks) == ("group",)
-    assert common_facets(make_tasks(("one",), ("one",))) == ()
+    assert common_facets(tasks=tasks, facets=[GROUP, STRUCTURE]) == (GROUP,)
+    assert common_facets(tasks=make_tasks(("one",), ("one",)), facets=[GROUP]) == ()
 
 
 def test_tasks_come_by_how_far_they_lie_apart_then_in_the_suites_order():

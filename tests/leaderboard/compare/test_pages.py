@@ -65,7 +65,7 @@ class TestPage:
         html = read(
             client, make_scored(suite, "one", {"0": 0.4, "1": 0.5}), make_scored(suite, "two", {"0": 0.6, "1": 0.4})
         )
-        assert "A difference of this size may well be chance." in html
+        assert "A difference of this size may be due to chance." in html
 
     def test_equal_evaluations(self, client: Client, suite: Suite):
         html = read(client, make_scored(suite, "one", LOW), make_scored(suite, "two", LOW))
@@ -109,7 +109,7 @@ class TestPage:
         evaluations = [make_scored(suite, name, scores) for name, scores in names.items()]
         html = read(client, *evaluations)
         assert html.count("(Holm, 2 tests)") == 2
-        assert "Take C away" in html
+        assert "Remove C" in html
         assert len(shown_tasks(read(client, *evaluations, winner="B"))) == 1
 
     def test_what_is_not_completed_or_verified_says_so(self, client: Client, suite: Suite):
@@ -163,10 +163,10 @@ class TestRefusing:
         assert "at most 6" in read(client, *[uuid4() for _ in range(7)], status=400)
 
     def test_none_and_one_lead_on(self, client: Client, suite: Suite):
-        assert "Nothing is chosen yet" in read(client)
+        assert "No evaluations selected" in read(client)
         one = make_scored(suite, "one", LOW)
-        assert "nothing to compare it with yet" in read(client, one)
-        assert "nothing to compare it with yet" in read(client, one, one), "twice the same is one"
+        assert "nothing to compare yet" in read(client, one)
+        assert "nothing to compare yet" in read(client, one, one), "twice the same is one"
 
     def test_one_is_offered_the_best_of_its_board(self, client: Client, suite: Suite):
         from leaderboard.boards.services import publish

@@ -28,7 +28,7 @@ def test_it_names_the_operator_and_their_contact(settings):
 
 def test_it_says_that_there_is_no_contact(settings):
     settings.OPERATOR, settings.CONTACT = "", ""
-    assert "has published no contact" in page()
+    assert "has not published a contact" in page()
 
 
 @pytest.mark.django_db

@@ -180,7 +180,7 @@ def test_no_plans_can_be_written_down_for_hidden_requests(settings):
     assert KINDS["plans"].check_suites(data=planner_data(), suites=["toolmini"]) == {}
     settings.SPLIT = "hidden"
     refused = KINDS["plans"].check_suites(data=planner_data(), suites=["toolmini"])
-    assert "has hidden requests here" in refused["suites"][0]
+    assert "has hidden requests on this site" in refused["suites"][0]
 
 
 @pytest.mark.django_db

@@ -70,5 +70,5 @@ def test_the_event_of_a_cancellation_counts_the_tasks_that_it_cancels(one_of_fou
 def test_the_page_of_a_task_says_why_it_was_not_run(one_of_four, launcher, client):
     fail(one_of_four)
     page = client.get(f"/evaluations/{one_of_four.pk}/tasks/2/").content.decode()
-    assert "The evaluation failed before this task ended." in page
+    assert "The evaluation failed before this task finished." in page
     assert "the same for every planner" not in page

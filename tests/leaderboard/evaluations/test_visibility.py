@@ -23,13 +23,8 @@ from tests.leaderboard.factories import make_submission, make_suite, make_team, 
 from tests.leaderboard.site.api.helpers import ApiClient, client_of
 from tests.leaderboard.site.api.test_reading import finish
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 PRIVATE = {"visibility": "private"}
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 def embargo(**lasts: int) -> dict:
@@ -56,9 +51,9 @@ class TestChoosing:
         ("seen", "field", "words"),
         [
             ({"visibility": "odd"}, "visibility", "Choose one of public, embargo, private"),
-            ({"visibility": "embargo"}, "embargo_until", "Say when the embargo ends"),
+            ({"visibility": "embargo"}, "embargo_until", "Enter the end of the embargo"),
             (embargo(seconds=-1), "embargo_until", "in the future"),
-            (embargo(days=367), "embargo_until", "a year at most"),
+            (embargo(days=367), "embargo_until", "at most a year"),
             ({"visibility": "public", "embargo_until": timezone.now()}, "embargo_until", "Only an embargo has an end"),
         ],
     )
@@ -266,7 +261,7 @@ class TestHiding:
         with pytest.raises(NotPossibleError, match="not hidden"):
             show_again(evaluation, by=None)
         hide(evaluation, reason="Once.", by=None)
-        with pytest.raises(NotPossibleError, match="hidden already: Once"):
+        with pytest.raises(NotPossibleError, match="already hidden: Once"):
             hide(evaluation, reason="Twice.", by=None)
 
 
@@ -345,7 +340,7 @@ class TestPages:
         assert submission.embargo_until.strftime("%Y-%m-%dT%H:%M") == until
         address = page.redirect_chain[-1][0]
         changed = client.post(f"{address}visibility/", {"visibility": "private", "embargo_until": until}, follow=True)
-        assert "Who sees this is changed." in changed.content.decode()
+        assert "Visibility changed." in changed.content.decode()
         assert Submission.objects.get().visibility == "private"
         wrong = client.post(f"{address}visibility/", {"visibility": "embargo", "embargo_until": "odd"}, follow=True)
         assert "Nothing was changed." in wrong.content.decode()
@@ -356,7 +351,7 @@ class TestPages:
         entered = {"kind": "bundled", "bundled_name": "gold", "name": "mine", "suites": [make_suite().slug]}
         page = client.post("/submit/", {**entered, "visibility": "embargo"})
         assert page.status_code == 400
-        assert "Say when the embargo ends." in page.content.decode()
+        assert "Enter the end of the embargo." in page.content.decode()
 
     def test_a_board_shows_its_reader_where_their_own_would_stand(self, client):
         owner, suite = make_user(), make_suite()
@@ -366,7 +361,7 @@ class TestPages:
         assert "secret plan" not in client.get(address).content.decode()
         client.force_login(owner)
         html = client.get(address).content.decode()
-        assert "Yours, not public" in html
+        assert "Your unpublished evaluations" in html
         assert "secret plan" in html
 
     def test_a_failed_one_that_was_never_ranked_can_be_made_private(self, client):

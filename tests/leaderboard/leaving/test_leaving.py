@@ -489,7 +489,7 @@ class TestThePage:
         make_team(ada, make_user("bea"), name="lab")
         page = browser.get("/account/").content.decode()
         assert "nightly pipeline" in page
-        assert "bea becomes its owner" in page
+        assert "bea becomes the owner" in page
 
 
 def test_sessions_that_have_expired_are_removed(browser):

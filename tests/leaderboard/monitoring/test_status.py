@@ -12,7 +12,7 @@ from django.utils import timezone
 from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.monitoring.status import SiteStatus, site_status, verdict
 from leaderboard.notifications.models import OutboxMessage
-from leaderboard.pages.waiting import Queue
+from leaderboard.pages.estimates import Queue
 from leaderboard.submissions.own_workers import mark
 from tests.leaderboard.factories import make_evaluation, make_lease
 
@@ -36,14 +36,14 @@ def status(**changed):
 @pytest.mark.parametrize(
     ("changed", "code", "says"),
     [
-        ({}, "idle", "No task waits"),
-        ({"queue": Queue(1, 3, 1)}, "running", "Everything runs"),
-        ({"queue": Queue(1, 3, 0), "last_lease": NOW - timedelta(minutes=1)}, "running", "Everything runs"),
+        ({}, "idle", "The queue is empty"),
+        ({"queue": Queue(1, 3, 1)}, "running", "All systems operational"),
+        ({"queue": Queue(1, 3, 0), "last_lease": NOW - timedelta(minutes=1)}, "running", "All systems operational"),
         ({"queue": Queue(1, 3, 0), "last_lease": NOW - timedelta(minutes=12)}, "no_workers", "for 12 minutes"),
         ({"queue": Queue(1, 3, 0)}, "no_workers", "no worker has taken any."),
         ({"unsent_for": timedelta(hours=3)}, "messages_late", "late by 3 hours"),
         ({"late_for": timedelta(minutes=6), "unsent_for": timedelta(hours=3)}, "control_late", "6 minutes ago"),
-        ({"late_for": timedelta(minutes=4)}, "idle", "Everything runs"),
+        ({"late_for": timedelta(minutes=4)}, "idle", "All systems operational"),
     ],
 )
 def test_the_worst_is_said_first(changed, code, says):
@@ -61,7 +61,7 @@ class TestThePage:
         assert {each.state: each.evaluations for each in found.standing} == {"queued": 1, "running": 1}
         assert (found.workers, found.queue.leased) == (1, 1)
         page = Client().get("/status/").content.decode()
-        assert "1 took tasks in the last ten minutes" in page
+        assert "1 active in the last ten minutes" in page
         assert json.loads(Client().get("/api/v1/status/").content)["code"] == "running"
 
     def test_what_is_past_its_deadline_is_found(self, launcher):

@@ -177,7 +177,7 @@ class TestReceiversThatDoNotAnswer:
         services.dispatch()
         (sent,) = mail.outbox
         assert sent.to == [webhook.owner.email]
-        assert "has taken no message for 5 days" in sent.body
+        assert "no delivery succeeded for 5 days" in sent.body
 
     def test_one_that_says_that_it_is_gone_is_switched_off_at_once(self, webhook, receiver):
         receiver.status = 410

@@ -109,7 +109,7 @@ class TestWebhooks:
     def test_there_are_only_so_many(self, client, ada, monkeypatch):
         monkeypatch.setattr("leaderboard.notifications.webhooks.MOST_WEBHOOKS", 1)
         client.post("/webhooks/", {"url": "https://example.org/one"})
-        assert "the most there may be" in client.post("/webhooks/", {"url": "https://example.org/2"}).content.decode()
+        assert "the maximum" in client.post("/webhooks/", {"url": "https://example.org/2"}).content.decode()
 
     def test_a_test_is_sent_signed_and_what_became_of_it_is_shown(self, client, ada, monkeypatch):
         webhook = Webhook.objects.create(owner=ada, url="https://example.org/hook", secret=sealed("s"))
@@ -156,7 +156,7 @@ class TestSubmitForm:
         suite = make_suite()
         page = client.post("/submit/", {**FORM, "suites": [suite.slug], "own_worker": "on"})
         assert page.status_code == 400
-        assert "has hidden data here" in page.content.decode()
+        assert "has hidden data on this site" in page.content.decode()
         assert not Evaluation.objects.exists()
 
     def test_teams_are_offered_to_who_is_in_one(self, client, ada):
@@ -182,7 +182,7 @@ class TestSubmitForm:
         assert "7 of 7 evaluations left" in html
 
     def test_the_queue_is_said(self, client, ada, launcher):
-        assert "Nothing is ahead" in client.get("/submit/").content.decode()
+        assert "Your evaluation starts when" in client.get("/submit/").content.decode()
         evaluation = make_evaluation(state=EvaluationState.LAUNCHING, suite=make_suite(runnable=20))
         make_lease(evaluation)
-        assert "3 shards of 1 evaluation ahead, 1 of them at work" in client.get("/submit/").content.decode()
+        assert "3 shards of 1 evaluation waiting, 1 of them leased" in client.get("/submit/").content.decode()

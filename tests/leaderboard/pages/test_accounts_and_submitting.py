@@ -64,7 +64,7 @@ def test_an_error_stands_beside_its_field_with_status_400(client: Client, ada, c
     page = client.post("/submit/", {**ENDPOINT, **change})
     assert page.status_code == 400
     assert sentence in " ".join(page.context["form"].errors[field])
-    assert "Not sent yet." in page.content.decode()
+    assert "Please correct the form." in page.content.decode()
     assert not Planner.objects.exists()
 
 
@@ -81,7 +81,7 @@ def test_a_site_that_cannot_evaluate_says_so_in_the_form_and_keeps_what_was_type
     page = client.post("/submit/", ENDPOINT)
     assert page.status_code == 503
     html = page.content.decode()
-    assert "This site cannot evaluate at present" in html
+    assert "This site cannot evaluate this suite at present" in html
     assert 'value="https://example.org/plan"' in html
     assert not Planner.objects.exists()
 
@@ -96,7 +96,7 @@ def test_pages_for_people_with_an_account_ask_to_sign_in(client: Client, address
 
 
 def test_submissions_lists_only_ones_own(client: Client, ada, django_assert_max_num_queries):
-    assert b"You have not submitted anything yet" in client.get("/submissions/").content
+    assert b"You have no submissions" in client.get("/submissions/").content
     suite = make_suite()
     for number in range(5):
         make_evaluation(planner=make_planner(owner=ada, name=f"mine {number}"), suite=suite)
@@ -184,7 +184,7 @@ def test_no_page_needs_inline_script_or_style_or_another_host(client: Client, ad
 def test_a_form_without_its_token_gets_the_designed_refusal():
     page = Client(enforce_csrf_checks=True).post("/submit/", ENDPOINT)
     assert page.status_code == 403
-    assert b"This form has expired." in page.content
+    assert b"This form has expired" in page.content
 
 
 def test_an_error_on_our_side_gets_the_designed_page(client: Client, monkeypatch: pytest.MonkeyPatch):
@@ -192,4 +192,4 @@ def test_an_error_on_our_side_gets_the_designed_page(client: Client, monkeypatch
     monkeypatch.setattr("leaderboard.boards.pages.views.latest_snapshots", lambda **_: 1 / 0)
     page = client.get("/")
     assert page.status_code == 500
-    assert b"Something broke on our side." in page.content
+    assert b"Server error" in page.content

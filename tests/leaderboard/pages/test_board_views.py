@@ -180,7 +180,7 @@ def test_every_snapshot_is_listed_with_its_address_and_files(client: Client):
 
 def test_a_board_without_snapshots_says_so(client: Client):
     make_suite()
-    assert "Nothing is published on this board yet." in client.get("/boards/openagi/snapshots/").content.decode()
+    assert "This board is empty." in client.get("/boards/openagi/snapshots/").content.decode()
 
 
 def test_plots_are_drawn_with_a_title_and_a_table(client: Client):
@@ -190,7 +190,7 @@ def test_plots_are_drawn_with_a_title_and_a_table(client: Client):
     publish(make_evaluation(planner=make_planner(owner=make_user("eve"), name="eve's"), suite=suite))
     html = read(client, f"{BOARD}plots/")
     assert "Overall over time" in html
-    assert "no plot of the score against them" in html
+    assert "no cost plots" in html
     assert "style=" not in html
     svgs = re.findall(r"<svg class=\"plot\".*?</svg>", html, re.S)
     assert svgs
@@ -199,7 +199,7 @@ def test_plots_are_drawn_with_a_title_and_a_table(client: Client):
         assert "<title" in svg
         assert "<desc" in svg
     assert "Mean score by base task: table" in html
-    assert "Nothing is published" in read(client, BOARD.replace("openagi", empty_suite()) + "plots/")
+    assert "This board is empty" in read(client, BOARD.replace("openagi", empty_suite()) + "plots/")
 
 
 def empty_suite() -> str:

@@ -33,16 +33,16 @@ def test_home_shows_every_board(client: Client):
 
 
 def test_home_without_suites_and_a_board_without_rows_say_so(client: Client):
-    assert b"No suite is registered yet" in client.get("/").content
+    assert b"No suites are registered" in client.get("/").content
     make_suite()
-    assert b"Nothing is published on this board yet" in client.get(BOARD).content
-    assert b"No planner is published yet" in client.get("/").content
+    assert b"This board is empty" in client.get(BOARD).content
+    assert b"No planner has been published" in client.get("/").content
 
 
 def test_a_board_that_does_not_exist_is_404(client: Client):
     page = client.get("/boards/nothing/")
     assert page.status_code == 404
-    assert b"Nothing is here." in page.content
+    assert b"Page not found" in page.content
 
 
 def test_board_shows_numbers_intervals_coverage_and_why_a_metric_is_missing(client: Client):
@@ -91,7 +91,7 @@ def test_evaluations_under_way_and_on_hold_stand_below_without_a_rank(client: Cl
     for state in ("running", "on_hold"):
         make_evaluation(planner=make_planner(owner=owner, name=f"is {state}"), suite=suite, state=state)
     html = client.get(BOARD).content.decode()
-    ranked, waiting = html.split("Not ranked yet")
+    ranked, waiting = html.split("Pending evaluations")
     assert "is running" not in ranked
     assert planners(waiting) == ["is running", "is on_hold"]
     assert "Waiting for its owner" in waiting
@@ -125,8 +125,8 @@ def test_a_snapshot_keeps_its_address_and_says_that_it_is_past(client: Client):
     make_board()
     past = client.get(f"{BOARD}snapshots/1/")
     assert planners(past.content.decode()) == ["planner of ada"]
-    assert b"past state of the board" in past.content
-    assert b"past state of the board" not in client.get(f"{BOARD}snapshots/2/").content
+    assert b"earlier snapshot of the board" in past.content
+    assert b"earlier snapshot of the board" not in client.get(f"{BOARD}snapshots/2/").content
     assert client.get(f"{BOARD}snapshots/1/", headers={"If-None-Match": past.headers["ETag"]}).status_code == 304
     assert client.get(f"{BOARD}snapshots/3/").status_code == 404
 

@@ -3,7 +3,10 @@
 import pytest
 
 from evaluator.records import Outcome, ResultRecord
+from evaluator.suites import suite_of
 from leaderboard.pages.tasks.planning_presenters import calls, defects, split_reasons, step_problems
+
+SUITE = suite_of("toolmini")
 
 
 @pytest.mark.parametrize(
@@ -28,10 +31,10 @@ def test_joined_reasons_are_taken_apart_where_one_begins(text, parts, sentences)
 
 
 def test_defects_that_this_release_does_not_know_are_shown_as_they_are():
-    known, unknown = defects(["deprecated", "haunted"])
+    known, unknown = defects(["deprecated", "haunted"], defined=SUITE.defects)
     assert known.excludes
-    assert "deprecated" in known.sentence
-    assert (unknown.name, unknown.sentence, unknown.excludes) == ("haunted", "", False)
+    assert "deprecated" in known.description
+    assert (unknown.name, unknown.description, unknown.excludes) == ("haunted", "", False)
 
 
 def make_record(**changes: object) -> ResultRecord:
@@ -45,9 +48,12 @@ def make_record(**changes: object) -> ResultRecord:
 
 
 def test_steps_that_a_reason_begins_with_are_marked_and_no_others():
-    assert step_problems(make_record()) == {"s2": "Irrelevant", "s1": "Wrong type"}
-    assert step_problems(make_record(indicators={"SE": 1.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0})) == {}
-    assert step_problems(make_record(plan=None)) == {}
+    found = step_problems(record=make_record(), suite=SUITE)
+    assert {step: problem.words for step, problem in found.items()} == {"s2": "Irrelevant", "s1": "Wrong type"}
+    assert [step for step, problem in found.items() if problem.is_type_conflict] == ["s1"]
+    good = {"SE": 1.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0}
+    assert step_problems(record=make_record(indicators=good), suite=SUITE) == {}
+    assert step_problems(record=make_record(plan=None), suite=SUITE) == {}
 
 
 def test_steps_as_text_keep_whole_arguments():

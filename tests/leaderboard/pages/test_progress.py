@@ -46,8 +46,8 @@ def test_while_it_waits_the_page_says_its_place_and_why(client: Client, suite: S
     under_way(suite)
     mine = under_way(suite, name="bea")
     expected = (
-        "Place 2 in the queue: 1 evaluation with 3 waiting shards is before it. Users take turns: whose tasks ran "
-        "least in the last 10 minutes, for their share, goes first; then priority and age decide."
+        "Place 2 in the queue: 1 evaluation with 3 waiting shards is before it. Fair share: the user with the least "
+        "worker time in the last 10 minutes, relative to their weight, goes first; then priority and age decide."
     )
     assert expected in page(client, mine)
     assert progress(client, mine)["waiting"] == expected
@@ -103,21 +103,21 @@ def test_the_number_of_queries_is_at_most_12_and_does_not_grow(
 
 
 def test_scores_that_are_not_there_yet_are_one_sentence(client: Client, suite: Suite):
-    assert "computed when all tasks have ended" in page(client, under_way(suite))
+    assert "computed when all tasks have finished" in page(client, under_way(suite))
     held = make_evaluation(planner=make_planner(owner=make_user("eve")), suite=suite, state="on_hold")
     assert "computed when the infrastructure faults are resolved" in page(client, held)
     failed = make_evaluation(planner=make_planner(owner=make_user("dan")), suite=suite, state="failed")
-    assert "did not come to its end" in page(client, failed)
+    assert "did not complete" in page(client, failed)
 
 
 def test_the_log_stands_beside_the_progress_while_it_runs_and_last_when_it_has_ended(client: Client, suite: Suite):
     running = under_way(suite, state="running")
     client.force_login(running.submission.submitted_by)
     html = page(client, running)
-    assert html.index("Log of the workers") < html.index('id="tasks"')
+    assert html.index("Worker log") < html.index('id="tasks"')
     done = make_evaluation(planner=running.submission.planner, suite=suite)
     html = page(client, done)
-    assert html.index("Log of the workers") > html.index('id="tasks"')
+    assert html.index("Worker log") > html.index('id="tasks"')
 
 
 def test_a_long_facet_is_a_form_that_keeps_the_other_filters(client: Client, suite: Suite):
@@ -149,5 +149,5 @@ def test_a_cause_leads_to_its_tasks(client: Client, suite: Suite):
     html = page(client, done)
     start = html.index('href="?cause=')
     link = html[start + 6 : html.index("#results", start)]
-    assert "2 tasks like this" in html
+    assert "2 tasks with this cause" in html
     assert "2 of 185 shown" in client.get(f"/evaluations/{done.pk}/{link}").content.decode()

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState, ShardState
-from leaderboard.pages.queue_place import Before, Shards, WaitsFor, place_of, what_it_waits_for
+from leaderboard.pages.estimates import Before, Shards, WaitsFor, place_of, what_it_waits_for
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import OwnWorkerRun
 from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_user
@@ -105,7 +105,7 @@ def test_who_has_had_less_for_their_weight_goes_first():
 def test_alone_it_waits_for_a_worker_and_then_for_a_free_one():
     suite = make_suite(runnable=1)
     mine = make_evaluation(state=LAUNCHING, suite=suite)
-    assert place_of(fresh(mine)).sentence == "Next in the queue. It waits for a worker, and none is at work now."
+    assert place_of(fresh(mine)).sentence == "Next in the queue. Waiting for a worker; none is active."
     other = make_evaluation(state=LAUNCHING, suite=suite)
     make_lease(other)
     assert waits_for(mine) == WaitsFor.FREE_WORKER
@@ -118,10 +118,10 @@ def test_what_runs_is_not_next_in_the_queue():
     mine = make_evaluation(state=LAUNCHING, suite=make_suite(runnable=20))
     leases.give_up(attempt_id=make_lease(mine).attempt.pk, how=leases.GivenUp.RELEASED, detail="it was stopped")
     assert fresh(mine).state == EvaluationState.RUNNING
-    assert place_of(fresh(mine)).sentence == "It waits for a worker, and none is at work now."
+    assert place_of(fresh(mine)).sentence == "Waiting for a worker; none is active."
     other = make_evaluation(state=LAUNCHING, suite=make_suite(runnable=1))
     make_lease(other)
-    assert place_of(fresh(mine)).sentence == "The next worker that is free takes it."
+    assert place_of(fresh(mine)).sentence == "The next free worker takes it."
 
 
 @pytest.mark.django_db
@@ -139,7 +139,7 @@ def test_before_its_launch_it_has_no_place_but_says_how_many_wait():
         make_evaluation(state=LAUNCHING, suite=suite)
     place = place_of(fresh(make_evaluation(suite=suite)))
     assert place.waits_for == WaitsFor.LAUNCH
-    assert place.sentence == "It is about to be handed to the workers, for whom 2 evaluations wait already."
+    assert place.sentence == "Its tasks are about to be queued; 2 evaluations wait for workers already."
 
 
 @pytest.mark.django_db
@@ -181,7 +181,7 @@ def test_few_that_wait_are_said_in_right_english(waiting: int, words: str):
     suite = make_suite(runnable=1)
     for _ in range(waiting):
         make_evaluation(state=LAUNCHING, suite=suite)
-    assert f"for whom {words} already" in place_of(fresh(make_evaluation(suite=suite))).sentence
+    assert f"{words} for workers already" in place_of(fresh(make_evaluation(suite=suite))).sentence
 
 
 @pytest.mark.django_db

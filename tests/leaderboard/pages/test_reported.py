@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from evaluator.suites.reference_rows import reference_tables
-from evaluator.suites.toolbench.mini import toolmini_tasks
+from evaluator.suites.toolbench.mini.requests import toolmini_tasks
 from evaluator.suites.toolbench.suite import tool_suite
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
@@ -77,7 +77,7 @@ def test_hiding_them_changes_nothing_of_the_ranking(client: Client):
     assert reported_names(hidden) == []
     assert 'id="reported"' not in hidden
     assert "Hide reported figures" in shown
-    assert "Show the figures that papers report" in hidden
+    assert "Show figures reported in papers" in hidden
 
 
 def test_the_order_that_was_asked_for_stays_when_they_are_hidden(client: Client):

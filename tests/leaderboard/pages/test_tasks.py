@@ -55,7 +55,7 @@ def test_a_scored_task_shows_plan_gold_samples_and_what_was_sent(client: Client,
         "4.0 ms",
         "ignored an empty name",
         "<dt>Modality</dt><dd>image → image</dd>",
-        "What the planner sent",
+        "Planner response",
         f"/objects/{result.record_digest}",
         "tasks/1/",
     ):
@@ -95,7 +95,7 @@ def test_an_infrastructure_fault_has_no_score_and_says_whose_it_is(client: Clien
     html = page(client, evaluation, "5")
     assert "answered 503" in html
     assert "Not the planner&#x27;s fault" in html
-    assert "There is no plan to draw." in html
+    assert "There is no plan to show." in html
 
 
 def test_a_task_that_cannot_run_shows_the_gold_plan_and_is_not_zero(client: Client, evaluation: Evaluation):
@@ -110,7 +110,7 @@ def test_a_task_that_cannot_run_shows_the_gold_plan_and_is_not_zero(client: Clie
 
 
 def test_a_task_without_a_result_waits(client: Client, evaluation: Evaluation):
-    assert "has not ended yet" in page(client, evaluation, "7")
+    assert "has not finished" in page(client, evaluation, "7")
 
 
 def test_a_record_that_the_store_lost_is_said_and_nothing_breaks(client: Client, evaluation: Evaluation):
@@ -118,7 +118,7 @@ def test_a_record_that_the_store_lost_is_said_and_nothing_breaks(client: Client,
         evaluation=evaluation, task=task("1"), outcome="scored", score=0.5, record_digest="0" * 64
     )
     html = page(client, evaluation, "1")
-    assert "cannot be read" in html
+    assert "is unavailable" in html
     assert "0.500" in html
 
 
@@ -280,7 +280,7 @@ def test_going_on_keeps_to_what_was_filtered_and_sorted(client: Client, evaluati
     listed = client.get(f"/evaluations/{evaluation.pk}/", chosen).content.decode()
     assert f'href="/evaluations/{evaluation.pk}/tasks/3/?outcome=planner_fault&amp;sort=-task"' in listed
     html = page(client, evaluation, "3", **chosen)
-    assert "1 of 2 in your selection" in html
+    assert "1 of 2 selected tasks" in html
     assert f'rel="next" href="/evaluations/{evaluation.pk}/tasks/1/?outcome=planner_fault&amp;sort=-task"' in html
     assert 'rel="prev"' not in html
     assert f'href="/evaluations/{evaluation.pk}/?outcome=planner_fault&amp;sort=-task#results"' in html
@@ -288,7 +288,7 @@ def test_going_on_keeps_to_what_was_filtered_and_sorted(client: Client, evaluati
 
 def test_a_task_that_the_filters_leave_out_has_the_neighbours_of_the_suite(client: Client, evaluation: Evaluation):
     html = page(client, evaluation, "2", outcome="planner_fault", page="7")
-    assert "in your selection" not in html
+    assert "selected tasks" not in html
     assert f'rel="next" href="/evaluations/{evaluation.pk}/tasks/3/"' in html
 
 
@@ -317,7 +317,7 @@ def test_the_number_of_queries_does_not_grow_with_the_samples(
 
 def test_other_planners_of_the_board_are_shown_by_their_best_evaluation(client: Client, evaluation: Evaluation):
     make_result(evaluation=evaluation, task=task("0"), samples=0)
-    assert "How other planners did" not in page(client, evaluation, "0")
+    assert "Other planners on this task" not in page(client, evaluation, "0")
     suite = evaluation.suite
     planner = make_planner(owner=make_user("bea"), name="other")
     best, second = (
@@ -329,7 +329,7 @@ def test_other_planners_of_the_board_are_shown_by_their_best_evaluation(client: 
         make_result(evaluation=one, task=task("0"), samples=0)
     publish(best)
     html = page(client, evaluation, "0")
-    part = html[html.index("How other planners did") :]
+    part = html[html.index("Other planners on this task") :]
     assert "Of 1 other planner, <b>0</b> score higher, <b>1</b> the same" in part
     assert f"/evaluations/{best.pk}/tasks/0/" in part
     for absent in (second, elsewhere, running):
@@ -351,14 +351,14 @@ def noted(evaluation: Evaluation, key: str, *, notes: dict) -> TaskResult:
 def test_how_a_plan_came_about_is_shown_and_quoted(client: Client, evaluation: Evaluation):
     noted(evaluation, "0", notes=NOTES)
     html = page(client, evaluation, "0")
-    assert "How the plan came about" in html
+    assert "How the plan was made" in html
     assert "A=MAGIC(&lt;IMAGE&gt;)" in html
     assert '<tr class="bad"><td>Step 2: enjoy</td>' in html
 
 
 def test_without_notes_nothing_is_said_of_how_a_plan_came_about(client: Client, evaluation: Evaluation):
     make_result(evaluation=evaluation, task=task("0"))
-    assert "How the plan came about" not in page(client, evaluation, "0")
+    assert "How the plan was made" not in page(client, evaluation, "0")
 
 
 def test_notes_of_the_hidden_split_quote_its_requests_and_are_the_operators_alone(client: Client):

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.client import Client, NewSubmission, PlannerEntry
 from evaluator.engine.store import MemoryStore
-from evaluator.planners.language_models.chat import KEY_VARIABLE
+from evaluator.planners.language_models.chat.model import KEY_VARIABLE
 from gpu_jobs.client import ApiClient as WorkerApi
 from gpu_jobs.exits import Exit
 from gpu_jobs.runner import EvaluatorRunner
@@ -106,7 +106,7 @@ def test_what_cannot_be_is_refused_beside_its_field(settings, change, field, sen
 def test_a_strategy_that_does_not_understand_the_suite_is_refused():
     make_suite(slug="openagi")
     answer = client_of(make_user()).post("submissions/", body(strategy="controlllm/adaptive"))
-    assert "does not understand requests of openagi" in str(answer.json()["errors"]["suites"])
+    assert "does not support requests of openagi" in str(answer.json()["errors"]["suites"])
 
 
 def test_only_strategies_that_ask_for_free_text_are_offered():
@@ -133,7 +133,7 @@ class TestForm:
         sent = {"name": "mine", "suites": ["openagi"], **CHAT, "strategy": "openagi/constrained"}
         html = page.post("/submit/", sent).content.decode()
         assert "needs the probabilities of tokens" in html
-        assert "openagi/constrained, for openagi only, not over a chat endpoint" in html
+        assert "openagi/constrained, for openagi only, not with a chat endpoint" in html
         assert "hugginggpt, not over" not in html
 
     def test_it_has_no_test_call(self, page):

@@ -18,15 +18,10 @@ from tests.fakes.checkpoints import tiny_files, zipped
 from tests.leaderboard.factories import make_submission, make_suite, make_user
 from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 ZIP = zipped()
 DIGEST = hashlib.sha256(ZIP).hexdigest()
 STRATEGY = "openagi/zero-shot"
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 @pytest.fixture
@@ -281,6 +276,6 @@ def test_a_member_cannot_have_their_own_worker_told_the_weights(ada, suite):
     evaluation = Evaluation.objects.get()
     mark(evaluation.submission)
     Evaluation.objects.update(state="cancelled")
-    with pytest.raises(NotPossibleError, match="what only its owner may know"):
+    with pytest.raises(NotPossibleError, match="data that only its owner may know"):
         rerun(evaluation, by=make_user())
     assert rerun(evaluation, by=ada).planner.checkpoint_digest == DIGEST

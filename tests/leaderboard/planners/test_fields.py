@@ -27,7 +27,7 @@ PICK = Choice("pick", label="Pick", noun="pick", example="a", choices=[("a", "A"
     ("field", "good", "wrong", "sentence"),
     [
         (PLAIN, "abc", "abcd", "It has 4 characters; at most 3 are possible."),
-        (PLAIN, "", "a\n", "It has characters that cannot be shown."),
+        (PLAIN, "", "a\n", "It contains unprintable characters."),
         (COUNT, 9, 10, "Give 1 to 9 pieces."),
         (COUNT, None, 0, "Give 1 to 9 pieces."),
         (RATE, 0.0, float("nan"), "Give 0 to 1 per second."),

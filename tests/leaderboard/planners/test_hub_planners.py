@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from evaluator.planners.language_models import hub_lookup
-from evaluator.planners.language_models.settings_inspection import inspect_settings, inspect_settings_confined
+from evaluator.planners.language_models.admission import hub_lookup
+from evaluator.planners.language_models.admission.settings_inspection import inspect_settings, inspect_settings_confined
 from leaderboard.evaluations.models import Submission
 from leaderboard.planners.kinds import hub as kinds_hub
 from leaderboard.planners.models import Planner
@@ -139,7 +139,7 @@ def test_what_is_wrong_is_said_beside_its_field_and_nothing_is_saved(hub, user, 
 
 def test_a_strategy_is_for_the_suites_that_it_understands(hub, user, suite):
     answer = submit(user, suite, strategy="controlllm/greedy")
-    assert "controlllm/greedy does not understand requests of openagi" in answer.json()["errors"]["suites"][0]
+    assert "controlllm/greedy does not support requests of openagi" in answer.json()["errors"]["suites"][0]
     assert submit(user, suite, strategy="hugginggpt").status_code == 201
 
 

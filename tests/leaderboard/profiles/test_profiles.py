@@ -13,13 +13,8 @@ from tests.leaderboard.factories import make_submission, make_suite, make_team, 
 from tests.leaderboard.site.api.helpers import ApiClient, client_of
 from tests.leaderboard.site.api.test_reading import finish
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 PRIVATE = {"visibility": "private"}
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 @pytest.fixture
@@ -64,9 +59,9 @@ class TestPeople:
         assert ada.email not in html
 
     def test_nothing_yet_is_said(self, client, ada):
-        assert "Nothing is public yet." in read(client, "/users/ada/")
+        assert "No public evaluations yet." in read(client, "/users/ada/")
         client.force_login(ada)
-        assert "You have not submitted a planner yet." in read(client, "/users/ada/")
+        assert "You have no planners." in read(client, "/users/ada/")
 
     @pytest.mark.parametrize("address", ["users/a%20b/", f"planners/{10**30}/"])
     def test_what_can_be_nobody_s_is_404(self, client, address):
@@ -101,11 +96,11 @@ class TestPeople:
     def test_everybody_edits_their_own(self, client, ada):
         client.force_login(ada)
         page = client.post("/profile/", {"display_name": "Ada", "link": "https://example.org"}, follow=True)
-        assert "Your profile is changed." in page.content.decode()
+        assert "Your profile is updated." in page.content.decode()
         assert User.objects.get(pk=ada.pk).display_name == "Ada"
         wrong = client.post("/profile/", {"link": "javascript:alert(1)"})
         assert wrong.status_code == 400
-        assert "Give a whole address" in wrong.content.decode()
+        assert "Enter a full address" in wrong.content.decode()
 
     @pytest.mark.parametrize(
         ("data", "field"),
@@ -167,8 +162,8 @@ class TestTeams:
         teams.create_team(owner=ada, slug="lab", name="Lab")
         client.force_login(ada)
         html = read(client, "/teams/lab/")
-        assert "Invite somebody" in html
-        assert "The public page" in html
+        assert "Invite a member" in html
+        assert "Public page" in html
 
 
 class TestPlanners:

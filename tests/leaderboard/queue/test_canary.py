@@ -165,7 +165,7 @@ class TestRunning:
 
     def test_what_its_worker_did_not_settle_the_reconciler_does(self, monkeypatch):
         evaluation = make()
-        monkeypatch.setattr(leases.canary, "settle", lambda evaluation: False)
+        monkeypatch.setattr(leases.canary, "act_on_canaries", lambda evaluation: False)
         work(evaluation)
         monkeypatch.undo()
         assert evaluation.leasable_shards == 1

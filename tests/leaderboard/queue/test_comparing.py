@@ -172,14 +172,14 @@ def test_forged_plans_are_found_by_what_they_score():
     assert comparison.contradicting == ()
     assert comparison.p_value == 2**-8
     assert not comparison.agrees
-    assert "the planner made another plan in 8 of 20 tasks" in sentence(comparison)
+    assert "the planner made a different plan in 8 of 20 tasks" in sentence(comparison)
 
 
 def test_a_bundled_planner_s_single_forged_plan_is_found():
     own = [*sample([0.3] * 19), result("19", score=0.31, plan=OTHER)]
     comparison = of(own, sample([0.3] * 20), repeatable=True)
     assert not comparison.agrees
-    assert "19 (another plan, although this planner always makes the same)" in sentence(comparison)
+    assert "19 (different plan from a deterministic planner)" in sentence(comparison)
 
 
 def noisy(rng: random.Random) -> list[Measured]:
@@ -217,7 +217,7 @@ def test_the_sentence_tells_of_other_plans():
     comparison = of([*sample([0.5] * 19), result("19", plan=OTHER)], sample([0.5] * 20))
     assert comparison.agrees
     assert sentence(comparison) == (
-        "the results agreed on 19 of 20 tasks that were run again; in 1 the planner made another plan, and the "
+        "the results agreed on 19 of 20 tasks that were run again; in 1 the planner made a different plan, and the "
         "scores differ no more than by chance."
     )
 

@@ -25,13 +25,8 @@ from tests.leaderboard.factories import make_evaluation, make_record, make_suite
 from tests.leaderboard.queue.test_tokens import lease, leased
 from tests.leaderboard.site.api.helpers import ApiClient, lease_request, session_of, worker_client, worker_with
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 def launching(*, split: str = "public", **more) -> Evaluation:

@@ -13,13 +13,8 @@ from leaderboard.submissions import services
 from tests.leaderboard.factories import make_evaluation, make_lease, make_submission, make_user
 from tests.leaderboard.site.api.helpers import ApiClient, client_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 ADDRESS = "https://planner.example.org/plan"
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 class Case:
@@ -78,7 +73,7 @@ def test_a_log_is_bounded_and_says_that_it_was_cut(case, settings):
     assert case.send("more", first=3).json() == {"next": 4, "cut": True}
     shown = case.read(client_of(case.owner)).json()["results"][0]
     assert ([line["text"][0] for line in shown["lines"]], shown["cut"]) == (["x"], True)
-    assert "what came after this line was dropped" in case.page("log/", case.owner)[1]
+    assert "The log was truncated here" in case.page("log/", case.owner)[1]
 
 
 def test_secrets_are_taken_out_here_too(settings):
@@ -128,7 +123,7 @@ def test_only_the_owner_and_staff_read_it(case):
         assert case.page(rest)[0] == 404
         assert case.page(rest, stranger)[0] == 404
     for user in (None, stranger):
-        assert "Log of the workers" not in case.page(user=user)[1]
+        assert "Worker log" not in case.page(user=user)[1]
     for user in (case.owner, staff()):
         assert case.read(client_of(user)).status_code == 200
         for rest in ("", "log/", "log/tail/"):
@@ -140,7 +135,7 @@ def test_of_hidden_data_only_staff_read_it(case):
     type(case.evaluation).objects.update(split="hidden")
     assert case.read(client_of(case.owner)).status_code == 403
     assert case.page("log/", case.owner)[0] == 404
-    assert "Log of the workers" not in case.page(user=case.owner)[1]
+    assert "Worker log" not in case.page(user=case.owner)[1]
     assert case.page("log/", staff())[0] == 200
 
 
@@ -169,8 +164,8 @@ def test_before_the_first_line_the_page_says_so():
     evaluation = make_submission(user=make_user("ada")).evaluations.get()
     client = Client()
     client.force_login(evaluation.submission.submitted_by)
-    assert "No worker has said anything yet." in client.get(f"/evaluations/{evaluation.pk}/").content.decode()
-    assert "No worker has begun yet." in client.get(f"/evaluations/{evaluation.pk}/log/").content.decode()
+    assert "No log lines yet." in client.get(f"/evaluations/{evaluation.pk}/").content.decode()
+    assert "No worker has started yet." in client.get(f"/evaluations/{evaluation.pk}/log/").content.decode()
 
 
 def test_many_attempts_cost_no_more_queries(case, django_assert_max_num_queries):

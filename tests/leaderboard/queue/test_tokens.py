@@ -21,12 +21,7 @@ from tests.fakes.launcher import FakeLauncher
 from tests.leaderboard.factories import make_record, make_submission, make_suite, make_user, planner_data
 from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client, worker_with
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 
 
 def own_evaluation(user, *, suite=None) -> Evaluation:
@@ -80,7 +75,7 @@ def test_names_and_numbers_of_tokens_are_bounded(monkeypatch):
     assert list(ada.post("worker-tokens/", {"name": " "}).json()["errors"]) == ["name"]
     monkeypatch.setattr("leaderboard.queue.workers.tokens.MOST_TOKENS", 1)
     assert ada.post("worker-tokens/", {"name": "one"}).status_code == 201
-    assert "the most there may be" in str(ada.post("worker-tokens/", {"name": "two"}).json())
+    assert "the maximum" in str(ada.post("worker-tokens/", {"name": "two"}).json())
 
 
 def test_each_token_leases_what_it_may_and_nothing_else():

@@ -14,8 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
+def own_settings(own_store, settings):
     settings.MAX_OWN_WORKER_BYTES = 100
 
 

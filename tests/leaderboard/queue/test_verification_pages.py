@@ -11,12 +11,7 @@ from leaderboard.evaluations.models import Evaluation
 from tests.leaderboard.factories import make_evaluation, make_record, make_suite, make_user
 from tests.leaderboard.queue.verifying import completed_own, rerun_of, run
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 
 
 @pytest.fixture
@@ -43,11 +38,11 @@ def offers_verifying(html: str, evaluation: Evaluation) -> bool:
 def test_the_page_follows_the_verification(suite):
     own = completed_own(suite=suite)
     html = page(Client(), own)
-    assert "It is ranked only if a worker of this site runs a random sample" in html
-    assert "<strong>Under way.</strong> 20 tasks to run again." in html
+    assert "It is ranked only after a worker of this site has repeated a random sample" in html
+    assert "<strong>Under way.</strong> 20 tasks to repeat." in html
     again = run(rerun_of(own))
     html = page(Client(), own)
-    assert "own worker, and verified: a worker of this site ran a sample" in html
+    assert "self-hosted worker and verified: a worker of this site repeated a sample" in html
     assert "<strong>Agrees.</strong>" in html
     assert "The results agreed on 20 of 20 tasks that were run again." in html
     assert f'href="/evaluations/{again.pk}/"' in html
@@ -99,9 +94,9 @@ def test_only_the_owner_and_staff_are_offered_another_one_when_there_may_be_one(
     assert not offers_verifying(page(Client(), own), own)
     assert eve.post(f"/evaluations/{own.pk}/verify/").status_code == 403
     answer = owner.post(f"/evaluations/{own.pk}/verify/", follow=True)
-    assert "A sample of the tasks is run again." in answer.content.decode()
+    assert "Verification has started." in answer.content.decode()
     answer = owner.post(f"/evaluations/{own.pk}/verify/", follow=True)
-    assert "A verification is under way." in answer.content.decode()
+    assert "A verification is in progress." in answer.content.decode()
     assert own.verifications.count() == 2
 
 

@@ -15,13 +15,8 @@ from leaderboard.queue.workers import finishing, logs
 from tests.leaderboard.factories import make_lease, make_record, make_submission
 from tests.leaderboard.site.api.helpers import ApiClient, lease_request, worker_client
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 URL = "https://planner.example.org/secret/path"
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 def leased(**planner: Any) -> tuple[dict, ApiClient, str]:

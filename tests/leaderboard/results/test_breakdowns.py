@@ -1,26 +1,35 @@
-"""Mean scores by kind of task, without a database."""
+"""Scores and indicators by kind of task, without a database."""
 
 import pytest
 
-from leaderboard.results.breakdowns import score_breakdowns
+from evaluator.suites.facets import MODALITY, STRUCTURE, Facet, Facets
+from evaluator.suites.openagi.suite import FACETS as OPENAGI
+from evaluator.suites.toolbench.suite import COLUMNS
+from evaluator.suites.toolbench.suite import FACETS as TOOLBENCH
+from leaderboard.results.breakdowns import score_breakdowns, share_breakdowns
+from leaderboard.results.indicators import marks
 from leaderboard.results.task_filters import TaskRow
 
+GOOD = {"SE": 1.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0}
+WORST = {"SE": 0.0, "IR": 1.0, "NR": 0.0, "HR": 1.0, "CR": 0.0}
 
-def make_row(score: float | None, *, outcome: str = "scored", **fields: object) -> TaskRow:
-    values = {
-        "key": "0", "position": 0, "text": "", "structure": "linear", "metric": "ViT", "base": "restoration",
-        "degradations": (), "reason": "", "reason_text": "", "seconds": None, "plan_summary": "",
-    }  # fmt: skip
-    return TaskRow(**{**values, **fields}, score=score, outcome=outcome)  # type: ignore[arg-type]
+
+def make_row(score: float | None = None, *, outcome: str = "scored", indicators=None, **facets: str) -> TaskRow:
+    """A task; each facet is given by its values, separated by spaces."""
+    return TaskRow(
+        key="0", position=0, text="", structure="linear", metric="ViT", score=score, outcome=outcome,
+        marks=marks(COLUMNS, outcome=outcome, indicators=indicators) if indicators else (),
+        facets={name: tuple(values.split()) for name, values in facets.items()},
+    )  # fmt: skip
 
 
 def test_a_task_counts_in_each_of_its_groups_and_a_planners_fault_as_0():
     rows = [
-        make_row(0.8, degradations=("noise", "blur"), steps="2"),
-        make_row(0.0, outcome="planner_fault", degradations=("noise",), steps="10"),
-        make_row(None, outcome="not_run", degradations=("blur",), steps="2"),
+        make_row(0.8, base="restoration", degradation="noise blur", steps="2"),
+        make_row(0.0, outcome="planner_fault", base="restoration", degradation="noise", steps="10"),
+        make_row(None, outcome="not_run", base="restoration", degradation="blur", steps="2"),
     ]
-    found = {part.facet: {row.value: row for row in part.rows} for part in score_breakdowns(rows)}
+    found = {part.facet: {row.value: row for row in part.rows} for part in score_breakdowns(rows=rows, suite=OPENAGI)}
     assert set(found) == {"degradation", "steps"}, "what all tasks share is left out"
     noise, blur = found["degradation"]["noise"], found["degradation"]["blur"]
     assert (noise.interval.mean, noise.interval.count, noise.faults) == (pytest.approx(0.4), 2, 1)
@@ -30,15 +39,35 @@ def test_a_task_counts_in_each_of_its_groups_and_a_planners_fault_as_0():
 
 
 def test_nothing_scored_has_no_breakdown():
-    assert score_breakdowns([]) == ()
-    assert score_breakdowns([make_row(None, outcome="infra_fault")]) == ()
+    assert score_breakdowns(rows=[], suite=OPENAGI) == ()
+    assert score_breakdowns(rows=[make_row(None, outcome="infra_fault")], suite=OPENAGI) == ()
 
 
-def test_properties_come_in_one_order_and_modality_is_one_of_them():
+def test_tables_come_in_the_order_that_the_suite_declares():
+    colour = Facet(name="colour", label="Colour", attribute="colour", heading="By colour", words={"r": "Red"})
+    suite = Facets(filters=(STRUCTURE, colour, MODALITY), breakdowns=("modality", "colour"))
     rows = [
-        make_row(0.5, structure="linear", modality="image → text", language="en", group="a", level="easy"),
-        make_row(0.7, structure="nonlinear", modality="image → image", language="de", group="b", level="hard"),
+        make_row(0.5, structure="linear", modality="image→text", colour="r"),
+        make_row(0.7, structure="nonlinear", modality="image→image", colour="dark_blue"),
     ]
-    found = score_breakdowns(rows)
-    assert [part.facet for part in found] == ["structure", "modality", "language", "level", "group"]
-    assert [row.words for row in found[1].rows] == ["image → text", "image → image"]
+    modality, by_colour = score_breakdowns(rows=rows, suite=suite)
+    assert [row.words for row in modality.rows] == ["image→text", "image→image"]
+    assert (by_colour.label, [row.words for row in by_colour.rows]) == ("By colour", ["Red", "Dark blue"])
+
+
+def test_shares_come_in_the_order_of_their_facet_with_wilsons_interval():
+    pairs = [make_row(indicators=values, level="easy") for values in (GOOD, WORST)] * 5
+    rows = [make_row(indicators=WORST, level="hard"), *pairs, make_row(indicators=GOOD), make_row(level="easy")]
+    (found,) = share_breakdowns(rows=rows, suite=TOOLBENCH)
+    assert (found.facet, found.label) == ("level", "Difficulty")
+    assert [(row.value, row.count) for row in found.rows] == [("easy", 10), ("hard", 1)]
+    solved = found.rows[0].shares[0]
+    # Wilson's interval of 5 of 10, computed by hand: 0.5 -+ 0.26341.
+    assert (solved.name, solved.interval.mean) == ("SE", 0.5)
+    assert solved.interval.ends == pytest.approx((0.2366, 0.7634), abs=5e-4)
+    assert found.rows[1].shares[0].bar == {"mean": 0.0, "low": None, "high": None, "tasks": 1}
+
+
+def test_only_a_facet_that_stands_alone_has_a_table_of_one_row():
+    rows = [make_row(indicators=GOOD, level="easy", structure="linear", active="yes")]
+    assert [part.facet for part in share_breakdowns(rows=rows, suite=TOOLBENCH)] == ["level"]

@@ -7,9 +7,8 @@ from leaderboard.results.task_filters import TaskRow
 def fault(key: str, text: str, *, outcome: str = "planner_fault", reason: str = "invalid_plan") -> TaskRow:
     """A row as `task_rows.py` makes it."""
     return TaskRow(
-        key=key, position=int(key), text="", structure="linear", metric="ViT", base="", degradations=(),
-        outcome=outcome, reason=reason, reason_text=text, score=None, seconds=None, plan_summary="",
-        cause=cause_key(outcome=outcome, reason=reason, text=text),
+        key=key, position=int(key), text="", structure="linear", metric="ViT",
+        outcome=outcome, reason=reason, reason_text=text, cause=cause_key(outcome=outcome, reason=reason, text=text),
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from evaluator.suites.base import Column, IntervalMethod
 from evaluator.suites.toolbench.suite import COLUMNS
-from leaderboard.results.indicators import breakdown, good_marks, marks
+from leaderboard.results.indicators import good_marks, marks
 
 GOOD = {"SE": 1.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0}
 WORST = {"SE": 0.0, "IR": 1.0, "NR": 0.0, "HR": 1.0, "CR": 0.0}
@@ -53,14 +53,3 @@ def test_a_suite_has_the_marks_that_its_columns_have_words_for():
     graded = Column(key="f1", label="F1", description="", indicator=True)
     (mark,) = marks([solved, graded], outcome="scored", indicators={"solved": 1.0, "f1": 0.5})
     assert (mark.title, mark.words, mark.good) == ("Solved", "yes", True)
-
-
-def test_groups_come_in_the_order_asked_for_with_wilsons_interval():
-    tasks = [("hard", of(WORST)), *[("easy", of(GOOD)), ("easy", of(WORST))] * 5, ("", of(GOOD)), ("easy", ())]
-    found = breakdown(facet="level", label="Level", tasks=tasks, order=("easy", "medium", "hard"))
-    assert [(row.value, row.count) for row in found.rows] == [("easy", 10), ("hard", 1)]
-    solved = found.rows[0].shares[0]
-    # Wilson's interval of 5 of 10, computed by hand: 0.5 -+ 0.26341.
-    assert (solved.name, solved.interval.mean) == ("SE", 0.5)
-    assert solved.interval.ends == pytest.approx((0.2366, 0.7634), abs=5e-4)
-    assert found.rows[1].shares[0].bar == {"mean": 0.0, "low": None, "high": None, "tasks": 1}

@@ -51,7 +51,7 @@ def test_a_suite_is_read_once_and_an_evaluation_that_goes_on_each_time(django_as
         assert {row.outcome for row in task_rows(running)} == {"pending"}
     make_result(evaluation=running, task=Task.objects.get(key="0"), samples=0)
     with django_assert_num_queries(1):
-        rows = gather(running).index.rows
+        rows = gather(running).tasks.rows
     assert [row.outcome for row in rows][:2] == ["scored", "pending"]
     assert rows[0].tools == tuple(step["tool"] for step in Task.objects.get(key="0").gold["steps"])
 
@@ -75,9 +75,9 @@ def test_what_was_gathered_of_one_that_goes_on_is_kept_until_a_result_comes_chan
     assert second is not first
     assert gather(running) is second
     TaskResult.objects.filter(pk=result.pk).update(outcome="planner_fault", accepted=True)
-    assert gather(running).index.rows[0].outcome == "planner_fault"
+    assert gather(running).tasks.rows[0].outcome == "planner_fault"
     result.delete()
-    assert gather(running).index.rows[0].outcome == "pending"
+    assert gather(running).tasks.rows[0].outcome == "pending"
 
 
 @pytest.mark.django_db

@@ -139,9 +139,9 @@ class TestPages:
         again = Evaluation.objects.exclude(pk=first.pk).get()
         assert page.redirect_chain == [(f"/evaluations/{again.pk}/", 302)]
         assert f"/evaluations/{first.pk}/" in page.content.decode()
-        assert "A re-run of" in page.content.decode()
+        assert "Re-run of" in page.content.decode()
         before = client.get(f"/evaluations/{first.pk}/").content.decode()
-        assert "Run again as" in before
+        assert "Re-runs" in before
         assert f"/evaluations/{again.pk}/" in before
 
     def test_others_do_not(self, client):

@@ -60,9 +60,9 @@ def plans_file(content) -> SimpleUploadedFile:
 class TestChecking:
     def test_good_news_stand_beside_their_fields(self, client, ada):
         found = check(client, "name", **ENDPOINT)
-        assert found["name"] == "This name is free."
-        assert found["endpoint_url"] == "This address may be called."
-        assert found["expected"].startswith("Not known yet")
+        assert found["name"] == "This name is available."
+        assert found["endpoint_url"] == "This address is allowed."
+        assert found["expected"].startswith("Unknown:")
 
     def test_nothing_is_changed(self, client, ada):
         check(client, "plans_file", **PLANS, plans_file=plans_file({"0": "a"}))
@@ -83,8 +83,8 @@ class TestChecking:
             ("timeout_seconds", {"timeout_seconds": "0"}, "1 to 300"),
             ("header_name", {"header_name": "Host", "header_value": TOKEN}, "belongs to HTTP"),
             ("header_value", {"header_name": "X-Key", "header_value": "short"}, "5 characters"),
-            ("suites", {"kind": "bundled", "bundled_name": "controlllm/adaptive"}, "does not understand"),
-            ("suites", {"kind": "hub", "model_id": "a/b", "strategy": "controlllm/adaptive"}, "does not understand"),
+            ("suites", {"kind": "bundled", "bundled_name": "controlllm/adaptive"}, "does not support"),
+            ("suites", {"kind": "hub", "model_id": "a/b", "strategy": "controlllm/adaptive"}, "does not support"),
             ("suites", {"kind": "plans", "plans_digest": "0" * 64}, "executes plans"),
         ],
     )
@@ -97,7 +97,7 @@ class TestChecking:
         assert "You have a planner 'remote' with another kind" in found["name"]
         make_submission(user=ada, name="far", kind="endpoint", bundled_name="", endpoint_url="https://example.org/plan")
         again = {**ENDPOINT, "name": "far", "timeout_seconds": "30"}
-        assert "a further evaluation" in check(client, "name", **again)["name"]
+        assert "adds an evaluation" in check(client, "name", **again)["name"]
 
     def test_a_used_up_quota_is_told(self, client, ada, settings):
         settings.QUOTA_PER_SUITE_AND_DAY, settings.QUOTA_PER_DAY = 1, 3
@@ -124,7 +124,7 @@ class TestChecking:
 
     def test_a_plans_file_is_checked_at_once(self, client, ada):
         found = check(client, "plans_file", **PLANS, plans_file=plans_file({"0": "a", "1": "garbage"}))
-        assert "2 of 4 tasks of judged have a plan; 2 are left out" in found["plans_file"]
+        assert "2 of 4 tasks of judged have a plan; 2 are missing" in found["plans_file"]
         assert "1 cannot be read and will score 0. 1: the fake cannot read it." in found["plans_file"]
         wrong = check(client, "plans_file", **PLANS, plans_file=plans_file(b'{"0": "a",\n "1": b}'))
         assert "Line 2, column 7 is not JSON" in wrong["plans_file"]
@@ -162,9 +162,9 @@ class TestTestCall:
         with guarded(echo=True) as asked:
             entered = {**ENDPOINT, "endpoint_url": asked.url, "header_name": "Authorization", "header_value": TOKEN}
             html = self.call(client, **entered).content.decode()
-        assert "It answers as a planner." in html
+        assert "The endpoint works as a planner." in html
         assert "HTTP 200" in html
-        assert "Read as a plan of 1 step" in html
+        assert "Parsed as a plan with 1 step" in html
         assert "planner/1" in html
         assert TOKEN.split()[1] not in html
         assert "use ***" in html
@@ -173,9 +173,9 @@ class TestTestCall:
     def test_an_empty_plan_is_not_called_good(self, client, ada):
         with endpoint((200, b'{"plan": {"steps": [], "answers": []}}')) as (url, _):
             html = self.call(client, **{**ENDPOINT, "endpoint_url": url}).content.decode()
-        assert "It answers, but with an empty plan." in html
+        assert "The endpoint works, but returned an empty plan." in html
         assert "That is a planner fault: the task would score 0." in html
-        assert "A plan looks like this" in html
+        assert "Example of the format" in html
         assert "notice success" not in html
 
     def test_an_error_is_shown_with_the_answer(self, client, ada):
@@ -196,7 +196,7 @@ class TestTestCall:
         assert page.status_code == 200
         assert f'value="{asked.url}"' in html
         assert "HTTP 401" in html
-        assert "Not sent yet." not in html
+        assert "Please correct the form." not in html
 
     def test_the_secret_does_not_come_back_with_the_page(self, client, ada):
         page = client.post("/submit/", {**ENDPOINT, "name": "", "header_name": "X-Key", "header_value": TOKEN})
@@ -228,7 +228,7 @@ class TestSubmitting:
         page = client.post("/submit/", {**PLANS, "name": "", "plans_file": plans_file({"0": "a", "1": "b"})})
         html = page.content.decode()
         assert page.status_code == 400
-        assert "Your file with 2 plans is kept" in html
+        assert "Your file with 2 plans is stored" in html
         digest = re.search(r'name="plans_digest" value="(\w{64})"', html)[1]
         assert client.post("/submit/", {**PLANS, "plans_digest": digest}).status_code == 302
 
@@ -238,7 +238,7 @@ class TestSubmitting:
         other.force_login(make_user("eve"))
         page = other.post("/submit/", {**PLANS, "plans_digest": PlansFile.objects.get().digest})
         assert page.status_code == 400
-        assert "You have uploaded no such plans file" in page.content.decode()
+        assert "This plans file was not found" in page.content.decode()
 
     def test_a_file_that_is_too_large_is_413_with_a_sentence(self, client, ada):
         page = client.post("/submit/", {**PLANS, "plans_file": plans_file(b" " * (MAX_BYTES + 1))})

@@ -1,7 +1,7 @@
 """Task decomposition by a language model (section 3.1): the request as subtasks, by the protocol of Table 1.
 
 The answer is read by `evaluator.plans.decomposition`, and what it says is checked against the request. Whatever is
-wrong is told to the model with its position, and it may answer again, at most `REPAIRS` times. After that an answer
+wrong is reported to the model with its position, and it may answer again, at most `REPAIRS` times. After that an answer
 that can be read is used with its faults, which are noted; one that cannot is handed on as it is, and is the planner's
 fault.
 """
@@ -20,7 +20,7 @@ from evaluator.plans.model import PlanSyntaxError
 from evaluator.tools.types import ResourceType, Tool
 
 REPAIRS = 2
-"""How often the model is told what is wrong and asked again."""
+"""How often the model gets a list of errors and is asked again."""
 _MAX_TOKENS = 2048
 _REFERENCE = re.compile(r"<GEN(?:ERATED)?>-(\w+)")
 

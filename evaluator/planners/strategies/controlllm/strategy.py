@@ -31,8 +31,6 @@ from evaluator.planners.strategies.controlllm.subtasks import Resource, TypedSub
 from evaluator.planners.strategies.protocol import Conversation, Draft
 from evaluator.tools.controlllm import CONTROLLLM
 
-SUITES = ("tool100", "tool2k", "toolmini")
-
 Talk = Generator[Sequence[Call], Sequence[Answer], None]
 
 
@@ -41,7 +39,7 @@ class ControlLLM:
 
     name = ""
     description = ""
-    suites: tuple[str, ...] = SUITES
+    catalogue: str = CONTROLLLM.name
     optional: frozenset[Ability] = frozenset({Ability.GENERATE})
     """What it needs where it is to use a language model: `ControlLLM(with_model=True)`."""
 

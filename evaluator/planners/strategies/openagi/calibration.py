@@ -8,7 +8,7 @@ that say something else are not mapped. Nothing of the suite's requests or answe
 from collections.abc import Sequence
 from itertools import pairwise
 
-from evaluator.planners.protocol import OfferedTool
+from evaluator.planners.protocol import offered_tools
 from evaluator.planners.strategies.openagi.similarity import Similarity
 from evaluator.tools.openagi import OPENAGI
 
@@ -83,19 +83,6 @@ SENTENCES: tuple[Labelled, ...] = (
 )
 
 
-def catalogue() -> tuple[OfferedTool, ...]:
-    """The tools of the suite, as a request offers them."""
-    return tuple(
-        OfferedTool(
-            name=tool.name,
-            description=tool.description,
-            inputs={name: str(kind) for name, kind in tool.inputs.items()},
-            outputs={name: str(kind) for name, kind in tool.outputs.items()},
-        )
-        for tool in OPENAGI.tools.values()
-    )
-
-
 def calibrated_threshold(similarity: Similarity, *, sentences: Sequence[Labelled] = SENTENCES) -> float:
     """The threshold with the most right decisions; of several that are equally good, the one in their middle."""
     best = _best(similarity, sentences=sentences)
@@ -114,7 +101,7 @@ def right_decisions(similarity: Similarity, *, threshold: float, sentences: Sequ
 
 def _best(similarity: Similarity, *, sentences: Sequence[Labelled]) -> list[tuple[float, tuple[bool, bool]]]:
     """Of each sentence the highest similarity, and whether mapping it and not mapping it is right."""
-    tools = catalogue()
+    tools = offered_tools(OPENAGI)
     rows = similarity.compare(lines=[sentence for sentence, _ in sentences], tools=tools)
     found = []
     for (_, tool), row in zip(sentences, rows, strict=True):

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from evaluator.planners.language_models.protocol import Ability
-from evaluator.planners.protocol import PlannerRequest
+from evaluator.planners.protocol import MAX_ALTERNATIVES, PlannerRequest
 from evaluator.planners.strategies.openagi.constraint import NameConstraint, State, Wiring, resources
 from evaluator.planners.strategies.openagi.plan_building import NO_PLAN, comma_text
 from evaluator.planners.strategies.openagi.prompts import sequence_prompt
@@ -11,9 +11,8 @@ from evaluator.planners.strategies.openagi.searching import Search
 from evaluator.planners.strategies.prompting import context_of
 from evaluator.planners.strategies.protocol import Conversation, Draft
 from evaluator.plans.model import PlanContext, plan_to_json
+from evaluator.tools.openagi import OPENAGI
 from evaluator.tools.types import ResourceType
-
-MAX_ALTERNATIVES = 4
 
 
 class Constrained:
@@ -27,7 +26,7 @@ class Constrained:
     description: ClassVar[str] = (
         "OpenAGI, constrained generation: a sequence of model names, each of which takes what the one before it made."
     )
-    suites: ClassVar[tuple[str, ...]] = ("openagi",)
+    catalogue: ClassVar[str] = OPENAGI.name
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.CONSTRAIN})
 
     def __init__(self, *, beams: int = 4) -> None:

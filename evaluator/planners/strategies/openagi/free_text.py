@@ -14,6 +14,7 @@ from evaluator.planners.strategies.openagi.similarity import Similarity
 from evaluator.planners.strategies.prompting import context_of, shortened
 from evaluator.planners.strategies.protocol import Conversation, Draft
 from evaluator.plans.model import plan_to_json
+from evaluator.tools.openagi import OPENAGI
 
 MAX_TOKENS = 512
 NOTHING_MAPPED = "no line of it could be mapped to a tool"
@@ -22,7 +23,7 @@ NOTHING_MAPPED = "no line of it could be mapped to a tool"
 class FreeText:
     """Asks once, reads the lines of the answer and maps each to a tool. Subclasses say with which words they ask."""
 
-    suites: ClassVar[tuple[str, ...]] = ("openagi",)
+    catalogue: ClassVar[str] = OPENAGI.name
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
     name: ClassVar[str]
 
@@ -52,7 +53,7 @@ class FreeText:
     ) -> Draft:
         lines = map_text(text=text, request=request, similarity=similarity)
         calls = calls_of(lines, drops_repeats=self._drops_repeats)
-        told: dict[str, JsonValue] = {
+        found: dict[str, JsonValue] = {
             "prompt": f"{self.name}/{VERSION}",
             **notes,
             "mapper": similarity.name,
@@ -61,5 +62,5 @@ class FreeText:
             "lines": [line.to_json() for line in lines],
         }
         if not calls:
-            return Draft(plan=shortened(text), unreadable=NOTHING_MAPPED, notes=told)
-        return Draft(plan=plan_to_json(plan_of_calls(calls=calls, context=context_of(request))), notes=told)
+            return Draft(plan=shortened(text), unreadable=NOTHING_MAPPED, notes=found)
+        return Draft(plan=plan_to_json(plan_of_calls(calls=calls, context=context_of(request))), notes=found)

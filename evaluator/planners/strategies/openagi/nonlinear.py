@@ -32,6 +32,7 @@ from evaluator.planners.strategies.openagi.searching import Found, Search
 from evaluator.planners.strategies.prompting import context_of
 from evaluator.planners.strategies.protocol import Conversation, Draft
 from evaluator.plans.model import PlanContext
+from evaluator.tools.openagi import OPENAGI
 from evaluator.tools.types import ResourceType
 
 Ends = tuple[frozenset[ResourceType], ...]
@@ -51,7 +52,7 @@ class Nonlinear:
         "OpenAGI, nonlinear planning: constrained sequences in parallel, one per input, joined by a model of several "
         "inputs."
     )
-    suites: ClassVar[tuple[str, ...]] = ("openagi",)
+    catalogue: ClassVar[str] = OPENAGI.name
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.CONSTRAIN})
 
     def __init__(self, *, beams: int = 4) -> None:

@@ -66,7 +66,7 @@ def target_of(
     done = frozenset(RESTORING_ORDER[: RESTORING_ORDER.index(removed) + 1]) - kept
     left = degradations - done
     if removed is Degradation.GRAYSCALE:
-        # The colour of noise cannot be told from its lightness.
+        # The colour of noise cannot be distinguished from its lightness.
         left -= {Degradation.NOISE}
     enlarged = Degradation.LOW_RESOLUTION in degradations - left
     if Degradation.NOISE in left and enlarged:

@@ -18,7 +18,7 @@ from evaluator.training.experts.recipes import RESTORER_FOLDERS
 from evaluator.training.experts.restoration import as_tensor
 from evaluator.values import Image
 from evaluator.world.degradations import Degradation
-from evaluator.world.openagi_samples import clean_image, degraded_image
+from evaluator.world.lilliput_samples import clean_image, degraded_image
 from evaluator.world.scenes import draw_scene
 from evaluator.world.seeds import Split
 from evaluator.world.vocabulary import CLASS_LABELS, Colour, Shape

@@ -9,7 +9,7 @@ from evaluator.experts.protocol import Expert
 from evaluator.metrics.similarity import Scorer
 from evaluator.values import Image
 from evaluator.world import grammar
-from evaluator.world.openagi_samples import clean_image
+from evaluator.world.lilliput_samples import clean_image
 from evaluator.world.rendering import outline_box
 from evaluator.world.scenes import SIZE, Scene, draw_scene
 from evaluator.world.seeds import Split, generator

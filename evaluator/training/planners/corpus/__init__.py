@@ -1,3 +1,3 @@
-"""What pretraining reads: `paraphrases` of `wishes` in the words of the `phrasebook`, solved by `annotators`."""
+"""The corpus of pretraining: `paraphrases` of `sampled_requests` by the `phrasebook`, solved by `annotators`."""
 
 __all__: list[str] = []

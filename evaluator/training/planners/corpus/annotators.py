@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluator.training.planners.corpus.wishes import READERS, RESTORERS, REWRITERS, Wish
+from evaluator.training.planners.corpus.sampled_requests import READERS, RESTORERS, REWRITERS, SampledRequest
 
 CARELESS = 0.6
 """The most careless annotator leaves out needed tools this often; the others less, evenly spread."""
@@ -58,22 +58,22 @@ class WrittenPlan:
     """Whether the branches of texts were written before those of images, where all stands in one list."""
 
 
-def annotate(*, wish: Wish, annotator: Annotator, rng: np.random.Generator) -> WrittenPlan:
+def annotate(*, sampled: SampledRequest, annotator: Annotator, rng: np.random.Generator) -> WrittenPlan:
     """The plan that an annotator writes: its types agree, no branch has a name twice, and it is never empty."""
-    image = [_image_repairs(wish, annotator, rng)] if wish.resources[0] == "image" else []
-    texts = [_text_repairs(masked, annotator, rng) for masked in wish.masked]
-    names = [] if wish.base is None else [_base(wish.base, annotator, rng)]
-    makes_text = wish.kind not in ("restore", "draw")
-    if makes_text and _says(wish.german, annotator, rng):
+    image = [_image_repairs(sampled, annotator, rng)] if sampled.resources[0] == "image" else []
+    texts = [_text_repairs(masked, annotator, rng) for masked in sampled.masked]
+    names = [] if sampled.base is None else [_base(sampled.base, annotator, rng)]
+    makes_text = sampled.kind not in ("restore", "draw")
+    if makes_text and _says(sampled.german, annotator, rng):
         names.append("Machine Translation")
     branches = (*image, *texts)
     if len(branches) > 1:
         return WrittenPlan(branches=branches, names=tuple(names), texts_first=annotator.texts_first)
-    return WrittenPlan(branches=((*branches[0], *names) or _fallback(wish, rng),))
+    return WrittenPlan(branches=((*branches[0], *names) or _fallback(sampled, rng),))
 
 
-def _image_repairs(wish: Wish, annotator: Annotator, rng: np.random.Generator) -> tuple[str, ...]:
-    chosen = [name for name in annotator.order if _says(name in wish.restorers, annotator, rng)]
+def _image_repairs(sampled: SampledRequest, annotator: Annotator, rng: np.random.Generator) -> tuple[str, ...]:
+    chosen = [name for name in annotator.order if _says(name in sampled.restorers, annotator, rng)]
     scattered = rng.random() < SCATTERED
     return tuple(str(name) for name in rng.permutation(chosen)) if scattered else tuple(chosen)
 
@@ -94,7 +94,7 @@ def _says(needed: bool, annotator: Annotator, rng: np.random.Generator) -> bool:
     return bool(rng.random() < (1 - annotator.leaves_out if needed else annotator.adds))
 
 
-def _fallback(wish: Wish, rng: np.random.Generator) -> tuple[str, ...]:
+def _fallback(sampled: SampledRequest, rng: np.random.Generator) -> tuple[str, ...]:
     """Where everything was left out: one tool that is needed."""
-    needed = wish.restorers or (("Fill Mask",) if any(wish.masked) else ("Machine Translation",))
+    needed = sampled.restorers or (("Fill Mask",) if any(sampled.masked) else ("Machine Translation",))
     return (needed[int(rng.integers(len(needed)))],)

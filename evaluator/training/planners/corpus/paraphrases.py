@@ -8,12 +8,11 @@ looked at.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
 from evaluator.planners.language_models.protocol import Message
-from evaluator.planners.protocol import Expected, OfferedTool, PlannerRequest, RequestedTask
+from evaluator.planners.protocol import Expected, PlannerRequest, RequestedTask, offered_tools
 from evaluator.planners.strategies.openagi.demonstrations import Demonstration
 from evaluator.planners.strategies.openagi.plan_building import comma_text, tree_text
 from evaluator.planners.strategies.openagi.prompts import (
@@ -24,7 +23,7 @@ from evaluator.planners.strategies.openagi.prompts import (
 )
 from evaluator.tools.openagi import OPENAGI
 from evaluator.training.planners.corpus.annotators import Annotator, WrittenPlan, annotate, draw_annotator
-from evaluator.training.planners.corpus.wishes import Wish, draw_wish, sentence
+from evaluator.training.planners.corpus.sampled_requests import SampledRequest, draw_request, sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +39,17 @@ class Paraphrase:
     """A request with the plan of an annotator."""
 
     request: str
-    wish: Wish
+    sampled: SampledRequest
     plan: WrittenPlan
 
 
 def draw_paraphrase(*, annotator: Annotator, rng: np.random.Generator) -> Paraphrase:
     """A request, and a plan for it."""
-    wish = draw_wish(rng)
+    sampled = draw_request(rng)
     return Paraphrase(
-        request=sentence(wish=wish, rng=rng), wish=wish, plan=annotate(wish=wish, annotator=annotator, rng=rng)
+        request=sentence(sampled=sampled, rng=rng),
+        sampled=sampled,
+        plan=annotate(sampled=sampled, annotator=annotator, rng=rng),
     )
 
 
@@ -66,7 +67,7 @@ def constrained_lessons(found: Paraphrase) -> tuple[Lesson, ...]:
         return (Lesson(sequence_prompt(request=request), comma_text(branches[0])),)
     lessons = [
         Lesson(branch_prompt(request=request, resource=resource), comma_text(branch))
-        for resource, branch in zip(found.wish.resources, branches, strict=True)
+        for resource, branch in zip(found.sampled.resources, branches, strict=True)
     ]
     joining = sequence_prompt(request=request, so_far=tree_text(branches=branches))
     ending = sequence_prompt(request=request, so_far=tree_text(branches=branches, names=names))
@@ -94,8 +95,8 @@ def few_shot_lesson(*, rng: np.random.Generator, shown: int) -> Lesson:
 
 def step_lines(found: Paraphrase) -> tuple[str, ...]:
     """A plan as lines that each name a tool and, where there are two texts, say on which of them it works."""
-    pairs = list(zip(found.wish.resources, found.plan.branches, strict=True))
-    several_texts = found.wish.kind == "ask text"
+    pairs = list(zip(found.sampled.resources, found.plan.branches, strict=True))
+    several_texts = found.sampled.kind == "ask text"
     if found.plan.texts_first:
         pairs = pairs[::-1]
     repairs = [f"{name} on the {resource}" if several_texts else name for resource, branch in pairs for name in branch]
@@ -107,23 +108,10 @@ def _numbered(lines: Sequence[str]) -> str:
 
 
 def _asked(found: Paraphrase) -> PlannerRequest:
-    resources = {name: "image" if name == "image" else "text" for name in found.wish.resources}
+    resources = {name: "image" if name == "image" else "text" for name in found.sampled.resources}
     return PlannerRequest(
         suite=OPENAGI.name,
         task=RequestedTask(id="paraphrase", request=found.request, resources=resources),
-        expects=Expected(type=found.wish.makes),
-        tools=list(_offered()),
-    )
-
-
-@cache
-def _offered() -> tuple[OfferedTool, ...]:
-    return tuple(
-        OfferedTool(
-            name=tool.name,
-            description=tool.description,
-            inputs={name: str(kind) for name, kind in tool.inputs.items()},
-            outputs={name: str(kind) for name, kind in tool.outputs.items()},
-        )
-        for tool in OPENAGI.tools.values()
+        expects=Expected(type=found.sampled.makes),
+        tools=list(offered_tools(OPENAGI)),
     )

@@ -11,11 +11,11 @@ from leaderboard.leaving.closing import delete_account
 class Command(BaseCommand):
     """Deletes an account, as its owner could."""
 
-    help = "Erase what is known of a user. Nobody can undo this. Be sure who asks you to."
+    help = "Erase a user's personal data. This cannot be undone. Verify the identity of the person who asks."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", help="whose account is deleted")
-        parser.add_argument("--yes", action="store_true", help="do it; without, only what would happen is said")
+        parser.add_argument("--yes", action="store_true", help="delete; without it, only describe what would happen")
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - the base class's
         user = User.objects.filter(username=options["username"], deleted_at=None).first()

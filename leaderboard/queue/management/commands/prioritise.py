@@ -49,7 +49,8 @@ def _change(*, what: str, which: str, value: int) -> bool:
         if found is not None:
             set_weight(of=found, weight=value)
         return found is not None
-    evaluation = Evaluation.objects.filter(pk=_id(which)).first()
+    evaluation_id = _id(which)
+    evaluation = None if evaluation_id is None else Evaluation.objects.filter(pk=evaluation_id).first()
     if evaluation is not None:
         prioritise(evaluation, priority=value)
     return evaluation is not None

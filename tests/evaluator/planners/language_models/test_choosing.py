@@ -6,11 +6,11 @@ import sys
 import pytest
 
 from evaluator.planners.language_models import shipped
-from evaluator.planners.language_models.chat import ChatModel
+from evaluator.planners.language_models.admission.hub_lookup import language_model_files
+from evaluator.planners.language_models.chat.model import ChatModel
 from evaluator.planners.language_models.choosing import DeferredModel, ModelNameError, language_model
 from evaluator.planners.language_models.fetching import fetch_model
-from evaluator.planners.language_models.hub_lookup import language_model_files
-from evaluator.planners.language_models.local import LocalModel, ModelError
+from evaluator.planners.language_models.local.model import LocalModel, ModelError
 from evaluator.planners.language_models.protocol import Ability, FailureKind
 from evaluator.planners.language_models.scripted import ScriptedModel
 from tests.evaluator.experts.hub_server import serving

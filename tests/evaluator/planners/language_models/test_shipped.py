@@ -3,7 +3,7 @@ import json
 import pytest
 
 from evaluator.experts.weights import weights_digest
-from evaluator.planners.language_models.local import LocalModel
+from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import Ability, GenerateCall, Message
 from evaluator.planners.language_models.shipped import FOLDER, VARIANTS, shipped_folder, shipped_names
 from evaluator.planners.strategies.openagi.nonlinear import Nonlinear

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.suites.toolbench.defects import RULES, flags_of, gold_of, is_active
-from evaluator.suites.toolbench.files import read_tool2k, read_tool100
-from evaluator.suites.toolbench.mini import toolmini_tasks
-from evaluator.suites.toolbench.raw import RawTask
-from evaluator.suites.toolbench.source import gold_file
+from evaluator.suites.toolbench.mini.requests import toolmini_tasks
+from evaluator.suites.toolbench.released.defects import RULES, flags_of, gold_of, is_active
+from evaluator.suites.toolbench.released.files import read_tool2k, read_tool100
+from evaluator.suites.toolbench.released.raw import RawTask
+from evaluator.suites.toolbench.released.source import gold_file
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "toolbench.md"
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evaluator.suites.toolbench.files import TOOL2K_GOLD_EVEN, SuiteFileError, read_tool2k, read_tool100
+from evaluator.suites.toolbench.released.files import TOOL2K_GOLD_EVEN, SuiteFileError, read_tool2k, read_tool100
 
 SOLUTION = "<Solution>[]</Solution>"
 

@@ -6,14 +6,14 @@ from itertools import combinations
 import pytest
 
 from evaluator.suites import suite_of
-from evaluator.suites.toolbench.files import read_tool100
 from evaluator.suites.toolbench.levels import (
     MOST_CALLS_OF_EASY,
     MOST_CALLS_OF_MEDIUM,
     level_of,
     level_of_plan,
 )
-from evaluator.suites.toolbench.raw import RawTask
+from evaluator.suites.toolbench.released.files import read_tool100
+from evaluator.suites.toolbench.released.raw import RawTask
 from evaluator.suites.toolbench.suite import tool_task
 
 RAW = RawTask(key="0", group="QA", instruction="Why?", output=None, level=None)

@@ -5,9 +5,10 @@ from collections import Counter
 import pytest
 
 from evaluator.plans.decomposition import parse_decomposition
-from evaluator.suites.toolbench.files import TOOL2K_GOLD_EVEN, read_tool2k, read_tool100
-from evaluator.suites.toolbench.mini import Fill, toolmini_tasks
-from evaluator.suites.toolbench.source import gold_file
+from evaluator.suites.toolbench.mini.requests import toolmini_tasks
+from evaluator.suites.toolbench.mini.sentences import Fill
+from evaluator.suites.toolbench.released.files import TOOL2K_GOLD_EVEN, read_tool2k, read_tool100
+from evaluator.suites.toolbench.released.source import gold_file
 
 TASKS = toolmini_tasks()
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.suites.toolbench import source
-from evaluator.suites.toolbench.files import TOOL2K_GOLD_EVEN
+from evaluator.suites.toolbench.released import source
+from evaluator.suites.toolbench.released.files import TOOL2K_GOLD_EVEN
 
 ROOT = Path(__file__).resolve().parents[4]
 

@@ -5,7 +5,7 @@ from transformers import AutoTokenizer
 
 from evaluator.experts.profile import load_expert, load_profile
 from evaluator.training.experts.quality.texts import TEXT_TOOLS, measure_texts, rouge_l, sample_of
-from evaluator.world.openagi_samples import LilliputSamples
+from evaluator.world.lilliput_samples import LilliputSamples
 from evaluator.world.text_samples import TEXT_SAMPLES
 from tests.evaluator.world.factories import Task
 

@@ -3,8 +3,8 @@
 import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
-from evaluator.planners.language_models.local import LocalModel
-from evaluator.planners.language_models.network import Network
+from evaluator.planners.language_models.local.model import LocalModel
+from evaluator.planners.language_models.local.network import Network
 from evaluator.planners.protocol import request_for
 from evaluator.suites import suite_of
 from evaluator.training.planners.model import fast_tokenizer

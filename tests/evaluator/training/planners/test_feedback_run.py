@@ -3,7 +3,7 @@ import json
 import pytest
 from safetensors.torch import load_file
 
-from evaluator.planners.language_models.local import LocalModel
+from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.training.export import export_transformers
 from evaluator.training.planners.feedback_run import FeedbackRun, train_with_feedback
 from evaluator.training.planners.model import write_tokenizer

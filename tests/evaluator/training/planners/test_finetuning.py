@@ -4,7 +4,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from evaluator.planners.language_models.local import LocalModel
+from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.planners.language_models.protocol import GenerateCall
 from evaluator.training.export import export_transformers
 from evaluator.training.planners.finetuning import FineTuning, fine_tune

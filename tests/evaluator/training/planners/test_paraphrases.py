@@ -14,7 +14,7 @@ from evaluator.training.planners.corpus.paraphrases import (
     few_shot_lesson,
     zero_shot_lesson,
 )
-from evaluator.training.planners.corpus.wishes import RESTORERS, Wish, draw_wish
+from evaluator.training.planners.corpus.sampled_requests import RESTORERS, SampledRequest, draw_request
 
 CAREFUL = Annotator(order=RESTORERS, leaves_out=0.0, adds=0.0, confuses=0.0, texts_first=False)
 
@@ -56,8 +56,8 @@ def test_every_plan_of_an_annotator_can_be_executed(seed):
         text = comma_text(plan.branches[0]) if len(plan.branches) == 1 else tree_text(
             branches=plan.branches, names=plan.names
         )  # fmt: skip
-        kinds = {name: ResourceType.IMAGE if name == "image" else ResourceType.TEXT for name in found.wish.resources}
-        expects = ResourceType(found.wish.makes)
+        kinds = {name: ResourceType.IMAGE if name == "image" else ResourceType.TEXT for name in found.sampled.resources}
+        expects = ResourceType(found.sampled.makes)
         context = PlanContext(catalogue=OPENAGI, resources=kinds, expects=expects, known=OPENAGI)
         parsed = read_plan(value=text, context=context)
         problems = check_plan(plan=parsed.plan, context=context)
@@ -68,11 +68,11 @@ def test_annotators_leave_out_what_is_needed_and_add_what_is_not_but_not_most_of
     rng = np.random.default_rng(0)
     needed, written = [], []
     for _ in range(2000):
-        wish = draw_wish(rng)
-        if wish.kind != "read":
+        sampled = draw_request(rng)
+        if sampled.kind != "read":
             continue
-        plan = annotate(wish=wish, annotator=draw_annotator(rng), rng=rng)
-        needed += [name in wish.restorers for name in RESTORERS]
+        plan = annotate(sampled=sampled, annotator=draw_annotator(rng), rng=rng)
+        needed += [name in sampled.restorers for name in RESTORERS]
         written += [name in plan.branches[0] for name in RESTORERS]
     kept = np.mean(np.array(written)[np.array(needed)])
     added = np.mean(np.array(written)[~np.array(needed)])
@@ -82,22 +82,22 @@ def test_annotators_leave_out_what_is_needed_and_add_what_is_not_but_not_most_of
 
 def test_no_order_of_the_restoring_tools_is_preferred():
     rng = np.random.default_rng(0)
-    wish = Wish(kind="restore", restorers=RESTORERS)
-    first = [annotate(wish=wish, annotator=draw_annotator(rng), rng=rng).branches[0][0] for _ in range(2000)]
+    sampled = SampledRequest(kind="restore", restorers=RESTORERS)
+    first = [annotate(sampled=sampled, annotator=draw_annotator(rng), rng=rng).branches[0][0] for _ in range(2000)]
     for name in RESTORERS:
         assert abs(first.count(name) / 2000 - 0.25) < 0.05
 
 
 def test_a_careful_annotator_writes_what_the_wish_needs():
-    wish = Wish(kind="ask text", masked=(False, True), base="Question Answering", german=True)
-    plan = annotate(wish=wish, annotator=CAREFUL, rng=np.random.default_rng(0))
+    sampled = SampledRequest(kind="ask text", masked=(False, True), base="Question Answering", german=True)
+    plan = annotate(sampled=sampled, annotator=CAREFUL, rng=np.random.default_rng(0))
     assert plan.branches == ((), ("Fill Mask",))
     assert plan.names == ("Question Answering", "Machine Translation")
 
 
 def test_a_plan_of_two_inputs_is_taught_call_by_call():
     rng = np.random.default_rng(0)
-    found = next(p for p in paraphrases(200) if p.wish.kind == "ask image" and any(p.plan.branches[0]))
+    found = next(p for p in paraphrases(200) if p.sampled.kind == "ask image" and any(p.plan.branches[0]))
     lessons = constrained_lessons(found)
     assert [lesson.answer for lesson in lessons] == [
         comma_text(found.plan.branches[0]), comma_text(found.plan.branches[1]), comma_text(found.plan.names), "",

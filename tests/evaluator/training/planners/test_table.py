@@ -1,11 +1,15 @@
+import json
+
 import pytest
 
 from evaluator.training.planners.table import (
     SeedResults,
     TaskResult,
+    cells,
     make_difference,
     make_row,
     markdown,
+    to_json,
 )
 
 
@@ -65,7 +69,8 @@ def test_a_difference_over_fewer_than_ten_tasks_does_not_hold():
 def test_the_table_prints_every_variant_and_says_what_was_not_measured():
     seeds = [seed(0, tests=(MANY,), gain=0.1)]
     rows = [make_row(variant=variant, seeds=seeds) for variant in ("old", "new")]
-    text = markdown(rows=rows, differences=[make_difference(better="new", worse="old", seeds=seeds)], seeds=[0])
+    differences = [make_difference(better="new", worse="old", seeds=seeds)]
+    text = markdown(table=cells(rows=rows, differences=differences), seeds=[0])
     lines = text.splitlines()
     assert lines[0].startswith("| variant | CLIP | BERT | ViT | overall |")
     assert "not measured" in lines[2]
@@ -73,3 +78,13 @@ def test_the_table_prints_every_variant_and_says_what_was_not_measured():
     assert "+0.1000 (+0.1000 to +0.1000)" in lines[4]
     assert "+0.1000 — (fewer than 10 values)" in lines[4], "one task is of ViT"
     assert len({line.count("|") for line in lines[:5]}) == 1
+
+
+def test_the_table_as_json_has_the_intervals_and_whether_the_difference_holds():
+    seeds = [seed(0, tests=(MANY,), gain=0.1)]
+    rows = [make_row(variant=variant, seeds=seeds) for variant in ("old", "new")]
+    differences = [make_difference(better="new", worse="old", seeds=seeds)]
+    found = json.loads(json.dumps(to_json(rows=rows, differences=differences, seeds=[0])))
+    assert [row["variant"] for row in found["variants"]] == ["old", "new"]
+    assert found["differences"][0]["metrics"]["overall"]["mean"] == pytest.approx(0.1)
+    assert found["differences"][0]["holds"]

@@ -22,8 +22,7 @@ CI = ROOT / "examples" / "ci"
 
 
 @pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
+def own_settings(own_store, settings):
     settings.DEMO = True
 
 

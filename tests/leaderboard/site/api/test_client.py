@@ -31,13 +31,8 @@ from tests.leaderboard.serving import server
 from tests.leaderboard.site.api.test_reading import finish
 from tests.leaderboard.suites import JUDGED
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_store")]
 ROOT = Path(__file__).resolve().parents[4]
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 @pytest.fixture
@@ -322,7 +317,7 @@ def test_the_expected_wait_is_told(site, token):
     with Client(url=site, token=token) as client:
         assert not client.expected_wait("openagi").known
         made = client.submit(NewSubmission(planner=PlannerEntry.bundled("gold", name="m"), suites=["openagi"]), key="k")
-        assert client.wait_of(made.evaluations[0].id).in_words.startswith("Not known yet")
+        assert client.wait_of(made.evaluations[0].id).in_words.startswith("Unknown:")
 
 
 def test_who_sees_it_is_said_when_submitting_and_changed_later(commands):

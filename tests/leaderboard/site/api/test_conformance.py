@@ -30,16 +30,11 @@ from leaderboard.uploads import services as upload_tickets
 from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_team, make_user
 from tests.leaderboard.site.api.test_reading import finish
 
-pytestmark = [pytest.mark.django_db, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(120), pytest.mark.usefixtures("own_store")]
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 MODES = {GenerationMode.POSITIVE: 5, GenerationMode.NEGATIVE: 4}
 """Requests of each operation and kind of identifier that follow the schema, and that do not."""
 schemathesis.serializer.alias([bundles.CONTENT_TYPE, MediaType.PNG.value], "application/octet-stream")
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 @pytest.fixture

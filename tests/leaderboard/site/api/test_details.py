@@ -19,13 +19,8 @@ from tests.leaderboard.pages.factories import (
 from tests.leaderboard.planning import REAL, make_clumsy_evaluation
 from tests.leaderboard.site.api.helpers import ApiClient, client_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 EVERYBODY = ApiClient()
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 def get(path: str, **query):

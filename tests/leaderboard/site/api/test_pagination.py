@@ -14,13 +14,8 @@ from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 from tests.leaderboard.site.api.helpers import ApiClient, client_of
 from tests.leaderboard.site.api.test_reading import finish
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 EVERYBODY = ApiClient()
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 def walk(address: str, *, direction: str = "next") -> list[list[str]]:

@@ -14,13 +14,8 @@ from leaderboard.results.objects import server_store
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_suite, make_user
 from tests.leaderboard.site.api.helpers import ApiClient, client_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 EVERYBODY = ApiClient()
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
 
 
 def finish(evaluation, *, faults: int = 0, score: float = 0.5) -> None:
@@ -158,7 +153,7 @@ def test_the_schema_is_served_and_valid(client):
     validate_schema(schema)
     assert "/api/v1/submissions/" in schema["paths"]
     assert "/api/v1/worker-tokens/" in schema["paths"]
-    assert not any("/worker/" in path for path in schema["paths"])
+    assert "/api/v1/worker/lease/" in schema["paths"]
 
 
 def test_an_unexpected_error_is_answered_in_json(settings):

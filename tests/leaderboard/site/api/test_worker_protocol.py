@@ -12,12 +12,7 @@ from leaderboard.submissions import services
 from tests.leaderboard.factories import make_evaluation, make_record, make_submission, make_user
 from tests.leaderboard.site.api.helpers import ApiClient, client_of, lease_request, worker_client
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def own_store(settings, tmp_path, launcher):
-    settings.STORE_DIR = tmp_path / "store"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 
 
 def lease(**planner) -> dict:

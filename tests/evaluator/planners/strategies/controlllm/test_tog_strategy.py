@@ -16,6 +16,7 @@ from evaluator.planners.strategies.controlllm import (
 )
 from evaluator.planners.strategies.controlllm.planning import MOST_PLANS, plan_offline, plans_of
 from evaluator.planners.strategies.controlllm.search import exhaustive
+from evaluator.planners.strategies.registry import strategies
 from evaluator.plans import PlanContext, check_plan, read_plan
 from evaluator.tools.controlllm import CONTROLLLM
 from evaluator.tools.types import ResourceType
@@ -72,7 +73,8 @@ def test_four_strategies_with_distinct_names_for_the_suites_that_judge_plans():
         "controlllm/adaptive",
         "controlllm/exhaustive",
     ]
-    assert all(one.suites == ("tool100", "tool2k", "toolmini") and one.description for one in STRATEGIES)
+    assert all(one.description for one in STRATEGIES)
+    assert all(strategies()[one.name].suites == ("tool100", "tool2k", "toolmini") for one in STRATEGIES)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

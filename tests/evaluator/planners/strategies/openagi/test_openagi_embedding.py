@@ -8,15 +8,18 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, PreTrainedTokenizerFast
 
 from evaluator.planners.language_models.protocol import Completion
+from evaluator.planners.protocol import offered_tools
 from evaluator.planners.strategies.openagi import ZeroShot
-from evaluator.planners.strategies.openagi.calibration import catalogue, right_decisions
+from evaluator.planners.strategies.openagi.calibration import right_decisions
 from evaluator.planners.strategies.openagi.embedding import EmbeddingError, EmbeddingSimilarity, checkpoint_folder
+from evaluator.tools.openagi import OPENAGI
 from tests.evaluator.experts.hub_server import serving
 from tests.evaluator.planners.strategies.openagi.openagi_tasks import read, request, task_like
 from tests.fakes.constrained_model import held
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
-WORDS = sorted({word for tool in catalogue() for word in tool.name.casefold().split()} | {"apply", "please", "weather"})
+TOOLS = offered_tools(OPENAGI)
+WORDS = sorted({word for tool in TOOLS for word in tool.name.casefold().split()} | {"apply", "please", "weather"})
 MEAN = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
 MODULES = ("Transformer", "Pooling", "Normalize")
 
@@ -79,9 +82,7 @@ def write(path, value):
 
 
 def cosines(similarity, line):
-    return dict(
-        zip([tool.name for tool in catalogue()], similarity.compare(lines=[line], tools=catalogue())[0], strict=True)
-    )
+    return dict(zip([tool.name for tool in TOOLS], similarity.compare(lines=[line], tools=TOOLS)[0], strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -124,9 +125,9 @@ def test_a_line_is_most_similar_to_the_name_whose_words_it_has(bag_of_words):
 def test_a_line_does_not_depend_on_the_others(bert):
     similarity = EmbeddingSimilarity(folder=bert, threshold=0.5)
     lines = ["apply denoising", "please", "weather weather weather image"]
-    together = similarity.compare(lines=lines, tools=catalogue())
+    together = similarity.compare(lines=lines, tools=TOOLS)
     fresh = EmbeddingSimilarity(folder=bert, threshold=0.5)
-    assert together[2] == fresh.compare(lines=lines[2:], tools=catalogue())[0]
+    assert together[2] == fresh.compare(lines=lines[2:], tools=TOOLS)[0]
 
 
 def test_texts_are_cut_to_the_length_that_the_checkpoint_names(tmp_path):

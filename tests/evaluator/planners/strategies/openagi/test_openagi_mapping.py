@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluator.planners.protocol import offered_tools
 from evaluator.planners.strategies.openagi.calibration import (
     SENTENCES,
     calibrated_threshold,
-    catalogue,
     right_decisions,
 )
 from evaluator.planners.strategies.openagi.mapping import calls_of, map_text
@@ -16,6 +16,7 @@ from evaluator.planners.strategies.openagi.reading import MAX_LINE, MAX_LINES, s
 from evaluator.planners.strategies.openagi.similarity import LexicalSimilarity
 from evaluator.planners.strategies.prompting import context_of
 from evaluator.plans import parse_comma
+from evaluator.tools.openagi import OPENAGI
 from tests.evaluator.planners.strategies.openagi.openagi_tasks import TASKS, context, request, task_like
 from tests.evaluator.planners.strategies.openagi.unseen_sentences import UNSEEN
 
@@ -148,7 +149,7 @@ def test_a_threshold_may_map_every_sentence_or_none():
 
 
 def test_lexical_similarity_of_a_line_does_not_depend_on_the_others():
-    lexical, tools = LexicalSimilarity(), catalogue()
+    lexical, tools = LexicalSimilarity(), offered_tools(OPENAGI)
     lines = [text for text, _ in SENTENCES]
     together = lexical.compare(lines=lines, tools=tools)
     assert together == [lexical.compare(lines=[line], tools=tools)[0] for line in lines]

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from evaluator.planners.driving import StrategyPlanner
-from evaluator.planners.language_models.local import LocalModel
-from evaluator.planners.language_models.network import Network
+from evaluator.planners.language_models.local.model import LocalModel
+from evaluator.planners.language_models.local.network import Network
 from evaluator.planners.protocol import PlannerError
 from evaluator.planners.strategies.openagi import Constrained, FewShot, Nonlinear
 from evaluator.planners.strategies.openagi.constraint import SEPARATOR

@@ -1,0 +1,141 @@
+"""One strategy's conversation about one request, from its first call to the reply or the reason why there is none."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+
+from evaluator import canonical_json
+from evaluator.canonical_json import JsonValue
+from evaluator.planners.language_models.protocol import Answer, Call, Failure, FailureKind, LanguageModelError, Usage
+from evaluator.planners.protocol import MAX_ALTERNATIVES, PlannerError, PlannerReply, PlannerRequest
+from evaluator.planners.storable import kept_notes, unkeepable
+from evaluator.planners.strategies.protocol import Conversation, Draft, Strategy
+from evaluator.records import PlannerCall, Reason
+
+MAX_TURNS = 1000
+"""Calls of one conversation, one after the other. No strategy needs as many; one that never ends is a defect."""
+MAX_PLAN_BYTES = 1024 * 1024
+_REASONS: Mapping[FailureKind, Reason] = {
+    FailureKind.UNAVAILABLE: Reason.ENDPOINT_UNAVAILABLE,
+    FailureKind.WRONG_ANSWER: Reason.INVALID_RESPONSE,
+    FailureKind.REFUSED: Reason.REFUSED_BY_ENDPOINT,
+    FailureKind.BROKEN: Reason.MODEL_UNUSABLE,
+    FailureKind.TIMEOUT: Reason.PLANNER_TIMEOUT,
+}
+
+End = PlannerReply | PlannerError
+
+
+class Talk:
+    """Holds a conversation while others are held. No exception leaves it: whatever a strategy does costs its own task.
+
+    `begin` and `go_on` give the end, or None as long as `calls` wait for answers.
+    """
+
+    def __init__(self, *, strategy: Strategy, request: PlannerRequest) -> None:
+        self.calls: tuple[Call, ...] = ()
+        """What waits for answers."""
+        self._strategy = strategy
+        self._request = request
+        self._conversation: Conversation | None = None
+        self._usage: Usage | None = None
+        self._seconds = 0.0
+        self._turns = 0
+        self._tries = 1
+
+    def begin(self) -> End | None:
+        """Start the conversation."""
+        return self._turn(self._first)
+
+    def go_on(self, answers: Sequence[Answer | Failure], *, seconds: float) -> End | None:
+        """Hand the answers to the calls, in their order, to the strategy; the first failure is raised in it.
+
+        Args:
+            seconds: how long the answers took, as this conversation's share of what was done together.
+        """
+        self._seconds += seconds
+        for answer in answers:
+            if isinstance(answer, Failure):
+                self._tries = max(self._tries, answer.tries)
+            else:
+                self._usage = (self._usage or Usage()) + answer.usage
+        return self._turn(lambda: self._next(answers))
+
+    def defect(self, error: BaseException) -> PlannerError:
+        """End it because something raised what it must not raise."""
+        message = f"The planner {self._strategy.name} failed: {type(error).__name__}: {error}."
+        return self._failed(reason=Reason.INTERNAL_ERROR, message=message)
+
+    def _first(self) -> Sequence[Call]:
+        self._conversation = self._strategy.converse(self._request)
+        return next(self._conversation)
+
+    def _next(self, answers: Sequence[Answer | Failure]) -> Sequence[Call]:
+        assert self._conversation is not None
+        good: list[Answer] = []
+        for answer in answers:
+            if isinstance(answer, Failure):
+                return self._conversation.throw(LanguageModelError(answer))
+            good.append(answer)
+        return self._conversation.send(good)
+
+    def _turn(self, step: Callable[[], Sequence[Call]]) -> End | None:
+        started = time.monotonic()
+        try:
+            self.calls = tuple(step())
+        except StopIteration as end:
+            self._seconds += time.monotonic() - started
+            return self._reply(end.value)
+        except LanguageModelError as error:
+            self._seconds += time.monotonic() - started
+            failure = error.failure
+            return self._failed(reason=_REASONS[failure.kind], message=failure.message, received=failure.received)
+        except Exception as error:  # noqa: BLE001 - one bad task stops no other
+            return self.defect(error)
+        self._seconds += time.monotonic() - started
+        self._turns += 1
+        if self._turns > MAX_TURNS:
+            return self.defect(RuntimeError(f"it asked its language model more than {MAX_TURNS} times"))
+        return None
+
+    def _reply(self, draft: object) -> End:
+        if not isinstance(draft, Draft):
+            return self.defect(TypeError(f"a conversation ends with a Draft, not with {type(draft).__name__}"))
+        problem = unkeepable(draft.plan)
+        if problem is not None:
+            return self._failed(reason=Reason.INVALID_RESPONSE, message=f"The planner's answer {problem}.")
+        try:
+            size = len(canonical_json.dumps(draft.plan).encode("utf-8"))
+        except (TypeError, ValueError) as error:
+            return self.defect(error)
+        if size > MAX_PLAN_BYTES:
+            message = f"The plan takes {size} bytes as JSON; at most {MAX_PLAN_BYTES} are read."
+            return self._failed(reason=Reason.RESPONSE_TOO_LARGE, message=message)
+        return PlannerReply(
+            plan=draft.plan,
+            call=self._call(),
+            alternatives=tuple(plan for plan in draft.alternatives if unkeepable(plan) is None)[:MAX_ALTERNATIVES],
+            notes=self._notes(draft.notes),
+            unreadable=draft.unreadable,
+        )
+
+    def _notes(self, notes: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        try:
+            return kept_notes(notes)
+        except Exception as error:  # noqa: BLE001 - notes are not worth a task
+            return {"left_out": f"The notes cannot be kept: {type(error).__name__}"}
+
+    def _failed(self, *, reason: Reason, message: str, received: str | None = None) -> PlannerError:
+        if self._conversation is not None:
+            with suppress(Exception):
+                self._conversation.close()
+        return PlannerError(reason=reason, message=message, received=received, call=self._call())
+
+    def _call(self) -> PlannerCall:
+        usage = self._usage
+        return PlannerCall(
+            seconds=round(self._seconds, 6),
+            tries=self._tries,
+            prompt_tokens=None if usage is None else usage.prompt_tokens,
+            completion_tokens=None if usage is None else usage.completion_tokens,
+        )

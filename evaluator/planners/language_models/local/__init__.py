@@ -1,0 +1,1 @@
+"""Language models on this machine: loading, batches, decoding and scoring. Needs torch."""

@@ -1,0 +1,326 @@
+"""Language models on this machine: causal and sequence-to-sequence checkpoints of `transformers`, from a folder.
+
+Safetensors only; code that comes with a checkpoint is never run.
+"""
+
+import errno
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from evaluator.canonical_json import JsonValue
+from evaluator.engine.devices import is_out_of_memory, release_memory
+from evaluator.experts.weights import WeightsError, weights_digest
+from evaluator.planners.language_models.admission.rules import ModelRefusedError
+from evaluator.planners.language_models.batching import Size, batches, isolated
+from evaluator.planners.language_models.errors import ModelError as ModelError
+from evaluator.planners.language_models.errors import ModelUnusableError as ModelUnusableError
+from evaluator.planners.language_models.local.continuous import CacheSize, continuous_completions, is_suitable
+from evaluator.planners.language_models.local.generation import Prepared, constrained_completions, free_completions
+from evaluator.planners.language_models.local.model_loading import load_module, read_settings, refuse_oversized
+from evaluator.planners.language_models.local.network import Network, Prompt, PromptError
+from evaluator.planners.language_models.local.scoring import continuation_scores
+from evaluator.planners.language_models.local.tokenizer_loading import (
+    TextTooLongError,
+    TokenizerPanicError,
+    load_tokenizer,
+)
+from evaluator.planners.language_models.protocol import (
+    Ability,
+    Answer,
+    Call,
+    Failure,
+    FailureKind,
+    GenerateCall,
+    ScoreCall,
+    Scores,
+    Usage,
+)
+from evaluator.planners.language_models.spelling import Tokens, UnspellableError
+
+logger = logging.getLogger(__name__)
+
+CPU_ROWS, GPU_ROWS = 16, 128
+"""Sequences in a batch."""
+
+
+class _Scored:
+    """A `ScoreCall` as the model reads it."""
+
+    __slots__ = ("continuations", "prompt")
+
+    def __init__(self, *, prompt: Prompt, continuations: tuple[Tokens, ...]) -> None:
+        self.prompt = prompt
+        self.continuations = continuations
+
+
+_Work = Prepared | _Scored
+_Result = Answer | Failure
+
+
+class LocalModel:
+    """A `LanguageModel` of a network on this machine."""
+
+    abilities = frozenset(Ability)
+
+    def __init__(
+        self,
+        *,
+        network: Network,
+        name: str,
+        identity: Mapping[str, JsonValue] | None = None,
+        rows: int | None = None,
+        continuous: CacheSize | None = None,
+    ) -> None:
+        """Args:
+        network: the model with its tokenizer; it is put in evaluation mode while it answers.
+        name: of the model.
+        identity: where its weights come from, for `identity`.
+        rows: sequences in a batch, at most; halved for good where they do not fit into memory.
+        continuous: batch continuously where a call allows it; by default only on a GPU.
+        """
+        self.name = name
+        self.network = network
+        self._identity = dict(identity or {})
+        self._rows = rows or (CPU_ROWS if network.device.type == "cpu" else GPU_ROWS)
+        self._continuous = continuous or (CacheSize() if network.device.type == "cuda" else None)
+
+    @classmethod
+    def from_folder(
+        cls,
+        folder: Path,
+        *,
+        name: str | None = None,
+        device: str = "cpu",
+        precision: str | None = None,
+        rows: int | None = None,
+        source: Mapping[str, JsonValue] | None = None,
+    ) -> "LocalModel":
+        """The model whose configuration, tokenizer and safetensors are in a folder.
+
+        Args:
+            folder: as `save_pretrained` writes it.
+            name: of the model; by default the folder.
+            device: of torch.
+            precision: `float32`, `bfloat16` or `float16`; by default float32 on a CPU and bfloat16 elsewhere.
+            rows: see above.
+            source: where the folder comes from, for `identity`.
+
+        Raises:
+            ModelUnusableError: the folder holds no such model, or one that needs code of its own.
+            ModelError: this machine cannot load it, for want of memory or because its disk fails.
+        """
+        precision = precision or ("float32" if device == "cpu" else "bfloat16")
+        try:
+            digest = weights_digest(folder)
+            settings = read_settings(folder)
+            refuse_oversized(folder, settings=settings, device=device, precision=precision)
+            module = load_module(folder, settings=settings, device=device, precision=precision)
+            network = Network(module=module, tokenizer=load_tokenizer(folder))
+        except ModelError:
+            raise
+        except ModelRefusedError as error:
+            raise ModelUnusableError(str(error)) from None
+        except (WeightsError, PromptError) as error:
+            raise ModelUnusableError(f"{str(error)[:1].upper()}{str(error)[1:].rstrip('.')}.") from None
+        except Exception as error:  # the folder may be a submitted one, whose settings can cause any exception
+            kind = ModelError if _is_of_this_machine(error) else ModelUnusableError
+            why = str(error) or type(error).__name__
+            raise kind(f"The language model in {folder} cannot be loaded: {why.rstrip('.')}.") from error
+        identity = {**(source or {"folder": folder.name}), "weights_digest": digest, "precision": precision}
+        return cls(network=network, name=name or f"dir:{folder}", identity=identity, rows=rows)
+
+    def answer(self, calls: Sequence[Call]) -> list[Answer | Failure]:
+        """See `LanguageModel.answer`."""
+        answers: list[_Result | None] = [None] * len(calls)
+        groups: dict[tuple[str, int, int], list[tuple[int, _Work]]] = {}
+        for position, call in enumerate(calls):
+            work = self._prepared(call)
+            if isinstance(work, Failure):
+                answers[position] = work
+            else:
+                groups.setdefault(_kind(work), []).append((position, work))
+        training = self.network.module.training
+        self.network.module.eval()
+        try:
+            for group in groups.values():
+                works = [work for _, work in group]
+                found = self._continuously(works)
+                left = [at for at in range(len(works)) if at not in found]
+                found |= zip(left, self._group([works[at] for at in left]), strict=True)
+                for at, (position, _) in enumerate(group):
+                    answers[position] = found[at]
+        finally:
+            self.network.module.train(training)
+        return [answer for answer in answers if answer is not None]
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of a text, without special ones."""
+        return len(self.network.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+    def identity(self) -> Mapping[str, JsonValue]:
+        """See `LanguageModel.identity`."""
+        return {
+            "kind": "local",
+            "name": self.name,
+            **self._identity,
+            "architecture": type(self.network.module).__name__,
+            "template_digest": self.network.template_digest,
+            "device": self.network.device.type,
+            "batching": "padded" if self._continuous is None else "continuous",
+        }
+
+    def _prepared(self, call: Call) -> _Work | Failure:
+        try:
+            prompt = self.network.prompt(call.messages)
+            room = self._room(prompt)
+            if room is not None and room < (0 if self.network.is_seq2seq else 1):
+                return _too_long(tokens=len(prompt.ids), limit=self.network.context or 0)
+            if isinstance(call, ScoreCall):
+                return self._scored(call, prompt=prompt, room=room)
+            return self._generated(call, prompt=prompt, room=room)
+        except (PromptError, UnspellableError) as error:
+            return _refused(str(error))
+        except Exception as error:  # noqa: BLE001 - a constraint is a strategy's code
+            return _failed_alone(call, error)
+
+    def _room(self, prompt: Prompt) -> int | None:
+        """Tokens that the context leaves for a completion; of sequence-to-sequence models negative or not."""
+        return None if self.network.context is None else self.network.context - len(prompt.ids)
+
+    def _scored(self, call: ScoreCall, *, prompt: Prompt, room: int | None) -> _Scored | Failure:
+        continuations = tuple(self.network.continuation(text, prompt=prompt) for text in call.continuations)
+        longest = max(map(len, continuations), default=0)
+        if room is not None and not self.network.is_seq2seq and longest > room:
+            return _too_long(tokens=len(prompt.ids) + longest, limit=self.network.context or 0)
+        return _Scored(prompt=prompt, continuations=continuations)
+
+    def _generated(self, call: GenerateCall, *, prompt: Prompt, room: int | None) -> Prepared | Failure:
+        problem = call.problem()
+        if problem is not None:
+            return _refused(problem)
+        bounded = call.max_tokens if room is None or self.network.is_seq2seq else min(room, call.max_tokens)
+        if call.constraint is None:
+            return Prepared(call=call, prompt=prompt, room=bounded)
+        grammar = self.network.grammar(call.constraint, prompt=prompt)
+        if not grammar.allowed(()):
+            return _refused("The constraint allows no completion at all.")
+        return Prepared(call=call, prompt=prompt, room=bounded, grammar=grammar)
+
+    def _continuously(self, works: Sequence[_Work]) -> dict[int, _Result]:
+        """Answers by continuous batching, by position; of calls that it cannot answer, or failed to, there is none."""
+        suitable = {
+            at: work
+            for at, work in enumerate(works)
+            if isinstance(work, Prepared) and is_suitable(network=self.network, work=work)
+        }
+        if self._continuous is None or len(suitable) < 2:
+            return {}
+        try:
+            found = continuous_completions(network=self.network, works=[*suitable.values()], size=self._continuous)
+        except Exception as error:  # noqa: BLE001 - plain batches can do the same, only slower
+            logger.warning("%s: no continuous batching: %s: %s", self.name, type(error).__name__, error)
+            self._continuous = None
+            return {}
+        return {at: answer for at, answer in zip(suitable, found, strict=True) if answer is not None}
+
+    def _group(self, works: Sequence[_Work]) -> list[_Result]:
+        answers: dict[int, _Result] = {}
+        waiting = batches(
+            [_size(work) for work in works],
+            rows=self._rows,
+            context=None if self.network.is_seq2seq else self.network.context,
+        )
+        for batch in waiting:
+            answers.update(zip(batch, self._batch([works[at] for at in batch]), strict=True))
+        return [answers[at] for at in range(len(works))]
+
+    def _batch(self, batch: Sequence[_Work]) -> list[_Result]:
+        # Memory may have turned out smaller since the batches were made.
+        most = max(1, self._rows // max(_size(work).rows for work in batch))
+        return [
+            answer
+            for start in range(0, len(batch), most)
+            for answer in isolated(
+                batch[start : start + most],
+                run=self._run,
+                failed=_failed_alone,
+                recover=partial(self._recover, size=min(most, len(batch))),
+            )
+        ]
+
+    def _run(self, batch: Sequence[_Work]) -> Sequence[_Result]:
+        generated = [work for work in batch if isinstance(work, Prepared)]
+        if not generated:
+            return self._scores([work for work in batch if isinstance(work, _Scored)])
+        if generated[0].grammar is None:
+            return free_completions(network=self.network, batch=generated)
+        return constrained_completions(network=self.network, batch=generated, beams=generated[0].call.beams)
+
+    def _scores(self, batch: Sequence[_Scored]) -> list[Scores]:
+        found = continuation_scores(
+            network=self.network,
+            prompts=[work.prompt.ids for work in batch],
+            continuations=[work.continuations for work in batch],
+        )
+        return [
+            Scores(
+                log_probabilities=values,
+                usage=Usage(prompt_tokens=len(work.prompt.ids) + sum(map(len, work.continuations))),
+            )
+            for work, values in zip(batch, found, strict=True)
+        ]
+
+    def _recover(self, problem: Exception, *, size: int) -> None:
+        release_memory(str(self.network.device))
+        if is_out_of_memory(problem) and size > 1:
+            self._rows = max(1, self._rows // 2)
+            logger.warning("%s: out of memory; batches have at most %d rows from now on", self.name, self._rows)
+        elif not is_out_of_memory(problem):
+            logger.warning("%s: a batch failed: %s: %s", self.name, type(problem).__name__, problem)
+
+
+def _is_of_this_machine(error: Exception) -> bool:
+    """Whether another machine may load what this one could not: memory is at an end, or the disk failed.
+
+    What `transformers` finds wrong with a folder is an OSError too, but one without a number.
+    """
+    return is_out_of_memory(error) or (isinstance(error, OSError) and error.errno not in {None, errno.ENOENT})
+
+
+def _kind(work: _Work) -> tuple[str, int, int]:
+    """What may stand in one batch: beams are searched to one length."""
+    if isinstance(work, _Scored):
+        return ("score", 1, 0)
+    if work.grammar is None:
+        return ("free", 1, 0)
+    return ("constrained", work.call.beams, work.room)
+
+
+def _size(work: _Work) -> Size:
+    if isinstance(work, _Scored):
+        longest = max(map(len, work.continuations), default=0)
+        return Size(prompt=len(work.prompt.ids), new=longest, rows=max(1, len(work.continuations)))
+    return Size(prompt=len(work.prompt.ids), new=work.room, rows=work.call.beams)
+
+
+def _too_long(*, tokens: int, limit: int) -> Failure:
+    return _refused(
+        f"The prompt has {tokens} tokens; the language model reads at most {limit}, its completion included."
+    )
+
+
+def _refused(message: str) -> Failure:
+    return Failure(kind=FailureKind.REFUSED, message=message)
+
+
+def _failed_alone(work: object, error: Exception) -> Failure:
+    """A call that fails also when nothing else is in its batch."""
+    del work
+    if isinstance(error, UnspellableError | TextTooLongError):
+        return _refused(str(error))
+    if isinstance(error, TokenizerPanicError):
+        return Failure(kind=FailureKind.BROKEN, message=f"The language model cannot read or write this text: {error}.")
+    what = "ran out of memory" if is_out_of_memory(error) else f"failed: {type(error).__name__}: {error}"
+    return Failure(kind=FailureKind.UNAVAILABLE, message=f"The language model {what}, with this call alone."[:2000])

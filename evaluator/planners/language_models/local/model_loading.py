@@ -1,0 +1,165 @@
+"""A language model from its folder: only settings that `admission` lets pass, and no more memory than its weights need.
+
+`transformers` never reads `config.json` itself: it gets a configuration that is built from checked settings, and says
+nothing about decoding but which tokens begin and end a completion. `generation_config.json` is never opened.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, GenerationConfig
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
+)
+
+from evaluator.experts.pretrained import dtype_of, load_pretrained
+from evaluator.planners.language_models.admission.rules import (
+    CONFIG,
+    MOST_SETTINGS_BYTES,
+    ModelRefusedError,
+    read_config,
+)
+from evaluator.planners.language_models.admission.safetensors_headers import Header, HeaderError, file_header
+from evaluator.planners.language_models.errors import ModelError, ModelUnusableError
+
+LARGEST_CALL = 8192
+"""Tokens of one sequence for which a model's cache of keys and values must fit into memory."""
+_SMALL_CHANGE = 20_000_000
+"""Numbers that may be missing whatever the size: masks and position tables are not stored."""
+_MORE_THAN_STORED = 1.5
+_CACHE_OF_WEIGHTS = 4
+"""The cache of the largest call, in sizes of the weights. Of published models it is smaller than the weights."""
+_SMALL_CACHE_BYTES = 1024**3
+_OF_MEMORY = 0.9
+_GIB = 1024**3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """What is used of a model's settings."""
+
+    config: Any
+    """A configuration of `transformers`."""
+    token_ids: Mapping[str, int | list[int]]
+    """Which tokens begin and end a completion, where the checkpoint says."""
+
+
+def read_settings(folder: Path) -> ModelSettings:
+    """The settings of a model's folder.
+
+    Raises:
+        ModelRefusedError: they are not accepted.
+        Exception: whatever the configuration class finds wrong with them.
+    """
+    checked = read_config(_bounded(folder / CONFIG))
+    config = CONFIG_MAPPING[checked.architecture](**checked.fields)
+    ids = {name: checked.fields[name] for name in ("eos_token_id", "decoder_start_token_id")
+           if checked.fields.get(name) is not None}  # fmt: skip
+    return ModelSettings(config=config, token_ids=ids)
+
+
+def load_module(folder: Path, *, settings: ModelSettings, device: str, precision: str) -> Any:
+    """The model with its weights, ready for inference.
+
+    Raises:
+        ModelUnusableError: it does not continue texts.
+        WeightsError: see `load_pretrained`.
+    """
+    return load_pretrained(
+        _class_of(settings.config, folder=folder),
+        folder=folder,
+        device=device,
+        precision=precision,
+        config=settings.config,
+        generation_config=GenerationConfig(**settings.token_ids),
+    )
+
+
+def refuse_oversized(folder: Path, *, settings: ModelSettings, device: str, precision: str) -> None:
+    """Refuse a model that needs more memory than its weights account for, or than there is. Allocates nothing.
+
+    What the weights lack would be made up first, in memory, and only then be found missing; and the cache of keys and
+    values follows from numbers that change no weight.
+
+    Raises:
+        ModelUnusableError: it needs more than its weights account for, or they cannot be read.
+        ModelError: it needs more than this machine has.
+    """
+    with torch.device("meta"):
+        module = _class_of(settings.config, folder=folder).from_config(settings.config)
+    described = sum(tensor.numel() for tensor in (*module.parameters(), *module.buffers()))
+    stored = sum(_header(path).parameters for path in folder.glob("*.safetensors"))
+    if described > _MORE_THAN_STORED * stored + _SMALL_CHANGE:
+        raise ModelUnusableError(
+            f"The settings in {folder} describe a model of {described} numbers, and the weights have {stored}."
+        )
+    size = dtype_of(precision).itemsize
+    weights, cache = described * size, cache_bytes(settings.config, tokens=LARGEST_CALL) * size
+    if cache > _CACHE_OF_WEIGHTS * weights + _SMALL_CACHE_BYTES:
+        raise ModelUnusableError(
+            f"The settings in {folder} describe keys and values of {cache / _GIB:.1f} GiB for a text of {LARGEST_CALL} "
+            f"tokens, and the weights have {weights / _GIB:.1f} GiB: layers, heads or head_dim are too many."
+        )
+    memory = _memory_bytes(device)
+    if weights + cache > _OF_MEMORY * memory:
+        raise ModelError(
+            f"The model in {folder} needs {(weights + cache) / _GIB:.1f} GiB for its weights and a text of "
+            f"{LARGEST_CALL} tokens, and there are {memory / _GIB:.1f} GiB here."
+        )
+
+
+def cache_bytes(config: Any, *, tokens: int) -> int:
+    """Numbers in the cache of keys and values of one sequence; what a sliding window leaves out counts too."""
+    layers = _first(config, "decoder_layers", "num_decoder_layers", "num_hidden_layers")
+    heads = _first(config, "decoder_attention_heads", "num_attention_heads")
+    groups = _first(config, "num_key_value_heads", "num_kv_heads") or heads
+    size = _first(config, "head_dim", "d_kv") or max(1, _first(config, "d_model", "hidden_size") // max(1, heads))
+    # Latent attention may keep keys and values of different sizes, unfolded.
+    size = max(
+        size, _first(config, "qk_nope_head_dim") + _first(config, "qk_rope_head_dim"), _first(config, "v_head_dim")
+    )
+    both = 2 if not config.is_encoder_decoder else 4  # those of the decoder, and of the encoder's text for each layer
+    return both * layers * groups * size * tokens
+
+
+def _first(config: Any, *names: str) -> int:
+    found = (getattr(config, name, None) for name in names)
+    return next((value for value in found if isinstance(value, int) and value > 0), 0)
+
+
+def _memory_bytes(device: str) -> int:
+    if device.startswith("cuda"):
+        return int(torch.cuda.mem_get_info(device)[1])
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _header(path: Path) -> Header:
+    try:
+        return file_header(path)
+    except HeaderError as error:
+        raise ModelUnusableError(f"{path.name} {error}.") from None
+
+
+def _class_of(config: Any, *, folder: Path) -> Any:
+    if config.is_encoder_decoder and type(config) in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING:
+        return AutoModelForSeq2SeqLM
+    if not config.is_encoder_decoder and type(config) in MODEL_FOR_CAUSAL_LM_MAPPING:
+        return AutoModelForCausalLM
+    raise ModelUnusableError(f"The model in {folder} is a {config.model_type}, which is no model that continues texts.")
+
+
+def _bounded(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_SETTINGS_BYTES + 1)
+    except FileNotFoundError:
+        raise ModelRefusedError(f"The model has no {path.name}.") from None
+    if len(data) > MOST_SETTINGS_BYTES:
+        raise ModelRefusedError(f"{path.name} has more than {MOST_SETTINGS_BYTES} bytes.")
+    return data

@@ -1,0 +1,271 @@
+"""The commands of ControlLLM's suites: scores of plans and decompositions, search benchmark, fetching."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evaluator.cli.listing import Listing, show_all
+from evaluator.cli.usage import (
+    JsonFile,
+    JsonFlag,
+    LinesArgument,
+    chosen_suite,
+    is_stdout,
+    lines_text,
+    log,
+    out,
+    print_json,
+    usage_error,
+    write_json,
+)
+from evaluator.metrics.decomposition import Verdict, deacc, judge_decomposition
+from evaluator.metrics.statistics import ends_in_words
+from evaluator.plan_lines import PlanFileError, read_lines, task_at
+from evaluator.suites import Suite
+from evaluator.suites.toolbench.plan_scores import Report, ScoredLine, report_to_json, score_lines
+from evaluator.suites.toolbench.released import source
+from evaluator.suites.toolbench.suite import ToolTask, is_tool_suite
+from evaluator.suites.toolbench.terms import describe, interpret
+
+if TYPE_CHECKING:
+    from evaluator.suites.toolbench.search_benchmark import SearchReport
+
+SuiteOption = Annotated[str, typer.Option(help="tool100, tool2k or toolmini.")]
+
+
+def score_plans(
+    plans: Annotated[Path, typer.Argument(help='A file of {"task": ..., "plan": ...} lines; - reads standard input.')],
+    suite: SuiteOption,
+    as_json: JsonFlag = False,
+    active: Annotated[bool, typer.Option("--active", help="Omit tasks with known defects.")] = False,
+    explain: Annotated[str, typer.Option(help="Explain the scores of the plans of this task.")] = "",
+) -> None:
+    """Score plans by ControlLLM's metrics: IR, NR, HR, CR, SE. Tasks without a plan count against the planner."""
+    chosen = _tool_suite(suite)
+    try:
+        text = sys.stdin.read() if str(plans) == "-" else plans.read_text(encoding="utf-8")
+        report = score_lines(suite=chosen, lines=read_lines(text.split("\n")), active_only=active)
+    except (PlanFileError, UnicodeDecodeError) as error:
+        raise usage_error(f"{plans}: {error}") from None
+    except OSError as error:
+        raise usage_error(f"{plans} cannot be read: {error.strerror}") from None
+    unknown = [row for row in report.rows if row.task is None]
+    for row in unknown[:5]:
+        log.print(f"planarena: line {row.line.number}: {row.why['error']}", markup=False, highlight=False)
+    if report.rows and len(unknown) == len(report.rows):
+        raise usage_error(f"no line of {plans} names a task of {suite}")
+    if explain:
+        _explain(suite=chosen, report=report, key=explain)
+    elif as_json:
+        print_json(report_to_json(report))
+    else:
+        _print_tables(suite=chosen, report=report)
+
+
+def _print_tables(*, suite: Suite, report: Report) -> None:
+    table = Listing("metric", "mean", "95 % interval", "note", title=f"{len(report.rows)} plans for {suite.title}")
+    for column in suite.metrics:
+        found = report.summary["metrics"].get(column.key)
+        if found is not None:
+            better = "" if column.higher_is_better else "lower is better"
+            interval = ends_in_words(low=found["low"], high=found["high"], count=found["tasks"])
+            table.add_row(column.label, f"{found['mean']:.4f}", interval, better)
+    breakdowns = [
+        _breakdown(title=title, rows=rows)
+        for title, rows in (("level", report.by_level), ("group", report.by_group))
+        if rows and (title == "level" or len(rows) <= 20)
+    ]
+    show_all((table, *breakdowns), console=out)
+    out.print(
+        f"{len(report.missing)} tasks without a plan count against the planner; {report.not_covered} have no goal.",
+        highlight=False,
+    )
+
+
+def _breakdown(*, title: str, rows: Mapping[str, Mapping[str, Any]]) -> Listing:
+    table = Listing(title, "n", "IR", "NR", "HR", "CR", "SE")
+    for name, row in rows.items():
+        table.add_row(name, str(row["count"]), *(f"{row[key]:.2f}" for key in ("IR", "NR", "HR", "CR", "SE")))
+    return table
+
+
+def _explain(*, suite: Suite, report: Report, key: str) -> None:
+    task = task_at(suite=suite, key=key)
+    if not isinstance(task, ToolTask):
+        raise usage_error(f"{suite.slug} has no task {key!r}")
+    rows = [row for row in report.rows if row.task is not None and row.task.key == task.key]
+    for row in rows:
+        _explain_row(suite=suite, row=row)
+    if not rows:
+        out.print(f"{suite.slug} {task.key}: no line has a plan for it", highlight=False)
+        parts = task.goal.parts if task.goal is not None else ()
+        out.print("\n".join(f"  {part.number + 1}. {part.sentence()}" for part in parts), markup=False, highlight=False)
+
+
+def _explain_row(*, suite: Suite, row: ScoredLine) -> None:
+    assert row.task is not None
+    lines = [f"{suite.slug} {row.task.key}, line {row.line.number}", f"Request: {row.task.text}", "Goal:"]
+    lines += (
+        [f"  {part.number + 1}. {part.sentence()}" for part in row.task.goal.parts] if row.task.goal else ["  none"]
+    )
+    if row.judged is not None:
+        lines.append("Plan, with the result of each step:")
+        calls = interpret(plan=row.judged.plan, catalogue=suite.catalogue, files=row.task.files)
+        lines += [f"  step {call.number}: {describe(call.outputs[0])}" for call in calls]
+        lines += [f"  tolerated: {note}" for note in row.judged.tolerated]
+    for name, reason in row.why.items():
+        value = row.indicators.get(name)
+        lines.append(f"{name}: {reason}" if value is None else f"{name} = {value:g}: {reason}")
+    out.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+
+
+def score_decompositions(
+    file: LinesArgument,
+    suite: SuiteOption,
+    as_json: JsonFlag = False,
+) -> None:
+    """DeAcc: share of correct decompositions in {"task": ..., "decomposition": ...} lines; missing ones are wrong."""
+    chosen = _tool_suite(suite)
+    predictions = _predictions(suite=chosen, rows=_objects(file))
+    tasks = {task.key: task for task in chosen.tasks if isinstance(task, ToolTask) and task.decomposition is not None}
+    if not set(predictions) & set(tasks):
+        raise usage_error(f"no line of {file} names a task of {suite} that has a gold decomposition")
+    verdicts = {key: _verdict(task=task, predicted=predictions.get(key)) for key, task in tasks.items()}
+    share = deacc(verdicts.values())
+    if as_json:
+        rows = [{"task": key, "right": verdict.right, "why": list(verdict.why)} for key, verdict in verdicts.items()]
+        print_json({"DeAcc": share.mean, "interval": [share.low, share.high], "count": share.count, "tasks": rows})
+        return
+    out.print(f"DeAcc {share.mean:.4f}, 95 % interval {share.in_words()}, {share.count} requests")
+    out.print(f"{len(set(tasks) - set(predictions))} requests without a decomposition count as wrong", highlight=False)
+
+
+def _predictions(*, suite: Suite, rows: list[dict[str, Any]]) -> dict[str, object]:
+    """Decompositions by task key. The first line of a task counts; warns of further ones and of unknown tasks."""
+    found: dict[str, object] = {}
+    for row in rows:
+        task = task_at(suite=suite, key=str(row["task"]))
+        if task is None:
+            log.print(f"planarena: {suite.slug} has no task {row['task']!r}", markup=False, highlight=False)
+        elif task.key in found:
+            log.print(f"planarena: {task.key} has more than one line; the first counts", markup=False, highlight=False)
+        else:
+            found[task.key] = row["decomposition"]
+    return found
+
+
+def _verdict(*, task: ToolTask, predicted: object) -> Verdict:
+    assert task.decomposition is not None
+    if predicted is not None and not isinstance(predicted, str):
+        predicted = f"<Solution>{json.dumps(predicted)}</Solution>"
+    return judge_decomposition(predicted=predicted, gold=task.decomposition)
+
+
+def _tool_suite(slug: str) -> Suite:
+    suite = chosen_suite(slug)
+    if not is_tool_suite(suite):
+        raise usage_error(f"{slug} executes plans; this command is for tool100, tool2k and toolmini")
+    return suite
+
+
+def _objects(file: Path) -> list[dict[str, Any]]:
+    rows = []
+    for number, line in enumerate(lines_text(file).split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            raise usage_error(f"{file}: line {number} is not valid JSON") from None
+        if not isinstance(row, dict) or "task" not in row or "decomposition" not in row:
+            raise usage_error(f'{file}: line {number} must be an object with "task" and "decomposition"')
+        rows.append(row)
+    return rows
+
+
+def search(
+    suite: Annotated[str, typer.Option(help="Slug of a suite whose plans are judged.")] = "toolmini",
+    gold_decompositions: Annotated[
+        bool,
+        typer.Option("--gold-decompositions", help="Search from the gold decompositions, as in Table 5."),
+    ] = False,
+    without_prior_knowledge: Annotated[
+        bool, typer.Option("--without-prior-knowledge", help="Describe each subtask by the request, as in Table 4.")
+    ] = False,
+    json_out: JsonFile = None,
+) -> None:
+    """Compare the search strategies of ControlLLM without a language model: solution rates and times.
+
+    Times are per subtask, in one process on one core. Planners never see the gold decompositions.
+    """
+    from evaluator.suites.toolbench.search_benchmark import measure_search
+
+    chosen = _tool_suite(suite)
+
+    report = measure_search(suite=chosen, gold=gold_decompositions, prior_knowledge=not without_prior_knowledge)
+    if not is_stdout(json_out):
+        _print_search(report)
+    write_json(report.to_json(), file=json_out)
+
+
+def _print_search(report: "SearchReport") -> None:
+    levels = ("easy", "medium", "hard")
+    names = ("IR", "NR", "HR", "CR", "SE")
+    title = f"{report.suite}, decompositions: {report.decompositions}. SE also by level"
+    quality = Listing("strategy", *names, *levels, title=title)
+    title = "SE of the best of 5 plans; milliseconds per subtask: search (median, p95, max), stage 2 (median, p95)"
+    times = Listing("strategy", "best of 5", "wall", "CPU", "p95", "max", "stage 2", "p95", title=title)
+    for name, found in report.figures.items():
+        shares = [found.indicators[key] for key in names]
+        by_level = [f"{found.se_by_level[level]:.3f}" if level in found.se_by_level else "-" for level in levels]
+        quality.add_row(name, *(f"{share:.3f}" for share in shares), *by_level)
+        cpu, planning = found.search_cpu, found.planning_cpu
+        figures = (found.search_wall.median, cpu.median, cpu.p95, cpu.most, planning.median, planning.p95)
+        times.add_row(name, f"{found.indicators['SE_best']:.3f}", *(f"{figure:.2f}" for figure in figures))
+    show_all((quality, times), console=out)
+    tasks = next((found.tasks for found in report.figures.values()), 0)
+    subtasks = next((found.subtasks for found in report.figures.values()), 0)
+    out.print(f"{tasks} tasks with {subtasks} subtasks; {len(report.left_out)} tasks omitted", highlight=False)
+
+
+def fetch_released(folder: Path | None) -> Mapping[Path, str]:
+    """Fetch the released files into the data folder: from another folder, or from the network if that is None.
+
+    Returns:
+        SHA-256 of each file.
+
+    Raises:
+        typer.Exit: there is a file that is not the released one; nothing was written.
+    """
+    target = source.suite_folder()
+    try:
+        digests = download_released(target) if folder is None else source.take(folder=folder, target=target)
+    except source.FetchError as error:
+        raise usage_error(error) from None
+    return {target / name: digest for name, digest in digests.items()}
+
+
+def download_released(target: Path) -> Mapping[str, str]:
+    """Download the released files into a folder.
+
+    Raises:
+        FetchError: the download failed, or the digests differ from the released ones; nothing was written.
+    """
+    # Imported here: no other command of this module needs a network client.
+    from evaluator.downloads import DownloadError, download
+
+    def released(file: source.PublicFile) -> bytes:
+        try:
+            return download(url=file.url, most_bytes=2 * file.bytes)
+        except DownloadError as error:
+            raise source.FetchError(f"{error}; --from DIR takes the files from a folder") from None
+
+    return source.fetch(download=released, target=target)
+
+
+COMMANDS = {"score-plans": score_plans, "score-decompositions": score_decompositions, "bench search": search}
+RELEASED = {"controlllm": fetch_released}

@@ -1,0 +1,181 @@
+"""The rewrite rules of goals: for each kind of part, the sufficient ways to meet it."""
+
+from collections.abc import Iterator, Sequence
+
+from evaluator.suites.toolbench.goals.intents import Intent
+from evaluator.suites.toolbench.goals.parts import (
+    MAPS,
+    Action,
+    AnyText,
+    Asking,
+    From,
+    Kind,
+    Object,
+    OneOf,
+    Part,
+    Pattern,
+    Saying,
+    Using,
+    use,
+)
+
+
+def alternatives_of(*, part: Part, parts: Sequence[Part]) -> tuple[Pattern, ...]:
+    """The sufficient ways to meet a part, among all parts of its goal."""
+    source = From(part.source) if part.source is not None else AnyText()
+    rule = _RULES.get(part.kind)
+    if rule is not None:
+        return tuple(rule(source, part))
+    others = tuple(
+        other.target
+        for other in parts
+        if other.kind is part.kind and other.number != part.number and other.target != part.target
+    )
+    return tuple(_asking(source=source, part=part, others=others))
+
+
+def _boxes(source: Pattern, name: str) -> OneOf:
+    selected = use("select_bbox", bbox_list=use("object_detection", image=source), condition=Object(name))
+    return OneOf((selected, use("visual_grounding", image=source, query=Asking(Intent.GROUND, name))))
+
+
+def _masks(source: Pattern, name: str) -> Using:
+    segmented = use("image_instance_segmentation", image=source)
+    return use("select_mask", mask_list=segmented, condition=Object(name))
+
+
+def _count(source: Pattern, part: Part) -> Iterator[Pattern]:
+    selected = use("select_bbox", bbox_list=use("object_detection", image=source), condition=Object(part.target))
+    yield use("count_objects", bbox_list=selected)
+    yield use("count_masks", mask_list=_masks(source, part.target))
+    yield use("image_question_answering", image=source, text=Asking(Intent.COUNT, part.target))
+
+
+def _locate(source: Pattern, part: Part) -> Iterator[Pattern]:
+    yield _boxes(source, part.target)
+
+
+def _highlight(source: Pattern, part: Part) -> Iterator[Pattern]:
+    yield use("highlight_object_on_image", image=source, bbox=_boxes(source, part.target))
+    if part.cutting_helps:
+        yield use("image_cropping", image=source, object=_boxes(source, part.target))
+
+
+def _presence(source: Pattern, part: Part) -> Iterator[Pattern]:
+    classified = use("image_classification", image=source)
+    question = use("image_question_answering", image=source, text=Asking(Intent.PRESENCE, part.target))
+    if part.asked:
+        yield question
+    yield use("select_category", category_list=classified, condition=Object(part.target))
+    yield _boxes(source, part.target)
+    if not part.asked:
+        yield question
+
+
+def _recognise(source: Pattern, part: Part) -> Iterator[Pattern]:
+    yield use("image_classification", image=source)
+    yield use("object_detection", image=source)
+    if part.single_object:
+        yield use("visual_grounding", image=source, query=AnyText())
+    asked = Asking(Intent.LIST)
+    text = OneOf((asked, Asking(Intent.PRESENCE))) if part.single_object else asked
+    yield use("image_question_answering", image=source, text=text)
+
+
+def _detect_all(source: Pattern, part: Part) -> Iterator[Pattern]:
+    detected = use("object_detection", image=source)
+    yield use("highlight_object_on_image", image=source, bbox=detected) if part.single_object else detected
+
+
+def _mask(source: Pattern, part: Part) -> Iterator[Pattern]:
+    yield _masks(source, part.target)
+
+
+def _segment_all(source: Pattern, part: Part) -> Iterator[Pattern]:
+    del part
+    yield use("segment_anything", image=source)
+
+
+def _cut_out(source: Pattern, part: Part) -> Iterator[Pattern]:
+    if part.given is not None:
+        yield use("mask_image", image=source, mask=From(part.given))
+        return
+    yield use("mask_image", image=source, mask=_masks(source, part.target))
+    yield use("image_cropping", image=source, object=_boxes(source, part.target))
+
+
+def _remove(source: Pattern, part: Part) -> Iterator[Pattern]:
+    if part.given is not None:
+        yield use("image_inpainting", image=source, mask=From(part.given))
+        return
+    yield use("image_inpainting", image=source, mask=_masks(source, part.target))
+    yield use("text_image_editing", image=source, text=Asking(Intent.REMOVE, part.target))
+
+
+def _describe(source: Pattern, part: Part) -> Iterator[Pattern]:
+    said = (Saying(part.target),) if part.target else ()
+    text = OneOf((*said, Asking(Intent.DESCRIBE)))
+    yield use("image_question_answering", image=source, text=text)
+    yield use("image_captioning", image=source)
+
+
+def _action(source: Pattern, part: Part) -> Iterator[Pattern]:
+    classified = use("video_classification", video=source)
+    yield use("select_category", category_list=classified, condition=Action(part.target))
+
+
+def _actions(source: Pattern, part: Part) -> Iterator[Pattern]:
+    del part
+    yield use("video_classification", video=source)
+    yield use("video_captioning", video=source)
+
+
+def _map(source: Pattern, part: Part) -> Iterator[Pattern]:
+    yield map_of(source=source, map_type=part.map_type)
+
+
+def map_of(*, source: Pattern, map_type: str) -> Using:
+    """The call that makes a map of an image."""
+    return use("segment_anything" if map_type == "segmentation" else f"image_to_{map_type}", image=source)
+
+
+def _following(map_type: str, guide: Pattern, text: Pattern) -> Using:
+    return Using(f"{map_type}_text_to_image", (("text", text), (map_type, guide)))
+
+
+def _generate_like(source: Pattern, part: Part) -> Iterator[Pattern]:
+    guide = From(part.given) if part.given is not None else map_of(source=source, map_type=part.map_type)
+    yield _following(part.map_type, guide, Saying(part.target))
+
+
+def _similar(source: Pattern, part: Part) -> Iterator[Pattern]:
+    described = OneOf(
+        (use("image_captioning", image=source), use("image_question_answering", image=source, text=AnyText()))
+    )
+    text = OneOf((Saying(part.target), described)) if part.target else AnyText()
+    if not part.target:
+        yield use("image_to_image", image=source)
+    for map_type in (*MAPS, "segmentation"):
+        yield _following(map_type, map_of(source=source, map_type=map_type), text)
+    yield use("text_to_image", text=described)
+    if part.target:
+        yield use("image_to_image", image=source)
+
+
+def _asking(*, source: Pattern, part: Part, others: tuple[str, ...]) -> Iterator[Pattern]:
+    said = Saying(part.target, others)
+    if part.kind is Kind.ASK_IMAGE:
+        yield use("image_question_answering", image=source, text=said)
+    elif part.kind is Kind.GENERATE:
+        yield use("text_to_image", text=said)
+    else:
+        yield use("openai_chat_model", input_msg=said)
+        yield use("text_to_text_generation", text=said)
+
+
+_RULES = {
+    Kind.COUNT: _count, Kind.LOCATE: _locate, Kind.HIGHLIGHT: _highlight, Kind.PRESENCE: _presence,
+    Kind.RECOGNISE: _recognise, Kind.DETECT_ALL: _detect_all, Kind.MASK: _mask, Kind.SEGMENT_ALL: _segment_all,
+    Kind.CUT_OUT: _cut_out, Kind.REMOVE: _remove, Kind.DESCRIBE: _describe, Kind.ACTION: _action,
+    Kind.ACTIONS: _actions, Kind.MAP: _map, Kind.GENERATE_LIKE: _generate_like, Kind.SIMILAR: _similar,
+}  # fmt: skip

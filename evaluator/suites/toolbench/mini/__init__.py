@@ -1,0 +1,1 @@
+"""The requests of `toolmini`, with their gold decompositions."""

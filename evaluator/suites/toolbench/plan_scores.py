@@ -1,0 +1,162 @@
+"""Scoring a file of plans for a suite that judges plans."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evaluator.metrics.aggregate import TaskScore, summarise
+from evaluator.metrics.statistics import Interval, wilson
+from evaluator.plan_lines import PlanLine, tasks_by_name
+from evaluator.plans import PlanSyntaxError
+from evaluator.records import Outcome
+from evaluator.suites.base import Suite, Task
+from evaluator.suites.toolbench.indicators import INDICATORS, LOWER_IS_BETTER, missing_plan
+from evaluator.suites.toolbench.judging import JudgedPlan, judge
+from evaluator.suites.toolbench.suite import ToolTask
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredLine:
+    """What came of one line."""
+
+    line: PlanLine
+    task: ToolTask | None
+    """None if the suite has no such task."""
+    judged: JudgedPlan | None
+    """None if there is no readable plan, or no goal to judge it by."""
+    indicators: Mapping[str, float | None]
+    why: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The scores of a file."""
+
+    rows: tuple[ScoredLine, ...]
+    missing: tuple[str, ...]
+    """Tasks with a goal that no line names; they count against the planner."""
+    summary: Mapping[str, Any]
+    by_level: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    by_group: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    not_covered: int = 0
+    """Tasks of the suite without a goal."""
+
+
+def score_lines(*, suite: Suite, lines: Iterable[PlanLine], active_only: bool = False) -> Report:
+    """Judge every line, and sum up over the whole suite: tasks that no line names count as the worst plan there is.
+
+    Args:
+        suite: a suite that judges plans.
+        lines: the plans; several lines for one task are several solutions.
+        active_only: leave out the entries with defects that excuse a planner.
+    """
+    by_key = tasks_by_name(suite)
+    tasks = [task for task in suite.tasks if isinstance(task, ToolTask) and (task.active or not active_only)]
+    chosen = {task.key for task in tasks}
+    found = (_score(suite=suite, line=line, task=_tool_task(by_key.get(line.task))) for line in lines)
+    rows = tuple(row for row in found if row.task is None or row.task.key in chosen)
+    named = {row.task.key for row in rows if row.task is not None}
+    missing = [task for task in tasks if task.goal is not None and task.key not in named]
+    scores = [(row.task, _task_score(row.task, row)) for row in rows if row.task is not None and row.task.goal]
+    scores += [(task, _task_score(task, None)) for task in missing]
+    return Report(
+        rows=rows,
+        missing=tuple(task.key for task in missing),
+        summary=summarise(suite=suite, results=[score for _, score in scores]),
+        by_level=_by(scores=scores, names=("easy", "medium", "hard"), attribute="level"),
+        by_group=_by(scores=scores, names=tuple(sorted({task.group for task, _ in scores})), attribute="group"),
+        not_covered=sum(task.goal is None for task in tasks),
+    )
+
+
+def _tool_task(task: Task | None) -> ToolTask | None:
+    return task if isinstance(task, ToolTask) else None
+
+
+def _score(*, suite: Suite, line: PlanLine, task: ToolTask | None) -> ScoredLine:
+    nothing: dict[str, float | None] = dict.fromkeys(INDICATORS)
+    if task is None:
+        why = {"error": f"{suite.slug} has no task {line.task!r}"}
+        return ScoredLine(line=line, task=None, judged=None, indicators=nothing, why=why)
+    if task.goal is None:
+        why = {"error": f"there is no goal to judge by: {task.uncovered}"}
+        return ScoredLine(line=line, task=task, judged=None, indicators=nothing, why=why)
+    judged: list[JudgedPlan | None] = []
+    problem = "no plan was given"
+    for value in line.plans:
+        try:
+            judged.append(judge(suite=suite, task=task, value=value))
+        except PlanSyntaxError as error:
+            problem = problem if judged else f"the plan cannot be read: {error}"
+            judged.append(None)
+    best = max((found.judgement.SE for found in judged if found is not None), default=0)
+    first = judged[0] if judged else None
+    if first is None:
+        missing = missing_plan(problem)
+        worst: dict[str, float | None] = {name: float(value) for name, value in missing.indicators().items()}
+        return ScoredLine(line, task, None, worst | {"SE_best": float(best)}, missing.why)
+    return ScoredLine(line, task, first, first.indicators | {"SE_best": float(best)}, first.judgement.why)
+
+
+def _task_score(task: ToolTask, row: ScoredLine | None) -> TaskScore:
+    scored = row is not None and row.judged is not None
+    indicators = {name: value for name, value in row.indicators.items() if value is not None} if row and scored else {}
+    return TaskScore(
+        task=task.key,
+        metric=task.metric,
+        outcome=Outcome.SCORED if scored else Outcome.PLANNER_FAULT,
+        score=indicators.get("SE", 0.0),
+        indicators=indicators,
+    )
+
+
+def _by(
+    *, scores: Sequence[tuple[ToolTask, TaskScore]], names: Sequence[str], attribute: str
+) -> dict[str, dict[str, Any]]:
+    """The five indicators for each value of an attribute of the tasks."""
+    found: dict[str, dict[str, Any]] = {}
+    for name in names:
+        chosen = [score for task, score in scores if getattr(task, attribute) == name]
+        if chosen:
+            shares = {key: _share(key=key, scores=chosen) for key in INDICATORS}
+            found[name] = {
+                "count": len(chosen),
+                **{key: share.mean for key, share in shares.items()},
+                "intervals": {key: [share.low, share.high] for key, share in shares.items()},
+            }
+    return found
+
+
+def _share(*, key: str, scores: Sequence[TaskScore]) -> Interval:
+    worst = 1.0 if key in LOWER_IS_BETTER else 0.0
+    values = [score.indicators.get(key, worst) for score in scores]
+    return wilson(successes=round(sum(values)), total=len(values))
+
+
+def report_to_json(report: Report) -> dict[str, Any]:
+    """The report as `planarena score-plans --json` prints it."""
+    metrics = report.summary["metrics"]
+    return {
+        "metrics": {key: value["mean"] for key, value in metrics.items()},
+        "intervals": {key: [value["low"], value["high"]] for key, value in metrics.items()},
+        "counts": {
+            "lines": len(report.rows),
+            "missing": len(report.missing),
+            "not_covered": report.not_covered,
+            "unknown_task": sum(row.task is None for row in report.rows),
+        },
+        "by_level": report.by_level,
+        "by_group": report.by_group,
+        "tasks": [row_to_json(row) for row in report.rows],
+    }
+
+
+def row_to_json(row: ScoredLine) -> dict[str, Any]:
+    """One line's scores, with the line's other keys passed through."""
+    numbers = {name: None if value is None else _number(value) for name, value in row.indicators.items()}
+    tolerated = list(row.judged.tolerated) if row.judged is not None else []
+    return {**row.line.rest, "task": row.line.task, **numbers, "why": dict(row.why), "tolerated": tolerated}
+
+
+def _number(value: float) -> float | int:
+    return int(value) if value in {0.0, 1.0} else round(value, 6)

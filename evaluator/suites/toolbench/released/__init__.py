@@ -1,0 +1,1 @@
+"""ControlLLM's released files: fetching, reading, and their known defects."""

@@ -1,0 +1,106 @@
+"""The files that a model server may read besides the model: interpreter, libraries and two packages of ours."""
+
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import evaluator
+import gpu_jobs
+from evaluator.planners.language_models.errors import ModelUnusableError
+
+_PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "numpy", "pydantic", "psutil")
+_SYSTEM = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
+_FACTS = ("/sys/devices/system/cpu", "/sys/devices/system/node")
+"""What torch reads to choose its threads and kernels."""
+_OWN_FACTS = ("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys/kernel/random/uuid",
+              "/proc/sys/vm/overcommit_memory")  # fmt: skip
+_RANDOM = ("/dev/urandom", "/dev/random", "/dev/zero")
+_OF_GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/shm")  # noqa: S108 - bound, not written here
+_GPU_FACTS = ("/proc/driver/nvidia", "/sys/module/nvidia", "/sys/bus/pci", "/sys/class/drm", "/sys/class/kfd")
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What is read to run the server."""
+
+    interpreter: Path
+    search: tuple[Path, ...]
+    """Folders with packages, for `PYTHONPATH`."""
+    bound: tuple[Path, ...]
+    """Files and folders that a file system of its own has too, at the same places."""
+    facts: tuple[Path, ...]
+    """Files of the kernel's that are there anyway, which may be read."""
+
+
+@cache
+def code(*, gpu: bool) -> Code:
+    """The files of this worker's own interpreter and packages.
+
+    Args:
+        gpu: whether the model is to run on one.
+    """
+    interpreter = Path(os.path.realpath(sys.executable))
+    packages = [_folder_of(name) for name in _PACKAGES]
+    own = [Path(os.path.realpath(str(package.__file__))).parent for package in (evaluator, gpu_jobs)]
+    needed = [
+        interpreter,
+        Path(os.path.realpath(sys.base_prefix)) / "lib",
+        *(Path(os.path.realpath(sysconfig.get_path(kind))) for kind in ("stdlib", "platstdlib")),
+        *packages,
+        *own,
+        *map(Path, _SYSTEM),
+        *map(Path, _FACTS),
+        *(map(Path, _GPU_FACTS[1:]) if gpu else ()),
+    ]
+    return Code(
+        interpreter=interpreter,
+        search=(*dict.fromkeys(package.parent for package in own), *dict.fromkeys(packages)),
+        bound=tuple(_without_nested(needed)),
+        facts=tuple(map(Path, (*_OWN_FACTS, *_RANDOM, *(_GPU_FACTS if gpu else ())))),
+    )
+
+
+def _folder_of(package: str) -> Path:
+    """The folder that a package is in, as a rule the environment's `site-packages`. Does not import it."""
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        return Path(sysconfig.get_path("purelib"))
+    return Path(os.path.realpath(found.origin)).parent.parent
+
+
+def gpu_devices() -> tuple[Path, ...]:
+    """The devices of this machine's GPUs."""
+    return tuple(path for pattern in _OF_GPUS for path in sorted(Path("/").glob(pattern.lstrip("/"))))
+
+
+def model_files(folder: Path) -> dict[str, Path]:
+    """The files of a model's folder by their names in it, with links followed: a hub's client links to its blobs.
+
+    Raises:
+        ModelUnusableError: a link leads out of the folder and of the blobs beside it.
+    """
+    roots = [folder.resolve()]
+    if folder.parent.name == "snapshots":
+        roots.append(folder.parent.parent.resolve() / "blobs")
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_dir() and not path.is_symlink():
+            continue
+        target = path.resolve()
+        if not any(target.is_relative_to(root) for root in roots) or not target.is_file():
+            raise ModelUnusableError(f"{path.relative_to(folder)} is a link to what is no file of the model.")
+        found[str(path.relative_to(folder))] = target
+    return found
+
+
+def _without_nested(paths: list[Path]) -> Iterator[Path]:
+    """Those that exist, without those below another one; links of the system's stay links."""
+    existing = [path for path in dict.fromkeys(paths) if path.exists()]
+    for path in existing:
+        if not any(path != other and path.is_relative_to(other) for other in existing):
+            yield path

@@ -1,0 +1,221 @@
+"""The sandbox of model servers: what this machine offers for it, and starting a server in it.
+
+Every layer holds by itself. Files are kept away by a file system of its own and by Landlock, the network by a network
+namespace and by seccomp, other processes by a process namespace, by seccomp and by a user that owns nothing.
+"""
+
+import json
+import logging
+import os
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psutil
+
+from evaluator.planners.language_models.errors import ModelError
+from gpu_jobs.model_server import protocol as wire
+from gpu_jobs.model_server.channel import ChannelError
+from gpu_jobs.model_server.client import DEADLINES
+from gpu_jobs.model_server.isolation import namespaces
+from gpu_jobs.model_server.isolation.code import Code, code, gpu_devices, model_files
+from gpu_jobs.model_server.isolation.confinement import Confinement, Layer
+from gpu_jobs.model_server.process import ServerProcess
+
+logger = logging.getLogger(__name__)
+
+INSIDE = "/model"
+"""Where the model's folder is in a file system of its own."""
+_PROGRAM = ("-m", "gpu_jobs.model_server")
+_PROBE_SECONDS, _PROBE_MEMORY = 30.0, 1 << 30
+_FIRST_USER, _USERS = 60_600, 500
+"""User ids that neither Debian nor systemd gives to anybody."""
+_PROCESSES = 512
+_SCRATCH_BYTES = 1024 * 1024
+"""Of the folder that it works in, in memory. Nothing needs it; nothing can be written while the limits hold."""
+_CPU_HOURS = 24
+_PASSED_ON = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A server that has said hello."""
+
+    server: ServerProcess
+    inside: str
+    """The model's folder as the server sees it."""
+
+
+class LayersMissingError(ModelError):
+    """A server started, but without a part of its sandbox. It is ended."""
+
+    def __init__(self, missing: frozenset[Layer], *, why: str) -> None:
+        names = ", ".join(sorted(missing))
+        super().__init__(f"The model server lacks a part of its sandbox: {names} ({why or 'it does not say why'}).")
+        self.missing = missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sandbox:
+    """Starts model servers with the layers that this machine has."""
+
+    layers: frozenset[Layer]
+    """Those to put on."""
+    program: tuple[str, ...] = _PROGRAM
+    """Arguments of the interpreter; tests give hostile ones."""
+    start_seconds: float = DEADLINES.start
+
+    def start(self, *, folder: Path | None, device: str, memory_bytes: int) -> Started:
+        """Start a server.
+
+        Args:
+            folder: of the model that it may read; None: none.
+            device: of torch.
+            memory_bytes: that it may hold for itself.
+
+        Raises:
+            ModelUnusableError: the folder holds links that lead out of it.
+            ModelError: the server does not start, or (`LayersMissingError`) without one of the layers.
+        """
+        files = {} if folder is None else model_files(folder)
+        isolated = any(layer.isolates for layer in self.layers)
+        inside = INSIDE if isolated else str(folder)
+        confinement = self._confinement(files=files, folder=folder, isolated=isolated, device=device)
+        if confinement.user is not None:
+            for path in files.values():
+                path.chmod(path.stat().st_mode | 0o044)
+        needed = code(gpu=device != "cpu")
+        command = [str(needed.interpreter), "-P", "-s", "-B", *self.program, confinement.model_dump_json()]
+        environment = _environment(needed)
+        if Layer.BUBBLEWRAP in self.layers:
+            command = [*_bubblewrap(needed, files=files, confinement=confinement, environment=environment), *command]
+        elif Layer.NAMESPACES in self.layers:
+            command = _namespaces(needed, files=files, confinement=confinement, command=command)
+        try:
+            server = ServerProcess(command, environment=environment, memory_bytes=memory_bytes)
+        except OSError as error:
+            raise ModelError(f"The model server does not start: {error}.") from error
+        self._greeted(server)
+        return Started(server=server, inside=inside)
+
+    def probe(self) -> frozenset[Layer] | None:
+        """Which of its layers hold on this machine; None if no server starts with them."""
+        try:
+            started = replace(self, start_seconds=_PROBE_SECONDS).start(
+                folder=None, device="cpu", memory_bytes=_PROBE_MEMORY
+            )
+        except LayersMissingError as error:
+            return self.layers - error.missing
+        except ModelError as error:
+            logger.debug("%s", error)
+            return None
+        started.server.close()
+        return self.layers
+
+    def _greeted(self, server: ServerProcess) -> None:
+        try:
+            deadline = time.monotonic() + self.start_seconds
+            hello = wire.Hello.model_validate_json(
+                server.channel.receive(most=wire.MOST_SMALL_BYTES, deadline=deadline)
+            )
+            own = frozenset(map(Layer, hello.confined_by))
+        except (ChannelError, ValueError) as error:
+            server.kill()
+            why = f"{error}; {server.end_in_words()}; {server.output() or 'it wrote nothing'}"
+            server.close()
+            raise ModelError(f"The model server does not start: {why}.") from None
+        missing = frozenset(layer for layer in self.layers - own if not layer.isolates)
+        if missing:
+            server.close()
+            raise LayersMissingError(missing, why=server.output())
+
+    def _confinement(
+        self, *, files: Mapping[str, Path], folder: Path | None, isolated: bool, device: str
+    ) -> Confinement:
+        gpu = device != "cpu"
+        needed = code(gpu=gpu)
+        model = [Path(INSIDE)] if isolated else [*files.values(), *([] if folder is None else [folder])]
+        own_user = Layer.OWN_USER in self.layers
+        return Confinement(
+            layers=tuple(sorted(self.layers)),
+            readable=(*needed.bound, *needed.facts, *model),
+            devices=gpu_devices() if gpu else (),
+            user=_FIRST_USER + os.getpid() % _USERS if own_user else None,
+            processes=_PROCESSES if own_user or isolated else _threads_of_user() + _PROCESSES,
+            cpu_seconds=_CPU_HOURS * 3600 * (os.cpu_count() or 1),
+        )
+
+
+def _bubblewrap(
+    needed: Code, *, files: Mapping[str, Path], confinement: Confinement, environment: Mapping[str, str]
+) -> list[str]:
+    command = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    if confinement.user is None:
+        command += ["--unshare-all"]
+    else:
+        # Root makes them without a user namespace, in which only its own number would exist; the server then becomes
+        # another user and loses these two.
+        command += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+        command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    command += ["--clearenv", *(part for pair in environment.items() for part in ("--setenv", *pair))]
+    command += ["--tmpfs", "/", "--proc", "/proc", "--dev", "/dev", "--dir", INSIDE]
+    command += ["--size", str(_SCRATCH_BYTES), "--perms", "0777", "--tmpfs", "/tmp"]  # noqa: S108
+    # By itself it makes folders that only root may enter.
+    for parent in _parents([*needed.bound, *(Path(INSIDE, name) for name in files)]):
+        command += ["--dir", str(parent)]
+    for path in needed.bound:
+        if path.is_symlink():
+            command += ["--symlink", str(path.readlink()), str(path)]
+        else:
+            command += ["--ro-bind", str(path), str(path)]
+    for name, path in files.items():
+        command += ["--ro-bind", str(path), f"{INSIDE}/{name}"]
+    for path in confinement.devices:
+        command += ["--dev-bind-try", str(path), str(path)]
+    return [*command, "--remount-ro", "/", "--chdir", "/tmp", "--"]  # noqa: S108
+
+
+def _namespaces(needed: Code, *, files: Mapping[str, Path], confinement: Confinement, command: list[str]) -> list[str]:
+    plan: namespaces.Plan = {
+        "binds": [
+            *((str(path), str(path)) for path in needed.bound if not path.is_symlink()),
+            *((str(path), f"{INSIDE}/{name}") for name, path in files.items()),
+        ],
+        "links": [(str(path), str(path.readlink())) for path in needed.bound if path.is_symlink()],
+        "devices": [str(path) for path in confinement.devices],
+        "scratch": "/tmp",  # noqa: S108 - its own, in memory
+        "scratch_bytes": _SCRATCH_BYTES,
+        "keeps_root": confinement.user is not None,
+        "command": command,
+    }
+    return [str(needed.interpreter), "-I", "-S", "-B", str(namespaces.__file__), json.dumps(plan)]
+
+
+def _parents(paths: Iterable[Path]) -> list[Path]:
+    """The folders above these paths, those further up first."""
+    return sorted({parent for path in paths for parent in path.parents if parent != Path("/")})
+
+
+def _environment(needed: Code) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    return {
+        **kept,
+        "HOME": "/tmp",  # noqa: S108 - its own, empty and read-only
+        "LANG": "C.UTF-8",
+        # It may run no other program. Some libraries look for a compiler while they are imported. Where they find one,
+        # their import fails, since they cannot write the file to compile.
+        "PATH": "",
+        "PYTHONPATH": os.pathsep.join(map(str, needed.search)),
+        "HF_HUB_OFFLINE": "1",
+    }
+
+
+def _threads_of_user() -> int:
+    """Processes and threads that this user has already, which the limit counts too."""
+    user, total = os.getuid(), 0
+    for process in psutil.process_iter(["uids", "num_threads"]):
+        uids, threads = process.info["uids"], process.info["num_threads"]
+        total += threads or 0 if uids is not None and uids.real == user else 0
+    return total

@@ -1,0 +1,100 @@
+"""Filters of the API's lists of evaluations and results, from their query strings."""
+
+from collections.abc import Callable, Set
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from evaluator.records import Outcome, Reason
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.acting import acted_on_by
+from leaderboard.evaluations.gold import withheld_from
+from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
+from leaderboard.evaluations.visibility import Reader
+from leaderboard.results.filters import Parameter, one_of, read, whole_number
+from leaderboard.results.task_filters import TaskRow
+from leaderboard.results.task_rows import facts_of
+
+
+def suite_slugs() -> QuerySet[Suite, str]:
+    """Slugs of all suites that there are."""
+    return Suite.objects.order_by("slug").values_list("slug", flat=True).distinct()
+
+
+_EVALUATIONS = (
+    Parameter("suite", one_of(suite_slugs)),
+    Parameter("state", one_of(EvaluationState.values)),
+    Parameter("planner", whole_number),
+    Parameter("mine", lambda text: text.lower() in {"1", "true"}),
+)
+
+
+def filter_evaluations(found: QuerySet[Evaluation], *, parameters: Any, reader: Reader) -> QuerySet[Evaluation]:
+    """The evaluations that a query string asks for: `suite`, `state`, `planner`, and with `mine=1` those that the
+    reader may act on.
+
+    Raises:
+        FieldErrors: a parameter has a value that it cannot have.
+    """
+    values = read(parameters=parameters, declared=_EVALUATIONS).checked()
+    columns = {"suite": "suite__slug", "state": "state", "planner": "submission__planner"}
+    found = found.filter(**{column: values[name] for name, column in columns.items() if values[name] != ""})
+    if values["mine"]:
+        mine = Submission.objects.filter(acted_on_by(reader)) if reader.pk else ()
+        found = found.filter(submission__in=mine)
+    return found
+
+
+def filter_results(
+    found: QuerySet[TaskResult], *, evaluation: Evaluation, parameters: Any, reader: Reader
+) -> QuerySet[TaskResult]:
+    """The results of an evaluation that a query string asks for: by outcome, reason and words, and by each facet of
+    the suite that does not follow from gold plans.
+
+    Raises:
+        FieldErrors: a parameter has a value that no task has, or is a facet of other suites only.
+    """
+    tasks = facts_of(evaluation.suite)
+    getters: dict[str, Callable[[TaskRow], tuple[str, ...]]] = {"metric": lambda row: (row.metric,)}
+    for facet in evaluation.suite.facets.filters:
+        if not facet.tells_gold:
+            getters[facet.name] = _raw(facet.name)
+    for name in sorted(_facets_of_others(names=parameters.keys() - getters.keys())):
+        getters[name] = lambda _: ()
+    declared = (
+        Parameter("outcome", one_of([known.value for known in Outcome])),
+        Parameter("reason", one_of([known.value for known in Reason])),
+        Parameter("q", lambda text: text.replace("\0", "").strip()),
+        *(Parameter(name, one_of(_known(get=get, tasks=tasks))) for name, get in getters.items()),
+    )
+    values = read(parameters=parameters, declared=declared).checked()
+    found = found.filter(**{name: values[name] for name in ("outcome", "reason") if values[name]})
+    if chosen := {name: values[name] for name in getters if values[name]}:
+        rows = [row.pk for row in tasks if all(value in getters[name](row) for name, value in chosen.items())]
+        found = found.filter(task__in=rows)
+    if text := values["q"]:
+        in_request, in_plan = Q(task__text__icontains=text), Q(plan_summary__icontains=text)
+        # Whoever may not read a plan may not search it either.
+        withheld = withheld_from(reader=reader, evaluation=evaluation)
+        found = found.filter(in_request if withheld.plan else in_request | in_plan)
+    return found
+
+
+_COMMON = frozenset({"outcome", "reason", "q", "fields", "cursor", "page_size", "format"})
+"""Parameters of the list that are no facets of suites."""
+
+
+def _facets_of_others(*, names: Set[str]) -> Set[str]:
+    """The names that are facets of some current suite: a query if there are any that may be."""
+    if not (asked := names - _COMMON):
+        return frozenset()
+    suites = Suite.objects.filter(current=True).only("task_facets")
+    return asked & {facet.name for suite in suites for facet in suite.facets.filters if not facet.tells_gold}
+
+
+def _raw(name: str) -> Callable[[TaskRow], tuple[str, ...]]:
+    return lambda row: row.attributes.get(name, ())
+
+
+def _known(*, get: Callable[[TaskRow], tuple[str, ...]], tasks: tuple[TaskRow, ...]) -> Callable[[], list[str]]:
+    return lambda: sorted({value for row in tasks for value in get(row) if value})

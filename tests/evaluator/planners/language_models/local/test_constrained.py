@@ -1,0 +1,184 @@
+"""Constrained completions are allowed ones, and their probabilities are those of the constrained policy."""
+
+import math
+from collections import Counter
+
+import pytest
+import torch
+
+from evaluator.planners.language_models.local.constrained import constrained_log_probabilities
+from evaluator.planners.language_models.local.model import LocalModel
+from evaluator.planners.language_models.local.network import Network
+from evaluator.planners.language_models.protocol import FailureKind, Following, Message
+from tests.fakes.strategies import generate
+from tests.fakes.tiny_models import (
+    AnyOrder,
+    byte_level_bpe,
+    completions,
+    gpt2,
+    livelier,
+    llama,
+    opt,
+    t5,
+    unigram,
+)
+
+BPE, UNIGRAM = byte_level_bpe(), unigram()
+NETWORKS = {
+    "GPT-2": Network(module=livelier(gpt2(BPE)), tokenizer=BPE),
+    "Llama": Network(module=livelier(llama(UNIGRAM)), tokenizer=UNIGRAM),
+    "OPT": Network(module=livelier(opt(BPE)), tokenizer=BPE),
+    "T5": Network(module=livelier(t5(UNIGRAM)), tokenizer=UNIGRAM),
+    "T5 in bytes": Network(module=livelier(t5(BPE)), tokenizer=BPE),
+}
+PROMPT = "Given a noisy image, how to return the text? Plan:"
+
+
+@pytest.fixture(params=list(NETWORKS))
+def network(request):
+    return NETWORKS[request.param]
+
+
+def answer(network, *calls, **settings):
+    return LocalModel(network=network, name="tiny", **settings).answer(calls)
+
+
+def log_probabilities(network, names, constraint, *, prompt=PROMPT, **settings):
+    return constrained_log_probabilities(
+        network=network,
+        prompts=[(Message(role="user", content=prompt),)] * len(names),
+        names=names,
+        constraints=[constraint] * len(names),
+        **settings,
+    )
+
+
+def test_the_probabilities_of_all_completions_sum_to_one(network):
+    constraint = AnyOrder(most=2)
+    every = list(completions(constraint))
+    (completion,) = answer(network, generate(PROMPT, constraint=constraint, beams=60))
+    assert {beam.names for beam in completion.beams} == set(every)
+    assert sum(math.exp(beam.log_probability) for beam in completion.beams) == pytest.approx(1.0, abs=1e-4)
+    with torch.no_grad():
+        assert log_probabilities(network, every, constraint).exp().sum().item() == pytest.approx(1.0, abs=1e-4)
+
+
+def test_searching_and_teacher_forcing_agree_on_probabilities(network):
+    constraint = AnyOrder(most=3)
+    (completion,) = answer(network, generate(PROMPT, constraint=constraint, beams=8))
+    with torch.no_grad():
+        again = log_probabilities(network, [beam.names for beam in completion.beams], constraint)
+    assert [beam.log_probability for beam in completion.beams] == pytest.approx(again.tolist(), abs=1e-3)
+    assert [beam.log_probability for beam in completion.beams] == sorted(
+        (beam.log_probability for beam in completion.beams), reverse=True
+    )
+    assert completion.text == completion.beams[0].text == ", ".join(completion.beams[0].names)
+
+
+def test_calls_with_different_constraints_share_a_batch(network):
+    constraints = [
+        AnyOrder(names=("Text", "Text Generation"), most=2),
+        AnyOrder(names=("Colorization", "Image Denoising", "Image Deblurring"), least=3, most=3),
+        AnyOrder(names=("Sentiment Analysis",), least=0, most=1),
+    ]
+    calls = [generate(f"{PROMPT} {number}", constraint=one, beams=4) for number, one in enumerate(constraints)]
+    together = answer(network, *calls)
+    for call, constraint, completion in zip(calls, constraints, together, strict=True):
+        allowed = set(completions(constraint))
+        assert {beam.names for beam in completion.beams} <= allowed
+        assert len(completion.beams) == len({beam.names for beam in completion.beams}) == min(4, len(allowed))
+        (alone,) = answer(network, call)
+        assert [beam.names for beam in alone.beams] == [beam.names for beam in completion.beams]
+
+
+def test_one_beam_is_the_greedy_completion(network):
+    constraint = AnyOrder(most=2)
+    (completion,) = answer(network, generate(PROMPT, constraint=constraint))
+    (beam,) = completion.beams
+    assert completion.text == ", ".join(beam.names)
+    with torch.no_grad():
+        assert log_probabilities(network, [beam.names], constraint).item() == pytest.approx(
+            beam.log_probability, abs=1e-3
+        )
+
+
+def test_gradients_leave_the_sum_of_all_probabilities_alone(network):
+    constraint = AnyOrder(most=1)
+    every = list(completions(constraint))
+    network.module.zero_grad()
+    found = log_probabilities(network, every, constraint)
+    found.exp().sum().backward()
+    parameter = network.module.get_output_embeddings().weight
+    of_the_sum = parameter.grad.norm().item()
+    network.module.zero_grad()
+    log_probabilities(network, every[:1], constraint).sum().backward()
+    assert parameter.grad.norm().item() > 1e-3
+    assert of_the_sum < 1e-3 * parameter.grad.norm().item()
+    network.module.zero_grad()
+
+
+def test_a_step_along_the_gradient_makes_a_completion_more_probable():
+    tokenizer = byte_level_bpe()
+    network = Network(module=gpt2(tokenizer, seed=3), tokenizer=tokenizer)
+    network.module.eval()
+    constraint, wanted = AnyOrder(most=2), [("Image Denoising", "Colorization")]
+    optimizer = torch.optim.SGD(network.module.parameters(), lr=0.1)
+    before = log_probabilities(network, wanted, constraint)
+    (-before.sum()).backward()
+    optimizer.step()
+    assert log_probabilities(network, wanted, constraint).item() > before.item() + 0.01
+
+
+def test_draws_follow_the_policy():
+    network = NETWORKS["T5"]
+    constraint = AnyOrder(most=1)
+    calls = [generate(PROMPT, constraint=constraint, temperature=1.0, seed=seed) for seed in range(400)]
+    drawn = Counter(completion.beams[0].names for completion in answer(network, *calls, rows=100))
+    every = list(completions(constraint))
+    with torch.no_grad():
+        wanted = log_probabilities(network, every, constraint).exp().tolist()
+    for names, probability in zip(every, wanted, strict=True):
+        deviation = math.sqrt(400 * probability * (1 - probability)) + 1
+        assert abs(drawn[names] - 400 * probability) < 4 * deviation
+
+
+def test_the_temperature_makes_the_policy_flatter():
+    network, constraint = NETWORKS["T5"], AnyOrder(most=1)
+    every = list(completions(constraint))
+    with torch.no_grad():
+        cold = log_probabilities(network, every, constraint)
+        warm = log_probabilities(network, every, constraint, temperature=10.0)
+    assert warm.exp().sum().item() == pytest.approx(1.0, abs=1e-4)
+    assert warm.max() < cold.max()
+
+
+def test_a_constraint_without_completions_costs_its_own_call(network):
+    nothing, dead, good = answer(
+        network,
+        generate(PROMPT, constraint=AnyOrder(names=(), least=1)),
+        generate(PROMPT, constraint=LeadsNowhere(), beams=3),
+        generate(PROMPT, constraint=AnyOrder()),
+    )
+    assert (nothing.kind, dead.kind) == (FailureKind.REFUSED, FailureKind.REFUSED)
+    assert "no completion" in nothing.message
+    assert good.beams
+
+
+class LeadsNowhere(AnyOrder):
+    """Says after two names only that nothing may follow."""
+
+    def following(self, written):
+        if len(written) >= 3:
+            return Following(names=(), may_end=False)
+        return Following(names=("Text", "Colorization"), may_end=False)
+
+
+def test_a_completion_that_reaches_its_length_says_so(network):
+    (completion,) = answer(network, generate(PROMPT, constraint=AnyOrder(least=5, most=6), max_tokens=8, beams=3))
+    assert completion.truncated
+    assert all(len(beam.names) < 5 for beam in completion.beams)
+
+
+def test_names_that_are_not_allowed_have_no_probability(network):
+    with pytest.raises(ValueError, match="does not allow"):
+        log_probabilities(network, [("Text", "Text")], AnyOrder())

@@ -1,0 +1,135 @@
+"""Continuous batching says what plain batches say; what fails in it is answered by them. On a CPU, with tiny models."""
+
+import pytest
+
+from evaluator.planners.language_models.local import continuous
+from evaluator.planners.language_models.local.continuous import CacheSize, continuous_completions
+from evaluator.planners.language_models.local.generation import Prepared
+from evaluator.planners.language_models.local.model import LocalModel
+from evaluator.planners.language_models.local.network import Network
+from evaluator.planners.language_models.protocol import FailureKind, Message
+from tests.fakes.strategies import generate
+from tests.fakes.tiny_models import TEXTS, AnyOrder, byte_level_bpe, gpt2, livelier, llama, opt, t5, unigram
+
+BPE = byte_level_bpe()
+SMALL = CacheSize(page_size=16, pages=64, batch_tokens=256)
+FAMILIES = {"GPT-2": gpt2, "Llama": llama, "OPT": opt}
+
+
+@pytest.fixture(params=list(FAMILIES))
+def network(request):
+    return Network(module=livelier(FAMILIES[request.param](BPE)), tokenizer=BPE)
+
+
+def model(network, **settings):
+    return LocalModel(network=network, name="tiny", **settings)
+
+
+def texts(answers):
+    return [answer.text for answer in answers]
+
+
+def prepared(network, text, *, room=6):
+    call = generate(text, max_tokens=room)
+    return Prepared(call=call, prompt=network.prompt(call.messages), room=room)
+
+
+def test_it_says_what_plain_batches_say(network):
+    shared = "Given a noisy image, how to return the text step by step? " * 2
+    calls = [generate(shared + text, max_tokens=4 + number % 5) for number, text in enumerate(TEXTS)]
+    found = model(network, continuous=SMALL).answer(calls)
+    plain = model(network).answer(calls)
+    assert texts(found) == texts(plain)
+    assert [one.usage for one in found] == [one.usage for one in plain]
+    assert network.module.config._attn_implementation != "paged|sdpa"
+
+
+def test_it_really_was_used(network):
+    works = [prepared(network, text) for text in TEXTS]
+    found = continuous_completions(network=network, works=works, size=SMALL)
+    assert all(found)
+    assert model(network, continuous=SMALL).identity()["batching"] == "continuous"
+    assert model(network).identity()["batching"] == "padded"
+
+
+def test_what_prompts_share_at_their_beginning_is_read_once(network):
+    shared = "Given a noisy image, how to return the text step by step? " * 4
+    works = [prepared(network, f"{shared}{number}", room=2) for number in range(12)]
+    read = []
+    hook = network.module.register_forward_pre_hook(
+        lambda _module, args, kwargs: read.append(kwargs["input_ids"].numel()), with_kwargs=True
+    )
+    try:
+        assert all(continuous_completions(network=network, works=works, size=SMALL))
+    finally:
+        hook.remove()
+    assert sum(read) < 0.7 * sum(len(work.prompt.ids) for work in works)
+
+
+def test_calls_that_draw_or_are_constrained_are_answered_in_plain_batches(network):
+    calls = [
+        generate("text", max_tokens=4, temperature=1.0, seed=3),
+        generate("text", max_tokens=4),
+        generate("plan:", constraint=AnyOrder()),
+        generate("image", max_tokens=4),
+    ]
+    found, plain = model(network, continuous=SMALL).answer(calls), model(network).answer(calls)
+    assert texts(found) == texts(plain)
+    assert found[2].beams
+
+
+def test_a_poisonous_request_is_isolated(network):
+    calls = [generate(text, max_tokens=4) for text in TEXTS]
+    good = model(network).answer(calls)
+    poison = list(network.prompt((Message(role="user", content=TEXTS[8]),)).ids)
+
+    def check(_module, args, kwargs):
+        ids = kwargs.get("input_ids", args[0] if args else None)
+        if ids is not None and any(poison == row[row != network.pad].tolist()[-len(poison) :] for row in ids):
+            raise ValueError("poison")
+        if ids is not None and any(
+            ids.flatten().tolist()[at : at + len(poison)] == poison for at in range(ids.numel())
+        ):
+            raise ValueError("poison")
+
+    hook = network.module.register_forward_pre_hook(check, with_kwargs=True)
+    try:
+        found = model(network, continuous=SMALL).answer(calls)
+    finally:
+        hook.remove()
+    assert found[8].kind is FailureKind.UNAVAILABLE
+    assert texts([*found[:8], found[9]]) == texts([*good[:8], good[9]])
+
+
+def test_a_request_with_an_error_has_no_answer_from_here(network, monkeypatch, caplog):
+    works = [prepared(network, text) for text in TEXTS[:3]]
+    collected = continuous._collected
+
+    def one_fails(**settings):
+        outputs = collected(**settings)
+        outputs["1"].error = "it is poisonous"
+        del outputs["2"]
+        return outputs
+
+    monkeypatch.setattr(continuous, "_collected", one_fails)
+    first, second, third = continuous_completions(network=network, works=works, size=SMALL)
+    assert first is not None
+    assert second is None
+    assert third is None
+    assert "it is poisonous" in caplog.text
+    assert "no answer" in caplog.text
+
+
+def test_where_it_cannot_run_at_all_plain_batches_answer(network):
+    impossible = CacheSize(page_size=1, pages=1)
+    tried = model(network, continuous=impossible)
+    calls = [generate(text, max_tokens=3) for text in TEXTS[:3]]
+    assert texts(tried.answer(calls)) == texts(model(network).answer(calls))
+    assert tried.identity()["batching"] == "padded"
+
+
+def test_sequence_to_sequence_models_are_batched_plainly():
+    tokenizer = unigram()
+    network = Network(module=livelier(t5(tokenizer)), tokenizer=tokenizer)
+    calls = [generate(text, max_tokens=3) for text in TEXTS[:3]]
+    assert texts(model(network, continuous=SMALL).answer(calls)) == texts(model(network).answer(calls))

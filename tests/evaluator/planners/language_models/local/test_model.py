@@ -1,0 +1,313 @@
+"""Checkpoints on this machine: what they say does not depend on the batch, and a bad call costs only itself."""
+
+import json
+
+import pytest
+import torch
+
+from evaluator.planners.language_models.local.model import LocalModel, ModelError
+from evaluator.planners.language_models.local.network import Network
+from evaluator.planners.language_models.protocol import FailureKind, Message, ScoreCall
+from tests.fakes.strategies import generate
+from tests.fakes.tiny_models import (
+    END,
+    TEXTS,
+    AnyOrder,
+    byte_level_bpe,
+    endless,
+    gpt2,
+    livelier,
+    llama,
+    opt,
+    saved,
+    t5,
+    unigram,
+)
+
+BPE, UNIGRAM = byte_level_bpe(), unigram()
+NETWORKS = {
+    "GPT-2": Network(module=endless(livelier(gpt2(BPE))), tokenizer=BPE),
+    "Llama": Network(module=endless(livelier(llama(UNIGRAM))), tokenizer=UNIGRAM),
+    "OPT": Network(module=endless(livelier(opt(BPE))), tokenizer=BPE),
+    "T5": Network(module=endless(livelier(t5(UNIGRAM))), tokenizer=UNIGRAM),
+}
+CHATTY = (
+    "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>\n{% endif %}"
+)
+NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}" + CHATTY
+
+
+@pytest.fixture(params=list(NETWORKS))
+def network(request):
+    return NETWORKS[request.param]
+
+
+def model(network, **settings):
+    return LocalModel(network=network, name="tiny", **settings)
+
+
+def user(text):
+    return (Message(role="user", content=text),)
+
+
+def failing_forward(module, *, when, error):
+    """Makes every forward pass fail whose input ids `when` picks out."""
+
+    def check(_module, args, kwargs):
+        ids = kwargs.get("input_ids", args[0] if args else None)
+        if ids is not None and when(ids):
+            raise error()
+
+    target = module.get_encoder() if module.config.is_encoder_decoder else module
+    return target.register_forward_pre_hook(check, with_kwargs=True)
+
+
+def test_what_a_call_is_answered_does_not_depend_on_its_batch(network):
+    calls = [generate(f"{text} {number}", max_tokens=10) for number, text in enumerate(TEXTS)]
+    together = model(network, rows=8).answer(calls)
+    alone = model(network, rows=1).answer(calls)
+    assert [one.text for one in together] == [one.text for one in alone]
+    assert [one.usage for one in together] == [one.usage for one in alone]
+    assert len({one.text for one in together}) > 1
+
+
+def test_a_draw_depends_on_its_own_seed_only(network):
+    calls = [generate(TEXTS[0], max_tokens=8, temperature=1.5, top_p=0.9, seed=seed) for seed in range(6)]
+    together = model(network).answer([*calls, generate(TEXTS[3], max_tokens=8)])
+    alone = [model(network).answer([call])[0] for call in calls]
+    assert [one.text for one in together[:6]] == [one.text for one in alone]
+    assert len({one.text for one in alone}) > 1
+
+
+def test_lengths_and_stops_are_those_of_each_call(network):
+    (free,) = model(network).answer([generate(TEXTS[7], max_tokens=12)])
+    stop = free.text[len(free.text) // 2 :][:3]
+    short, stopped, again = model(network).answer(
+        [
+            generate(TEXTS[7], max_tokens=3),
+            generate(TEXTS[7], max_tokens=12, stop=(stop,)),
+            generate(TEXTS[7], max_tokens=12),
+        ]
+    )
+    assert short.usage.completion_tokens == 3
+    assert short.truncated
+    assert stopped.text == free.text.split(stop)[0].strip()
+    assert not stopped.truncated
+    assert again.text == free.text
+
+
+def test_a_prompt_that_is_too_long_is_refused_with_both_numbers(network):
+    long, good = model(network).answer([generate("text " * 2100), generate("text", max_tokens=4)])
+    assert long.kind is FailureKind.REFUSED
+    assert f"at most {2048 if network is NETWORKS['T5'] else 256}" in long.message
+    assert str(len(network.prompt(user("text " * 2100)).ids)) in long.message
+    assert good.usage.completion_tokens > 0
+
+
+def test_a_model_of_relative_positions_reads_more_than_its_tokenizer_says():
+    (answer,) = model(NETWORKS["T5"]).answer([generate("text " * 600, max_tokens=2)])
+    assert answer.usage.prompt_tokens > 256
+
+
+def test_a_completion_ends_where_the_context_does():
+    network = NETWORKS["GPT-2"]
+    prompt = "summarize the text and return " * 20
+    left = 256 - len(network.prompt(user(prompt)).ids)
+    near, far = model(network).answer([generate(prompt, max_tokens=500), generate("text", max_tokens=150)])
+    assert near.usage.completion_tokens <= left
+    assert far.usage.completion_tokens <= 150
+
+
+def test_a_poisonous_call_costs_only_itself(network):
+    calls = [generate(text, max_tokens=4) for text in TEXTS]
+    good = model(network).answer(calls)
+    poison = network.prompt(user(TEXTS[8])).ids
+    hook = failing_forward(
+        network.module,
+        when=lambda ids: any(tuple(poison) == tuple(row[row != network.pad].tolist()) for row in ids),
+        error=lambda: ValueError("poison"),
+    )
+    try:
+        found = model(network).answer(calls)
+    finally:
+        hook.remove()
+    assert found[8].kind is FailureKind.UNAVAILABLE
+    assert "ValueError: poison" in found[8].message
+    assert [one.text for at, one in enumerate(found) if at != 8] == [one.text for at, one in enumerate(good) if at != 8]
+
+
+def test_batches_shrink_for_good_where_memory_ends(network):
+    sizes = []
+
+    def too_large(ids):
+        sizes.append(len(ids))
+        return len(ids) > 3
+
+    hook = failing_forward(
+        network.module, when=too_large, error=lambda: RuntimeError("DefaultCPUAllocator: can't allocate memory")
+    )
+    limited = model(network, rows=8)
+    try:
+        answers = limited.answer([generate(text, max_tokens=2) for text in TEXTS * 2])
+        sizes_then = len(sizes)
+        limited.answer([generate(text, max_tokens=2) for text in TEXTS])
+    finally:
+        hook.remove()
+    assert not [one for one in answers if hasattr(one, "kind")]
+    assert max(sizes) == 8
+    assert max(sizes[sizes_then:]) <= 3
+
+
+def test_a_call_that_alone_is_too_large_for_memory_is_unavailable(network):
+    long = "summarize the text " * 8
+    hook = failing_forward(
+        network.module, when=lambda ids: ids.shape[1] > 40, error=lambda: torch.OutOfMemoryError("CUDA out of memory")
+    )
+    try:
+        failed, good = model(network).answer([generate(long, max_tokens=2), generate("text", max_tokens=2)])
+    finally:
+        hook.remove()
+    assert failed.kind is FailureKind.UNAVAILABLE
+    assert "ran out of memory" in failed.message
+    assert good.usage.completion_tokens > 0
+
+
+def test_a_constraint_that_raises_costs_its_own_call(network):
+    class Broken(AnyOrder):
+        def following(self, written):
+            if written:
+                raise KeyError("a defect")
+            return super().following(written)
+
+    bad, good = model(network).answer(
+        [generate("plan:", constraint=Broken()), generate("plan:", constraint=AnyOrder())]
+    )
+    assert bad.kind is FailureKind.UNAVAILABLE
+    assert good.beams
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"beams": 2}, "need a constraint"),
+        ({"beams": 0, "constraint": AnyOrder()}, "beams"),
+        ({"max_tokens": 0}, "at least one token"),
+        ({"temperature": -1.0}, "temperature"),
+        ({"top_p": 0.0}, "top_p"),
+    ],
+)
+def test_a_call_that_asks_for_what_there_is_not_is_refused(settings, says):
+    (found,) = model(NETWORKS["T5"]).answer([generate("plan", **settings)])
+    assert found.kind is FailureKind.REFUSED
+    assert says in found.message
+
+
+def test_scores_are_those_of_reading_each_continuation_by_itself(network):
+    calls = [
+        ScoreCall(messages=user("Given a noisy image, what next?"), continuations=("Image Denoising", "Text", "")),
+        ScoreCall(messages=user("text"), continuations=("Colorization",)),
+        ScoreCall(messages=user("nothing"), continuations=()),
+    ]
+    found = model(network).answer(calls)
+    for call, scores in zip(calls, found, strict=True):
+        wanted = [by_hand(network, call.messages, text) for text in call.continuations]
+        assert list(scores.log_probabilities) == pytest.approx(wanted, abs=1e-3)
+    assert found[0].log_probabilities[2] == 0.0
+    assert found[0].log_probabilities[0] < -1.0
+
+
+def by_hand(network, messages, text):
+    """One continuation, one forward pass, without padding, cache or shared prefix."""
+    prompt = network.prompt(messages)
+    tokens = network.continuation(text, prompt=prompt)
+    total = 0.0
+    with torch.no_grad():
+        for at, token in enumerate(tokens):
+            before = torch.tensor([[*(network.decoder_start or prompt.ids), *tokens[:at]]])
+            if network.is_seq2seq:
+                logits = network.module(input_ids=torch.tensor([prompt.ids]), decoder_input_ids=before).logits
+            else:
+                logits = network.module(input_ids=before).logits
+            total += torch.log_softmax(logits[0, -1], dim=-1)[token].item()
+    return total
+
+
+def test_of_a_chat_model_the_template_makes_the_prompt():
+    tokenizer = byte_level_bpe()
+    tokenizer.chat_template = NO_SYSTEM
+    network = Network(module=gpt2(tokenizer), tokenizer=tokenizer)
+    messages = (Message(role="system", content="Be brief."), Message(role="user", content="text"))
+    assert tokenizer.decode(network.prompt(messages).ids) == "<user>Be brief.\n\ntext\n<assistant>\n"
+    assert network.prompt(messages).lead == ""
+    assert network.template_digest != NETWORKS["GPT-2"].template_digest
+    going_on = (Message(role="user", content="text"), Message(role="assistant", content="Text Gen"))
+    assert tokenizer.decode(network.prompt(going_on).ids) == "<user>text\n<assistant>Text Gen"
+
+
+def test_a_conversation_that_a_template_refuses_costs_its_own_call():
+    tokenizer = byte_level_bpe()
+    tokenizer.chat_template = "{% if 'x' in messages[0].content %}{{ raise_exception('no x') }}{% endif %}" + CHATTY
+    network = Network(module=gpt2(tokenizer), tokenizer=tokenizer)
+    bad, good = model(network).answer([generate("x", max_tokens=2), generate("y", max_tokens=2)])
+    assert bad.kind is FailureKind.REFUSED
+    assert "no x" in bad.message
+    assert good.usage.completion_tokens > 0
+
+
+def test_a_model_that_began_to_end_texts_in_its_tokenizer_still_goes_on():
+    """Some tokenizers end every text; a causal model that reads the end has nothing to add."""
+    network = Network(module=gpt2(UNIGRAM), tokenizer=UNIGRAM)
+    assert END not in network.prompt(user("text")).ids
+    assert NETWORKS["T5"].prompt(user("text")).ids[-1] == END
+
+
+def test_a_folder_is_loaded_and_says_what_it_is(tmp_path):
+    folder = saved(tmp_path / "planner", model=endless(livelier(t5(UNIGRAM))), tokenizer=UNIGRAM)
+    loaded = LocalModel.from_folder(folder)
+    calls = [generate(TEXTS[7], max_tokens=6)]
+    assert loaded.answer(calls)[0].text == model(NETWORKS["T5"]).answer(calls)[0].text
+    identity = loaded.identity()
+    assert identity["architecture"] == "T5ForConditionalGeneration"
+    assert (identity["precision"], identity["device"], identity["folder"]) == ("float32", "cpu", "planner")
+    assert len(identity["weights_digest"]) == 64
+    assert loaded.count_tokens("text") == len(UNIGRAM("text", add_special_tokens=False)["input_ids"])
+    json.dumps(identity)
+
+
+def test_generation_settings_of_a_checkpoint_do_not_change_completions(tmp_path):
+    module = livelier(gpt2(BPE))
+    module.generation_config.update(repetition_penalty=9.0, no_repeat_ngram_size=1, forced_eos_token_id=END)
+    folder = saved(tmp_path / "odd", model=module, tokenizer=BPE)
+    calls = [generate(text, max_tokens=8) for text in TEXTS[:3]]
+    assert [one.text for one in LocalModel.from_folder(folder).answer(calls)] == [
+        one.text for one in model(NETWORKS["GPT-2"]).answer(calls)
+    ]
+
+
+def test_what_cannot_be_loaded_is_refused_with_a_sentence(tmp_path):
+    with pytest.raises(ModelError, match="no weights"):
+        LocalModel.from_folder(tmp_path / "nowhere")
+    pickled = saved(tmp_path / "pickled", model=gpt2(BPE), tokenizer=BPE)
+    (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="no weights"):
+        LocalModel.from_folder(pickled)
+
+
+def test_a_model_that_needs_code_of_its_own_is_refused(tmp_path):
+    folder = saved(tmp_path / "own", model=gpt2(BPE), tokenizer=BPE)
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.OwnConfig"}, "architectures": ["Own"]}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "own.py").write_text("raise SystemExit('it ran')")
+    with pytest.raises(ModelError, match="own"):
+        LocalModel.from_folder(folder)
+
+
+def test_a_model_that_does_not_continue_texts_is_refused(tmp_path):
+    from transformers import CLIPConfig
+
+    folder = saved(tmp_path / "clip", model=gpt2(BPE), tokenizer=BPE)
+    CLIPConfig().save_pretrained(folder)
+    with pytest.raises(ModelError, match="'clip', which is no causal or sequence-to-sequence"):
+        LocalModel.from_folder(folder)

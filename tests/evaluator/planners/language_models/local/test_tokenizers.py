@@ -1,0 +1,285 @@
+"""Tokenizers of strangers: `tokenizer.json` and a few scalars are read, and native code that gives up is an error."""
+
+import json
+import zipfile
+
+import pytest
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer
+
+from evaluator.planners.language_models.admission.checkpoint_zip import inspect
+from evaluator.planners.language_models.admission.rules import ModelRefusedError, read_config, shards_named
+from evaluator.planners.language_models.admission.tokenizer_settings import (
+    MOST_TOKENIZER_BYTES,
+    check_tokenizer_file,
+    read_special_tokens_map,
+    read_tokenizer_config,
+)
+from evaluator.planners.language_models.local.model import LocalModel, ModelUnusableError
+from evaluator.planners.language_models.local.network import Network
+from evaluator.planners.language_models.local.tokenizer_loading import (
+    SubmittedTokenizer,
+    TokenizerPanicError,
+    load_tokenizer,
+    panics_as_errors,
+)
+from evaluator.planners.language_models.protocol import FailureKind, ScoreCall
+from tests.fakes.checkpoints import tiny_files
+from tests.fakes.strategies import generate
+from tests.fakes.tiny_models import TEXTS, byte_level_bpe, gpt2, saved, unigram
+
+SECRET = "correct-horse-battery-staple"
+TEMPLATE = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ eos_token }}{% endfor %}"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    tokenizer = byte_level_bpe()
+    return saved(tmp_path / "model", model=gpt2(tokenizer), tokenizer=tokenizer)
+
+
+@pytest.fixture
+def secret(tmp_path):
+    path = tmp_path / "secret.txt"
+    path.write_text(f"{SECRET}\n")
+    return path
+
+
+def change(path, **values):
+    content = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**content, **values}))
+
+
+def naming(path):
+    """Settings with which `transformers`, or one of its tokenizers, opens a path."""
+    text = str(path)
+    return {
+        "vocab": {"tokenizer_class": "BertTokenizer", "vocab": text},
+        "merges": {"tokenizer_class": "GPT2Tokenizer", "merges": text},
+        "vocab_file": {"tokenizer_class": "BertTokenizer", "vocab_file": text},
+        "merges_file": {"merges_file": text},
+        "tokenizer_file": {"tokenizer_file": text},
+        "gguf_file": {"gguf_file": text},
+        "init_inputs": {"tokenizer_class": "XLMTokenizer", "init_inputs": [text, text]},
+        "spm_file": {"source_spm_file": text},
+        "vocabulary_path": {"vocabulary_path": text},
+        "Vocab_File": {"Vocab_File": text},
+    }
+
+
+@pytest.mark.parametrize("route", naming("x"))
+def test_a_setting_that_names_a_file_is_refused_by_the_site_and_again_when_loading(folder, secret, tmp_path, route):
+    change(folder / "tokenizer_config.json", **naming(secret)[route])
+    archive = tmp_path / "a.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in folder.iterdir():
+            file.write(path, path.name)
+    for refuse in (lambda: inspect(archive, most_unpacked_bytes=2**30), lambda: load_tokenizer(folder)):
+        with pytest.raises(
+            ModelRefusedError, match=r"tokenizer_config\.json sets '\w+', which names a file"
+        ) as refused:
+            refuse()
+        assert SECRET not in str(refused.value)
+    with pytest.raises(ModelUnusableError, match="names a file"):
+        LocalModel.from_folder(folder)
+
+
+@pytest.mark.parametrize("name", ["tokenizer_config.json", "special_tokens_map.json"])
+def test_the_map_of_special_tokens_names_no_file_either(folder, secret, name):
+    change(folder / name, vocab_file=str(secret))
+    with pytest.raises(ModelRefusedError, match=f"{name} sets 'vocab_file'"):
+        load_tokenizer(folder)
+
+
+def test_no_class_that_the_settings_name_is_built(folder, secret):
+    """Its files beside `tokenizer.json` are not opened, whatever they are."""
+    plain = load_tokenizer(folder)
+    change(folder / "tokenizer_config.json", tokenizer_class="BertTokenizer", backend="sentencepiece")
+    for name in ("vocab.txt", "added_tokens.json", "merges.txt", "spiece.model"):
+        (folder / name).symlink_to(secret)
+    loaded = load_tokenizer(folder)
+    assert loaded.get_vocab() == plain.get_vocab()
+    assert not [token for token in loaded.get_vocab() if "horse" in token]
+
+
+def test_settings_of_published_tokenizers_are_accepted():
+    """Where the author's machine kept things, nulls, and settings of other libraries are ignored."""
+    published = {
+        "add_prefix_space": False, "added_tokens_decoder": {"0": {"content": "<s>", "special": True}},
+        "additional_special_tokens": ["<extra_id_0>"], "bos_token": {"__type": "AddedToken", "content": "<s>"},
+        "clean_up_tokenization_spaces": False, "eos_token": "</s>", "extra_ids": 100, "init_inputs": [],
+        "legacy": False, "model_max_length": 1000000000000000019884624838656, "name_or_path": "/root/t5",
+        "pad_token": None, "padding_side": "right", "sp_model_kwargs": {}, "tokenizer_class": "T5Tokenizer",
+        "special_tokens_map_file": "/home/somebody/.cache/special_tokens_map.json", "tokenizer_file": None,
+    }  # fmt: skip
+    assert read_tokenizer_config(json.dumps(published).encode()) == {
+        "add_prefix_space": False,
+        "bos_token": "<s>",
+        "clean_up_tokenization_spaces": False,
+        "eos_token": "</s>",
+        "model_max_length": 1000000000000000019884624838656,
+        "padding_side": "right",
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"eos_token": 7}, "eos_token in tokenizer_config.json must be a text"),
+        ({"pad_token": {"content": "x" * 1001}}, "pad_token in tokenizer_config.json must be a text"),
+        ({"add_bos_token": "yes"}, "add_bos_token in tokenizer_config.json must be true or false"),
+        ({"padding_side": "up"}, "padding_side"),
+        ({"model_max_length": "many"}, "model_max_length"),
+        ({"model_max_length": -1}, "model_max_length"),
+        ({"model_max_length": float("nan")}, "model_max_length"),
+        ({"chat_template": 7}, "chat_template"),
+        ({"chat_template": [{"name": "rag", "template": "x"}]}, "chat_template"),
+        ({"chat_template": "x" * 300_000}, "300000 characters"),
+        ({"chat_template": "{% for %}"}, "The chat template has an error in line 1"),
+        ({"chat_template": "{{ 'a'|center(10**9) }}"}, "The chat template uses 'center'"),
+        ({"auto_map": {"AutoTokenizer": ["a.B", None]}}, "code of its own"),
+    ],
+)  # fmt: skip
+def test_a_setting_of_a_wrong_kind_is_named(settings, complaint):
+    with pytest.raises(ModelRefusedError, match=complaint):
+        read_tokenizer_config(json.dumps(settings).encode())
+
+
+def test_of_several_chat_templates_the_default_is_used():
+    templates = [{"name": "rag", "template": "other"}, {"name": "default", "template": "this"}]
+    assert read_tokenizer_config(json.dumps({"chat_template": templates}).encode()) == {"chat_template": "this"}
+
+
+def test_an_oversized_tokenizer_is_refused_before_it_is_read():
+    check_tokenizer_file(has=True, size=MOST_TOKENIZER_BYTES)
+    with pytest.raises(ModelRefusedError, match="at most"):
+        check_tokenizer_file(has=True, size=MOST_TOKENIZER_BYTES + 1)
+
+
+def test_older_maps_of_special_tokens_give_what_the_configuration_leaves_out(folder):
+    config = json.loads((folder / "tokenizer_config.json").read_text())
+    del config["eos_token"]
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    change(folder / "special_tokens_map.json", eos_token={"content": "</s>", "lstrip": False}, bos_token="other")
+    loaded = load_tokenizer(folder)
+    assert (loaded.eos_token, loaded.bos_token) == ("</s>", "<s>")
+    assert read_special_tokens_map(b"{}") == {}
+
+
+@pytest.mark.parametrize("kind", [byte_level_bpe, unigram])
+@pytest.mark.parametrize("template", ["inside", "jinja", None])
+def test_it_reads_and_writes_as_the_library_s_own(tmp_path, kind, template):
+    tokenizer = kind()
+    folder = saved(tmp_path / "model", model=gpt2(tokenizer), tokenizer=tokenizer)
+    if template == "inside":
+        change(folder / "tokenizer_config.json", chat_template=TEMPLATE)
+    elif template == "jinja":
+        (folder / "chat_template.jinja").write_text(TEMPLATE)
+    ours, theirs = load_tokenizer(folder), AutoTokenizer.from_pretrained(folder)
+    for text in [*TEXTS, "", "a  b\n", "<s> é 漢字 </s>"]:
+        found, wanted = (one(text, return_offsets_mapping=True) for one in (ours, theirs))
+        assert (found["input_ids"], found["offset_mapping"]) == (wanted["input_ids"], wanted["offset_mapping"])
+        assert ours.decode(found["input_ids"]) == theirs.decode(wanted["input_ids"])
+        assert ours.decode(found["input_ids"], skip_special_tokens=True) == theirs.decode(
+            wanted["input_ids"], skip_special_tokens=True
+        )
+    assert ours.chat_template == theirs.chat_template == (TEMPLATE if template else None)
+    assert (ours.model_max_length, ours.pad_token_id) == (theirs.model_max_length, theirs.pad_token_id)
+
+
+PANICS_AT_LONG_WORDS = {
+    "pre_tokenizer": {
+        "type": "Sequence",
+        "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": "(q+)+$"}, "behavior": "Isolated", "invert": False},
+            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+        ],
+    }
+}
+
+
+def unchecked(folder, **parts):
+    """A tokenizer that got past the check of its content."""
+    content = {**json.loads((folder / "tokenizer.json").read_text()), **parts}
+    return SubmittedTokenizer(tokenizer_object=Tokenizer.from_str(json.dumps(content)), eos_token="</s>")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": ""}},
+        {"pre_tokenizer": {"type": "FixedLength", "length": 0}},
+        PANICS_AT_LONG_WORDS,
+    ],
+)
+def test_a_tokenizer_whose_content_is_not_accepted_is_refused_by_the_site_and_again_when_loading(
+    folder, tmp_path, parts
+):
+    change(folder / "tokenizer.json", **parts)
+    archive = tmp_path / "a.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in folder.iterdir():
+            file.write(path, path.name)
+    with pytest.raises(ModelRefusedError, match=r"tokenizer\.json: "):
+        inspect(archive, most_unpacked_bytes=2**30)
+    with pytest.raises(ModelUnusableError, match=r"tokenizer\.json: "):
+        LocalModel.from_folder(folder)
+
+
+def test_native_code_that_gives_up_is_an_ordinary_error(folder):
+    with pytest.raises(TokenizerPanicError, match="native code gave up"):
+        unchecked(folder, pre_tokenizer={"type": "FixedLength", "length": 0})("text")
+    with pytest.raises(TokenizerPanicError, match="native code gave up"), panics_as_errors():
+        unchecked(folder, normalizer={"type": "Precompiled", "precompiled_charsmap": ""})
+
+
+def test_a_text_at_which_the_native_code_gives_up_costs_its_own_call(folder):
+    tokenizer = unchecked(folder, **PANICS_AT_LONG_WORDS)
+    model = LocalModel(network=Network(module=gpt2(tokenizer), tokenizer=tokenizer), name="tiny")
+    poison = "q" * 40 + "b"
+    generated, scored, good = model.answer(
+        [
+            generate(poison, max_tokens=2),
+            ScoreCall(messages=generate("text").messages, continuations=(poison,)),
+            generate("text", max_tokens=2),
+        ]
+    )
+    assert generated.kind is scored.kind is FailureKind.BROKEN
+    assert "retry-limit" in generated.message
+    assert good.usage.completion_tokens > 0
+    with pytest.raises(TokenizerPanicError):
+        model.count_tokens(poison)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit, ValueError])
+def test_what_is_no_panic_stays_what_it_is(error):
+    with pytest.raises(error), panics_as_errors():
+        raise error
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"transformers_weights": "../other/model.safetensors"}, "transformers_weights"),
+        ({"transformers_weights": "/etc/x.safetensors"}, "transformers_weights"),
+        ({"attn_implementation": "somebody/kernel"}, "code from elsewhere"),
+        ({"_attn_implementation": "somebody/kernel@main:fn"}, "code from elsewhere"),
+        ({"text_config": {"_attn_implementation_internal": "a/b"}}, "code from elsewhere"),
+        ({"experts_implementation": "a/b"}, "code from elsewhere"),
+    ],
+)
+def test_a_configuration_that_reaches_outside_its_folder_is_refused(settings, complaint):
+    config = json.loads(tiny_files()["config.json"])
+    with pytest.raises(ModelRefusedError, match=complaint):
+        read_config(json.dumps({**config, **settings}).encode())
+    harmless = {"transformers_weights": "model.safetensors", "attn_implementation": "sdpa", "_name_or_path": "a/b"}
+    assert read_config(json.dumps({**config, **harmless}).encode()).architecture == "gpt2"
+
+
+@pytest.mark.parametrize(
+    "name", ["../x/model.safetensors", "/a/model.safetensors", "model.bin", "a\\b.safetensors", ""]
+)
+def test_an_index_names_weights_beside_it_only(name):
+    index = json.dumps({"weight_map": {"a": "model-00001-of-00001.safetensors", "b": name}}).encode()
+    with pytest.raises(ModelRefusedError, match="no safetensors file beside it"):
+        shards_named(index, name="model.safetensors.index.json")

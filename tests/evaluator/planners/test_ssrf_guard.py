@@ -1,0 +1,144 @@
+"""Addresses that may not be called are refused with a sentence, when submitted and when called."""
+
+import asyncio
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import pytest
+
+from evaluator.planners import EgressRefusedError, check_url, guarded_connections, ssrf_guard
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("ftp://example.org/", "http://"),
+        ("example.org/plan", "http://"),
+        ("http:///plan", "names no host"),
+        ("http://user:secret@example.org/", "user name"),
+        ("http://example.org:99999/", "not a valid address"),
+        ("http://" + "a" * 600, "longer than"),
+        ("http://" + "a" * 64 + ".org/", "no name server"),
+        ("http://example..org/", "no name server"),
+        ("http://\ud800.org/", "no name server"),
+        ("http://127.0.0.1:8000/", "private"),
+        ("http://localhost/", "private"),
+        ("http://[::1]/", "private"),
+        ("http://10.1.2.3/", "private"),
+        ("http://192.168.0.1/", "private"),
+        ("http://169.254.169.254/latest/meta-data", "private"),
+        ("http://0.0.0.0/", "private"),
+        ("http://[::ffff:127.0.0.1]/", "private"),
+        ("http://100.64.0.1/", "private"),
+        ("http://224.0.0.1/", "private"),
+        ("http://2130706433/", "private"),
+        ("http://[64:ff9b::a9fe:a9fe]/", "private"),
+        ("http://[::7f00:1]/", "private"),
+        ("http://[fec0::1]/", "private"),
+        ("http://192.0.0.8/", "private"),
+        ("http://192.88.99.1/", "reserved"),
+        ("http://[::ffff:0:127.0.0.1]/", "reserved"),
+        ("http://[100:0:0:1::1]/", "reserved"),
+        ("http://[3fff::1]/", "reserved"),
+        ("http://[5f00::1]/", "reserved"),
+        ("http://[4000::1]/", "reserved"),
+        ("http://[2606:4700::5efe:10.0.0.1]/", "reserved"),
+        ("http://0x7f.1/", "private"),
+        ("http://017700000001/", "private"),
+    ],
+)
+def test_a_bad_address_is_refused_when_submitted(url, says):
+    with pytest.raises(EgressRefusedError, match=says):
+        check_url(url=url, allow_private=False)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9000/", "http://localhost:9000/plan"])
+def test_demo_mode_allows_private_addresses(url):
+    check_url(url=url, allow_private=True)
+
+
+def test_a_public_address_is_allowed():
+    check_url(url="https://8.8.8.8/plan", allow_private=False)
+
+
+def test_a_name_that_changes_its_mind_is_refused_at_the_connection(monkeypatch):
+    """DNS rebinding: public when submitted, loopback when called."""
+    answers = iter([["8.8.8.8"], ["127.0.0.1"]])
+    monkeypatch.setattr(guarded_connections, "_resolve", lambda host, port: next(answers))
+    check_url(url="http://rebind.example/", allow_private=False)
+    with (
+        ssrf_guard.egress_client(allow_private=False, timeout=httpx.Timeout(1.0)) as client,
+        pytest.raises(EgressRefusedError, match="private"),
+    ):
+        client.post("http://rebind.example/")
+
+
+@pytest.mark.parametrize("host", ["example..org", "a" * 64 + ".org"])
+def test_a_name_that_there_cannot_be_is_a_connection_error(host):
+    with (
+        ssrf_guard.egress_client(allow_private=True, timeout=httpx.Timeout(5)) as client,
+        pytest.raises(httpx.ConnectError, match="cannot be the name of a host"),
+    ):
+        client.get(f"http://{host}/")
+
+
+def test_a_name_that_does_not_resolve_is_a_connection_error():
+    with (
+        ssrf_guard.egress_client(allow_private=True, timeout=httpx.Timeout(1.0)) as client,
+        pytest.raises(httpx.ConnectError, match="does not resolve"),
+    ):
+        client.get("http://does-not-exist.invalid/")
+
+
+def many(calls):
+    """What an asynchronous client does, in a loop of its own."""
+
+    async def run():
+        async with ssrf_guard.async_egress_client(
+            allow_private=calls.allow_private, timeout=httpx.Timeout(2.0), connections=3
+        ) as client:
+            return await asyncio.gather(*(client.get(url) for url in calls.urls), return_exceptions=True)
+
+    return asyncio.run(run())
+
+
+class Calls:
+    def __init__(self, *urls, allow_private):
+        self.urls, self.allow_private = urls, allow_private
+
+
+def test_many_calls_at_once_are_checked_at_each_connection(monkeypatch):
+    answers = iter([["8.8.8.8"], ["127.0.0.1"], ["10.0.0.1"]])
+    monkeypatch.setattr(guarded_connections, "_resolve", lambda host, port: next(answers))
+    check_url(url="http://rebind.example/", allow_private=False)
+    found = many(Calls("http://rebind.example/", "http://rebind.example/", allow_private=False))
+    assert [type(error) for error in found] == [EgressRefusedError] * 2
+
+
+def test_of_many_calls_a_name_that_does_not_resolve_costs_its_own():
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            seen.add(self.client_address)
+            self.send_response(200)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"ok")
+
+        def log_message(self, *_):
+            pass
+
+    seen = set()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        good = f"http://127.0.0.1:{server.server_port}/"
+        found = many(Calls(*[good] * 20, "http://does-not-exist.invalid/", *[good] * 20, allow_private=True))
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert isinstance(found[20], httpx.ConnectError)
+    assert [answer.text for at, answer in enumerate(found) if at != 20] == ["ok"] * 40
+    assert len(seen) <= 4, "connections are kept and used again"

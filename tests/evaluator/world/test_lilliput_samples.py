@@ -1,0 +1,130 @@
+import subprocess
+import sys
+
+import pytest
+
+from evaluator.values import encode
+from evaluator.world.grammar import MASK, label
+from evaluator.world.lilliput_samples import LilliputSamples
+from evaluator.world.vocabulary import CLASS_LABELS
+from tests.evaluator.world.factories import Task
+
+
+def test_restoration_gives_the_degraded_and_the_clean_image():
+    samples = LilliputSamples("public")
+    task = Task(degradations=("low_resolution", "noise"))
+    image, reference = samples.inputs(task=task, index=2)["image"], samples.reference(task=task, index=2)
+    assert image.size == (16, 16)
+    assert reference.size == (64, 64)
+
+
+def test_classification_gives_the_english_label():
+    task = Task(degradations=("blur",), base="image_classification", language="en")
+    assert LilliputSamples("validation").reference(task=task, index=0) in CLASS_LABELS
+
+
+def test_captioning_asks_for_the_main_object_and_the_background():
+    task = Task(base="image_captioning", language="en")
+    caption = LilliputSamples("public").reference(task=task, index=5)
+    assert caption == "A red triangle is on a light blue background."
+
+
+def test_classification_gives_the_german_label():
+    samples = LilliputSamples("public")
+    task = Task(degradations=("blur",), base="image_classification", language="de")
+    assert samples.reference(task=task, index=1) == label(samples.scene(index=1)).german
+
+
+@pytest.mark.parametrize("base", ["summarization", "translation", "sentiment"])
+def test_tasks_on_one_text_get_it_whole_or_with_one_word_masked(base):
+    samples = LilliputSamples("public")
+    whole = Task(base=base, language="de", resources=("text",))
+    masked = Task(base=base, language="de", resources=("text",), clozed=("text",))
+    for index in range(20):
+        text, cloze = (samples.inputs(task=task, index=index)["text"] for task in (whole, masked))
+        assert MASK not in text
+        assert cloze.count(MASK) == 1
+        before, after = cloze.split(MASK)
+        assert text.startswith(before)
+        assert text.endswith(after)
+        assert samples.reference(task=whole, index=index) == samples.reference(task=masked, index=index)
+
+
+@pytest.mark.parametrize("clozed", [(), ("query",), ("document",), ("document", "query")])
+def test_question_answering_masks_exactly_the_inputs_that_are_clozed(clozed):
+    task = Task(base="qa", language="en", resources=("document", "query"), clozed=clozed)
+    samples = LilliputSamples("public")
+    for index in range(20):
+        inputs = samples.inputs(task=task, index=index)
+        assert {name for name, text in inputs.items() if MASK in text} == set(clozed)
+        if "document" not in clozed:
+            assert samples.reference(task=task, index=index) in inputs["document"]
+
+
+def test_german_references_are_the_german_of_the_english_ones():
+    samples = LilliputSamples("public")
+    english, german = (
+        samples.reference(task=Task(base="sentiment", language=language, resources=("text",)), index=0)
+        for language in ("en", "de")
+    )
+    assert (english, german) in {("positive", "positiv"), ("negative", "negativ")}
+
+
+def test_splits_tell_different_stories():
+    task = Task(base="qa", language="en", resources=("document", "query"))
+    sources = [LilliputSamples(split) for split in ("train", "validation", "public")]
+    sources += [LilliputSamples("hidden", hidden_seed=seed) for seed in ("one", "two")]
+    stories = {samples.inputs(task=task, index=0)["document"] for samples in sources}
+    assert len(stories) == len(sources)
+
+
+def test_a_set_of_degradations_works_as_a_tuple_does():
+    samples = LilliputSamples("public")
+    as_tuple = samples.inputs(task=Task(degradations=("blur", "noise")), index=0)["image"]
+    as_set = samples.inputs(task=Task(degradations=frozenset({"noise", "blur"})), index=0)["image"]
+    assert encode(as_tuple) == encode(as_set)
+
+
+def test_all_tasks_see_the_same_scene():
+    samples = LilliputSamples("public")
+    restoration = samples.reference(task=Task(("noise",)), index=4)
+    other = samples.reference(task=Task(("blur", "grayscale")), index=4)
+    assert encode(restoration) == encode(other)
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        (Task(base="speech_recognition", language="en"), "speech_recognition"),
+        (Task(base="segmentation", language="de"), "segmentation"),
+    ],
+)
+def test_tasks_without_data_say_so(task, words):
+    samples = LilliputSamples("public")
+    assert words in samples.missing(task=task)
+    with pytest.raises(LookupError):
+        samples.inputs(task=task, index=0)
+    with pytest.raises(LookupError):
+        samples.reference(task=task, index=0)
+
+
+def test_the_digest_tells_splits_apart_but_not_secrets():
+    digests = {LilliputSamples(split).digest for split in ("train", "validation", "public")}
+    hidden = {LilliputSamples("hidden", hidden_seed=seed).digest for seed in ("one", "two")}
+    assert len(digests) == 3
+    assert len(hidden) == 1
+    assert not digests & hidden
+
+
+def test_the_hidden_split_needs_its_secret():
+    with pytest.raises(ValueError, match="secret"):
+        LilliputSamples("hidden")
+
+
+def test_samples_and_profile_load_no_torch():
+    code = (
+        "import sys, evaluator.world, evaluator.experts, evaluator.world.lilliput_samples, evaluator.cli.lilliput;"
+        "from evaluator.experts.profile import load_profile; load_profile('lilliput');"
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,160 @@
+"""Faults of the installation: who is notified of them, how often, and what the status page says."""
+
+from datetime import timedelta
+
+import pytest
+from django.db.models import F
+from django.test import Client
+
+from leaderboard.catalog.library import NOT_READY
+from leaderboard.evaluations.models import Evaluation
+from leaderboard.monitoring.status import site_status, verdict
+from leaderboard.notifications.incidents import open_incident
+from leaderboard.notifications.models import Fault, Incident, OutboxMessage
+from leaderboard.queue.reconcile import sweep
+from tests.leaderboard.evaluations.test_crash_points import run
+from tests.leaderboard.factories import make_evaluation, make_suite, make_user
+from tests.leaderboard.site.api.helpers import client_of
+
+pytestmark = pytest.mark.django_db
+UNPREPARED = "tests.fakes.evaluator.UnpreparedEvaluator"
+BODY = {"planner": {"name": "p", "kind": "bundled", "bundled_name": "gold"}, "suites": ["openagi"]}
+
+
+@pytest.fixture
+def operator(settings):
+    settings.OPERATORS_NEED_SECOND_FACTOR = False
+    user = make_user("operator")
+    user.is_staff = True
+    user.save()
+    return user
+
+
+def mails() -> list[tuple[str, str, str]]:
+    messages = OutboxMessage.objects.filter(kind="mail").order_by("created")
+    return [(one.payload["to"], one.payload["subject"], one.payload["text"]) for one in messages]
+
+
+def hours_pass(hours: float) -> None:
+    """Shift the times of all incidents back."""
+    span = timedelta(hours=hours)
+    Incident.objects.update(
+        since=F("since") - span, seen=F("seen") - span, checked=F("checked") - span, mailed=F("mailed") - span
+    )
+
+
+def status_page(user=None) -> str:
+    client = Client()
+    if user:
+        client.force_login(user)
+    return " ".join(client.get("/status/").content.decode().split())
+
+
+class TestASuiteThatCannotBeEvaluated:
+    @pytest.fixture(autouse=True)
+    def unprepared(self, settings):
+        settings.EVALUATOR = UNPREPARED
+        make_suite(slug="openagi")
+
+    def submit(self):
+        return client_of(make_user()).post("submissions/", BODY)
+
+    def test_a_refused_submission_notifies_operators_and_nobody_else(self, operator):
+        assert self.submit().json()["detail"] == NOT_READY
+        [(to, subject, text)] = mails()
+        assert (to, subject) == ("operator@example.org", "PlanArena: suite openagi cannot be evaluated")
+        assert "there are no weights" in text
+
+    def test_a_refused_form_notifies_operators(self, operator):
+        client = Client()
+        client.force_login(make_user())
+        form = {"kind": "bundled", "bundled_name": "gold", "name": "p", "suites": "openagi", "visibility": "public"}
+        answer = client.post("/submit/", {**form, "priority": "normal"})
+        assert (answer.status_code, NOT_READY in answer.content.decode()) == (503, True)
+        assert len(mails()) == 1
+
+    def test_at_most_one_mail_in_an_hour(self, operator):
+        for _ in range(3):
+            self.submit()
+        hours_pass(0.9)
+        self.submit()
+        assert len(mails()) == 1
+        hours_pass(0.2)
+        OutboxMessage.objects.update(sent_at=F("created"))
+        self.submit()
+        assert len(mails()) == 2
+
+    def test_another_suite_is_another_cause(self, operator):
+        self.submit()
+        open_incident(fault=Fault.NOT_READY, suite="tool100", why="there are no data")
+        assert [subject for _, subject, _ in mails()] == [
+            "PlanArena: suite openagi cannot be evaluated",
+            "PlanArena: suite tool100 cannot be evaluated",
+        ]
+
+    def test_only_operators_read_why_on_the_status_page(self, operator):
+        self.submit()
+        line = "The site cannot evaluate suite openagi since"
+        shown = status_page(operator)
+        assert (line in shown, "there are no weights" in shown) == (True, True)
+        for reader in (None, make_user()):
+            shown = status_page(reader)
+            assert (line in shown, "there are no weights" in shown) == (False, False)
+            assert "Evaluation on openagi is paused" in shown
+        assert Client().get("/api/v1/status/").json()["code"] == "paused"
+
+    def test_the_status_page_finds_out_that_it_is_over(self, settings, operator):
+        self.submit()
+        hours_pass(0.1)
+        assert "paused" in status_page()
+        settings.EVALUATOR = "tests.fakes.evaluator.FakeEvaluator"
+        hours_pass(0.001)
+        assert "paused" in status_page()
+        hours_pass(0.1)
+        assert "paused" not in status_page(operator)
+        assert "cannot evaluate" not in status_page(operator)
+
+    def test_one_that_occurs_again_begins_anew_and_still_sends_one_mail_in_an_hour(self, operator):
+        self.submit()
+        hours_pass(0.5)
+        before = Incident.objects.get()
+        Incident.objects.update(over=F("seen"))
+        assert verdict(site_status()).code == "idle"
+        self.submit()
+        after = Incident.objects.get()
+        assert (after.over, after.since > before.since) == (None, True)
+        assert len(mails()) == 1
+
+
+def test_a_hub_that_is_away_is_no_fault_of_the_installation(settings, operator):
+    settings.HUB_URL = "http://127.0.0.1:9"
+    make_suite(slug="openagi")
+    planner = {"name": "p", "kind": "hub", "model_id": "org/name", "strategy": "openagi/zero-shot"}
+    answer = client_of(make_user()).post("submissions/", {"planner": planner, "suites": ["openagi"]})
+    assert answer.json()["code"] == "not_ready", answer.json()
+    assert not Incident.objects.exists()
+    assert not mails()
+
+
+def test_scores_that_cannot_be_computed_notify_operators_until_an_evaluation_completes(launcher, settings, operator):
+    settings.EVALUATOR = "tests.fakes.evaluator.UnsummarisingEvaluator"
+    evaluation = make_evaluation()
+    sweep()
+    run(evaluation)
+    sweep()
+    Evaluation.objects.update(state_deadline=F("state_since"))
+    sweep()
+    evaluation.refresh_from_db()
+    assert evaluation.reason == "aggregate_failed"
+    assert "The operators have been notified." in evaluation.reason_text
+    notified = [text for to, _, text in mails() if to == operator.email]
+    assert len(notified) == 1
+    assert f"evaluation {evaluation.pk} could not be computed" in notified[0]
+    assert f"The site cannot compute scores of suite {evaluation.suite.slug} since" in status_page(operator)
+    assert verdict(site_status()).code == "idle"
+    settings.EVALUATOR = "tests.fakes.evaluator.FakeEvaluator"
+    later = make_evaluation(suite=evaluation.suite)
+    sweep()
+    run(later)
+    sweep()
+    assert "cannot compute" not in status_page(operator)

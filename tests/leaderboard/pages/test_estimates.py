@@ -1,0 +1,184 @@
+"""How long an evaluation will probably wait: the arithmetic, and what it is fed with."""
+
+import random
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from leaderboard.evaluations.models import (
+    Attempt,
+    AttemptState,
+    Evaluation,
+    EvaluationState,
+    Shard,
+    ShardState,
+    Submission,
+)
+from leaderboard.pages.estimates import (
+    Expectation,
+    Line,
+    Range,
+    Throughput,
+    expectation,
+    expected,
+    expected_of_new,
+    throughput,
+)
+from leaderboard.queue.leasing import leases
+from tests.leaderboard.factories import make_evaluation, make_suite, make_user
+from tests.leaderboard.site.api.helpers import ApiClient, client_of
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+MANY = Throughput(shards=10_000, seconds=60.0, at_once=1.0)
+"""So many that the range is narrow."""
+NEAR = 0.15
+"""Of eight measured shards, the middle of the range is 14 % above the mean."""
+
+
+def attempt(begin: float, end: float, suite: str = "a"):
+    return START + timedelta(seconds=begin), START + timedelta(seconds=end), suite
+
+
+def test_too_few_shards_tell_nothing():
+    assert throughput([attempt(0, 60)] * 3) is None
+    assert expectation(measured=None, line=Line(before=1, own=1)) == Expectation(begins=None, ends=None)
+
+
+def test_time_without_work_does_not_count():
+    found = throughput([attempt(0, 60), attempt(30, 90), attempt(3000, 3060), attempt(3030, 3090)])
+    assert found.seconds == 60
+    assert found.at_once == pytest.approx(240 / 180)
+
+
+def test_what_a_shard_takes_is_known_by_suite():
+    found = throughput([attempt(0, 10), attempt(10, 20), attempt(20, 120, "b"), attempt(120, 220, "b")])
+    assert found.seconds_by_suite == {"a": 10, "b": 100}
+
+
+def middle(found: Range) -> float:
+    return (found.low * found.high) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("line", "begins", "ends"),
+    [
+        # Alone: nothing is ahead, and all workers are one's own.
+        (Line(before=0, own=600), 0, 10),
+        # Another user has much to do: both get half.
+        (Line(before=0, own=600, others=((6000, 1),)), 0, 20),
+        # Another user has little to do: no more than that is ahead.
+        (Line(before=0, own=600, others=((120, 1),)), 0, 12),
+        # Twice the weight: for two of one's own shards one of theirs.
+        (Line(before=0, own=600, weight=2, others=((6000, 1),)), 0, 15),
+        # One's own come one after the other, and others take turns with both.
+        (Line(before=300, own=600, others=((6000, 1), (60, 1))), 11, 31),
+    ],
+)
+def test_users_take_turns_by_their_weight(line, begins, ends):
+    found = expectation(measured=MANY, line=line)
+    assert middle(found.begins) == pytest.approx(begins, rel=0.02)
+    assert middle(found.ends) == pytest.approx(ends, rel=0.02)
+
+
+def test_the_range_narrows_with_what_was_measured_and_holds_the_truth():
+    """Rates drawn as Poisson counts: the range holds the true time in about 95 of 100 cases."""
+    dice, held, rounds = random.Random(1), 0, 2000
+    for _ in range(rounds):
+        elapsed, count = dice.expovariate(1), 0
+        while elapsed < 30:
+            elapsed, count = elapsed + dice.expovariate(1), count + 1
+        measured = Throughput(shards=count, seconds=3600 / count, at_once=1.0)
+        found = expectation(measured=measured, line=Line(before=0, own=measured.seconds * 30))
+        # 30 shards at the true pace of 30 an hour take an hour.
+        held += found.ends.low <= 60 <= found.ends.high
+    assert 0.92 <= held / rounds <= 0.98
+    wide = expectation(measured=Throughput(shards=4, seconds=60, at_once=1), line=Line(before=0, own=600)).ends
+    narrow = expectation(measured=MANY, line=Line(before=0, own=600)).ends
+    assert wide.high / wide.low > 5 > 1.1 > narrow.high / narrow.low
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "words"),
+    [
+        (Range(0, 0), Range(0.1, 0.5), "Begins within a minute, ends in about a minute"),
+        (Range(0.2, 0.9), Range(1.2, 3.1), "Begins within a minute, ends in 1 to 4 minutes"),
+        (Range(2.6, 8.1), Range(40, 119), "Begins in 2 to 9 minutes, ends in 40 to 119 minutes"),
+        (Range(2.6, 8.1), Range(90, 200), "Begins in 2 to 9 minutes, ends in 1 to 4 hours"),
+        (None, None, "Unknown: too little ran in the last hour for an estimate"),
+    ],
+)
+def test_it_is_said_in_words(begins, ends, words):
+    assert Expectation(begins=begins, ends=ends).in_words() == words
+
+
+@pytest.fixture
+def busy(db, settings, launcher):
+    """Shards of one task; eight were done in the last hour, each in a minute, one after the other."""
+    settings.TASKS_PER_SHARD = 1
+    suite = make_suite(slug="openagi", runnable=8)
+    done = make_evaluation(suite=suite, state=EvaluationState.LAUNCHING)
+    now = timezone.now()
+    for number in range(8):
+        lease = leases.lease(worker="w", evaluation_id=done.pk)
+        ended = now - timedelta(minutes=number)
+        Attempt.objects.filter(pk=lease.attempt.pk).update(
+            state=AttemptState.COMPLETED, leased_at=ended - timedelta(minutes=1), ended_at=ended
+        )
+        Shard.objects.filter(pk=lease.attempt.shard_id).update(state=ShardState.DONE)
+    return suite
+
+
+def test_what_waits_in_the_queue_is_counted(busy, django_assert_max_num_queries):
+    user = make_user()
+    first = make_evaluation(user=user, suite=busy)
+    second = make_evaluation(user=user, suite=busy)
+    other = make_evaluation(suite=busy)
+    first = Evaluation.objects.select_related("suite", "submission__submitted_by", "own_worker_run").get(pk=first.pk)
+    with django_assert_max_num_queries(4):
+        assert middle(expected(first).ends) == pytest.approx(16, rel=NEAR)
+    # The other user's eight are done meanwhile.
+    assert middle(expected(second).begins) == pytest.approx(16, rel=NEAR)
+    assert middle(expected(second).ends) == pytest.approx(24, rel=NEAR)
+    assert middle(expected(other).begins) == pytest.approx(0, abs=0.1)
+    with django_assert_max_num_queries(4):
+        found = expected_of_new(user=user, suite=busy)
+    assert middle(found.begins) == pytest.approx(24, rel=NEAR)
+
+
+def test_ones_own_priority_moves_ones_own(busy):
+    user = make_user()
+    first = make_evaluation(user=user, suite=busy)
+    urgent = make_evaluation(user=user, suite=busy)
+    Submission.objects.filter(pk=urgent.submission_id).update(priority=1)
+    urgent.refresh_from_db()
+    assert expected(urgent).begins.high == 0
+    assert middle(expected(first).begins) == pytest.approx(8, rel=NEAR)
+    assert (
+        expected_of_new(user=user, suite=busy, priority="low").begins
+        > expected_of_new(user=user, suite=busy, priority="high").begins
+    )
+
+
+def test_of_what_has_ended_or_waits_for_its_owner_nothing_is_said(busy):
+    for state in (EvaluationState.ON_HOLD, EvaluationState.CANCELLED):
+        assert expected(make_evaluation(suite=busy, state=state)) is None
+
+
+def test_old_shards_tell_nothing(busy):
+    Attempt.objects.update(leased_at=timezone.now() - timedelta(hours=2))
+    assert expected(make_evaluation(suite=busy)).in_words().startswith("Unknown:")
+
+
+def test_the_api_tells_it(busy):
+    user = make_user()
+    evaluation = make_evaluation(user=user, suite=busy)
+    shown = ApiClient().get(f"evaluations/{evaluation.pk}/wait/").json()
+    assert shown["known"]
+    assert shown["measured_shards"] == 8
+    low, high = shown["ends_in_minutes"]
+    assert low < 8 < high
+    new = client_of(user).get("wait/", suite="openagi").json()
+    assert new["begins_in_minutes"][0] > 0
+    assert client_of(user).get("wait/", suite="nothing").status_code == 400
+    assert client_of(user).get("wait/", suite="openagi", priority="urgent").status_code == 400

@@ -1,0 +1,160 @@
+"""Limits of size and the rules of imports, over the whole repository.
+
+The exceptions are a list of what is left to do, with the present size. One that grows fails, and so does one that is
+no longer needed: then delete its line.
+"""
+
+import ast
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import grimp
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+MOST_MODULES, MOST_LINES, MOST_FUNCTION_LINES = 20, 400, 40
+REASON = "# Long: "
+"""Begins the comment above a function that is longer than the limit, and says why."""
+LISTS = frozenset({"evaluator/experts"})
+"""Folders of siblings of one kind."""
+
+LARGE_FOLDERS = {
+    # To be divided by what their modules are about.
+    "leaderboard/api": 25,
+    "leaderboard/config": 28,
+    "leaderboard/evaluations": 66,
+    # They mirror the folders above.
+    "tests/leaderboard/config": 21,
+    "tests/leaderboard/evaluations": 50,
+    # One fake each.
+    "tests/fakes": 24,
+}
+LONG_MODULES = {
+    # Several resources in one module; each belongs to what it serves.
+    "leaderboard/api/serializers.py": 555,
+    "leaderboard/api/views.py": 705,
+    "leaderboard/api/worker.py": 569,
+    # Leases and their ends.
+    "leaderboard/evaluations/leases.py": 523,
+    # One value after another.
+    "leaderboard/config/settings.py": 585,
+    # Cases of one behaviour each.
+    "tests/evaluator/client/verify/test_attacks.py": 509,
+    "tests/evaluator/experts/released.py": 481,
+    "tests/evaluator/planners/language_models/chat/test_model.py": 451,
+    "tests/gpu_jobs/test_worker.py": 445,
+    "tests/leaderboard/accounts/test_leaving.py": 498,
+    "tests/leaderboard/evaluations/test_canary.py": 434,
+    "tests/leaderboard/workers/test_verification.py": 560,
+}
+LONG_FUNCTIONS = {
+    # One branch for each state, or for each kind of error.
+    "leaderboard/api/errors.py handle": 46,
+    "leaderboard/evaluations/states.py advance": 41,
+    # Journeys, servers and measurements, step by step.
+    "tests/crash/roles.py gpu_worker": 44,
+    "tests/end_to_end/test_endpoints.py test_faults_cost_their_own_task_and_an_unavailable_endpoint_can_be_resumed": 41,
+    "tests/end_to_end/test_journey.py test_sign_up_submit_an_endpoint_watch_it_finish_and_read_why_a_task_was_lost": 43,
+    "tests/evaluator/experts/hub_server.py _handler": 76,
+    "tests/evaluator/experts/released.py stable_diffusion": 50,
+    "tests/scale/__main__.py _measure_in": 54,
+}
+
+SUITE_NAMES = re.compile(
+    r"(?<![\w./])(?:openagi|tool100|tool2k|toolmini|toolbench)(?![\w/])"
+    r"|\bsuites\.(?:openagi|toolbench)\b|_(?:openagi|tool100|tool2k|toolmini|toolbench)\b"
+)
+"""A suite in the code: its slug, an import from its folder, or an identifier. Strategies, such as `openagi/zero-shot`,
+and `evaluator.tools.openagi` are named after the paper and not after its suite."""
+SUITE_FOLDERS = ("evaluator/suites/openagi/", "evaluator/suites/toolbench/")
+NAMES_OF_SUITES = {
+    "evaluator/tools/openagi.py": "the catalogue is named after its benchmark",
+    "leaderboard/api/schema_examples.py": "examples of the reference of the API",
+    "leaderboard/api/serializers.py": "an example in the reference of the API",
+    "leaderboard/demo/seed.py": "the suite of the demo",
+    "leaderboard/evaluations/planning_presenters.py": "what a suite's tasks show belongs into the suite's folder",
+    "leaderboard/handbook/chapters.py": "a chapter's file",
+}
+
+
+@cache
+def python_files() -> Mapping[str, str]:
+    """The text of each Python file of the repository by its path; migrations are generated, and left out."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.split("\n")  # fmt: skip
+    paths = (name for name in listed if name and "/migrations/" not in name and (ROOT / name).is_file())
+    return {name: (ROOT / name).read_text(encoding="utf-8") for name in paths}
+
+
+def check(measured: Mapping[str, int], *, most: int, exceptions: Mapping[str, int]) -> None:
+    over = {name: size for name, size in measured.items() if size > max(most, exceptions.get(name, 0))}
+    assert not over, f"larger than {most}, or than its exception"
+    needless = [name for name in exceptions if measured.get(name, 0) <= most]
+    assert not needless, "delete these exceptions"
+
+
+def test_no_folder_has_too_many_modules():
+    folders = Counter(str(Path(name).parent) for name in python_files() if Path(name).name != "__init__.py")
+    sizes = {folder: size for folder, size in folders.items() if folder not in LISTS}
+    check(sizes, most=MOST_MODULES, exceptions=LARGE_FOLDERS)
+
+
+def test_no_module_is_too_long():
+    sizes = {name: len(text.splitlines()) for name, text in python_files().items()}
+    check(sizes, most=MOST_LINES, exceptions=LONG_MODULES)
+
+
+def test_no_function_is_too_long_without_a_reason():
+    sizes: dict[str, int] = {}
+    for name, text in python_files().items():
+        for function, size in functions(text):
+            sizes[f"{name} {function}"] = max(size, sizes.get(f"{name} {function}", 0))
+    check(sizes, most=MOST_FUNCTION_LINES, exceptions=LONG_FUNCTIONS)
+
+
+def functions(text: str) -> Iterator[tuple[str, int]]:
+    """Each function without a reason for its length, and its lines, docstring aside."""
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            if not lines[first - 2].strip().startswith(REASON):
+                assert node.end_lineno is not None
+                yield node.name, node.end_lineno - node.lineno + 1 - docstring_lines(node)
+
+
+def docstring_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    if ast.get_docstring(node) is None:
+        return 0
+    first = node.body[0]
+    assert first.end_lineno is not None
+    return first.end_lineno - first.lineno + 1
+
+
+def test_no_code_outside_its_folder_names_a_suite():
+    found = {
+        name: [line for line in text.splitlines() if SUITE_NAMES.search(line)]
+        for name, text in python_files().items()
+        if name.startswith(("evaluator/", "gpu_jobs/", "leaderboard/")) and not name.startswith(SUITE_FOLDERS)
+    }
+    assert not {name: lines for name, lines in found.items() if lines and name not in NAMES_OF_SUITES}
+    assert not [name for name in NAMES_OF_SUITES if not found.get(name)], "delete these exceptions"
+
+
+# `leaderboard` belongs here too, once the circles among its modules are gone.
+@pytest.mark.parametrize("packages", [("evaluator", "gpu_jobs")], ids=" ".join)
+def test_no_modules_import_each_other_in_a_circle(packages):
+    """Imports inside of functions count; those under TYPE_CHECKING do not, since they are never executed."""
+    graph = grimp.build_graph(*packages, exclude_type_checking_imports=True, cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
