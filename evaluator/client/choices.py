@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypedDict, cast, get_args
 
+from pydantic import ValidationError
+
 from evaluator.client.api import TOKEN_VARIABLE, URL_VARIABLE, Client
 from evaluator.client.entering import plans_of_file
 from evaluator.client.errors import UsageError
-from evaluator.client.options import (
-    Priority,
-)
-from evaluator.client.shapes import Visibility
+from evaluator.client.options import Priority
+from evaluator.client.shapes import PlannerEntry, Visibility
 from evaluator.client.verdict import Threshold
 
 
@@ -30,6 +30,19 @@ def chosen_visibility(*, visibility: str, embargo_until: datetime | None, unless
         raise UsageError(f"who sees it is one of {', '.join(known)}, not {chosen!r}")
     until = None if embargo_until is None else embargo_until.replace(tzinfo=UTC)
     return VisibilityChoice(visibility=cast("Visibility", chosen), embargo_until=until)
+
+
+def entry_of(fields: dict[str, Any]) -> PlannerEntry:
+    """A planner of these fields.
+
+    Raises:
+        UsageError: one is beyond its limits.
+    """
+    try:
+        return PlannerEntry.model_validate(fields)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_input=False)[0]
+        raise UsageError(f"{'.'.join(str(part) for part in wrong['loc'])}: {wrong['msg']}") from None
 
 
 def client_of(*, url: str, patience: float, needs_token: bool = False) -> Client:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evaluator.client.choices import chosen_visibility, client_of
+from evaluator.client.choices import chosen_visibility, client_of, entry_of
 from evaluator.client.entering import header_of_options
 from evaluator.client.options import (
     EmbargoOption,
@@ -21,7 +21,6 @@ from evaluator.client.options import (
 )
 from evaluator.client.output import STDOUT, exit_codes, say, write_json, write_text
 from evaluator.client.reports import junit
-from evaluator.client.shapes import PlannerEntry
 from evaluator.client.submitting import submit
 from evaluator.client.verdict import ExitCode, verdict_of
 from evaluator.client.verify.command import verify
@@ -87,7 +86,7 @@ def try_endpoint(
     Exit code 0 if its answer has a plan with steps that would be executed or judged, 3 if not.
     """
     with exit_codes(), client_of(url=url, patience=patience, needs_token=True) as client:
-        entry = PlannerEntry.model_validate(
+        entry = entry_of(
             {"name": "test", "kind": "endpoint", "endpoint_url": endpoint, "timeout_seconds": timeout}
             | header_of_options(name=header, variable=header_value_env)
         )

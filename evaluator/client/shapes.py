@@ -14,22 +14,23 @@ class _Answer(BaseModel):
 
 
 class PlannerEntry(BaseModel):
-    """A planner to enter."""
+    """A planner to enter. The fields are the site's, with its defaults and limits; what stands below each is also the
+    help of the command's option."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     name: str
     kind: Literal["bundled", "endpoint", "chat", "hub", "checkpoint", "plans"]
     bundled_name: str = ""
     endpoint_url: str = ""
-    timeout_seconds: int = 30
-    """For the whole of one answer, in [1, 300]; for `chat`: for one try of one call."""
+    timeout_seconds: int = Field(default=30, ge=1, le=300)
+    """Seconds an endpoint has for one answer; a chat endpoint for one try of one call."""
     header_name: str = ""
     """For `endpoint` and `chat`: a header that it asks for, as `Authorization`; empty: none, or the kept one."""
     header_value: str = Field(default="", repr=False)
     """The site keeps it encrypted and never shows it again. Empty: the one that is kept."""
     remove_header: bool = False
-    """Forget the one that is kept."""
+    """Forget the secret header that the site keeps for this planner."""
     plans: dict[str, Any] | None = Field(default=None, repr=False)
     """For `plans`: a plan for each task key, as a plans file has it."""
     model_id: str = ""
@@ -39,8 +40,19 @@ class PlannerEntry(BaseModel):
     checkpoint_digest: str = ""
     """For `checkpoint`: as `Client.upload_checkpoint` gives it."""
     strategy: str = ""
-    """For `hub`, `checkpoint` and `chat`: what asks the language model."""
-    description: str = ""
+    """What asks the language model of a Hugging Face model, a checkpoint or a chat endpoint."""
+    description: str = Field(default="", max_length=4000)
+    """Stands on the planner's pages."""
+    model_name: str = Field(default="", max_length=200)
+    """The language model of an endpoint or a plans file; boards show it as declared."""
+    parameters: int | None = Field(default=None, ge=1, le=10**15)
+    """How many parameters the language model has."""
+    open_weights: bool | None = None
+    """Whether anybody can get the weights of the language model."""
+    prompt_price: float | None = Field(default=None, ge=0, le=100_000)
+    """US dollars for a million tokens of prompts; boards then show a cost."""
+    completion_price: float | None = Field(default=None, ge=0, le=100_000)
+    """US dollars for a million tokens of answers; give both prices or none."""
 
     @classmethod
     def bundled(cls, bundled_name: str, *, name: str) -> Self:

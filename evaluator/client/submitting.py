@@ -5,14 +5,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from evaluator.client.api import Client
-from evaluator.client.choices import chosen_planner, chosen_visibility, client_of, parse_priority, parse_thresholds
+from evaluator.client.choices import (
+    chosen_planner,
+    chosen_visibility,
+    client_of,
+    entry_of,
+    parse_priority,
+    parse_thresholds,
+)
 from evaluator.client.entering import header_of_options
 from evaluator.client.errors import RefusedError, UsageError
+from evaluator.client.field_options import with_options
 from evaluator.client.options import (
     EmbargoOption,
     HeaderOption,
@@ -29,6 +37,12 @@ from evaluator.client.shapes import Evaluation, NewSubmission, PlannerEntry, Sub
 from evaluator.client.verdict import ExitCode, Threshold, Verdict, unknown_thresholds, verdict_of
 from evaluator.client.waiting import wait
 
+_ENTERED_OTHERWISE = frozenset({
+    "name", "kind", "bundled_name", "endpoint_url", "model_id", "revision", "checkpoint_digest", "plans",
+    "header_name", "header_value",
+})  # fmt: skip
+"""The fields of a planner without an option that is only theirs."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AfterSubmit:
@@ -42,7 +56,13 @@ class _AfterSubmit:
 
 
 # Long: one line for each option.
+@with_options(
+    PlannerEntry,
+    apart_from=_ENTERED_OTHERWISE,
+    spelled={"timeout_seconds": "--timeout", "open_weights": "--open-weights/--closed-weights"},
+)
 def submit(
+    entered: dict[str, Any],
     name: Annotated[str, typer.Option(help="What the planner is called on the boards.")],
     suites: Annotated[list[str], typer.Option("--suite", help="Slug of a suite; may be given several times.")],
     planner: Annotated[str, typer.Option(help="A bundled planner's name, or the URL of a planner/1 endpoint.")] = "",
@@ -57,17 +77,11 @@ def submit(
         str, typer.Option(metavar="URL", help="Base of an OpenAI-compatible chat API, for a --strategy.")
     ] = "",
     chat_model: Annotated[str, typer.Option(metavar="NAME", help="The model that --chat is asked for.")] = "",
-    strategy: Annotated[
-        str, typer.Option(help="What asks the language model of --model, --checkpoint or --chat.")
-    ] = "",
     plans: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Plans of a suite that judges plans, as JSON or JSON lines.")
     ] = None,
     header: HeaderOption = "",
     header_value_env: HeaderVariableOption = "",
-    remove_header: Annotated[
-        bool, typer.Option("--remove-header", help="Forget the secret header that the site keeps for this planner.")
-    ] = False,
     priority: Annotated[str, typer.Option(help="Among your own evaluations: low, normal or high.")] = "normal",
     url: UrlOption = "",
     team: Annotated[str, typer.Option(help="Slug of a team of yours that it is for.")] = "",
@@ -76,8 +90,6 @@ def submit(
     ] = False,
     visibility: VisibilityOption = "",
     embargo_until: EmbargoOption = None,
-    timeout: Annotated[int, typer.Option(min=1, max=300, help="Seconds an endpoint has for one answer.")] = 30,
-    description: Annotated[str, typer.Option(help="Stands on the planner's pages.")] = "",
     wait_for_end: Annotated[bool, typer.Option("--wait", help="Wait until all evaluations have ended.")] = False,
     wait_timeout: Annotated[
         float | None, typer.Option(min=1, help="With --wait: seconds to wait at most; then exit code 4.")
@@ -107,13 +119,14 @@ def submit(
         )  # fmt: skip
         _check_usage(ask)
         new = NewSubmission(
-            planner=PlannerEntry.model_validate(
-                {"name": name, "timeout_seconds": timeout, "description": description}
+            planner=entry_of(
+                {"name": name}
+                | entered
                 | chosen_planner(
                     planner=planner, model=model, checkpoint=checkpoint, chat=chat, chat_model=chat_model,
-                    strategy=strategy, plans=plans,
+                    strategy=entered["strategy"], plans=plans,
                 )
-                | header_of_options(name=header, variable=header_value_env, remove=remove_header)
+                | header_of_options(name=header, variable=header_value_env, remove=entered["remove_header"])
             ),
             suites=suites, team=team, own_worker=own_worker, priority=parse_priority(priority),
             **chosen_visibility(visibility=visibility, embargo_until=embargo_until, unless="public"),

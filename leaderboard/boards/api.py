@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from evaluator.suites.reference_rows import reference_digest, reference_tables
 from leaderboard.boards.contents import all_content, content_of
 from leaderboard.boards.groups import Groups, best_by_group
 from leaderboard.boards.models import Snapshot
@@ -33,6 +34,7 @@ from leaderboard.boards.signing.services import signature_of
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.results.filters import written
+from leaderboard.site.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, LATER, ROW, example, example_of
 from leaderboard.site.api.selection import Selected
 
 _UNPUBLISHED = OpenApiResponse(OpenApiTypes.OBJECT, description="There is no such board or snapshot.")
@@ -42,6 +44,35 @@ _ROW = (
 )
 
 
+@example({
+    "suite": "openagi", "number": 12, "digest": DIGEST, "created": LATER, "profile": "lilliput",
+    "profile_digest": DIGEST, "split": "public", "samples": 8,
+    "content": {"rows": [], "coverage": {"run": 171, "total": 185}}, "reference": [],
+})  # fmt: skip
+class BoardOutput(serializers.Serializer[Any]):
+    """The newest published state of a board."""
+
+    suite = serializers.CharField(read_only=True)
+    number = serializers.IntegerField(read_only=True)
+    digest = serializers.CharField(read_only=True)
+    created = serializers.DateTimeField(read_only=True)
+    profile = serializers.CharField(read_only=True)
+    profile_digest = serializers.CharField(read_only=True)
+    split = serializers.CharField(read_only=True)
+    samples = serializers.IntegerField(read_only=True)
+    content = serializers.JSONField(read_only=True, help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
+    reference = serializers.JSONField(
+        read_only=True,
+        help_text="Tables of papers that report figures for this suite: `source`, `name`, `title`, what `differs`, "
+        "`columns` (`board_column` is the metric that means the same, or null) and `rows` with `figures` by column. "
+        "Not run here, never ranked, no part of the snapshot.",
+    )
+
+
+@example({
+    "snapshot": 12, "coverage": {"run": 171, "total": 185}, "total": 34, "matching": 1, "next": None,
+    "previous": None, "rows": [ROW],
+})  # fmt: skip
 class BoardRowsOutput(serializers.Serializer[Any]):
     """A page of a board's rows."""
 
@@ -93,6 +124,20 @@ class GroupMeanOutput(serializers.Serializer[Any]):
     )
 
 
+_POINT = {"evaluation": EVALUATION_ID, "planner": "my-planner", "owner": "ada", "score": 0.43}  # fmt: skip
+
+
+@example({
+    "suite": "openagi", "metric": "overall", "higher_is_better": True,
+    "over_time": [{**_POINT, "finished": LATER, "is_best": True}],
+    "cost": [{**_POINT, "per_task": 0.00012, "on_front": True}], "seconds": [], "tokens": [],
+    "groups": [
+        {
+            "facet": "degradations", "value": "Noise", "evaluation": EVALUATION_ID, "planner": "my-planner",
+            "mean": 0.41,
+        }
+    ],
+})  # fmt: skip
 class PlotsOutput(serializers.Serializer[Any]):
     """The plots of a board as numbers."""
 
@@ -106,6 +151,12 @@ class PlotsOutput(serializers.Serializer[Any]):
     groups = GroupMeanOutput(many=True, read_only=True, help_text="The best planners by groups of tasks.")
 
 
+@example({
+    "suite": "openagi", "suite_version": "1", "number": 12, "digest": DIGEST, "created": LATER,
+    "profile": "lilliput", "profile_digest": DIGEST, "split": "public", "samples": 8,
+    "url": "https://planarena.example.org/boards/openagi/snapshots/12/",
+    "signature": ENVELOPE,
+})  # fmt: skip
 class SnapshotOutput(serializers.ModelSerializer[Snapshot]):
     """One published state of a board, which never changes."""
 
@@ -135,6 +186,7 @@ class SnapshotOutput(serializers.ModelSerializer[Snapshot]):
         return None if signature is None else signature.envelope
 
 
+@example({**example_of(SnapshotOutput), "content": {"rows": [ROW], "coverage": {"run": 171, "total": 185}}})
 class WholeSnapshotOutput(SnapshotOutput):
     """The same with its rows."""
 
@@ -165,6 +217,27 @@ _SELECTION = [
     OpenApiParameter("per_page", int, enum=list(PAGE_SIZES), description=f"Rows per page; {PER_PAGE} by default."),
     _parameter("fields", "Names of the rows' fields, separated by commas: the rows have only these."),
 ]
+
+
+class BoardView(APIView):
+    """The newest published state of a suite's board."""
+
+    @extend_schema(responses=BoardOutput)
+    def get(self, request: Request, slug: str) -> Response:
+        suite = get_object_or_404(Suite, slug=slug, current=True)
+        snapshot = latest_snapshot(suite=suite)
+        if snapshot is None:
+            raise NotFound(f"Nothing was published on the board {slug} yet.")
+        etag = f'"{snapshot.digest}{reference_digest(slug)[:12]}"'
+        if request.headers.get("If-None-Match") == etag:
+            return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": etag})
+        fields = ("number", "digest", "created", "profile", "profile_digest", "split", "samples", "content")
+        board = {
+            "suite": slug,
+            **{field: getattr(snapshot, field) for field in fields},
+            "reference": [table.model_dump(mode="json") for table in reference_tables(slug)],
+        }
+        return Response(BoardOutput(board).data, headers={"ETag": etag})
 
 
 class BoardRowsView(APIView):

@@ -16,6 +16,7 @@ from leaderboard.compare.presenters import chosen_metric
 from leaderboard.compare.services import Comparison, NotComparableError, comparison_of, read_evaluations, read_ids
 from leaderboard.compare.words import verdicts
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.site.api.examples import ATTEMPT_ID, EVALUATION_ID, example
 
 MOST_TASKS = 500
 
@@ -79,6 +80,30 @@ class DifferingTaskOutput(serializers.Serializer[Any]):
     spread = serializers.FloatField(help_text="Largest value less smallest.")
 
 
+@example({
+    "evaluations": [EVALUATION_ID, ATTEMPT_ID], "suite": "openagi", "suite_version": "1", "metric": "overall",
+    "comparisons": [
+        {
+            "evaluation": ATTEMPT_ID, "planner": "other-planner", "left_out": {"not_run": 14},
+            "verdict": "B (other-planner) scores higher than A (my-planner) in Overall by 0.031 (0.011 to 0.052), "
+            "p = 0.004, over 171 tasks.",
+            "metrics": [
+                {
+                    "metric": "overall", "higher_is_better": True, "tasks": 171, "first_mean": 0.43, "mean": 0.461,
+                    "difference": 0.031, "low": 0.011, "high": 0.052, "p_value": 0.004, "p_adjusted": 0.004,
+                    "wins": 44, "losses": 21, "ties": 106,
+                }
+            ],
+            "groups": [
+                {
+                    "facet": "degradation", "value": "noise", "tasks": 80, "difference": 0.042, "wins": 25,
+                    "losses": 9, "ties": 46,
+                }
+            ],
+        }
+    ],
+    "tasks": [{"task": "14", "values": [0.0, 0.93], "spread": 0.93}], "differing": 65,
+})  # fmt: skip
 class ComparisonOutput(serializers.Serializer[Any]):
     """Two to six evaluations compared task by task."""
 

@@ -7,9 +7,9 @@ from leaderboard.accounts.models import User
 from leaderboard.catalog.conditions import conditions_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.planners.data import PlannerData
 from leaderboard.planners.models import PlannerKind
-from leaderboard.planners.services import PlannerData
-from leaderboard.submissions.services import SubmissionData, resume, submit
+from leaderboard.submissions.services import SubmissionData, resume, submit, validate
 
 OWNER = "planarena"
 SUITE = "openagi"
@@ -45,7 +45,6 @@ def _evaluation(*, name: str, owner: User) -> Evaluation:
         if present.state == EvaluationState.ON_HOLD:
             resume(present)
         return present
-    planner = PlannerData(
-        name=name, kind=PlannerKind.BUNDLED, bundled_name=name, description=DESCRIPTIONS[name], endpoint_url=""
-    )
-    return submit(user=owner, data=SubmissionData(planner=planner, suites=[SUITE])).evaluations.get()
+    planner = PlannerData.of(name=name, kind=PlannerKind.BUNDLED, bundled_name=name, description=DESCRIPTIONS[name])
+    valid = validate(user=owner, data=SubmissionData(planner=planner, suites=[SUITE]))
+    return submit(valid).evaluations.get()

@@ -16,15 +16,24 @@ from leaderboard.accounts.signed_in import user_of
 from leaderboard.leaving import closing
 from leaderboard.leaving.confirming import problem_with
 from leaderboard.leaving.downloads import export_response
+from leaderboard.site.api.examples import WHEN, example
 from leaderboard.site.api.throttling import seconds_to_wait
 
 
+@example({"password": "correct horse battery staple"})
 class PasswordInput(serializers.Serializer[Any]):
     """Shows that it is the owner of the account who asks."""
 
     password = serializers.CharField(write_only=True, trim_whitespace=False, help_text="The password of the account.")
 
 
+@example({
+    "format": "planarena-account/1", "username": "ada", "exported_at": WHEN,
+    "account": {"email": "ada@example.org", "display_name": "Ada"},
+    "api_tokens": [{"id": "pa_3f9c1b", "name": "nightly pipeline", "scopes": ["read", "submit"]}],
+    "worker_tokens": [], "teams": [{"team": "plan-lab", "role": "owner"}], "planners": [], "submissions": [],
+    "evaluations": [], "audit": [{"by": "ada", "at": WHEN, "action": "token_made"}],
+})  # fmt: skip
 class AccountExport(serializers.Serializer[Any]):
     """Everything that the site knows of the caller. Besides these there are lists of `webhooks`, `invitations`,
     `checkpoints`, `plans_files`, `plans`, `results` and `quota`."""

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from leaderboard.monitoring.status import checked_status, verdict
+from leaderboard.site.api.examples import LATER, WHEN, example
 
 
 class StandingOutput(serializers.Serializer[Any]):
@@ -19,6 +20,11 @@ class StandingOutput(serializers.Serializer[Any]):
     longest_seconds = serializers.FloatField(read_only=True, help_text="How long the oldest of them has been in it.")
 
 
+@example({
+    "at": LATER, "code": "running", "sentence": "All systems operational. Workers are processing the queue.",
+    "shards": 12, "leased": 4, "standing": [{"state": "running", "evaluations": 2, "longest_seconds": 95.0}],
+    "workers": 4, "last_lease": LATER, "published": WHEN,
+})  # fmt: skip
 class StatusOutput(serializers.Serializer[Any]):
     """How the site is doing."""
 

@@ -16,8 +16,10 @@ from leaderboard.accounts.signed_in import user_of
 from leaderboard.notifications import webhooks as services
 from leaderboard.notifications.mails import choose_mails
 from leaderboard.notifications.models import OutboxMessage, Webhook
+from leaderboard.site.api.examples import ATTEMPT_ID, LATER, ROW_ID, WHEN, example
 
 
+@example({"mails": "ended"})
 class MailsShape(serializers.Serializer[Any]):
     """Of what the caller gets mails."""
 
@@ -47,6 +49,7 @@ class MailsView(APIView):
         return Response(MailsShape(request.user).data)
 
 
+@example({"url": "https://example.org/hook"})
 class WebhookInput(serializers.Serializer[Any]):
     """A webhook to add."""
 
@@ -67,6 +70,15 @@ class DeliveryOutput(serializers.ModelSerializer[OutboxMessage]):
         read_only_fields = fields
 
 
+_DELIVERY = {
+    "id": ATTEMPT_ID, "event": "evaluation.completed", "state": "sent", "tries": 1, "created": LATER,
+    "available_at": LATER, "sent_at": LATER, "given_up_at": None, "last_error": "",
+}  # fmt: skip
+
+
+@example({
+    "id": ROW_ID, "url": "https://example.org/hook", "active": True, "created": WHEN, "deliveries": [_DELIVERY],
+})  # fmt: skip
 class WebhookOutput(serializers.Serializer[Any]):
     """A webhook with its last messages. Its secret is shown once, when it is added."""
 
@@ -77,6 +89,7 @@ class WebhookOutput(serializers.Serializer[Any]):
     deliveries = DeliveryOutput(many=True, read_only=True)
 
 
+@example({"id": ROW_ID, "url": "https://example.org/hook", "secret": "whsec_" + "x" * 32})
 class NewWebhookOutput(serializers.ModelSerializer[Webhook]):
     """A webhook that was just added."""
 

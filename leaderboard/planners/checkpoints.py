@@ -20,7 +20,7 @@ from evaluator.planners.language_models.admission.checkpoint_inspection import i
 from evaluator.planners.language_models.admission.checkpoint_zip import CheckpointFacts
 from evaluator.planners.language_models.admission.rules import ModelRefusedError
 from leaderboard.accounts.models import User
-from leaderboard.planners.local_models import too_large
+from leaderboard.planners.kinds.language_models import too_large
 from leaderboard.planners.models import CheckpointUpload, Planner
 from leaderboard.planners.uploading import ReceivedFile
 from leaderboard.site.coordination.locks import Lock, lock_until_commit

@@ -16,9 +16,11 @@ from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.planners import checkpoints as services
 from leaderboard.planners.models import CheckpointUpload
+from leaderboard.site.api.examples import DIGEST, WHEN, example
 from leaderboard.site.api.parsers import TooLargeError
 
 
+@example({"file": "(the bytes of the zip)"})
 class CheckpointInput(serializers.Serializer[Any]):
     """A checkpoint to upload."""
 
@@ -27,6 +29,10 @@ class CheckpointInput(serializers.Serializer[Any]):
     )
 
 
+@example({
+    "digest": DIGEST, "bytes": 712345, "architecture": "t5", "parameters": 176400, "weights_bytes": 705600,
+    "created": WHEN, "removed_at": "2026-03-02T12:00:00Z",
+})  # fmt: skip
 class CheckpointOutput(serializers.ModelSerializer[CheckpointUpload]):
     """An uploaded checkpoint. Submit it by its digest."""
 

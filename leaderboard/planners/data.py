@@ -1,42 +1,69 @@
-"""What a user enters of a planner."""
+"""What a user enters of a planner, and the fields that planners of all kinds have."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Self, TypeVar
+
+from leaderboard.planners.fields import Field, SeenBy, Text, Whole
+
+T = TypeVar("T")
 
 Errors = dict[str, list[str]]
 """What is wrong with what was entered: sentences by field; empty if nothing is."""
 
+NAME = Text(
+    "name",
+    label="Name on the board",
+    noun="name",
+    help="Names are unique among your planners; submitting one again adds an evaluation.",
+    example="my-planner",
+    longest=80,
+    is_required=True,
+    template="",
+)
+DESCRIPTION = Text(
+    "description",
+    label="Description",
+    noun="description",
+    help="Optional: the strategy, the language model, a link to the paper. Visible to everyone who sees the planner.",
+    example="A fine-tuned model.",
+    longest=4000,
+    has_lines=True,
+    attributes={"rows": 3},
+    template="",
+)
+TIMEOUT = Whole(
+    "timeout_seconds",
+    label="Timeout in seconds",
+    noun="timeout",
+    help="Time limit for one response, or one try of one call of a chat endpoint: 1 to 300. A late response of a "
+    "planner/1 endpoint is a planner fault; calls to a chat endpoint are retried.",
+    default=30,
+    example=30,
+    least=1,
+    most=300,
+    unit="seconds",
+    seen_by=SeenBy.OWNER,
+)
+"""Only planners that are called wait for it. The API takes it of all kinds."""
+
+COMMON: tuple[Field[Any], ...] = (NAME, DESCRIPTION, TIMEOUT)
+"""What every planner may have."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannerData:
-    """A planner as a user enters it, not checked yet. Fields that its kind does not use stay empty."""
+    """A planner as a user enters it, not checked yet. `data[FIELD]` is the value of a field."""
 
-    name: str
     kind: str
-    bundled_name: str = ""
-    endpoint_url: str = ""
-    timeout_seconds: int = 30
-    model_id: str = ""
-    """For `hub`: `ORG/NAME`; for `chat`: the model as requests name it."""
-    revision: str = ""
-    """For `hub`: a branch, a tag or a commit; empty: `main`."""
-    checkpoint_digest: str = ""
-    """For `checkpoint`: SHA-256 of the zip that its owner uploaded."""
-    plans_digest: str = ""
-    """For `plans`: digest of the plans file that its owner uploaded (`plans_files.keep`)."""
-    header_name: str = ""
-    """For `endpoint` and `chat`: a header with a secret that it asks for; empty: none, or the one that is kept."""
-    header_value: str = field(default="", repr=False)
-    """Never shown again. Empty, with the name of the header that is kept: that one."""
-    remove_header: bool = False
-    """Forget the header that is kept."""
-    strategy: str = ""
-    """For `hub`, `checkpoint` and `chat`: what asks the language model."""
-    description: str = ""
-    model_name: str = ""
-    """What its owner declares, as the four below: see `declared.py`."""
-    parameters: int | None = None
-    open_weights: bool | None = None
-    prompt_price: float | None = None
-    """US dollars for a million tokens of prompts."""
-    completion_price: float | None = None
-    """The same for answers."""
+    values: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """By the names of fields; what is left out has the field's default. Secrets too, so that no log may hold it."""
+
+    @classmethod
+    def of(cls, *, kind: str, **values: Any) -> Self:
+        """A planner of these values, by the names of fields."""
+        return cls(kind=kind, values=values)
+
+    def __getitem__(self, wanted: Field[T]) -> T:
+        found: T = self.values.get(wanted.name, wanted.default)
+        return found

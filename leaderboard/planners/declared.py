@@ -4,65 +4,89 @@ It is shown as declared, never as measured. It may be added when the planner is 
 of boards that are published already say it under the planner's name.
 """
 
-import math
 from typing import Any
 
-from django import forms
-
 from leaderboard.planners.data import Errors, PlannerData
-from leaderboard.planners.kinds.base import Kind
+from leaderboard.planners.fields import Field, Number, Text, Whole, YesNo
 from leaderboard.planners.models import Planner
 
-LABELS = {
-    "model_name": "language model",
-    "parameters": "number of parameters",
-    "open_weights": "openness of the weights",
-    "prompt_price": "price of prompts",
-    "completion_price": "price of answers",
-}
-"""The fields of `PlannerData` and `Planner`, and what each is called."""
-_LONGEST_NAME = 200
-_MOST_PARAMETERS = 10**15
-_DEAREST = 100_000.0
-"""US dollars for a million tokens."""
-_WEIGHTS = {"": None, "open": True, "closed": False}
+MODEL_NAME = Text(
+    "model_name",
+    label="Language model",
+    noun="language model",
+    help="The language model as boards show it, marked as declared, such as Qwen3-8B. Leave fields empty that you do "
+    "not want to declare.",
+    example="Qwen3-8B",
+    longest=200,
+    template="",
+)
+PARAMETERS = Whole(
+    "parameters",
+    label="Number of parameters",
+    noun="number of parameters",
+    help="Number of its parameters, such as 8000000000.",
+    page_help="Of the language model, such as 8000000000.",
+    example=8190735360,
+    least=1,
+    most=10**15,
+    unit="parameters, such as 7000000000",
+    template="",
+)
+OPEN_WEIGHTS = YesNo(
+    "open_weights",
+    label="Weights of the language model",
+    noun="openness of the weights",
+    help="Whether anybody can get the weights of the language model.",
+    page_help="",
+    example=True,
+    yes=("open", "Open: publicly available"),
+    no=("closed", "Closed"),
+    template="",
+)
+PROMPT_PRICE = Number(
+    "prompt_price",
+    label="Price per million prompt tokens (USD)",
+    noun="price of prompts",
+    help="US dollars for a million tokens of prompts. With the price of completion tokens and the token counts "
+    "that your endpoint reports, boards show a cost.",
+    example=0.05,
+    least=0,
+    most=100_000,
+    unit="US dollars for a million tokens",
+    template="",
+)
+COMPLETION_PRICE = Number(
+    "completion_price",
+    label="Price per million completion tokens (USD)",
+    noun="price of answers",
+    help="US dollars for a million tokens of answers: give both prices or none.",
+    example=0.2,
+    least=0,
+    most=100_000,
+    unit="US dollars for a million tokens",
+    template="",
+)
+
+DECLARED: tuple[Field[Any], ...] = (MODEL_NAME, PARAMETERS, OPEN_WEIGHTS, PROMPT_PRICE, COMPLETION_PRICE)
 
 
 def given(data: PlannerData) -> dict[str, Any]:
-    """What was declared, by the names of the planner's fields."""
-    values = {name: getattr(data, name) for name in LABELS}
-    values["model_name"] = values["model_name"].strip()
-    return {name: value for name, value in values.items() if value not in ("", None)}
+    """What was declared, by the names of the planner's columns."""
+    return {field.name: field.clean(data[field]) for field in DECLARED if field.is_given(data[field])}
 
 
-def check(*, data: PlannerData, kind: Kind) -> Errors:
-    """What is wrong with what was declared, by field; empty if nothing is."""
-    declared = given(data)
-    if not kind.declares:
-        told = "{noun} needs no {label}: leave this empty."
-        return {name: [told.format(noun=kind.noun, label=LABELS[name])] for name in declared}
-    errors: Errors = {}
-    if len(data.model_name) > _LONGEST_NAME or not data.model_name.isprintable():
-        errors["model_name"] = [f"At most {_LONGEST_NAME} characters, all of which can be shown."]
-    if data.parameters is not None and not 1 <= data.parameters <= _MOST_PARAMETERS:
-        errors["parameters"] = [f"Give the number of parameters, 1 to {_MOST_PARAMETERS}, such as 7000000000."]
-    for name in ("prompt_price", "completion_price"):
-        price = getattr(data, name)
-        if price is not None and not (math.isfinite(price) and 0 <= price <= _DEAREST):
-            errors[name] = [f"Give US dollars for a million tokens, 0 to {_DEAREST:.0f}."]
-    if not errors and (data.prompt_price is None) != (data.completion_price is None):
-        missing = "prompt_price" if data.prompt_price is None else "completion_price"
-        errors[missing] = ["Give both prices or none: the cost needs both."]
-    return errors
+def check_prices(data: PlannerData) -> Errors:
+    """Whether a price is missing beside the other."""
+    if (data[PROMPT_PRICE] is None) == (data[COMPLETION_PRICE] is None):
+        return {}
+    missing = PROMPT_PRICE if data[PROMPT_PRICE] is None else COMPLETION_PRICE
+    return {missing.name: ["Give both prices or none: the cost needs both."]}
 
 
 def differing(*, planner: Planner, data: PlannerData) -> list[str]:
-    """Labels of what was declared otherwise before."""
-    return [
-        LABELS[name]
-        for name, value in given(data).items()
-        if getattr(planner, name) not in ("", None) and getattr(planner, name) != value
-    ]
+    """Nouns of what was declared otherwise before."""
+    kept = {field: (getattr(planner, field.name), field.clean(data[field])) for field in DECLARED}
+    return [field.noun for field, (before, now) in kept.items() if field.default not in (before, now) and before != now]
 
 
 def add(*, planner: Planner, data: PlannerData) -> None:
@@ -72,50 +96,3 @@ def add(*, planner: Planner, data: PlannerData) -> None:
         Planner.objects.filter(pk=planner.pk).update(**new)
         for name, value in new.items():
             setattr(planner, name, value)
-
-
-class DeclaredFields(forms.Form):
-    """The fields of a form in which a planner is entered."""
-
-    model_name = forms.CharField(
-        label="Language model",
-        help_text="As boards show it, such as Qwen3-8B. Leave fields empty that you do not want to declare.",
-        required=False,
-        max_length=_LONGEST_NAME,
-    )
-    parameters = forms.IntegerField(
-        label="Number of parameters",
-        help_text="Of the language model, such as 8000000000.",
-        required=False,
-        widget=forms.NumberInput(attrs={"class": "short", "min": 1}),
-    )
-    open_weights = forms.ChoiceField(
-        label="Weights of the language model",
-        choices=[("", "Not declared"), ("open", "Open: publicly available"), ("closed", "Closed")],
-        required=False,
-    )
-    prompt_price = forms.FloatField(
-        label="Price per million prompt tokens (USD)",
-        help_text="With the price of completion tokens and the token counts that your endpoint reports, boards "
-        "show a cost.",
-        required=False,
-        widget=forms.NumberInput(attrs={"class": "short", "min": 0, "step": "any"}),
-    )
-    completion_price = forms.FloatField(
-        label="Price per million completion tokens (USD)",
-        required=False,
-        widget=forms.NumberInput(attrs={"class": "short", "min": 0, "step": "any"}),
-    )
-
-    def declared_entered(self, *, kind: Kind) -> dict[str, Any]:
-        """What was declared, for `PlannerData`; nothing for kinds of which nothing is to be declared."""
-        if not kind.declares:
-            return {}
-        entered = self.cleaned_data
-        return {
-            "model_name": entered.get("model_name") or "",
-            "parameters": entered.get("parameters"),
-            "open_weights": _WEIGHTS[entered.get("open_weights") or ""],
-            "prompt_price": entered.get("prompt_price"),
-            "completion_price": entered.get("completion_price"),
-        }

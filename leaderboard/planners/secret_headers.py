@@ -10,6 +10,7 @@ from evaluator.planners.secret_header import SecretHeader, problem_of_name, prob
 from leaderboard.accounts.models import User
 from leaderboard.audit.models import Action
 from leaderboard.audit.services import record
+from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, REMOVE_HEADER
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.models import CALLED, EndpointSecret, Planner
 from leaderboard.site.encryption import UnreadableSecretError, decrypt, encrypt
@@ -45,30 +46,32 @@ class KeptHeader(NamedTuple):
 def check(data: PlannerData) -> Mapping[str, list[str]]:
     """What is wrong with the header as it was entered, by field; no sentence repeats the value."""
     errors: dict[str, list[str]] = {}
-    if data.remove_header and (data.header_name or data.header_value):
-        errors["remove_header"] = ["Either give a header or remove the stored one, not both."]
-    if data.header_value and not data.header_name:
-        errors["header_name"] = ["Give the header's name too, such as Authorization."]
-    elif data.header_name and (problem := problem_of_name(data.header_name)):
-        errors["header_name"] = [problem]
-    if data.header_value and (problem := problem_of_value(data.header_value)):
-        errors["header_value"] = [problem]
-    elif data.header_value and not data.endpoint_url.lower().startswith("https://") and not settings.DEMO:
-        errors["header_name"] = ["A secret is only sent to an address that begins with https://."]
+    if data[REMOVE_HEADER] and (data[HEADER_NAME] or data[HEADER_VALUE]):
+        errors[REMOVE_HEADER.name] = ["Either give a header or remove the stored one, not both."]
+    if data[HEADER_VALUE] and not data[HEADER_NAME]:
+        errors[HEADER_NAME.name] = ["Give the header's name too, such as Authorization."]
+    elif data[HEADER_NAME] and (problem := problem_of_name(data[HEADER_NAME])):
+        errors[HEADER_NAME.name] = [problem]
+    if data[HEADER_VALUE] and (problem := problem_of_value(data[HEADER_VALUE])):
+        errors[HEADER_VALUE.name] = [problem]
+    elif data[HEADER_VALUE] and not data[ENDPOINT_URL].lower().startswith("https://") and not settings.DEMO:
+        errors[HEADER_NAME.name] = ["A secret is only sent to an address that begins with https://."]
     return errors
 
 
 def check_kept(*, planner: Planner | None, data: PlannerData) -> Mapping[str, list[str]]:
     """Whether a name without a value means the header that is kept for this planner (None: a new one)."""
-    if not data.header_name or data.header_value:
+    if not data[HEADER_NAME] or data[HEADER_VALUE]:
         return {}
     kept = None if planner is None else kept_header(planner)
     if kept is None:
         return {
-            "header_value": [f"Give the value of {data.header_name}; it is stored encrypted and never shown again."]
+            HEADER_VALUE.name: [f"Give the value of {data[HEADER_NAME]}; it is stored encrypted and never shown again."]
         }
-    if kept.name.lower() != data.header_name.lower():
-        return {"header_value": [f"{kept.name} is kept for this planner; give the value of {data.header_name} too."]}
+    if kept.name.lower() != data[HEADER_NAME].lower():
+        return {
+            HEADER_VALUE.name: [f"{kept.name} is kept for this planner; give the value of {data[HEADER_NAME]} too."]
+        }
     return {}
 
 
@@ -80,11 +83,11 @@ def keep(*, planner: Planner, data: PlannerData) -> None:
     """
     if errors := check_kept(planner=planner, data=data):
         raise FieldErrors(errors)
-    if data.remove_header:
+    if data[REMOVE_HEADER]:
         remove(planner)
-    elif data.header_value:
-        ending = data.header_value[-_ENDING:] if len(data.header_value) >= _LONG_ENOUGH else ""
-        fields = {"name": data.header_name, "sealed": encrypt(data.header_value, purpose=PURPOSE), "ending": ending}
+    elif data[HEADER_VALUE]:
+        ending = data[HEADER_VALUE][-_ENDING:] if len(data[HEADER_VALUE]) >= _LONG_ENOUGH else ""
+        fields = {"name": data[HEADER_NAME], "sealed": encrypt(data[HEADER_VALUE], purpose=PURPOSE), "ending": ending}
         EndpointSecret.objects.update_or_create(planner=planner, defaults=fields)
 
 
@@ -99,12 +102,12 @@ def replace(*, planner: Planner, name: str, value: str, by: User) -> None:
     Raises:
         FieldErrors: it cannot be one; nothing was changed.
     """
-    data = PlannerData(
+    data = PlannerData.of(
         name=planner.name, kind=planner.kind, endpoint_url=planner.endpoint_url, header_name=name, header_value=value
     )
     if planner.kind not in CALLED:
-        raise FieldErrors({"header_name": ["Only an endpoint has a secret header."]})
-    missing = {} if name and value else {"header_value": ["Give the header's name and its value."]}
+        raise FieldErrors({HEADER_NAME.name: ["Only an endpoint has a secret header."]})
+    missing = {} if name and value else {HEADER_VALUE.name: ["Give the header's name and its value."]}
     if errors := {**missing, **check(data)}:
         raise FieldErrors(errors)
     with transaction.atomic():
@@ -142,24 +145,23 @@ def header_of(planner: Planner) -> SecretHeader | None:
         raise HeaderUnreadableError from error
 
 
-def header_to_send(*, owner: User, data: PlannerData) -> SecretHeader | None:
+def header_to_send(*, planner: Planner | None, data: PlannerData) -> SecretHeader | None:
     """The header for a test call: the one that was entered, or the one that is kept for the owner's planner of this
-    name, if that has this very address.
+    name (None: there is none), if that has this very address.
 
     Raises:
         FieldErrors: the kept one cannot be read any more.
     """
-    if data.remove_header:
+    if data[REMOVE_HEADER]:
         return None
-    if data.header_value:
-        return SecretHeader(data.header_name, data.header_value)
-    planner = Planner.objects.filter(
-        owner=owner, name__iexact=data.name.strip(), endpoint_url=data.endpoint_url
-    ).first()
+    if data[HEADER_VALUE]:
+        return SecretHeader(data[HEADER_NAME], data[HEADER_VALUE])
+    if planner is None or planner.endpoint_url != data[ENDPOINT_URL]:
+        return None
     try:
-        return None if planner is None else header_of(planner)
+        return header_of(planner)
     except HeaderUnreadableError as error:
-        raise FieldErrors({"header_value": [str(error)]}) from error
+        raise FieldErrors({HEADER_VALUE.name: [str(error)]}) from error
 
 
 def header_to_hide(planner: Planner) -> SecretHeader | None:

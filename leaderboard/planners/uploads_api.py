@@ -19,6 +19,7 @@ from leaderboard.accounts.scopes import Scope
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.planners import checkpoints
 from leaderboard.planners.checkpoints_api import CheckpointOutput
+from leaderboard.site.api.examples import ATTEMPT_ID, LATER, example
 from leaderboard.site.api.parsers import TooLargeError
 from leaderboard.site.http.addresses import address_of
 from leaderboard.uploads import services
@@ -26,12 +27,17 @@ from leaderboard.uploads.models import UploadTicket
 from leaderboard.uploads.receiving import RECEIVED
 
 
+@example({"bytes": 712345})
 class UploadInput(serializers.Serializer[Any]):
     """An upload to come."""
 
     bytes = serializers.IntegerField(min_value=1, help_text="Of the checkpoint's zip, exactly.")
 
 
+@example({
+    "id": ATTEMPT_ID, "url": f"https://arena.example/api/v1/uploads/{ATTEMPT_ID}/",
+    "secret": "pau_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG", "expires_at": LATER,
+})  # fmt: skip
 class UploadOutput(serializers.Serializer[Any]):
     """A ticket for one upload: `PUT` the bytes to `url`, with `Authorization: Bearer` and the secret."""
 

@@ -16,10 +16,20 @@ from rest_framework.views import APIView
 from leaderboard.accounts.models import User
 from leaderboard.accounts.profile import ProfileData, set_profile
 from leaderboard.planners.models import Planner
+from leaderboard.planners.serializers import PlannerOutput
 from leaderboard.profiles import services
+from leaderboard.site.api.examples import EVALUATION_ID, WHEN, example, example_of
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.field_errors import FieldErrors
-from leaderboard.submissions.serializers import PlannerOutput
+
+_BOARD_RESULT = {
+    "suite": "openagi", "planner": "my-planner", "evaluation": EVALUATION_ID, "rank": 2, "planners": 14,
+    "metric": "Overall", "value": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171},
+}  # fmt: skip
+_PROFILE = {
+    "display_name": "Ada L.", "affiliation": "University of Somewhere", "link": "https://example.org/ada",
+    "bio": "Plans with small models.",
+}  # fmt: skip
 
 
 class BoardResultOutput(serializers.Serializer[Any]):
@@ -43,6 +53,10 @@ class ShownTeamOutput(serializers.Serializer[Any]):
     name = serializers.CharField(read_only=True)
 
 
+@example({
+    "username": "ada", **_PROFILE, "joined": WHEN, "evaluations": 3,
+    "teams": [{"slug": "plan-lab", "name": "Plan Lab"}], "results": [_BOARD_RESULT],
+})  # fmt: skip
 class UserOutput(serializers.Serializer[Any]):
     """What a person tells of themselves, and their planners' rows on the boards."""
 
@@ -57,6 +71,7 @@ class UserOutput(serializers.Serializer[Any]):
     results = BoardResultOutput(many=True, read_only=True)
 
 
+@example(_PROFILE)
 class ProfileInput(serializers.Serializer[Any]):
     """What to tell of oneself; fields that are left out stay as they are."""
 
@@ -108,6 +123,9 @@ def _shown(*, request: Request, username: str) -> Response:
     return Response(UserOutput(shown).data)
 
 
+@example({
+    "id": 7, **example_of(PlannerOutput), "created": WHEN, "evaluations": 3,
+})  # fmt: skip
 class ListedPlannerOutput(PlannerOutput):
     """A planner that an evaluation tells of which the caller sees. Its address is shown to its owner only."""
 
@@ -120,6 +138,7 @@ class ListedPlannerOutput(PlannerOutput):
         read_only_fields = fields
 
 
+@example({**example_of(ListedPlannerOutput), "results": [_BOARD_RESULT]})
 class PlannerDetailOutput(ListedPlannerOutput):
     """A planner with its rows on the boards."""
 

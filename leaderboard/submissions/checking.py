@@ -12,9 +12,11 @@ from leaderboard.accounts.teams import teams_of
 from leaderboard.catalog.library import library
 from leaderboard.catalog.models import Suite
 from leaderboard.planners import plans_files, secret_headers
-from leaderboard.planners.data import PlannerData
+from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, REMOVE_HEADER
+from leaderboard.planners.data import NAME, PlannerData
+from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import CALLED, Planner
-from leaderboard.planners.services import check_name
+from leaderboard.planners.services import check_name, find_planner
 from leaderboard.quotas.services import Quota, quotas_of, quotas_of_teams
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import services
@@ -22,7 +24,7 @@ from leaderboard.submissions.forms import SubmitForm
 
 _READ_AT_MOST = 300
 """So many plans of a file are tried while its owner waits."""
-_SHOWN_BESIDE_ANOTHER = {"plans_digest": "plans_file"}
+_SHOWN_BESIDE_ANOTHER = {PLANS_DIGEST.name: "plans_file"}
 """Errors of fields that are not seen, and where they stand."""
 
 
@@ -75,11 +77,11 @@ def _problems(
     found: dict[str, Sequence[str]] = dict(services.problems(user=user, data=data))
     if content is not None:
         # It is kept when it is submitted, and until then it has no digest to be found by.
-        for name in ("plans_file", "plans_digest"):
+        for name in ("plans_file", PLANS_DIGEST.name):
             found.pop(name, None)
         found |= _problems_of_file(content=content, suites=data.suites)
     if data.planner.kind and "name" not in found and form.cleaned_data.get("name"):
-        found |= check_name(data=data.planner, owner=user)
+        found |= check_name(data=data.planner, planner=find_planner(owner=user, name=data.planner[NAME]))
     return found
 
 
@@ -115,28 +117,29 @@ def _no_room(quota: Quota) -> str:
 
 def _good_news(*, user: User, data: services.SubmissionData, content: PlansContent | None) -> Iterator[tuple[str, str]]:
     planner = data.planner
-    if name := planner.name.strip():
-        there = Planner.objects.filter(owner=user, name__iexact=name).first()
-        yield "name", "You already have this planner: this adds an evaluation." if there else "This name is available."
-    if planner.endpoint_url:
-        yield "endpoint_url", "This address is allowed."
+    is_named = NAME.is_given(planner[NAME])
+    there = find_planner(owner=user, name=planner[NAME]) if is_named else None
+    if is_named:
+        again = "You already have this planner: this adds an evaluation."
+        yield NAME.name, again if there else "This name is available."
+    if planner[ENDPOINT_URL]:
+        yield ENDPOINT_URL.name, "This address is allowed."
     if planner.kind in CALLED:
-        yield from _header_news(user=user, planner=planner)
+        yield from _header_news(planner, there=there)
     if content is not None:
         yield "plans_file", plans_news(content, suites=data.suites)
 
 
-def _header_news(*, user: User, planner: PlannerData) -> Iterator[tuple[str, str]]:
-    there = Planner.objects.filter(owner=user, name__iexact=planner.name.strip()).select_related("secret").first()
+def _header_news(planner: PlannerData, *, there: Planner | None) -> Iterator[tuple[str, str]]:
     kept = None if there is None else secret_headers.kept_header(there)
     if kept is None:
         return
-    if planner.remove_header:
-        yield "remove_header", f"{kept.name} will be removed when you submit."
-    elif planner.header_value:
-        yield "header_value", f"It replaces {kept.name} when you submit."
+    if planner[REMOVE_HEADER]:
+        yield REMOVE_HEADER.name, f"{kept.name} will be removed when you submit."
+    elif planner[HEADER_VALUE]:
+        yield HEADER_VALUE.name, f"It replaces {kept.name} when you submit."
     else:
-        yield "header_name", f"{kept.in_words()}: it stays as it is."
+        yield HEADER_NAME.name, f"{kept.in_words()}: it stays as it is."
 
 
 def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:

@@ -16,10 +16,11 @@ from leaderboard.accounts.models import User
 from leaderboard.catalog.library import library
 from leaderboard.catalog.models import Suite
 from leaderboard.planners import secret_headers
-from leaderboard.planners.data import PlannerData
+from leaderboard.planners.call_fields import CALL, ENDPOINT_URL
+from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.places import NoPlaceError, Places
-from leaderboard.planners.services import check_owned, check_planner
+from leaderboard.planners.services import check_planner, find_planner
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.site.problems import ProblemError
 
@@ -32,7 +33,7 @@ WAITING = 8
 WAIT_SECONDS = 10.0
 
 _places = Places(at_once=AT_ONCE, waiting=WAITING, wait_seconds=WAIT_SECONDS)
-_NEEDED = frozenset({"endpoint_url", "timeout_seconds", "header_name", "header_value", "remove_header"})
+_NEEDED = frozenset(field.name for field in CALL)
 """The fields that the call depends on; the others may be wrong as yet."""
 
 
@@ -66,13 +67,15 @@ def try_endpoint(*, user: User, data: PlannerData, suite: str = "") -> Trial:
     if data.kind not in KINDS or not KINDS[data.kind].testable:
         raise FieldErrors({"kind": ["Only an HTTP endpoint can be tested."]})
     errors = {field: texts for field, texts in check_planner(data).items() if field in _NEEDED}
-    if errors := errors or check_owned(data=data, suites=[], owner=user):
+    planner = find_planner(owner=user, name=data[NAME])
+    owned = KINDS[data.kind].check_owned(data=data, suites=[], owner=user, planner=planner)
+    if errors := errors or owned:
         raise FieldErrors(errors)
     called = EndpointSettings(
-        url=data.endpoint_url,
-        timeout_seconds=min(data.timeout_seconds, LONGEST_SECONDS),
+        url=data[ENDPOINT_URL],
+        timeout_seconds=min(data[TIMEOUT] or LONGEST_SECONDS, LONGEST_SECONDS),
         allow_private=settings.DEMO,
-        header=secret_headers.header_to_send(owner=user, data=data),
+        header=secret_headers.header_to_send(planner=planner, data=data),
     )
     slug = _suite(suite)
     if not connection.in_atomic_block:

@@ -1,39 +1,44 @@
 """The form that enters a planner. The rules stand in `services.py`; the form reads what was typed and shows errors."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from django import forms
 from django.forms.boundfield import BoundField, BoundWidget
 from django.urls import reverse_lazy
 
-from evaluator.planners.offline import OfflinePlanner, offline_planners
+from evaluator.planners.offline import offline_planners
 from evaluator.plans_file import MAX_BYTES
 from leaderboard.accounts.forms import ServiceForm
 from leaderboard.accounts.models import Team, User
 from leaderboard.catalog.models import Suite
+from leaderboard.planners import checkpoints
 from leaderboard.planners.data import PlannerData
-from leaderboard.planners.declared import DeclaredFields
-from leaderboard.planners.kinds import BUNDLED_PLANNERS, KINDS
-from leaderboard.planners.kinds.fields import ModelFields
-from leaderboard.planners.models import CALLED, PlannerKind
-from leaderboard.planners.services import LONGEST_TIMEOUT, SHORTEST_TIMEOUT
-from leaderboard.submissions.services import PRIORITIES, SubmissionData
+from leaderboard.planners.fields import FIELD_TEMPLATE
+from leaderboard.planners.kinds import FIELDS, KINDS, SECRETS, kinds_with
+from leaderboard.planners.kinds.bundled import BUNDLED_NAME
+from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
+from leaderboard.planners.kinds.plans import PLANS_DIGEST
+from leaderboard.planners.models import CheckpointUpload, PlannerKind
+from leaderboard.planners.uploading import ReceivedFile
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.submissions.fields import OWN_WORKER, PRIORITY, TEAM
+from leaderboard.submissions.services import SubmissionData
 from leaderboard.submissions.visibility_form import VisibilityFields
 
-DEFAULT_TIMEOUT = 30
 CHECK_ADDRESS = reverse_lazy("planners:check")
-_TOLD: Mapping[str, str] = {
-    PlannerKind.ENDPOINT: "PlanArena sends one JSON POST per task to your server. You can test it here first.",
-    PlannerKind.CHAT: "A worker runs the strategy you choose, which calls your /chat/completions.",
-    PlannerKind.HUB: "Pinned to the current commit of its revision. A worker downloads and runs it.",
-    PlannerKind.CHECKPOINT: "A zip with safetensors. A worker runs it with the strategy you choose.",
-    PlannerKind.BUNDLED: "An anchor of every board, or a strategy with the bundled language model.",
-    PlannerKind.PLANS: "JSON with one plan per task, judged without execution and marked on the board.",
-}
-"""What stands on the card of each kind."""
 _OTHER_UPLOADS = ("plans_file", "checkpoint_file")
-_SECRET = "header_value"  # noqa: S105 - a field's name
+_ORDER = (
+    "kind",
+    *(field.name for field in FIELDS if field.template),
+    *_OTHER_UPLOADS,
+    *(field.name for field in FIELDS if not field.template),
+    "suites",
+    "visibility",
+    "embargo_until",
+)
+"""Of the fields on the page, by which errors are listed."""
 _TYPED = frozenset({"text", "url", "number", "password"})
 """Kinds of fields that change letter by letter; an area for text has none of its own."""
 _UNCHECKED = frozenset({"checkpoint_file"})
@@ -48,54 +53,26 @@ class Card(NamedTuple):
     told: str
 
 
-def _bundled_label(planner: OfflinePlanner) -> str:
-    return f"{planner.name}: {planner.description}" + (f" For {', '.join(planner.suites)}." if planner.suites else "")
+class Block(NamedTuple):
+    """A part of the page for a field, or for neighbours that are shown together."""
+
+    template: str
+    field: BoundField
+    kinds: str
+    """The kinds that have it, separated by blanks; empty: all."""
 
 
-class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
-    """A planner and the suites it is entered for."""
+class SubmitForm(VisibilityFields, ServiceForm):
+    """A planner and the suites it is entered for. What is entered of the planner is defined by its kind.
+
+    Its view calls `offer_checkpoints`, and `keep_checkpoint` when something was sent.
+    """
 
     kind = forms.ChoiceField(
         label="Kind of planner",
         choices=[(name, kind.choice) for name, kind in KINDS.items()],
         widget=forms.RadioSelect,
         initial=PlannerKind.ENDPOINT,
-    )
-    endpoint_url = forms.CharField(
-        label="Address of the endpoint",
-        help_text="Receives planner/1 requests, or is the base URL of a chat API, such as https://example.org/v1. "
-        "Only you see this address.",
-        required=False,
-        widget=forms.URLInput(attrs={"placeholder": "https://example.org/plan"}),
-    )
-    timeout_seconds = forms.IntegerField(
-        label="Timeout in seconds",
-        help_text=f"Time limit for one response: {SHORTEST_TIMEOUT} to {LONGEST_TIMEOUT}. A late response of a "
-        "planner/1 endpoint is a planner fault; calls to a chat endpoint are retried.",
-        required=False,
-        initial=DEFAULT_TIMEOUT,
-        widget=forms.NumberInput(attrs={"class": "short", "min": SHORTEST_TIMEOUT, "max": LONGEST_TIMEOUT}),
-    )
-    header_name = forms.CharField(
-        label="Name of the header",
-        help_text="Such as Authorization or X-Api-Key.",
-        required=False,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": "Authorization"}),
-    )
-    header_value = forms.CharField(
-        label="Value of the header",
-        help_text="Stored encrypted and never shown again.",
-        required=False,
-        strip=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-    )
-    remove_header = forms.BooleanField(label="Remove the stored header of this planner", required=False)
-    bundled_name = forms.ChoiceField(
-        label="Planner",
-        choices=[(name, _bundled_label(planner)) for name, planner in offline_planners().items()],
-        required=False,
-        initial=next(iter(BUNDLED_PLANNERS)),
-        widget=forms.RadioSelect,
     )
     plans_file = forms.FileField(
         label="Plans file",
@@ -105,44 +82,23 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
         allow_empty_file=True,
         widget=forms.FileInput(attrs={"accept": ".json,.jsonl,application/json"}),
     )
-    plans_digest = forms.CharField(required=False, widget=forms.HiddenInput)
-    """Of the file that came with the form before: a browser does not send it again by itself."""
-    name = forms.CharField(
-        label="Name on the board",
-        help_text="Names are unique among your planners; submitting one again adds an evaluation.",
-        max_length=80,
-    )
-    description = forms.CharField(
-        label="Description",
-        help_text="Optional: the strategy, the language model, a link to the paper. Visible to everyone who "
-        "sees the planner.",
+    checkpoint_file = forms.FileField(
+        label="Checkpoint",
+        help_text="A zip of config.json, the tokenizer's files and model*.safetensors. Only workers download it.",
         required=False,
-        widget=forms.Textarea(attrs={"rows": 3}),
+        widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
     )
     suites = forms.MultipleChoiceField(label="Suites", widget=forms.CheckboxSelectMultiple)
-    team = forms.ChoiceField(
-        label="For whom?",
-        help_text="Counts towards the team's quota and yours. The team's members can manage it.",
-        required=False,
-    )
-    priority = forms.ChoiceField(
-        label="Priority",
-        help_text="Among your own evaluations. Does not affect other users.",
-        choices=[
-            ("high", "High: before my other evaluations"),
-            ("normal", "Normal"),
-            ("low", "Low: after my other evaluations"),
-        ],
-        required=False,
-        initial="normal",
-    )
-    own_worker = forms.BooleanField(label="Run on my self-hosted worker", required=False)
+    team = forms.ChoiceField(label=TEAM.label, help_text=TEAM.page_help or "", required=False)
+    priority = PRIORITY.form_field()
+    own_worker = OWN_WORKER.form_field()
 
     def __init__(self, *args: Any, user: User, teams: Sequence[Team] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields |= {field.name: field.form_field() for field in FIELDS if field.on_page}
+        self.order_fields(_ORDER)
         self.teams = teams
         self.current_suites = list(Suite.objects.filter(current=True).order_by("slug"))
-        assert set(self.names_offered("priority")) == set(PRIORITIES)
         if teams:
             self._offer("team", [("", "For me alone"), *((team.slug, team.name) for team in teams)])
         else:
@@ -169,13 +125,13 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
     def kind_cards(self) -> Iterator[Card]:
         """The kinds with what they are."""
         for choice in self["kind"]:
-            yield Card(choice, str(choice.choice_label), _TOLD.get(choice.data["value"], ""))
+            yield Card(choice, str(choice.choice_label), KINDS[choice.data["value"]].card)
 
     def bundled_groups(self) -> list[tuple[str, list[BoundWidget]]]:
         """The choices of bundled planners under the headings of their groups."""
         planners = offline_planners()
         groups: dict[str, list[BoundWidget]] = {}
-        for choice in self["bundled_name"]:
+        for choice in self[BUNDLED_NAME.name]:
             groups.setdefault(planners[choice.data["value"]].group, []).append(choice)
         return list(groups.items())
 
@@ -183,28 +139,20 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
         """The fields with errors, in the order of the form."""
         return [field for field in self if field.errors]
 
+    def planner_blocks(self) -> Iterator[Block]:
+        """What is shown of the kinds' fields below the kinds."""
+        shown = [field for field in FIELDS if field.on_page and field.template]
+        for template, fields in groupby(shown, key=lambda field: field.template):
+            for field in fields if template == FIELD_TEMPLATE else [next(fields)]:
+                yield Block(template=template, field=self[field.name], kinds=" ".join(kinds_with(field)))
+
     def planner_entered(self) -> PlannerData:
         """The planner as far as it was entered. Fields of the kind that was not chosen do not count."""
-        entered = self.cleaned_data
-        chosen = entered.get("kind", "")
-        kind = KINDS.get(chosen)
-        is_called = chosen in CALLED
-        timeout = entered.get("timeout_seconds") if is_called else None
-        header: dict[str, Any] = {
-            "header_name": entered.get("header_name", ""),
-            "header_value": entered.get("header_value", ""),
-            "remove_header": entered.get("remove_header", False),
-        }
-        texts: dict[str, Any] = {field: (entered.get(field) or "").strip() for field in (kind.fields if kind else ())}
-        return PlannerData(
-            name=entered.get("name", ""),
-            kind=chosen,
-            timeout_seconds=DEFAULT_TIMEOUT if timeout is None else timeout,
-            description=entered.get("description", ""),
-            **texts,
-            **(self.declared_entered(kind=kind) if kind else {}),
-            **(header if is_called else {}),
-        )
+        chosen = self.cleaned_data.get("kind", "")
+        own = KINDS[chosen].fields if chosen in KINDS else ()
+        entered = [field for field in FIELDS if field.on_page and (field in own or not kinds_with(field))]
+        values = {field.name: field.from_form(self.cleaned_data.get(field.name)) for field in entered}
+        return PlannerData(kind=chosen, values=values)
 
     def data_entered(self) -> SubmissionData:
         """What was entered, for `services.submit`."""
@@ -213,15 +161,51 @@ class SubmitForm(VisibilityFields, DeclaredFields, ModelFields, ServiceForm):
             planner=self.planner_entered(),
             suites=entered.get("suites", []),
             team=entered.get("team", ""),
-            priority=entered.get("priority") or "normal",
+            priority=PRIORITY.from_form(entered.get("priority")),
             **self.visibility_entered(),
         )
+
+    def offer_checkpoints(self, owner: User) -> None:
+        """Let the owner choose among what they uploaded."""
+        uploads = [(upload.digest, _upload_label(upload)) for upload in checkpoints.uploads_of(owner)]
+        self.fields[CHECKPOINT_DIGEST.name].widget.choices = [("", "None of these"), *uploads]
+
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether there is one to choose."""
+        return len(self.fields[CHECKPOINT_DIGEST.name].widget.choices) > 1
+
+    def keep_checkpoint(self, owner: User) -> None:
+        """Keep a checkpoint that was sent with the form, whatever else is wrong with it: it need not be sent again."""
+        file = self.files.get("checkpoint_file")
+        if file is None or self.data.get("kind") != PlannerKind.CHECKPOINT:
+            return
+        assert isinstance(file, ReceivedFile)
+        problems: dict[str, list[str]] = {}
+        try:
+            digest = checkpoints.keep_upload(owner=owner, file=file).digest
+        except checkpoints.TooLargeError as error:
+            problems = {checkpoints.FIELD: [str(error)]}
+        except FieldErrors as error:
+            problems = error.errors
+        else:
+            self.data: Any = self.data.copy()
+            self.data[CHECKPOINT_DIGEST.name] = digest
+        for text in (text for texts in problems.values() for text in texts):
+            # Asking for the errors makes Django look for its own first, which would take this one away.
+            assert self.errors is not None
+            self.add_error("checkpoint_file", text)
 
     def remember_plans(self, digest: str) -> None:
         """Let the hidden field come back with the file that was kept."""
         self.data = self.data.copy()
-        self.data["plans_digest"] = digest
-        self.cleaned_data["plans_digest"] = digest
+        self.data[PLANS_DIGEST.name] = digest
+        self.cleaned_data[PLANS_DIGEST.name] = digest
+
+
+def _upload_label(upload: CheckpointUpload) -> str:
+    size = upload.bytes / 1024**2
+    return f"{upload.architecture}, {size:,.1f} MB, uploaded {upload.created:%Y-%m-%d %H:%M}, {upload.digest[:12]}"
 
 
 def _label(suite: Suite) -> str:
@@ -234,7 +218,7 @@ def _check_as_one_types(*, name: str, field: forms.Field) -> None:
     attributes = {"aria-describedby": described}
     if name not in _UNCHECKED and not isinstance(field.widget, forms.HiddenInput):
         typed = getattr(field.widget, "input_type", "text") in _TYPED
-        left_out = [other for other in (*_OTHER_UPLOADS, _SECRET) if other != name]
+        left_out = [other for other in (*_OTHER_UPLOADS, *SECRETS) if other != name]
         attributes |= {
             "hx-post": str(CHECK_ADDRESS),
             "hx-trigger": "input changed delay:500ms, change" if typed else "change",

@@ -3,24 +3,23 @@
 from django.db import transaction
 
 from evaluator.suites.hidden import HIDDEN
-from leaderboard.accounts.models import User
 from leaderboard.evaluations.models import Submission
 from leaderboard.queue.models import OwnWorkerRun
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.submissions import services
 
 
-def submit_for_own_worker(*, user: User, data: services.SubmissionData) -> Submission:
-    """Enter a planner for suites that only workers with a token of this user evaluate.
+def submit_for_own_worker(valid: services.ValidSubmission) -> Submission:
+    """Enter a planner for suites that only workers with a token of its submitter evaluate.
 
     Before: nothing.
     After: as `services.submit`, and every evaluation is marked.
 
     Raises:
-        FieldErrors: something entered is wrong, or data is hidden from its owner; nothing was changed.
+        FieldErrors: data is hidden from its owner; nothing was changed.
     """
     with transaction.atomic():
-        submission = services.submit(user=user, data=data)
+        submission = services.submit(valid)
         mark(submission)
     return submission
 

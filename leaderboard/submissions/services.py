@@ -30,30 +30,19 @@ from leaderboard.evaluations.models import (
     Submission,
     SubmitterPriority,
     TaskResult,
-    Visibility,
 )
 from leaderboard.evaluations.reasons import EvaluationReason
 from leaderboard.evaluations.states import advance
 from leaderboard.evaluations.visibility import check as check_visibility
-from leaderboard.planners.services import (
-    PlannerData,
-    check_name,
-    check_owned,
-    check_planner,
-    check_suites,
-    enter_planner,
-    facts_of,
-)
+from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.services import ValidPlanner, enter_planner, planner_problems, validate_planner
 from leaderboard.queue import canary
 from leaderboard.queue.entering import queue_tasks
 from leaderboard.queue.leasing.leases import cancel_attempts
 from leaderboard.queue.queueing import enqueue_reconcile
 from leaderboard.queue.shards import add_shards
 from leaderboard.quotas.services import charge
-from leaderboard.site.field_errors import FieldErrors
-
-PRIORITIES = {choice.name.lower(): choice for choice in SubmitterPriority}
-"""What users write for their own order."""
+from leaderboard.submissions.fields import PRIORITIES, PRIORITY, VISIBILITY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,14 +53,71 @@ class SubmissionData:
     suites: Sequence[str]
     team: str = ""
     """Slug of the team that it is for; empty: for the user alone."""
-    priority: str = "normal"
+    priority: str = PRIORITY.default
     """Among the user's own evaluations: `low`, `normal` or `high`."""
-    visibility: str = Visibility.PUBLIC
+    visibility: str = VISIBILITY.default
     embargo_until: datetime | None = None
     """With an embargo, when it ends."""
 
 
-def submit(*, user: User, data: SubmissionData) -> Submission:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidSubmission:
+    """A submission that may be submitted. Only `validate` makes one."""
+
+    user: User
+    planner: ValidPlanner
+    entrances: "Sequence[Entrance]"
+    team: Team | None
+    priority: SubmitterPriority
+    visibility: str
+    embargo_until: datetime | None
+
+
+def validate(*, user: User, data: SubmissionData) -> ValidSubmission:
+    """Check a submission, and look up what it names. Changes nothing.
+
+    May take seconds, since other services are asked: call it outside transactions.
+
+    Raises:
+        FieldErrors: something entered is wrong.
+        NotReadyError: this installation cannot evaluate at present.
+    """
+    named, wrong = _look_up_names(user=user, data=data)
+    planner = validate_planner(owner=user, data=data.planner, suites=data.suites, besides=wrong)
+    return ValidSubmission(
+        user=user,
+        planner=planner,
+        entrances=look_up(named.suites),
+        team=named.team,
+        priority=PRIORITIES[data.priority],
+        visibility=data.visibility,
+        embargo_until=data.embargo_until,
+    )
+
+
+def problems(*, user: User, data: SubmissionData) -> Errors:
+    """What is wrong with a submission, by field, as far as this site can tell alone. Changes nothing."""
+    _, wrong = _look_up_names(user=user, data=data)
+    return planner_problems(owner=user, data=data.planner, suites=data.suites, besides=wrong)
+
+
+class _Named(NamedTuple):
+    """What a submission names besides its planner."""
+
+    suites: Sequence[Suite]
+    team: Team | None
+
+
+def _look_up_names(*, user: User, data: SubmissionData) -> tuple[_Named, Errors]:
+    """What a submission names besides its planner, and what is wrong with everything but the planner."""
+    suites, wrong_suites = _find_suites(data.suites)
+    team, wrong_team = _find_team(user=user, slug=data.team)
+    wrong_priority = {} if data.priority in PRIORITIES else {"priority": [f"Choose one of {', '.join(PRIORITIES)}."]}
+    wrong_visibility = check_visibility(visibility=data.visibility, embargo_until=data.embargo_until)
+    return _Named(suites, team), {**wrong_suites, **wrong_team, **wrong_priority, **wrong_visibility}
+
+
+def submit(valid: ValidSubmission) -> Submission:
     """Enter a planner for suites.
 
     Before: nothing.
@@ -79,51 +125,31 @@ def submit(*, user: User, data: SubmissionData) -> Submission:
     are there, all or none of them; the reconciler is told after the commit.
 
     Raises:
-        FieldErrors: something entered is wrong; nothing was changed.
+        FieldErrors: since it was checked, its owner entered another planner of this name; nothing was changed.
         QuotaExceededError: user or team has none left today; nothing was changed.
     """
-    if errors := problems(user=user, data=data):
-        raise FieldErrors(errors)
-    suites, _ = _find_suites(data.suites)
-    team, _ = _find_team(user=user, slug=data.team)
-    entrances = look_up(suites)
-    facts = facts_of(owner=user, data=data.planner)
     with transaction.atomic():
-        planner = enter_planner(owner=user, data=data.planner, facts=facts)
         submission = Submission.objects.create(
-            planner=planner,
-            submitted_by=user,
-            team=team,
-            priority=PRIORITIES[data.priority],
-            visibility=data.visibility,
-            embargo_until=data.embargo_until,
+            planner=enter_planner(valid.planner),
+            submitted_by=valid.user,
+            team=valid.team,
+            priority=valid.priority,
+            visibility=valid.visibility,
+            embargo_until=valid.embargo_until,
         )
-        enter(submission=submission, entrances=entrances)
+        enter(submission=submission, entrances=valid.entrances)
         record(
-            by=user,
+            by=valid.user,
             action=Action.SUBMITTED,
             target=submission,
-            label=planner.name,
+            label=submission.planner.name,
             details={
-                "suites": [entrance.suite.slug for entrance in entrances],
-                "team": data.team,
-                "visibility": data.visibility,
+                "suites": [entrance.suite.slug for entrance in valid.entrances],
+                "team": valid.team.slug if valid.team else "",
+                "visibility": valid.visibility,
             },
         )
     return submission
-
-
-def problems(*, user: User, data: SubmissionData) -> dict[str, list[str]]:
-    """What is wrong with a submission, by field, as far as this site can tell alone. Changes nothing."""
-    _, errors = _find_suites(data.suites)
-    _, wrong_team = _find_team(user=user, slug=data.team)
-    wrong_suites = errors or check_suites(data=data.planner, suites=data.suites)
-    wrong_priority = {} if data.priority in PRIORITIES else {"priority": [f"Choose one of {', '.join(PRIORITIES)}."]}
-    wrong_visibility = check_visibility(visibility=data.visibility, embargo_until=data.embargo_until)
-    found = {**check_planner(data.planner), **wrong_suites, **wrong_team, **wrong_priority, **wrong_visibility}
-    if found:
-        return found
-    return check_owned(data=data.planner, suites=data.suites, owner=user) or check_name(data=data.planner, owner=user)
 
 
 class Entrance(NamedTuple):

@@ -22,7 +22,9 @@ from leaderboard.evaluations.acting import acted_on_by
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.pages.estimates import expected_of_new, queue_now
 from leaderboard.planners import plans_files, secret_headers
-from leaderboard.planners.kinds import KINDS
+from leaderboard.planners.kinds import KINDS, SECRETS
+from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
+from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.presenters import shown_trial
 from leaderboard.planners.uploading import ReceivedFile
@@ -36,11 +38,11 @@ from leaderboard.submissions.own_workers import submit_for_own_worker
 from leaderboard.submissions.readiness import report
 
 SUBMISSIONS_PER_PAGE = 25
-_SAY_ELSEWHERE = {"plans_digest": "plans_file", "file": "checkpoint_file"}
+_SAY_ELSEWHERE = {PLANS_DIGEST.name: "plans_file", "file": "checkpoint_file"}
 """Errors of services about fields that have another name here."""
 
 
-@sensitive_post_parameters("header_value")
+@sensitive_post_parameters(*SECRETS)
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def submit(request: HttpRequest) -> HttpResponse:
@@ -69,7 +71,7 @@ def submit(request: HttpRequest) -> HttpResponse:
     return _page(request, form=form, status=status)
 
 
-@sensitive_post_parameters("header_value")
+@sensitive_post_parameters(*SECRETS)
 @require_POST
 @login_required
 def check(request: HttpRequest) -> HttpResponse:
@@ -91,7 +93,7 @@ def check(request: HttpRequest) -> HttpResponse:
     return render(request, "planners/check.html", context)
 
 
-@sensitive_post_parameters("header_value")
+@sensitive_post_parameters(*SECRETS)
 @require_POST
 @login_required
 def test_call(request: HttpRequest) -> HttpResponse:
@@ -163,7 +165,7 @@ def _show_the_rest(request: HttpRequest, *, form: SubmitForm) -> None:
     said = set(form.errors)
     if "checkpoint_file" in said:
         # That there is no checkpoint follows from what is wrong with its file.
-        said.add("checkpoint_digest")
+        said.add(CHECKPOINT_DIGEST.name)
     form.show(FieldErrors({field: texts for field, texts in found.items() if field not in said}))
 
 
@@ -171,7 +173,7 @@ def _entered(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Submission
     """Submit what was entered, or put into the form why not."""
     enter = submit_for_own_worker if form.cleaned_data["own_worker"] else services.submit
     try:
-        return 302, enter(user=user_of(request), data=form.data_entered())
+        return 302, enter(services.validate(user=user_of(request), data=form.data_entered()))
     except FieldErrors as problems:
         form.show(_renamed(problems))
         return 400, None
@@ -222,7 +224,7 @@ def _expected(request: HttpRequest, *, form: SubmitForm) -> str:
 
 def _kept_plans(request: HttpRequest, *, form: SubmitForm) -> str:
     """What is known of the plans file that came with the form before."""
-    digest = form.data.get("plans_digest", "") if form.is_bound else ""
+    digest = form.data.get(PLANS_DIGEST.name, "") if form.is_bound else ""
     file = plans_files.find(owner=user_of(request), digest=digest) if digest else None
     if file is None:
         return ""

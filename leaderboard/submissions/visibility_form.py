@@ -7,6 +7,7 @@ from django import forms
 
 from leaderboard.accounts.forms import ServiceForm
 from leaderboard.evaluations.models import Visibility
+from leaderboard.submissions.fields import EMBARGO_UNTIL, VISIBILITY
 
 
 class VisibilityEntered(TypedDict):
@@ -19,24 +20,8 @@ class VisibilityEntered(TypedDict):
 class VisibilityFields(forms.Form):
     """Who sees it, and until when an embargo lasts."""
 
-    visibility = forms.ChoiceField(
-        label="Who sees it?",
-        choices=[
-            (Visibility.PUBLIC, "Public: ranked when it is completed"),
-            (Visibility.EMBARGO, "Embargo: only you, your team and the operators until a date, then public"),
-            (Visibility.PRIVATE, "Private: only you, your team and the operators; not on boards"),
-        ],
-        initial=Visibility.PUBLIC,
-        required=False,
-        widget=forms.RadioSelect,
-    )
-    embargo_until = forms.DateTimeField(
-        label="End of the embargo (UTC)",
-        help_text="At most a year from now. The submission then becomes public and is ranked; you can end the "
-        "embargo earlier.",
-        required=False,
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "class": "moment"}, format="%Y-%m-%dT%H:%M"),
-    )
+    visibility = VISIBILITY.form_field()
+    embargo_until = EMBARGO_UNTIL.form_field()
 
     def visibility_entered(self) -> VisibilityEntered:
         """What was entered; the date counts only for an embargo."""

@@ -2,21 +2,25 @@
 
 from django.urls import path, re_path
 
-from leaderboard.accounts.api import teams
+from leaderboard.accounts.api import teams, tokens
 from leaderboard.boards import api as boards
 from leaderboard.boards.signing import api as proofs
+from leaderboard.catalog import api as catalog
 from leaderboard.compare.api import ComparisonView
 from leaderboard.leaving import api as account
 from leaderboard.monitoring.api import StatusView
 from leaderboard.notifications import api as webhooks
-from leaderboard.pages import api as details
+from leaderboard.pages.api import details, evaluations, results, tasks, verifications, waits
 from leaderboard.pages.workers import api as workers
 from leaderboard.planners import checkpoints_api as checkpoints
+from leaderboard.planners import headers_api as planner_headers
 from leaderboard.planners import uploads_api as uploads
 from leaderboard.profiles import api as profiles
 from leaderboard.queue.worker_api import urls as worker_api_urls
+from leaderboard.quotas import api as quotas
+from leaderboard.site.api.nowhere import NowhereView
 from leaderboard.site.api.schema_view import SchemaView
-from leaderboard.submissions import api as views
+from leaderboard.submissions.api import acting, endpoint_tests, submitting
 
 app_name = "api"
 
@@ -27,39 +31,39 @@ urlpatterns = [
     path("checkpoints/", checkpoints.CheckpointsView.as_view(), name="checkpoints"),
     path("uploads/", uploads.UploadsView.as_view(), name="uploads"),
     path("uploads/<uuid:ticket_id>/", uploads.UploadView.as_view(), name="upload"),
-    path("submissions/", views.SubmissionsView.as_view(), name="submissions"),
-    path("submissions/<uuid:submission_id>/", views.SubmissionView.as_view(), name="submission"),
-    path("submissions/<uuid:submission_id>/header/", views.HeaderView.as_view(), name="header"),
-    path("evaluations/", views.EvaluationsView.as_view(), name="evaluations"),
-    path(_EVALUATION, views.EvaluationView.as_view(), name="evaluation"),
-    path(f"{_EVALUATION}results/", views.ResultsView.as_view(), name="results"),
-    path(f"{_EVALUATION}results/<path:task_key>/", views.RecordView.as_view(), name="record"),
+    path("submissions/", submitting.SubmissionsView.as_view(), name="submissions"),
+    path("submissions/<uuid:submission_id>/", submitting.SubmissionView.as_view(), name="submission"),
+    path("submissions/<uuid:submission_id>/header/", planner_headers.HeaderView.as_view(), name="header"),
+    path("evaluations/", evaluations.EvaluationsView.as_view(), name="evaluations"),
+    path(_EVALUATION, evaluations.EvaluationView.as_view(), name="evaluation"),
+    path(f"{_EVALUATION}results/", results.ResultsView.as_view(), name="results"),
+    path(f"{_EVALUATION}results/<path:task_key>/", results.RecordView.as_view(), name="record"),
     path(f"{_EVALUATION}log/", workers.LogView.as_view(), name="log"),
     path(f"{_EVALUATION}breakdowns/", details.BreakdownsView.as_view(), name="breakdowns"),
     path(f"{_EVALUATION}failures/", details.FailuresView.as_view(), name="failures"),
     path(f"{_EVALUATION}others/<path:task_key>/", details.OthersView.as_view(), name="others"),
     path(f"{_EVALUATION}place/", details.PlaceView.as_view(), name="place"),
-    path(f"{_EVALUATION}resume/", views.ResumeView.as_view(), name="resume"),
-    path(f"{_EVALUATION}accept/", views.AcceptView.as_view(), name="accept"),
-    path(f"{_EVALUATION}cancel/", views.CancelView.as_view(), name="cancel"),
-    path(f"{_EVALUATION}rerun/", views.RerunView.as_view(), name="rerun"),
-    path(f"{_EVALUATION}wait/", views.WaitView.as_view(), name="wait"),
-    path(f"{_EVALUATION}verify/", views.VerifyView.as_view(), name="verify"),
+    path(f"{_EVALUATION}resume/", acting.ResumeView.as_view(), name="resume"),
+    path(f"{_EVALUATION}accept/", acting.AcceptView.as_view(), name="accept"),
+    path(f"{_EVALUATION}cancel/", acting.CancelView.as_view(), name="cancel"),
+    path(f"{_EVALUATION}rerun/", acting.RerunView.as_view(), name="rerun"),
+    path(f"{_EVALUATION}wait/", waits.WaitView.as_view(), name="wait"),
+    path(f"{_EVALUATION}verify/", acting.VerifyView.as_view(), name="verify"),
     path(f"{_EVALUATION}proof/", proofs.EvaluationProofView.as_view(), name="evaluation-proof"),
-    path(f"{_EVALUATION}verifications/", views.VerificationsView.as_view(), name="verifications"),
+    path(f"{_EVALUATION}verifications/", verifications.VerificationsView.as_view(), name="verifications"),
     path("status/", StatusView.as_view(), name="status"),
     path("users/<str:username>/", profiles.UserView.as_view(), name="user"),
     path("planners/", profiles.PlannersView.as_view(), name="planners"),
     path("planners/<int:planner_id>/", profiles.PlannerView.as_view(), name="planner"),
-    path("endpoint-tests/", views.EndpointTestsView.as_view(), name="endpoint-tests"),
-    path("wait/", views.NewWaitView.as_view(), name="new-wait"),
-    path("quota/", views.QuotaView.as_view(), name="quota"),
-    path("suites/", views.SuitesView.as_view(), name="suites"),
+    path("endpoint-tests/", endpoint_tests.EndpointTestsView.as_view(), name="endpoint-tests"),
+    path("wait/", waits.NewWaitView.as_view(), name="new-wait"),
+    path("quota/", quotas.QuotaView.as_view(), name="quota"),
+    path("suites/", catalog.SuitesView.as_view(), name="suites"),
     path("queue/", details.QueueView.as_view(), name="queue"),
     path("bundled-planners/", details.BundledPlannersView.as_view(), name="bundled-planners"),
-    path("suites/<slug:slug>/", views.SuiteView.as_view(), name="suite"),
-    path("suites/<slug:slug>/tasks/", views.TasksView.as_view(), name="tasks"),
-    path("boards/<slug:slug>/", views.BoardView.as_view(), name="board"),
+    path("suites/<slug:slug>/", catalog.SuiteView.as_view(), name="suite"),
+    path("suites/<slug:slug>/tasks/", tasks.TasksView.as_view(), name="tasks"),
+    path("boards/<slug:slug>/", boards.BoardView.as_view(), name="board"),
     path("boards/<slug:slug>/rows/", boards.BoardRowsView.as_view(), name="board-rows"),
     path("boards/<slug:slug>/plots/", boards.PlotsView.as_view(), name="board-plots"),
     path("boards/<slug:slug>/snapshots/", boards.SnapshotsView.as_view(), name="snapshots"),
@@ -69,8 +73,8 @@ urlpatterns = [
     path("account/", account.AccountView.as_view(), name="account"),
     path("account/close/", account.CloseView.as_view(), name="close-account"),
     path("account/export/", account.ExportView.as_view(), name="export-account"),
-    path("tokens/", views.TokensView.as_view(), name="tokens"),
-    path("tokens/<slug:token_id>/", views.TokenView.as_view(), name="token"),
+    path("tokens/", tokens.TokensView.as_view(), name="tokens"),
+    path("tokens/<slug:token_id>/", tokens.TokenView.as_view(), name="token"),
     path("worker-tokens/", workers.WorkerTokensView.as_view(), name="worker-tokens"),
     path("worker-tokens/<uuid:token_id>/", workers.WorkerTokenView.as_view(), name="worker-token"),
     path("teams/", teams.TeamsView.as_view(), name="teams"),
@@ -85,5 +89,5 @@ urlpatterns = [
     path("webhooks/<uuid:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),
     *worker_api_urls.urlpatterns,
     # Not without the last slash: such addresses are led to the ones with it.
-    re_path(r"^[\s\S]*/$", views.NowhereView.as_view(), name="nowhere"),
+    re_path(r"^[\s\S]*/$", NowhereView.as_view(), name="nowhere"),
 ]

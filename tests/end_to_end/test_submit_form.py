@@ -76,7 +76,7 @@ def test_only_the_fields_of_the_chosen_kind_are_seen_and_a_strategy_that_does_no
     expect(form.locator("#id_strategy_status")).to_contain_text("needs the probabilities of tokens")
     form.get_by_label("A planner that comes with PlanArena").check()
     form.get_by_label(re.compile("^controlllm/adaptive")).check()
-    expect(form.locator("#id_suites_status")).to_contain_text("does not understand requests of openagi")
+    expect(form.locator("#id_suites_status")).to_contain_text("does not support requests of openagi")
     assert form.problems == []
 
 

@@ -13,7 +13,7 @@ from leaderboard.accounts import teams
 from leaderboard.accounts.models import Team, User
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
-from leaderboard.planners.services import PlannerData
+from leaderboard.planners.data import PlannerData
 from leaderboard.queue.leasing import leases
 from leaderboard.submissions import services
 from tests.leaderboard.suites import EXECUTED, column
@@ -56,7 +56,7 @@ def make_suite(*, slug: str = "", runnable: int = 4, not_run: int = 0) -> Suite:
 
 def planner_data(**changes: Any) -> PlannerData:
     """A bundled planner, as a user enters it."""
-    return PlannerData(**{"name": f"planner {next(_numbers)}", "kind": "bundled", "bundled_name": "gold", **changes})
+    return PlannerData.of(**{"name": f"planner {next(_numbers)}", "kind": "bundled", "bundled_name": "gold", **changes})
 
 
 def make_submission(
@@ -74,7 +74,7 @@ def make_submission(
         team=team.slug if team else "",
         **(seen or {}),
     )
-    return services.submit(user=user or make_user(), data=data)
+    return services.submit(services.validate(user=user or make_user(), data=data))
 
 
 def make_evaluation(

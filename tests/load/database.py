@@ -14,7 +14,7 @@ from django.utils import timezone
 from leaderboard.accounts.models import User
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard
-from leaderboard.planners.services import PlannerData
+from leaderboard.planners.data import PlannerData
 from leaderboard.submissions import services
 from tests.leaderboard.factories import make_suite
 
@@ -40,8 +40,9 @@ def submit_all(*, suite: str, counts: Sequence[int]) -> None:
     for turn in range(max(counts)):
         for user, count in zip(users, counts, strict=True):
             if turn < count:
-                planner = PlannerData(name=f"planner of {user.username}", kind="bundled", bundled_name="gold")
-                services.submit(user=user, data=services.SubmissionData(planner=planner, suites=[suite]))
+                planner = PlannerData.of(name=f"planner of {user.username}", kind="bundled", bundled_name="gold")
+                data = services.SubmissionData(planner=planner, suites=[suite])
+                services.submit(services.validate(user=user, data=data))
 
 
 def states() -> dict[str, int]:

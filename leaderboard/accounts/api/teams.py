@@ -15,8 +15,10 @@ from leaderboard.accounts import teams as services
 from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.models import Membership, Team, User
 from leaderboard.accounts.signed_in import user_of
+from leaderboard.site.api.examples import WHEN, example
 
 
+@example({"slug": "plan-lab", "name": "Plan Lab"})
 class TeamInput(serializers.Serializer[Any]):
     """A team to make."""
 
@@ -24,6 +26,7 @@ class TeamInput(serializers.Serializer[Any]):
     name = serializers.CharField(help_text="Shown on boards.")
 
 
+@example({"username": "bea"})
 class UserNameInput(serializers.Serializer[Any]):
     """Somebody."""
 
@@ -41,6 +44,10 @@ class MemberOutput(serializers.ModelSerializer[Membership]):
         read_only_fields = fields
 
 
+@example({
+    "slug": "plan-lab", "name": "Plan Lab", "created": WHEN,
+    "members": [{"username": "ada", "role": "owner", "joined": WHEN}], "invited": ["bea"],
+})  # fmt: skip
 class TeamOutput(serializers.ModelSerializer[Team]):
     """A team. `invited` are those who have not answered yet."""
 

@@ -14,10 +14,17 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.proofs import evaluation_proof, snapshot_proof
 from leaderboard.evaluations.gold import not_shared, withheld_from
 from leaderboard.evaluations.visibility import visible_evaluations
+from leaderboard.site.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, ROW, example
 
 _ENVELOPE = "The signed statement, a DSSE envelope; null if it is not signed."
 
 
+@example({
+    "format": "planarena-snapshot-proof/1", "suite": "openagi", "number": 12, "digest": DIGEST,
+    "content": {"rows": [ROW], "coverage": {"run": 171, "total": 185}}, "signature": ENVELOPE,
+    "rows": [{"evaluation": EVALUATION_ID, "result": DIGEST, "names": DIGEST, "tasks": DIGEST}],
+    "salts": {EVALUATION_ID: DIGEST[:32]},
+})  # fmt: skip
 class SnapshotProofOutput(serializers.Serializer[Any]):
     """A snapshot with its signature."""
 
@@ -39,6 +46,16 @@ class SnapshotProofOutput(serializers.Serializer[Any]):
     )
 
 
+@example({
+    "format": "planarena-evaluation-proof/1", "evaluation": EVALUATION_ID, "signature": ENVELOPE,
+    "tasks": [
+        {
+            "task": "14", "metric": "ViT", "outcome": "scored", "accepted": False, "score": 0.93, "indicators": {},
+            "seconds": 1.4, "prompt_tokens": 812, "completion_tokens": 64, "record": DIGEST,
+        }
+    ],
+    "salt": DIGEST[:32], "records": {"14": DIGEST},
+})  # fmt: skip
 class EvaluationProofOutput(serializers.Serializer[Any]):
     """The results of an evaluation with their signature."""
 

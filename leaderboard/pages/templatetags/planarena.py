@@ -55,7 +55,11 @@ class Segment(NamedTuple):
 @register.simple_tag
 def kinds_with(name: str) -> str:
     """Kinds of planners, separated by spaces, that use a field of the submit form or have a property of `Kind`."""
-    return " ".join(slug for slug, kind in KINDS.items() if name in kind.fields or getattr(kind, name, False))
+    return " ".join(
+        slug
+        for slug, kind in KINDS.items()
+        if name in {field.name for field in kind.fields} or getattr(kind, name, False)
+    )
 
 
 @register.filter

@@ -19,15 +19,18 @@ from leaderboard.evaluations.visibility import visible_evaluations
 from leaderboard.pages.workers.presenters import shown_attempt
 from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.tokens import create_worker_token, revoke_worker_token, worker_tokens_of
+from leaderboard.site.api.examples import ATTEMPT_ID, LATER, ROW_ID, WHEN, example
 from leaderboard.site.api.pagination import Pages
 
 
+@example({"name": "desktop"})
 class WorkerTokenInput(serializers.Serializer[Any]):
     """A worker token to make."""
 
     name = serializers.CharField(max_length=80, help_text="What it is for, such as the name of a machine.")
 
 
+@example({"id": ROW_ID, "name": "desktop", "created": WHEN, "last_used": None})
 class WorkerTokenOutput(serializers.Serializer[Any]):
     """A worker token. Its text is shown once, when it is made."""
 
@@ -37,6 +40,7 @@ class WorkerTokenOutput(serializers.Serializer[Any]):
     last_used = serializers.DateTimeField(read_only=True, allow_null=True)
 
 
+@example({"id": ROW_ID, "name": "desktop", "token": "paw_" + "x" * 40})
 class NewWorkerTokenOutput(serializers.Serializer[Any]):
     """A worker token that was just made."""
 
@@ -84,6 +88,11 @@ class LineOutput(serializers.Serializer[Any]):
     text = serializers.CharField(read_only=True)
 
 
+@example({
+    "id": ATTEMPT_ID, "shard": 0, "number": 1, "worker": "worker-1", "state": "completed", "reason": "",
+    "leased_at": WHEN, "ended_at": LATER, "cut": False,
+    "lines": [{"at": WHEN, "level": "INFO", "text": "asking the planner for 8 plans"}],
+})  # fmt: skip
 class AttemptOutput(serializers.Serializer[Any]):
     """One try at a shard, with what its worker said."""
 

@@ -1,13 +1,15 @@
 """What a kind of planner says of itself. Services, queue, API and pages ask it instead of comparing kinds."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from gpu_jobs.contract.lease import LeasedPlanner
 from leaderboard.accounts.models import User
+from leaderboard.planners import declared
 from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.fields import Field
 from leaderboard.planners.models import Planner, PlannerKind
 
 
@@ -32,8 +34,10 @@ class Kind(ABC):
     """As a sentence begins with it: "A bundled planner"."""
     choice: ClassVar[str]
     """What the page calls it where one chooses."""
-    fields: ClassVar[Mapping[str, str]]
-    """The text fields of `PlannerData` that this kind uses, and what each is called; those of other kinds are empty."""
+    card: ClassVar[str]
+    """A sentence below it."""
+    fields: ClassVar[tuple[Field[Any], ...]]
+    """What its owner submits, besides what all planners have (`COMMON`), in the order of the page."""
     needs_network: ClassVar[bool] = False
     """Whether its worker calls addresses outside."""
     needs_gpu: ClassVar[bool] = False
@@ -44,10 +48,21 @@ class Kind(ABC):
     """Whether one task is to run alone first: it may turn out that it cannot be asked at all."""
     repeatable: ClassVar[bool] = False
     """Whether it is known to give the same plan for the same request on every machine."""
-    declares: ClassVar[bool] = False
-    """Whether its owner tells which language model it asks, because nobody can look."""
     has_secret: ClassVar[bool] = False
     """Whether its workers need a secret that only its owner's and the operator's workers may know."""
+
+    @property
+    def declares(self) -> bool:
+        """Whether its owner tells which language model it asks, because nobody can look."""
+        return any(field in declared.DECLARED for field in self.fields)
+
+    def received(self, *, data: PlannerData, owner: User) -> PlannerData:  # noqa: ARG002 - for others
+        """What the API received, as the services take it: content that came with it is kept.
+
+        Raises:
+            FieldErrors: the content cannot be read.
+        """
+        return data
 
     testable: ClassVar[bool] = False
     """Whether its owner can have it called once before they submit it."""
@@ -56,14 +71,25 @@ class Kind(ABC):
 
     @abstractmethod
     def check(self, data: PlannerData) -> Errors:
-        """What is wrong with the fields of this kind, without asking anybody else."""
+        """What is wrong with the fields of this kind beyond their limits, without asking anybody else."""
 
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:  # noqa: ARG002 - for others
         """Whether it understands the suites with these slugs."""
         return {}
 
-    def check_owned(self, *, data: PlannerData, suites: Sequence[str], owner: User) -> Errors:  # noqa: ARG002
-        """What is wrong with checked data in view of what their owner has here. Asks the database, and nobody else."""
+    def check_owned(
+        self,
+        *,
+        data: PlannerData,  # noqa: ARG002 - for others
+        suites: Sequence[str],  # noqa: ARG002
+        owner: User,  # noqa: ARG002
+        planner: Planner | None,  # noqa: ARG002
+    ) -> Errors:
+        """What is wrong with checked data in view of what their owner has here. Asks the database, and nobody else.
+
+        Args:
+            planner: the owner's of this name; None: there is none.
+        """
         return {}
 
     def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - for others

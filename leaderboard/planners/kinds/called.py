@@ -8,6 +8,7 @@ from django.conf import settings
 from leaderboard.accounts.models import User
 from leaderboard.catalog.library import AddressRefusedError, library
 from leaderboard.planners import secret_headers
+from leaderboard.planners.call_fields import ENDPOINT_URL
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.models import Planner
@@ -18,31 +19,35 @@ class CalledKind(Kind):
 
     needs_network = True
     has_secret = True
-    declares = True
     example: ClassVar[str]
     """An address as it should look."""
 
     def check(self, data: PlannerData) -> Errors:
-        problem = self.problem_of_address(data.endpoint_url)
-        return {**({"endpoint_url": [problem]} if problem else {}), **secret_headers.check(data)}
+        problem = self.problem_of_address(data[ENDPOINT_URL])
+        return {**({ENDPOINT_URL.name: [problem]} if problem else {}), **secret_headers.check(data)}
 
     def problem_of_address(self, url: str) -> str:
         """What is wrong with an address, as a sentence; empty if nothing is."""
         if not url:
             return f"Give the address of your endpoint, such as {self.example}."
-        longest = Planner._meta.get_field("endpoint_url").max_length or 0
-        if len(url) > longest:
-            return f"The address has {len(url)} characters; at most {longest} are possible."
-        if not url.isprintable() or " " in url:
-            return "The address contains spaces or unprintable characters."
+        if problem := ENDPOINT_URL.problem(url):
+            return problem
+        if " " in url:
+            return "The address contains spaces."
         try:
             library().check_endpoint(url=url, allow_private=settings.DEMO)
         except AddressRefusedError as error:
             return str(error)
         return ""
 
-    def check_owned(self, *, data: PlannerData, suites: Sequence[str], owner: User) -> Errors:  # noqa: ARG002
-        planner = Planner.objects.filter(owner=owner, name__iexact=data.name.strip()).first()
+    def check_owned(
+        self,
+        *,
+        data: PlannerData,
+        suites: Sequence[str],  # noqa: ARG002 - as the base class
+        owner: User,  # noqa: ARG002
+        planner: Planner | None,
+    ) -> Errors:
         return dict(secret_headers.check_kept(planner=planner, data=data))
 
     def entered(self, *, planner: Planner, data: PlannerData) -> None:

@@ -5,13 +5,19 @@ from urllib.parse import urlsplit
 
 from gpu_jobs.contract.lease import ChatPlanner
 from leaderboard.accounts.models import User
+from leaderboard.planners.call_fields import CALL
 from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.declared import DECLARED, MODEL_NAME
 from leaderboard.planners.kinds.base import Facts
 from leaderboard.planners.kinds.called import CalledKind
-from leaderboard.planners.local_models import chat_strategies, check_strategy, check_understanding
+from leaderboard.planners.kinds.language_models import (
+    MODEL_ID,
+    STRATEGY,
+    chat_strategies,
+    check_strategy,
+    check_understanding,
+)
 from leaderboard.planners.models import Planner, PlannerKind
-
-_LONGEST_MODEL = 200
 
 
 class ChatKind(CalledKind):
@@ -20,15 +26,14 @@ class ChatKind(CalledKind):
     kind = PlannerKind.CHAT
     noun = "A chat endpoint"
     choice = "A chat endpoint (OpenAI-compatible) with a strategy"
-    fields = {"endpoint_url": "address", "model_id": "model", "strategy": "strategy"}
+    card = "A worker runs the strategy you choose, which calls your /chat/completions."
+    fields = (*CALL, MODEL_ID, STRATEGY, *DECLARED)
     example = "https://example.org/v1"
 
     def check(self, data: PlannerData) -> Errors:
-        errors = {**super().check(data), **_check_strategy(data.strategy)}
-        if not data.model_id:
-            errors["model_id"] = ["Give the name of the model, as used in requests to your endpoint."]
-        elif len(data.model_id) > _LONGEST_MODEL or not data.model_id.isprintable():
-            errors["model_id"] = [f"At most {_LONGEST_MODEL} characters, all of which can be shown."]
+        errors = {**super().check(data), **_check_strategy(data[STRATEGY])}
+        if not data[MODEL_ID]:
+            errors[MODEL_ID.name] = ["Give the name of the model, as used in requests to your endpoint."]
         return errors
 
     def problem_of_address(self, url: str) -> str:
@@ -39,11 +44,11 @@ class ChatKind(CalledKind):
         return problem
 
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:
-        return check_understanding(strategy=data.strategy, suites=suites)
+        return check_understanding(strategy=data[STRATEGY], suites=suites)
 
     def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - nobody is asked
         """The model that is asked, unless its owner calls it otherwise on boards."""
-        return Facts(model_name=data.model_name.strip() or data.model_id)
+        return Facts(model_name=MODEL_NAME.clean(data[MODEL_NAME]) or data[MODEL_ID])
 
     def lease(self, *, planner: Planner, tasks: Sequence[str]) -> ChatPlanner:  # noqa: ARG002 - as the base class
         return ChatPlanner(**self.how_to_call(planner), model=planner.model_id, strategy=planner.strategy)
@@ -53,4 +58,4 @@ def _check_strategy(name: str) -> Errors:
     if (errors := check_strategy(name)) or name in chat_strategies():
         return errors
     told = f"{name} needs the probabilities of tokens, which a chat endpoint does not provide: choose one of"
-    return {"strategy": [f"{told} {', '.join(chat_strategies())}."]}
+    return {STRATEGY.name: [f"{told} {', '.join(chat_strategies())}."]}

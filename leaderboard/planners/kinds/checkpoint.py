@@ -3,16 +3,30 @@
 import re
 from collections.abc import Sequence
 
+from django import forms
+
 from gpu_jobs.contract.lease import CheckpointPlanner
 from leaderboard.accounts.models import User
 from leaderboard.planners.checkpoints import checkpoint_store, wanted
 from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.fields import Text
 from leaderboard.planners.kinds.base import Facts, Kind
-from leaderboard.planners.local_models import check_strategy, check_understanding, too_large
+from leaderboard.planners.kinds.language_models import STRATEGY, check_strategy, check_understanding, too_large
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.site.field_errors import FieldErrors
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+
+CHECKPOINT_DIGEST = Text(
+    "checkpoint_digest",
+    label="Or an uploaded checkpoint",
+    noun="checkpoint",
+    help="The digest of a checkpoint that you uploaded, as `POST checkpoints/` answers.",
+    page_help="",
+    example="9b27625e462a" + "0" * 52,
+    widget=forms.Select,
+    template="planners/kinds/checkpoint.html",
+)
 
 
 class CheckpointKind(Kind):
@@ -21,19 +35,20 @@ class CheckpointKind(Kind):
     kind = PlannerKind.CHECKPOINT
     noun = "An uploaded checkpoint"
     choice = "A checkpoint of mine with a strategy"
-    fields = {"checkpoint_digest": "checkpoint", "strategy": "strategy"}
+    card = "A zip with safetensors. A worker runs it with the strategy you choose."
+    fields = (CHECKPOINT_DIGEST, STRATEGY)
     needs_gpu = True
     loads_model = True
     has_secret = True
 
     def check(self, data: PlannerData) -> Errors:
-        errors = check_strategy(data.strategy)
-        if not _DIGEST.fullmatch(data.checkpoint_digest):
-            errors["checkpoint_digest"] = ["Upload a checkpoint first, and give its digest: 64 hexadecimal digits."]
+        errors = check_strategy(data[STRATEGY])
+        if not _DIGEST.fullmatch(data[CHECKPOINT_DIGEST]):
+            errors[CHECKPOINT_DIGEST.name] = ["Upload a checkpoint first, and give its digest: 64 hexadecimal digits."]
         return errors
 
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:
-        return check_understanding(strategy=data.strategy, suites=suites)
+        return check_understanding(strategy=data[STRATEGY], suites=suites)
 
     def find_facts(self, *, data: PlannerData, owner: User) -> Facts:
         """What the upload's check found.
@@ -41,12 +56,12 @@ class CheckpointKind(Kind):
         Raises:
             FieldErrors: its owner uploaded no such checkpoint, or it is too large for the GPU.
         """
-        upload = wanted(owner=owner, digest=data.checkpoint_digest)
+        upload = wanted(owner=owner, digest=data[CHECKPOINT_DIGEST])
         if upload is None:
             sentence = "You uploaded no checkpoint with this digest, or did not submit it within a day: upload it."
-            raise FieldErrors({"checkpoint_digest": [sentence]})
+            raise FieldErrors({CHECKPOINT_DIGEST.name: [sentence]})
         if problem := too_large(what="The checkpoint", weights_bytes=upload.weights_bytes):
-            raise FieldErrors({"checkpoint_digest": [problem]})
+            raise FieldErrors({CHECKPOINT_DIGEST.name: [problem]})
         return Facts(
             model_name=f"{upload.architecture} checkpoint {upload.digest[:8]}",
             parameters=upload.parameters,

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from gpu_jobs.contract.lease import EndpointPlanner
+from leaderboard.planners.call_fields import CALL
+from leaderboard.planners.declared import DECLARED
 from leaderboard.planners.kinds.called import CalledKind
 from leaderboard.planners.models import Planner, PlannerKind
 
@@ -13,7 +15,8 @@ class EndpointKind(CalledKind):
     kind = PlannerKind.ENDPOINT
     noun = "An HTTP endpoint"
     choice = "An HTTP endpoint that speaks planner/1"
-    fields = {"endpoint_url": "address"}
+    card = "PlanArena sends one JSON POST per task to your server. You can test it here first."
+    fields = (*CALL, *DECLARED)
     testable = True
     example = "https://example.org/plan"
 

@@ -9,13 +9,29 @@ from gpu_jobs.contract.lease import HubPlanner
 from leaderboard.accounts.models import User
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.fields import Text
 from leaderboard.planners.kinds.base import Facts, Kind
-from leaderboard.planners.local_models import check_strategy, check_understanding, too_large
+from leaderboard.planners.kinds.language_models import (
+    MODEL_ID,
+    STRATEGY,
+    check_strategy,
+    check_understanding,
+    too_large,
+)
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.places import NoPlaceError, Places
 from leaderboard.site.field_errors import FieldErrors
 
 DEFAULT_REVISION = "main"
+REVISION = Text(
+    "revision",
+    label="Revision",
+    noun="revision",
+    help=f"A branch, tag or commit; {DEFAULT_REVISION} if omitted. The evaluation uses its current commit, even if the "
+    "branch later moves.",
+    example=DEFAULT_REVISION,
+    attributes={"placeholder": DEFAULT_REVISION, "autocapitalize": "none"},
+)
 _places = Places(at_once=2, waiting=4, wait_seconds=20.0)
 """Look-ups of one process of the site: each needs up to 90 MB of disk and 1 GiB of memory."""
 
@@ -34,7 +50,8 @@ class HubKind(Kind):
     kind = PlannerKind.HUB
     noun = "A Hugging Face model"
     choice = "A Hugging Face model with a strategy"
-    fields = {"model_id": "model", "revision": "revision", "strategy": "strategy"}
+    card = "Pinned to the current commit of its revision. A worker downloads and runs it."
+    fields = (MODEL_ID, REVISION, STRATEGY)
     needs_network = True
     needs_gpu = True
     loads_model = True
@@ -43,21 +60,21 @@ class HubKind(Kind):
         # Its patterns only; nothing is asked here.
         from evaluator.planners.language_models.admission.hub_lookup import check_names
 
-        errors = check_strategy(data.strategy)
-        if not data.model_id:
-            return {**errors, "model_id": ["Enter the model as ORG/NAME, as on its page on the hub."]}
+        errors = check_strategy(data[STRATEGY])
+        if not data[MODEL_ID]:
+            return {**errors, MODEL_ID.name: ["Enter the model as ORG/NAME, as on its page on the hub."]}
         try:
-            check_names(model_id=data.model_id, revision=DEFAULT_REVISION)
+            check_names(model_id=data[MODEL_ID], revision=DEFAULT_REVISION)
         except ModelRefusedError as error:
-            return {**errors, "model_id": [str(error)]}
+            return {**errors, MODEL_ID.name: [str(error)]}
         try:
-            check_names(model_id=data.model_id, revision=data.revision or DEFAULT_REVISION)
+            check_names(model_id=data[MODEL_ID], revision=data[REVISION] or DEFAULT_REVISION)
         except ModelRefusedError as error:
-            errors["revision"] = [str(error)]
+            errors[REVISION.name] = [str(error)]
         return errors
 
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:
-        return check_understanding(strategy=data.strategy, suites=suites)
+        return check_understanding(strategy=data[STRATEGY], suites=suites)
 
     def find_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - anybody may get it
         """Ask the hub.
@@ -68,24 +85,24 @@ class HubKind(Kind):
         """
         from evaluator.planners.language_models.admission.hub_lookup import HubAwayError, look_up
 
-        revision = data.revision or DEFAULT_REVISION
+        revision = data[REVISION] or DEFAULT_REVISION
         try:
             with _places.taken():
                 found = look_up(
-                    model_id=data.model_id, revision=revision, hub=settings.HUB_URL, allow_private=settings.DEMO
+                    model_id=data[MODEL_ID], revision=revision, hub=settings.HUB_URL, allow_private=settings.DEMO
                 )
         except NoPlaceError:
             raise HubUnreachableError(
                 "Too many models are being looked up; nothing was saved. Try again in a minute."
             ) from None
         except ModelRefusedError as error:
-            raise FieldErrors({"model_id": [str(error)]}) from None
+            raise FieldErrors({MODEL_ID.name: [str(error)]}) from None
         except HubAwayError as error:
             raise HubUnreachableError(str(error)) from None
-        if problem := too_large(what=data.model_id, weights_bytes=found.weights_bytes):
-            raise FieldErrors({"model_id": [problem]})
+        if problem := too_large(what=data[MODEL_ID], weights_bytes=found.weights_bytes):
+            raise FieldErrors({MODEL_ID.name: [problem]})
         return Facts(
-            model_name=data.model_id,
+            model_name=data[MODEL_ID],
             parameters=found.parameters,
             open_weights=True,
             weights_bytes=found.weights_bytes,

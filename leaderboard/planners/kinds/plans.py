@@ -5,7 +5,11 @@ plans are judged, all are judged alike, and the board says of these rows that th
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from django import forms
+
+from evaluator.plans_file import PlansFileError, plans_of
 from evaluator.suites.hidden import HIDDEN
 from gpu_jobs.contract.lease import PlansPlanner
 from leaderboard.accounts.models import User
@@ -13,8 +17,33 @@ from leaderboard.catalog.conditions import split_of
 from leaderboard.catalog.models import Suite
 from leaderboard.planners import plans_files
 from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.declared import DECLARED
+from leaderboard.planners.fields import Json, Text
 from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.site.field_errors import FieldErrors
+
+PLANS = Json(
+    "plans",
+    label="Plans",
+    noun="plans",
+    help="An object with a plan for each task key, in any accepted form; or with "
+    '`{"plan": ..., "alternatives": [...]}`.',
+    example=None,
+    is_kept=False,
+)
+"""As programs send them."""
+PLANS_DIGEST = Text(
+    "plans_digest",
+    label="",
+    noun="plans file",
+    example="",
+    in_api=False,
+    widget=forms.HiddenInput,
+    template="planners/kinds/plans.html",
+)
+"""Of the plans that are kept: on the page, of the file that came with the form before, since a browser does not send it
+again by itself."""
 
 
 class PlansKind(Kind):
@@ -23,14 +52,30 @@ class PlansKind(Kind):
     kind = PlannerKind.PLANS
     noun = "A plans file"
     choice = "A file with plans"
-    fields = {"plans_digest": "plans file"}
+    card = "JSON with one plan per task, judged without execution and marked on the board."
+    fields = (PLANS, PLANS_DIGEST, *DECLARED)
     has_canary = False
     repeatable = True
-    declares = True
     note = "from an uploaded file; no planner was called"
 
+    def received(self, *, data: PlannerData, owner: User) -> PlannerData:
+        """The digest in the place of the plans, which are kept.
+
+        Raises:
+            FieldErrors: there are no plans, or they cannot be read.
+        """
+        if data[PLANS] is None:
+            raise FieldErrors({PLANS.name: ["Give an object with a plan for each task."]})
+        try:
+            content = plans_of(data[PLANS])
+        except PlansFileError as error:
+            raise FieldErrors({PLANS.name: list(error.problems)}) from error
+        plans_files.check_keys(content, field=PLANS.name)
+        kept = plans_files.keep(owner=owner, content=content)
+        return replace(data, values={**data.values, PLANS.name: None, PLANS_DIGEST.name: kept.digest})
+
     def check(self, data: PlannerData) -> Errors:
-        return {} if data.plans_digest else {"plans_file": ["Choose the file with your plans."]}
+        return {} if data[PLANS_DIGEST] else {"plans_file": ["Choose the file with your plans."]}
 
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:  # noqa: ARG002 - as the base class
         found = Suite.objects.filter(slug__in=suites, current=True)
@@ -47,8 +92,15 @@ class PlansKind(Kind):
             return {"suites": ["A plans file contains plans of one suite: choose one suite."]}
         return {}
 
-    def check_owned(self, *, data: PlannerData, suites: Sequence[str], owner: User) -> Errors:
-        file = plans_files.find(owner=owner, digest=data.plans_digest)
+    def check_owned(
+        self,
+        *,
+        data: PlannerData,
+        suites: Sequence[str],
+        owner: User,
+        planner: Planner | None,  # noqa: ARG002 - as the base class
+    ) -> Errors:
+        file = plans_files.find(owner=owner, digest=data[PLANS_DIGEST])
         if file is None:
             return {"plans_file": ["This plans file was not found or was deleted: choose it again."]}
         for suite in suites:

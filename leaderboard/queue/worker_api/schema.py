@@ -6,6 +6,8 @@ from drf_spectacular.drainage import set_override
 from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.plumbing import ResolvedComponent
 
+from leaderboard.queue.worker_api import examples  # noqa: F401 - registers them
+
 _PREFIX = "Worker"
 """Of the components' names: a planner, a result and a problem are something else in the rest of the API."""
 

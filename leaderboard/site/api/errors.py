@@ -19,7 +19,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from leaderboard.site.api.schema_examples import PROBLEM_CONTENT_TYPE
+from leaderboard.site.api.problems import PROBLEM_CONTENT_TYPE
 from leaderboard.site.field_errors import FieldErrors
 from leaderboard.site.problems import ProblemError, refused
 

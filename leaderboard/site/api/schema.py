@@ -7,7 +7,8 @@ from typing import Any
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter
 
-from leaderboard.site.api.schema_examples import BY_COMPONENT, BY_PARAMETER, PROBLEM_CONTENT_TYPE, PROBLEMS
+from leaderboard.site.api.examples import described
+from leaderboard.site.api.problems import BY_PARAMETER, PROBLEM_CONTENT_TYPE, PROBLEMS
 from leaderboard.site.api.selection import Selected
 
 _PAGE = re.compile(r"Paginated(\w+)List")
@@ -55,12 +56,9 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """Postprocessing of the schema: problems that every call may meet, and examples."""
     schemas = result["components"]["schemas"]
     schemas["Problem"] = _PROBLEM
-    # Shown to the planner's owner only.
-    schemas["PlannerOutput"]["required"] = [
-        name
-        for name in schemas["PlannerOutput"]["required"]
-        if name not in {"endpoint_url", "timeout_seconds", "header"}
-    ]
+    for name, schema in schemas.items():
+        if (known := described(name)) and known.may_lack:
+            schema["required"] = [field for field in schema["required"] if field not in known.may_lack]
     _mend_nulls(schemas)
     for path, method, operation in _operations(result):
         _add_problems(path=path, method=method, operation=operation)
@@ -97,8 +95,13 @@ def example_of(schema: dict[str, Any]) -> Any:
     name = schema.get("$ref", "").rpartition("/")[2]
     if page := _PAGE.fullmatch(name):
         following = "https://planarena.example.org/api/v1/...?cursor=cD0y"
-        return {"next": following, "previous": None, "results": [BY_COMPONENT[page[1]]]}
-    return BY_COMPONENT.get(name)
+        return {"next": following, "previous": None, "results": [example_of(_reference(page[1]))]}
+    found = described(name)
+    return None if found is None else found.example
+
+
+def _reference(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _operations(result: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

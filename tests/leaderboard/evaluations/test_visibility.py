@@ -61,7 +61,7 @@ class TestChoosing:
     def test_what_is_not_possible_is_said_beside_its_field(self, seen, field, words):
         data = services.SubmissionData(planner=planner_data(), suites=[make_suite().slug], **seen)
         with pytest.raises(FieldErrors) as raised:
-            services.submit(user=make_user(), data=data)
+            services.submit(services.validate(user=make_user(), data=data))
         assert words in raised.value.errors[field][0]
         assert not Submission.objects.exists()
 

@@ -1,13 +1,11 @@
 """What owners declare of their planners: checked, kept, added to, never changed, and carried to boards and files."""
 
-from dataclasses import replace
-
 import pytest
 from django.test import Client
 
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import publish
-from leaderboard.planners.services import check_planner, enter_planner
+from leaderboard.planners.services import check_planner, enter_planner, validate_planner
 from leaderboard.site.field_errors import FieldErrors
 from tests.leaderboard.factories import make_user, planner_data
 from tests.leaderboard.pages.factories import make_evaluation, make_planner, make_suite, make_summary
@@ -21,6 +19,10 @@ PRICES = {"prompt_price": 2.5, "completion_price": 10.0}
 def endpoint(**changes):
     values = {"name": "mine", "kind": "endpoint", "bundled_name": "", "endpoint_url": "https://example.org/plan"}
     return planner_data(**{**values, **changes})
+
+
+def entered(owner, data):
+    return enter_planner(validate_planner(owner=owner, data=data))
 
 
 @pytest.mark.parametrize(
@@ -44,27 +46,27 @@ def test_what_is_declared_wrongly_is_refused_beside_its_field(declared, field):
 def test_of_a_planner_that_can_be_looked_into_nothing_is_declared(declared):
     errors = check_planner(planner_data(**declared))
     assert list(errors) == list(declared)
-    assert "A bundled planner needs no" in errors[next(iter(declared))][0]
+    assert "A bundled planner has no" in errors[next(iter(declared))][0]
 
 
 def test_it_is_kept_may_be_added_to_and_is_never_changed():
     owner = make_user()
-    planner = enter_planner(owner=owner, data=endpoint(**MODEL))
+    planner = entered(owner, endpoint(**MODEL))
     assert (planner.model_name, planner.parameters, planner.open_weights) == ("Qwen3-8B", 8 * 10**9, True)
-    assert enter_planner(owner=owner, data=endpoint()) == planner
-    enter_planner(owner=owner, data=endpoint(**PRICES))
+    assert entered(owner, endpoint()) == planner
+    entered(owner, endpoint(**PRICES))
     planner.refresh_from_db()
     assert (planner.model_name, planner.prompt_price, planner.completion_price) == ("Qwen3-8B", 2.5, 10.0)
     for other in ({"parameters": 9}, {"open_weights": False}, {"prompt_price": 3.0, "completion_price": 10.0}):
         with pytest.raises(FieldErrors, match="choose another name"):
-            enter_planner(owner=owner, data=replace(endpoint(), **other))
+            entered(owner, endpoint(**other))
 
 
 def test_a_bundled_planner_with_a_shipped_model_has_the_size_of_its_weights():
     from leaderboard.planners.kinds import BUNDLED_PLANNERS
 
     name = next(name for name in BUNDLED_PLANNERS if ":" in name)
-    planner = enter_planner(owner=make_user(), data=planner_data(bundled_name=name))
+    planner = entered(make_user(), planner_data(bundled_name=name))
     assert planner.parameters
     assert planner.open_weights is True
     row = content_of(publish(make_evaluation(planner=planner, suite=make_suite()))).rows[0]

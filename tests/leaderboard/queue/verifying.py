@@ -12,7 +12,7 @@ from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.results.objects import server_store
 from leaderboard.submissions.own_workers import submit_for_own_worker
-from leaderboard.submissions.services import SubmissionData
+from leaderboard.submissions.services import SubmissionData, validate
 from tests.leaderboard.factories import make_record, make_suite, make_user, planner_data
 
 Answer = Callable[[str], ResultRecord]
@@ -27,7 +27,8 @@ def honest(suite: Suite, **changes: Any) -> Answer:
 def make_own(*, user: User | None = None, suite: Suite | None = None, **planner: Any) -> Evaluation:
     """An evaluation that waits for its owner's own worker."""
     data = SubmissionData(planner=planner_data(**planner), suites=[(suite or make_suite()).slug])
-    evaluation = submit_for_own_worker(user=user or make_user(), data=data).evaluations.get(verifies=None)
+    valid = validate(user=user or make_user(), data=data)
+    evaluation = submit_for_own_worker(valid).evaluations.get(verifies=None)
     sweep()
     return evaluation
 

@@ -67,8 +67,9 @@ class TestLimits:
         user, suites = make_user(), sorted([make_suite().slug, make_suite().slug])
         from tests.leaderboard.factories import planner_data
 
+        valid = services.validate(user=user, data=services.SubmissionData(planner=planner_data(), suites=suites))
         with pytest.raises(QuotaExceededError):
-            services.submit(user=user, data=services.SubmissionData(planner=planner_data(), suites=suites))
+            services.submit(valid)
         assert not Submission.objects.exists()
         assert not QuotaEntry.objects.exists()
         assert used(user) == {ALL_SUITES: 0}

@@ -103,7 +103,7 @@ def test_members_who_submit_at_once_never_exceed_the_team_s_quota_nor_wait_for_e
     def submit() -> None:
         data = services.SubmissionData(planner=planner_data(), suites=[one.slug for one in suites], team=team.slug)
         try:
-            submission = services.submit(user=next(turns), data=data)
+            submission = services.submit(services.validate(user=next(turns), data=data))
         except QuotaExceededError:
             ends.append("refused")
         else:
@@ -161,7 +161,7 @@ class TestActing:
         team = make_team(ada, bea)
         endpoint = {"kind": "endpoint", "bundled_name": "", "endpoint_url": "https://planner.example.org/plan"}
         data = services.SubmissionData(planner=planner_data(**endpoint), suites=[make_suite().slug], team=team.slug)
-        first = submit_for_own_worker(user=ada, data=data).evaluations.get()
+        first = submit_for_own_worker(services.validate(user=ada, data=data)).evaluations.get()
         services.cancel(first, by=ada)
         with pytest.raises(NotPossibleError, match="Only the planner's owner"):
             rerun(first, by=bea)

@@ -87,7 +87,7 @@ def test_on_the_owner_s_behalf_nobody_is_charged_and_it_is_theirs():
 def test_what_ran_on_an_own_worker_runs_there_again():
     owner = make_user()
     data = services.SubmissionData(planner=planner_data(), suites=[make_suite().slug])
-    first = submit_for_own_worker(user=owner, data=data).evaluations.get()
+    first = submit_for_own_worker(services.validate(user=owner, data=data)).evaluations.get()
     services.cancel(first)
     assert runs_on_own_worker(rerun(first, by=owner).evaluations.get().pk)
 

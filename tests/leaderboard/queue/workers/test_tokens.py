@@ -26,10 +26,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 
 def own_evaluation(user, *, suite=None) -> Evaluation:
     """An evaluation that the user runs on their own worker, launching."""
-    from leaderboard.submissions.services import SubmissionData
+    from leaderboard.submissions.services import SubmissionData, validate
 
     data = SubmissionData(planner=planner_data(), suites=[(suite or make_suite()).slug])
-    return launching(submit_for_own_worker(user=user, data=data).evaluations.get())
+    return launching(submit_for_own_worker(validate(user=user, data=data)).evaluations.get())
 
 
 def launching(evaluation: Evaluation) -> Evaluation:

@@ -20,7 +20,7 @@ from leaderboard.accounts.services import create_token
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission
 from leaderboard.planners import secret_headers
-from leaderboard.planners.models import FilePlan
+from leaderboard.planners.models import FilePlan, Planner
 from leaderboard.queue.reconcile import sweep
 from leaderboard.site.api.throttling import forget_refused
 from tests.evaluator.planners.test_endpoint import endpoint
@@ -333,3 +333,18 @@ def test_who_sees_it_is_said_when_submitting_and_changed_later(commands):
     wrong = commands.run("visibility", str(submission.pk), "secret")
     assert wrong.returncode == 2
     assert "one of public, embargo, private" in wrong.stderr
+
+
+def test_what_is_declared_is_given_by_command_and_limits_are_those_of_the_site(commands):
+    suite = make_suite()
+    how = ("submit", "--name", "mine", "--suite", suite.slug, "--planner", "https://example.org/plan")
+    declared = ("--model-name", "Qwen3-8B", "--closed-weights", "--prompt-price", "0.5", "--completion-price", "2")
+    done = commands.run(*how, *declared, "--timeout", "60")
+    assert done.returncode == 0, done.stderr
+    planner = Planner.objects.get()
+    assert (planner.model_name, planner.open_weights, planner.timeout_seconds) == ("Qwen3-8B", False, 60)
+    assert (planner.prompt_price, planner.completion_price, planner.parameters) == (0.5, 2.0, None)
+    refused = commands.run(*how, "--timeout", "301")
+    assert (refused.returncode, "--timeout" in refused.stderr) == (2, True), refused.stderr
+    refused = commands.run(*how, "--description", "x" * 4001)
+    assert (refused.returncode, "description: " in refused.stderr) == (2, True), refused.stderr

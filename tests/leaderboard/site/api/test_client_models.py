@@ -13,9 +13,9 @@ from leaderboard.planners.models import CheckpointUpload, Planner
 from tests.evaluator.experts.hub_server import serving
 from tests.fakes.checkpoints import tiny_files, zipped
 from tests.leaderboard.factories import make_suite
-from tests.leaderboard.site.api.test_client import Commands, commands, own_store, site, token  # noqa: F401 - fixtures
+from tests.leaderboard.site.api.test_client import Commands, commands, site, token  # noqa: F401 - fixtures
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_store")]
 COMMIT = "c" * 40
 
 

@@ -206,7 +206,7 @@ class TestEvaluations:
 
 
 def test_bundled_planners_are_listed_as_the_form_offers_them():
-    from leaderboard.planners.services import BUNDLED_PLANNERS
+    from leaderboard.planners.kinds import BUNDLED_PLANNERS
 
     told = get("bundled-planners/")
     assert [one["name"] for one in told] == list(BUNDLED_PLANNERS)

@@ -42,7 +42,7 @@ def test_a_submission_makes_an_evaluation_with_shards_for_what_can_run(settings)
     [
         ({"name": ""}, ("planner", "name"), "blank"),
         ({"name": "a" * 81}, ("planner", "name"), "at most 80"),
-        ({"name": "a\nb"}, ("planner", "name"), "unprintable characters"),
+        ({"name": "a\nb"}, ("planner", "name"), "unprintable"),
         ({"name": "a\x00b"}, ("planner", "name"), "Null"),
         ({"name": "\ud800"}, ("planner", "name"), "Surrogate"),
         ({"name": ["a"]}, ("planner", "name"), "string"),

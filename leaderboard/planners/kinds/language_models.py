@@ -9,6 +9,7 @@ from django.conf import settings
 from evaluator.planners.language_models.protocol import Ability
 from evaluator.planners.strategies.registry import StrategyEntry, strategies
 from leaderboard.planners.data import Errors
+from leaderboard.planners.fields import Choice, Text
 
 MEMORY_FACTOR = 1.3
 """GPU memory that a model needs while it answers, as a multiple of its weights as they are stored: the weights, and the
@@ -32,13 +33,41 @@ def chat_strategies() -> Mapping[str, StrategyEntry]:
     return MappingProxyType(found)
 
 
+def _label(name: str) -> str:
+    suites = model_strategies()[name].suites
+    of_suites = f", for {', '.join(suites)} only" if suites else ""
+    return f"{name}{of_suites}" + ("" if name in chat_strategies() else ", not with a chat endpoint")
+
+
+MODEL_ID = Text(
+    "model_id",
+    label="Model",
+    noun="model",
+    help="For Hugging Face, ORG/NAME of a public model with safetensors. For a chat endpoint, the model name in "
+    "requests; visible to everyone who sees the planner.",
+    example="org/name",
+    longest=200,
+    attributes={"placeholder": "org/name", "autocapitalize": "none", "spellcheck": "false"},
+)
+STRATEGY = Choice(
+    "strategy",
+    label="Strategy",
+    noun="strategy",
+    help=f"Prompts the language model and builds a plan from its answers: {', '.join(model_strategies())}. With a chat "
+    f"endpoint: {', '.join(chat_strategies())}.",
+    page_help="Prompts the language model and builds a plan from its answers.",
+    example="hugginggpt",
+    choices=[(name, _label(name)) for name in model_strategies()],
+)
+
+
 def check_strategy(name: str) -> Errors:
     """What is wrong with the strategy's name."""
     if name in model_strategies():
         return {}
     if name in strategies():
-        return {"strategy": [f"{name} works without a language model: submit it as a bundled planner."]}
-    return {"strategy": [f"Choose one of {', '.join(model_strategies())}."]}
+        return {STRATEGY.name: [f"{name} works without a language model: submit it as a bundled planner."]}
+    return {STRATEGY.name: [f"Choose one of {', '.join(model_strategies())}."]}
 
 
 def check_understanding(*, strategy: str, suites: Sequence[str]) -> Errors:

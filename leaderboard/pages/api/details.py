@@ -21,6 +21,7 @@ from leaderboard.pages.estimates import WaitsFor, place_of, queue_now
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import gather
 from leaderboard.results.task_rows import tasks_of
+from leaderboard.site.api.examples import ATTEMPT_ID, example
 
 
 class ScoreGroupOutput(serializers.Serializer[Any]):
@@ -57,6 +58,15 @@ class IndicatorGroupOutput(serializers.Serializer[Any]):
     high = serializers.FloatField(read_only=True, allow_null=True)
 
 
+@example({
+    "scores": [
+        {
+            "facet": "degradation", "value": "noise", "tasks": 80, "mean": 0.41, "low": 0.33, "high": 0.49,
+            "faults": 4,
+        }
+    ],
+    "indicators": [],
+})  # fmt: skip
 class BreakdownsOutput(serializers.Serializer[Any]):
     """An evaluation by groups of tasks."""
 
@@ -75,6 +85,12 @@ class CauseOutput(serializers.Serializer[Any]):
     )
 
 
+@example({
+    "outcome": "planner_fault", "reason": "invalid_plan", "count": 6, "further": 0,
+    "causes": [
+        {"key": "9b27625e46", "count": 6, "sentence": "The plan calls an unknown tool.", "examples": ["14"]}
+    ],
+})  # fmt: skip
 class FailureOutput(serializers.Serializer[Any]):
     """Tasks without a normal score that share a reason."""
 
@@ -96,6 +112,15 @@ class OtherOutput(serializers.Serializer[Any]):
     plan = serializers.CharField(read_only=True, help_text="Names of the called tools.")
 
 
+@example({
+    "count": 33, "better": 4, "equal": 1, "worse": 28, "unscored": 0,
+    "best": [
+        {
+            "evaluation": ATTEMPT_ID, "planner": "other-planner", "owner": "bea", "outcome": "scored",
+            "score": 0.93, "plan": "Image Denoising, Image Classification",
+        }
+    ],
+})  # fmt: skip
 class OthersOutput(serializers.Serializer[Any]):
     """How the other planners of the board did on a task, each with its best evaluation."""
 
@@ -107,6 +132,10 @@ class OthersOutput(serializers.Serializer[Any]):
     best = OtherOutput(many=True, read_only=True)
 
 
+@example({
+    "place": 2, "evaluations_before": 1, "shards_before": 12, "waits_for": "turn",
+    "why": "One evaluation is ahead.",
+})  # fmt: skip
 class PlaceOutput(serializers.Serializer[Any]):
     """Where a waiting evaluation stands at this moment. All fields are null where it does not wait."""
 
@@ -117,6 +146,7 @@ class PlaceOutput(serializers.Serializer[Any]):
     why = serializers.CharField(read_only=True, allow_null=True)
 
 
+@example({"evaluations": 3, "shards": 40, "leased": 2})
 class QueueOutput(serializers.Serializer[Any]):
     """What the site's workers have to do at present."""
 
@@ -125,6 +155,9 @@ class QueueOutput(serializers.Serializer[Any]):
     leased = serializers.IntegerField(read_only=True, help_text="Of these, currently leased by a worker.")
 
 
+@example({
+    "name": "gold", "group": "Anchors", "description": "Answers with the gold plan.", "suites": [],
+})  # fmt: skip
 class BundledPlannerOutput(serializers.Serializer[Any]):
     """A planner that comes with PlanArena."""
 

@@ -1,0 +1,1 @@
+"""The API about evaluations, as their pages show them."""

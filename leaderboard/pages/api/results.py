@@ -1,0 +1,143 @@
+"""The API about results: how the tasks of an evaluation ended."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F, QuerySet
+from django.shortcuts import get_object_or_404
+from django.utils.functional import cached_property
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import generics, serializers
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from evaluator.engine.store import ObjectDamagedError, ObjectMissingError
+from evaluator.records import Outcome
+from leaderboard.evaluations.gold import Withheld, not_shared, withheld_from
+from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.visibility import OF_EVALUATION, visible_evaluations, visible_to
+from leaderboard.results.listing import filter_results
+from leaderboard.results.objects import server_store
+from leaderboard.site.api.examples import DIGEST, PLAN, example, example_of
+from leaderboard.site.api.selection import Selected
+
+
+@example({
+    "task": "14", "metric": "vit", "outcome": "scored", "reason": "", "reason_text": "", "score": 0.71,
+    "indicators": {}, "seconds": 1.8, "plan_summary": "Image Denoising, Image Classification", "accepted": False,
+    "record_digest": DIGEST,
+})  # fmt: skip
+class ResultOutput(serializers.ModelSerializer[TaskResult]):
+    """How one task ended."""
+
+    task = serializers.CharField(source="task.key", read_only=True)
+    metric = serializers.CharField(source="task.metric", read_only=True)
+    indicators = serializers.DictField(
+        child=serializers.FloatField(),
+        read_only=True,
+        help_text="Of suites that judge plans: each indicator of the plan, in [0, 1].",
+    )
+
+    class Meta:
+        model = TaskResult
+        fields = [
+            "task", "metric", "outcome", "reason", "reason_text", "score", "indicators", "seconds", "plan_summary",
+            "accepted", "record_digest",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+    def to_representation(self, instance: TaskResult) -> dict[str, Any]:
+        shown = super().to_representation(instance)
+        request = self.context.get("request")
+        withheld = withheld_from(reader=request.user if request else None, evaluation=instance.evaluation)
+        empty = {"record_digest"} if withheld.data else set()
+        if withheld.plan:
+            empty |= {"record_digest", "plan_summary", "reason_text"}
+        return {**shown, **dict.fromkeys(empty & shown.keys(), "")}
+
+
+@example({
+    **example_of(ResultOutput),
+    "record": {"version": "result/1", "task": "14", "plan": PLAN, "score": 0.71},
+})  # fmt: skip
+class RecordOutput(ResultOutput):
+    """How one task ended, with the whole record `result/1`; null if the task never ran."""
+
+    record = serializers.JSONField(read_only=True, allow_null=True)
+
+    class Meta(ResultOutput.Meta):
+        fields = [*ResultOutput.Meta.fields, "record"]
+        read_only_fields = fields
+
+
+@extend_schema(
+    parameters=[
+        OpenApiParameter("outcome", str, enum=[outcome.value for outcome in Outcome]),
+        OpenApiParameter("metric", str, description="Of suites that execute plans: the tasks' metric."),
+        OpenApiParameter("reason", str, description="The reason of a fault, as results have it."),
+        OpenApiParameter("structure", str, description="The structure of the tasks' gold plans."),
+        OpenApiParameter("base", str, description="Of suites that execute plans: the base task."),
+        OpenApiParameter("degradation", str, description="Of suites that execute plans: one of the degradations."),
+        OpenApiParameter("language", str, description="Of suites that execute plans: the language."),
+        OpenApiParameter("q", str, description="Text in the request or the plan's summary."),
+        OpenApiParameter("level", str, description="Of suites that judge plans: `easy`, `medium` or `hard`."),
+        OpenApiParameter("group", str, description="Of suites that judge plans: the group of requests."),
+    ]
+)
+class ResultsView(Selected, generics.ListAPIView[TaskResult]):
+    """How the tasks of an evaluation ended, in the suite's order."""
+
+    serializer_class = ResultOutput
+    ordering = ("position",)
+
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """The results; kept by no cache where operators see more."""
+        response = super().list(request, *args, **kwargs)
+        not_shared(response, suite=self._evaluation.suite, split=self._evaluation.split)
+        return response
+
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        related = visible_evaluations(self.request.user).select_related("suite", "submission__planner")
+        return get_object_or_404(related, pk=self.kwargs["evaluation_id"])
+
+    def get_queryset(self) -> QuerySet[TaskResult]:
+        evaluation = self._evaluation
+        found = TaskResult.objects.filter(evaluation=evaluation).select_related(
+            "task", "evaluation__suite", "evaluation__submission__planner"
+        )
+        found = found.annotate(position=F("task__position"))
+        return filter_results(
+            found, evaluation=evaluation, parameters=self.request.query_params, reader=self.request.user
+        )
+
+
+class RecordView(APIView):
+    """How one task ended, with its whole record. While a split is hidden, its samples, digests and gold plans are for
+    staff only: then `samples` and `explanations` of the record are empty, and of a planner that answers with the gold
+    plans, its plans too."""
+
+    @extend_schema(responses=RecordOutput)
+    def get(self, request: Request, evaluation_id: UUID, task_key: str) -> Response:
+        visible = TaskResult.objects.filter(visible_to(request.user, prefix=f"evaluation__{OF_EVALUATION}"))
+        related = visible.select_related("task", "evaluation__suite", "evaluation__submission__planner")
+        result = get_object_or_404(related, evaluation=evaluation_id, task__key=task_key)
+        shown = dict(ResultOutput(result, context={"request": request}).data)
+        withheld = withheld_from(reader=request.user, evaluation=result.evaluation)
+        response = Response({**shown, "record": _record(result, withheld=withheld)})
+        not_shared(response, suite=result.evaluation.suite, split=result.evaluation.split)
+        return response
+
+
+def _record(result: TaskResult, *, withheld: Withheld) -> Any:
+    """The record without what is withheld."""
+    if not result.record_digest:
+        return None
+    try:
+        record = json.loads(server_store(split=result.evaluation.split).get(result.record_digest).data)
+    except (ObjectMissingError, ObjectDamagedError) as error:
+        raise NotFound("The record of this task is not in the store any more.") from error
+    return {**record, **withheld.without()}

@@ -1,0 +1,94 @@
+"""The API for test calls of endpoints."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.scopes import Scope
+from leaderboard.accounts.signed_in import user_of
+from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE
+from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
+from leaderboard.planners.models import PlannerKind
+from leaderboard.site.api.examples import PLAN, example
+from leaderboard.site.api.responses import NOT_READY
+from leaderboard.submissions.endpoint_tests import try_endpoint
+
+
+@example({
+    **{field.name: field.example for field in (ENDPOINT_URL, TIMEOUT, HEADER_NAME, HEADER_VALUE)}, "suite": "openagi",
+})  # fmt: skip
+class EndpointTestInput(serializers.Serializer[Any]):
+    """An endpoint to call once."""
+
+    endpoint_url = ENDPOINT_URL.api_field(required=True, help_text="Where one JSON POST goes.")
+    timeout_seconds = TIMEOUT.api_field(help_text="Waits at most 15 seconds.")
+    suite = serializers.CharField(
+        required=False, allow_blank=True, default="", help_text="Slug of the suite whose request is sent."
+    )
+    header_name = HEADER_NAME.api_field()
+    header_value = HEADER_VALUE.api_field()
+    name = NAME.api_field(
+        required=False,
+        default=NAME.default,
+        help_text="Of a planner of yours with this address, whose kept header is sent if none is given here.",
+    )
+
+
+@example({
+    "passed": True, "suite": "openagi", "task": "14", "request": {"version": "planner/1", "suite": "openagi"},
+    "status": 200, "seconds": 0.42, "answer": '{"plan": "Image Denoising"}', "answer_bytes": 27, "reason": None,
+    "problem": "", "plan": PLAN, "tolerated": [], "problems": [], "example": None,
+    "alternatives": 0,
+})  # fmt: skip
+class EndpointTestOutput(serializers.Serializer[Any]):
+    """What was sent, what came back, and how it was read."""
+
+    passed = serializers.BooleanField(
+        read_only=True, help_text="Whether the answer would be executed or judged, and has a plan with steps."
+    )
+    suite = serializers.CharField(read_only=True)
+    task = serializers.CharField(read_only=True)
+    request = serializers.JSONField(read_only=True, help_text="The body that was sent, `planner/1`.")
+    status = serializers.IntegerField(read_only=True, allow_null=True, help_text="HTTP status; null: no answer.")
+    seconds = serializers.FloatField(read_only=True)
+    answer = serializers.CharField(read_only=True, help_text="Its beginning, without the secret header.")
+    answer_bytes = serializers.IntegerField(read_only=True)
+    reason = serializers.CharField(read_only=True, allow_null=True)
+    problem = serializers.CharField(read_only=True, help_text="What is wrong, as a sentence; empty: nothing.")
+    plan = serializers.JSONField(read_only=True, allow_null=True, help_text="As it was read, `plan/1`.")
+    tolerated = serializers.ListField(child=serializers.CharField(), read_only=True)
+    problems = serializers.ListField(child=serializers.CharField(), read_only=True)
+    example = serializers.JSONField(
+        read_only=True,
+        allow_null=True,
+        help_text="Where the plan has no steps: one that shows the form and does not answer the request; else null.",
+    )
+    alternatives = serializers.IntegerField(read_only=True)
+
+
+class EndpointTestsView(APIView):
+    """Call an endpoint once, as a worker would, before anything is submitted. Nothing is kept."""
+
+    permission_classes = LOGGED_IN
+    scope = Scope.SUBMIT
+    throttle_scope = "endpoint-tests"
+
+    @extend_schema(request=EndpointTestInput, responses={200: EndpointTestOutput, 503: NOT_READY})
+    def post(self, request: Request) -> Response:
+        """200 whatever the endpoint did: `passed` says whether its answer is good. Redirects are not followed, and
+        only public addresses are called."""
+        body = EndpointTestInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        fields = dict(body.validated_data)
+        suite = fields.pop("suite")
+        trial = try_endpoint(
+            user=user_of(request), data=PlannerData(kind=PlannerKind.ENDPOINT, values=fields), suite=suite
+        )
+        names = [name for name in EndpointTestOutput().fields.keys() if name != "request"]  # noqa: SIM118 - the stubs have an iterator of fields
+        shown = {name: getattr(trial, name) for name in names}
+        return Response(EndpointTestOutput({**shown, "request": trial.request.model_dump(mode="json")}).data)

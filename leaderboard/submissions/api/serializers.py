@@ -1,0 +1,60 @@
+"""Submissions as the API reads and writes them."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from leaderboard.accounts.models import Team
+from leaderboard.evaluations.models import Submission
+from leaderboard.evaluations.serializers import EvaluationOutput
+from leaderboard.planners.serializers import PlannerInput, PlannerOutput
+from leaderboard.site.api.examples import SUBMISSION_ID, WHEN, example, example_of
+from leaderboard.submissions.fields import BESIDE_THE_PLANNER, EMBARGO_UNTIL, VISIBILITY
+
+
+@example({
+    "planner": example_of(PlannerInput), "suites": ["openagi"],
+    **{field.name: field.example for field in BESIDE_THE_PLANNER},
+})  # fmt: skip
+class SubmissionInput(serializers.Serializer[Any]):
+    """A planner and the suites that it is entered for."""
+
+    planner = PlannerInput()
+    suites = serializers.ListField(child=serializers.CharField(), help_text="Slugs of suites, such as `openagi`.")
+
+    def get_fields(self) -> dict[str, Any]:
+        """With what all submissions have."""
+        return {**super().get_fields(), **{field.name: field.api_field() for field in BESIDE_THE_PLANNER}}
+
+
+@example({"visibility": "embargo", "embargo_until": "2026-09-01T00:00:00Z"})
+class VisibilityInput(serializers.Serializer[Any]):
+    """Who sees a submission from now on."""
+
+    visibility = VISIBILITY.api_field(required=True)
+    embargo_until = EMBARGO_UNTIL.api_field()
+
+
+@example({
+    "id": SUBMISSION_ID, "planner": example_of(PlannerOutput), "submitted_by": "ada", "team": "plan-lab",
+    "created": WHEN, "visibility": "public", "embargo_until": None, "rerun_of": None,
+    "evaluations": [example_of(EvaluationOutput)],
+})  # fmt: skip
+class SubmissionOutput(serializers.ModelSerializer[Submission]):
+    """A submission with its evaluations."""
+
+    planner = PlannerOutput(read_only=True)
+    submitted_by = serializers.CharField(source="submitted_by.username", read_only=True)
+    team = serializers.SlugRelatedField[Team](slug_field="slug", read_only=True, allow_null=True)
+    rerun_of = serializers.UUIDField(
+        source="shown_rerun_of", read_only=True, allow_null=True, help_text="The evaluation that it runs again."
+    )
+    evaluations = EvaluationOutput(many=True, read_only=True)
+
+    class Meta:
+        model = Submission
+        fields = [
+            "id", "planner", "submitted_by", "team", "created", "visibility", "embargo_until", "rerun_of",
+            "evaluations",
+        ]  # fmt: skip
+        read_only_fields = fields

@@ -1,0 +1,159 @@
+"""The API for entering planners, for what was entered, and for who sees it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Prefetch, QuerySet
+from django.shortcuts import get_object_or_404
+from django.utils.crypto import salted_hmac
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import generics, status
+from rest_framework.exceptions import NotAuthenticated, PermissionDenied
+from rest_framework.exceptions import ValidationError as FieldValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from leaderboard.accounts.api.permissions import LOGGED_IN
+from leaderboard.accounts.models import User
+from leaderboard.accounts.scopes import Scope
+from leaderboard.accounts.signed_in import user_of
+from leaderboard.evaluations.acting import acted_on_by, may_act
+from leaderboard.evaluations.models import Submission
+from leaderboard.evaluations.reading import NEWEST_FIRST, evaluations_for, rerun_of
+from leaderboard.evaluations.visibility import Reader, visible_to
+from leaderboard.planners.data import PlannerData
+from leaderboard.planners.kinds import KINDS, SECRETS
+from leaderboard.site.api.responses import NO_QUOTA, NOT_READY, REUSED
+from leaderboard.site.api.selection import Selected
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.submissions import services
+from leaderboard.submissions.api.serializers import SubmissionInput, SubmissionOutput, VisibilityInput
+from leaderboard.submissions.fields import BESIDE_THE_PLANNER
+from leaderboard.submissions.idempotency import submit_once
+from leaderboard.submissions.own_workers import submit_for_own_worker
+from leaderboard.submissions.releasing import set_visibility
+
+_STAYS_PUBLIC = OpenApiResponse(OpenApiTypes.OBJECT, description="A published snapshot holds it: it stays public.")
+
+
+KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="Up to 255 characters of your own. The same request with the same key within 24 hours gives the first "
+    "answer's submission, with `Idempotent-Replayed: true`, and submits nothing.",
+)
+
+
+class SubmissionsView(Selected, generics.ListCreateAPIView[Submission]):
+    """Submit a planner, or list one's own submissions and those of one's teams."""
+
+    serializer_class = SubmissionOutput
+    permission_classes = LOGGED_IN
+    scope = Scope.SUBMIT
+    throttle_scope = "submissions"
+    ordering = NEWEST_FIRST
+
+    def get_queryset(self) -> QuerySet[Submission]:
+        if getattr(self, "swagger_fake_view", False):
+            return Submission.objects.none()
+        return submissions_for(self.request.user).filter(acted_on_by(user_of(self.request)))
+
+    @extend_schema(
+        parameters=[KEY],
+        request=SubmissionInput,
+        responses={201: SubmissionOutput, 422: REUSED, 429: NO_QUOTA, 503: NOT_READY},
+    )
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # noqa: ARG002 - the base class's
+        body = SubmissionInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        asked = body.validated_data
+        try:
+            beside = {name: value for name, value in asked.items() if name not in {"planner", "own_worker"}}
+            data = services.SubmissionData(planner=_received(asked["planner"], user=user_of(request)), **beside)
+            submit = submit_for_own_worker if asked["own_worker"] else services.submit
+            return submitted(
+                request=request,
+                asked=_as_json(asked),
+                submit=lambda: submit(services.validate(user=user_of(request), data=data)),
+            )
+        except FieldErrors as error:
+            raise FieldValidationError(_nested(error)) from error
+
+
+def _received(entered: Mapping[str, Any], *, user: User) -> PlannerData:
+    """The planner as it was entered; content that came with it is kept."""
+    values = {name: value for name, value in entered.items() if name != "kind"}
+    data = PlannerData(kind=entered["kind"], values=values)
+    return KINDS[data.kind].received(data=data, owner=user)
+
+
+def submitted(*, request: Request, asked: Any, submit: Callable[[], Submission]) -> Response:
+    """Submit once for each `Idempotency-Key`, and answer with the submission."""
+    once = submit_once(
+        user=user_of(request), key=request.headers.get("Idempotency-Key"), request=[request.path, asked], submit=submit
+    )
+    found = submissions_for(request.user).get(pk=once.submission.pk)
+    shown = SubmissionOutput(found, context={"request": request})
+    headers = {"Idempotent-Replayed": "true"} if once.repeated else {}
+    return Response(shown.data, status=status.HTTP_201_CREATED, headers=headers)
+
+
+def _as_json(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked for, so that it can be known again: its digest is kept, from which no secret must be guessed."""
+    until = asked["embargo_until"]
+    planner = {name: _sealed(value) if name in SECRETS else value for name, value in asked["planner"].items()}
+    return {**asked, "embargo_until": until and until.isoformat(), "planner": planner}
+
+
+def _sealed(secret: str) -> str:
+    return secret and salted_hmac("planarena.api.submissions", secret, algorithm="sha256").hexdigest()
+
+
+_OUTSIDE = frozenset({"suites", "Idempotency-Key", *(field.name for field in BESIDE_THE_PLANNER)})
+
+
+def _nested(error: FieldErrors) -> dict[str, Any]:
+    """The errors under the names that the fields have in the body: most are the planner's."""
+    outside = {field: texts for field, texts in error.errors.items() if field in _OUTSIDE}
+    planner = {field: texts for field, texts in error.errors.items() if field not in outside}
+    return {**({"planner": planner} if planner else {}), **outside}
+
+
+def submissions_for(reader: Reader) -> QuerySet[Submission]:
+    """The submissions that the reader sees."""
+    shown = Submission.objects.filter(visible_to(reader)).annotate(shown_rerun_of=rerun_of(reader=reader))
+    return shown.select_related("planner__owner", "planner__secret", "submitted_by", "team").prefetch_related(
+        Prefetch("evaluations", queryset=evaluations_for(reader).filter(verifies=None))
+    )
+
+
+class SubmissionView(Selected, generics.RetrieveAPIView[Submission]):
+    """One submission, but for the planner's address. What is not public is seen by who may act on it and by staff."""
+
+    serializer_class = SubmissionOutput
+    lookup_url_kwarg = "submission_id"
+    scope = Scope.SUBMIT
+
+    def get_queryset(self) -> QuerySet[Submission]:
+        return submissions_for(self.request.user)
+
+    @extend_schema(request=VisibilityInput, responses={200: SubmissionOutput, 409: _STAYS_PUBLIC})
+    def patch(self, request: Request, submission_id: UUID) -> Response:
+        """Say who sees it from now on. Everything may be made public at any time; what a published snapshot of a board
+        holds stays public."""
+        if not request.user.is_authenticated:
+            raise NotAuthenticated
+        submission = get_object_or_404(submissions_for(request.user), pk=submission_id)
+        if not may_act(user=request.user, submission=submission):
+            raise PermissionDenied("You may not act on this submission.")
+        body = VisibilityInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        try:
+            set_visibility(submission, **body.validated_data, by=request.user)
+        except FieldErrors as error:
+            raise FieldValidationError(error.errors) from error
+        after = submissions_for(request.user).get(pk=submission_id)
+        return Response(SubmissionOutput(after, context={"request": request}).data)

@@ -1,0 +1,72 @@
+"""What is entered of a submission besides its planner, each value defined once (`planners/fields.py`)."""
+
+from typing import Any
+
+from django import forms
+
+from leaderboard.evaluations.models import SubmitterPriority, Visibility
+from leaderboard.planners.fields import Choice, Field, Moment, Text, Tick
+
+PRIORITIES = {choice.name.lower(): choice for choice in SubmitterPriority}
+"""What users write for their own order."""
+
+TEAM = Text(
+    "team",
+    label="For whom?",
+    noun="team",
+    help="Slug of a team of yours that it is for: charged for it too, and its members may act on it.",
+    page_help="Counts towards the team's quota and yours. The team's members can manage it.",
+    example="plan-lab",
+)
+PRIORITY = Choice(
+    "priority",
+    label="Priority",
+    noun="priority",
+    help="Among your own evaluations. Does not affect other users.",
+    default="normal",
+    example="normal",
+    choices=[
+        ("high", "High: before my other evaluations"),
+        ("normal", "Normal"),
+        ("low", "Low: after my other evaluations"),
+    ],
+    api_choices=[(name, name) for name in PRIORITIES],
+)
+OWN_WORKER = Tick(
+    "own_worker",
+    label="Run on my self-hosted worker",
+    noun="own worker",
+    help="Evaluated only by workers with one of your worker tokens. It is then marked, and ranked when a worker of "
+    "this site has run a sample of the tasks again and agrees.",
+    page_help="",
+    example=False,
+)
+VISIBILITY = Choice(
+    "visibility",
+    label="Who sees it?",
+    noun="visibility",
+    help="Who sees it: everybody, only you, your team and staff (`private`), or these until a date (`embargo`). Only "
+    "what is public is on boards.",
+    page_help="",
+    default=Visibility.PUBLIC.value,
+    example=Visibility.PUBLIC.value,
+    choices=[
+        (Visibility.PUBLIC.value, "Public: ranked when it is completed"),
+        (Visibility.EMBARGO.value, "Embargo: only you, your team and the operators until a date, then public"),
+        (Visibility.PRIVATE.value, "Private: only you, your team and the operators; not on boards"),
+    ],
+    api_choices=Visibility.choices,
+    widget=forms.RadioSelect,
+)
+EMBARGO_UNTIL = Moment(
+    "embargo_until",
+    label="End of the embargo (UTC)",
+    noun="end of the embargo",
+    help="With `embargo`, when it ends: at most a year from now. It is public and ranked by itself then.",
+    page_help="At most a year from now. The submission then becomes public and is ranked; you can end the embargo "
+    "earlier.",
+    example=None,
+)
+
+BESIDE_THE_PLANNER: tuple[Field[Any], ...] = (TEAM, PRIORITY, OWN_WORKER, VISIBILITY, EMBARGO_UNTIL)
+"""All but the planner and the suites."""

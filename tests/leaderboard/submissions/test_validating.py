@@ -1,0 +1,92 @@
+"""A submission is checked once, and only what was checked is submitted."""
+
+from collections import Counter
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from leaderboard.evaluations.models import Submission
+from leaderboard.planners import services as planner_services
+from leaderboard.planners.kinds import KINDS
+from leaderboard.planners.models import Planner
+from leaderboard.site.field_errors import FieldErrors
+from leaderboard.submissions import services
+from tests.leaderboard.factories import make_suite, make_team, make_user, planner_data
+
+pytestmark = pytest.mark.django_db
+CHAT = {
+    "kind": "chat",
+    "bundled_name": "",
+    "endpoint_url": "https://example.org/v1",
+    "model_id": "m",
+    "strategy": "hugginggpt",
+}
+
+
+@pytest.fixture
+def entered():
+    user, suite = make_user(), make_suite()
+    team = make_team(user)
+    return user, services.SubmissionData(planner=planner_data(**CHAT), suites=[suite.slug], team=team.slug)
+
+
+def selects(queries, table):
+    return sum(one["sql"].startswith("SELECT") and f'FROM "{table}"' in one["sql"] for one in queries)
+
+
+def test_each_rule_is_asked_once(entered, launcher, monkeypatch):
+    user, data = entered
+    calls = Counter()
+
+    def counted(target, name):
+        original = getattr(target, name)
+
+        def call(*args, **kwargs):
+            calls[name] += 1
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(target, name, call)
+
+    chat = type(KINDS["chat"])
+    for target, name in (
+        (planner_services, "check_planner"), (services, "_find_suites"), (services, "_find_team"),
+        (chat, "check"), (chat, "check_suites"), (chat, "check_owned"), (chat, "find_facts"),
+    ):  # fmt: skip
+        counted(target, name)
+    services.submit(services.validate(user=user, data=data))
+    assert set(calls.values()) == {1}, calls
+    assert len(calls) == 7
+
+
+def test_submitting_looks_up_neither_suite_nor_team_again(entered, launcher):
+    user, data = entered
+    with CaptureQueriesContext(connection) as checking:
+        valid = services.validate(user=user, data=data)
+    assert selects(checking, "catalog_suite") == 1
+    assert selects(checking, "accounts_team") == 1
+    assert selects(checking, "planners_planner") == 1
+    assert not Planner.objects.exists()
+    with CaptureQueriesContext(connection) as submitting:
+        services.submit(valid)
+    assert selects(submitting, "catalog_suite") == selects(submitting, "accounts_team") == 0
+    assert selects(submitting, "planners_planner") == 1
+
+
+def test_everything_that_is_wrong_is_said_at_once_and_nothing_is_valid(entered):
+    user, _ = entered
+    data = services.SubmissionData(planner=planner_data(name=""), suites=["none"], team="none", priority="first")
+    with pytest.raises(FieldErrors) as refused:
+        services.validate(user=user, data=data)
+    assert set(refused.value.errors) == {"name", "suites", "team", "priority"}
+    assert services.problems(user=user, data=data) == refused.value.errors
+
+
+def test_a_planner_that_was_entered_since_it_was_checked_is_not_taken_for_the_same(entered, launcher):
+    user, data = entered
+    valid = services.validate(user=user, data=data)
+    other = services.SubmissionData(planner=planner_data(name=data.planner.values["name"]), suites=data.suites)
+    services.submit(services.validate(user=user, data=other))
+    with pytest.raises(FieldErrors, match="another kind"):
+        services.submit(valid)
+    assert Submission.objects.count() == 1
