@@ -28,15 +28,12 @@ LARGE_FOLDERS = {
     "tests/fakes": 24,
 }
 LONG_MODULES = {
-    # Several resources in one module; each belongs to what it serves.
-    "leaderboard/submissions/api.py": 660,
-    "leaderboard/submissions/serializers.py": 559,
     # Cases of one behaviour each.
     "tests/evaluator/client/verify/test_attacks.py": 509,
     "tests/evaluator/experts/released.py": 481,
     "tests/evaluator/planners/language_models/chat/test_model.py": 451,
     "tests/gpu_jobs/test_worker.py": 445,
-    "tests/leaderboard/leaving/test_leaving.py": 499,
+    "tests/leaderboard/leaving/test_leaving.py": 500,
     "tests/leaderboard/queue/test_canary.py": 436,
     "tests/leaderboard/queue/test_verification.py": 555,
 }
@@ -59,9 +56,8 @@ SUITE_NAMES = re.compile(
 and `evaluator.tools.openagi` are named after the paper and not after its suite."""
 SUITE_FOLDERS = ("evaluator/suites/openagi/", "evaluator/suites/toolbench/")
 NAMES_OF_SUITES = {
+    "leaderboard/site/api/examples.py": "an example in the reference of the API",
     "evaluator/tools/openagi.py": "the catalogue is named after its benchmark",
-    "leaderboard/site/api/schema_examples.py": "examples of the reference of the API",
-    "leaderboard/submissions/serializers.py": "an example in the reference of the API",
     "leaderboard/demo/seed.py": "the suite of the demo",
     "leaderboard/docs_pages/chapters.py": "a chapter's file",
 }

@@ -34,7 +34,16 @@ from leaderboard.boards.signing.services import signature_of
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.results.filters import written
-from leaderboard.site.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, LATER, ROW, example, example_of
+from leaderboard.site.api.examples import (
+    DIGEST,
+    ENVELOPE,
+    EVALUATION_ID,
+    EXAMPLE_SUITE,
+    LATER,
+    ROW,
+    example,
+    example_of,
+)
 from leaderboard.site.api.selection import Selected
 
 _UNPUBLISHED = OpenApiResponse(OpenApiTypes.OBJECT, description="There is no such board or snapshot.")
@@ -45,7 +54,7 @@ _ROW = (
 
 
 @example({
-    "suite": "openagi", "number": 12, "digest": DIGEST, "created": LATER, "profile": "lilliput",
+    "suite": EXAMPLE_SUITE, "number": 12, "digest": DIGEST, "created": LATER, "profile": "lilliput",
     "profile_digest": DIGEST, "split": "public", "samples": 8,
     "content": {"rows": [], "coverage": {"run": 171, "total": 185}}, "reference": [],
 })  # fmt: skip
@@ -128,7 +137,7 @@ _POINT = {"evaluation": EVALUATION_ID, "planner": "my-planner", "owner": "ada", 
 
 
 @example({
-    "suite": "openagi", "metric": "overall", "higher_is_better": True,
+    "suite": EXAMPLE_SUITE, "metric": "overall", "higher_is_better": True,
     "over_time": [{**_POINT, "finished": LATER, "is_best": True}],
     "cost": [{**_POINT, "per_task": 0.00012, "on_front": True}], "seconds": [], "tokens": [],
     "groups": [
@@ -152,7 +161,7 @@ class PlotsOutput(serializers.Serializer[Any]):
 
 
 @example({
-    "suite": "openagi", "suite_version": "1", "number": 12, "digest": DIGEST, "created": LATER,
+    "suite": EXAMPLE_SUITE, "suite_version": "1", "number": 12, "digest": DIGEST, "created": LATER,
     "profile": "lilliput", "profile_digest": DIGEST, "split": "public", "samples": 8,
     "url": "https://planarena.example.org/boards/openagi/snapshots/12/",
     "signature": ENVELOPE,

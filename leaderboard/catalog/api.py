@@ -4,12 +4,12 @@ from django.db.models import Count, QuerySet
 from rest_framework import generics, serializers
 
 from leaderboard.catalog.models import Suite
-from leaderboard.site.api.examples import DIGEST, example
+from leaderboard.site.api.examples import DIGEST, EXAMPLE_SUITE, example
 from leaderboard.site.api.selection import Selected
 
 
 @example({
-    "slug": "openagi", "version": "1", "digest": DIGEST, "title": "OpenAGI",
+    "slug": EXAMPLE_SUITE, "version": "1", "digest": DIGEST, "title": "OpenAGI",
     "conditions": {"experts": True, "samples": True, "splits": ["public", "validation", "hidden"]},
     "description": "Requests on images and texts whose plans are executed.",
     "metrics": [{"key": "overall", "label": "Overall", "higher_is_better": True}], "tasks": 185,

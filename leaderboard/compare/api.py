@@ -16,7 +16,7 @@ from leaderboard.compare.presenters import chosen_metric
 from leaderboard.compare.services import Comparison, NotComparableError, comparison_of, read_evaluations, read_ids
 from leaderboard.compare.words import verdicts
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.site.api.examples import ATTEMPT_ID, EVALUATION_ID, example
+from leaderboard.site.api.examples import ATTEMPT_ID, EVALUATION_ID, EXAMPLE_SUITE, example
 
 MOST_TASKS = 500
 
@@ -81,7 +81,7 @@ class DifferingTaskOutput(serializers.Serializer[Any]):
 
 
 @example({
-    "evaluations": [EVALUATION_ID, ATTEMPT_ID], "suite": "openagi", "suite_version": "1", "metric": "overall",
+    "evaluations": [EVALUATION_ID, ATTEMPT_ID], "suite": EXAMPLE_SUITE, "suite_version": "1", "metric": "overall",
     "comparisons": [
         {
             "evaluation": ATTEMPT_ID, "planner": "other-planner", "left_out": {"not_run": 14},

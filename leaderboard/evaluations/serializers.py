@@ -13,6 +13,7 @@ from leaderboard.planners.serializers import PlannerOutput
 from leaderboard.site.api.examples import (
     DIGEST,
     EVALUATION_ID,
+    EXAMPLE_SUITE,
     LATER,
     SUBMISSION_ID,
     SUMMARY,
@@ -23,7 +24,7 @@ from leaderboard.site.api.examples import (
 
 
 @example({
-    "id": EVALUATION_ID, "submission": SUBMISSION_ID, "suite": "openagi", "suite_version": "1",
+    "id": EVALUATION_ID, "submission": SUBMISSION_ID, "suite": EXAMPLE_SUITE, "suite_version": "1",
     "suite_digest": DIGEST, "profile": "lilliput", "profile_digest": DIGEST, "split": "public", "samples": 8,
     "planner": example_of(PlannerOutput), "state": "completed", "state_label": "Completed", "final": True,
     "reason": "published", "reason_text": "Completed and published.", "state_since": LATER, "tasks_total": 185,

@@ -11,7 +11,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.evaluations import transitions
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
 from leaderboard.notifications.models import Fault, Incident, OutboxMessage
-from leaderboard.pages.estimates import Queue, queue_now
+from leaderboard.queue.estimates import Queue, queue_now
 from leaderboard.site.clock import database_now
 from leaderboard.submissions.readiness import check_again
 

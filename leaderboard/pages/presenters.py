@@ -16,7 +16,7 @@ from leaderboard.evaluations.gold import withheld_from
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.transitions import FINAL
 from leaderboard.evaluations.unfinished import never_ran
-from leaderboard.pages.estimates import place_of
+from leaderboard.queue.estimates import place_of
 from leaderboard.results.breakdowns import Breakdown, ScoreRow, ShareRow, score_breakdowns, share_breakdowns
 from leaderboard.results.failures import FailureGroup, failures
 from leaderboard.results.filters import Filter

@@ -6,7 +6,7 @@ from uuid import UUID
 from evaluator.records import Outcome
 from leaderboard.evaluations.events import LATEST, NewResult, describe
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.pages.estimates import place_of
+from leaderboard.queue.estimates import place_of
 
 
 def progress(evaluation: Evaluation) -> dict[str, Any]:

@@ -18,12 +18,12 @@ from leaderboard.accounts.profile import ProfileData, set_profile
 from leaderboard.planners.models import Planner
 from leaderboard.planners.serializers import PlannerOutput
 from leaderboard.profiles import services
-from leaderboard.site.api.examples import EVALUATION_ID, WHEN, example, example_of
+from leaderboard.site.api.examples import EVALUATION_ID, EXAMPLE_SUITE, WHEN, example, example_of
 from leaderboard.site.api.selection import Selected
 from leaderboard.site.field_errors import FieldErrors
 
 _BOARD_RESULT = {
-    "suite": "openagi", "planner": "my-planner", "evaluation": EVALUATION_ID, "rank": 2, "planners": 14,
+    "suite": EXAMPLE_SUITE, "planner": "my-planner", "evaluation": EVALUATION_ID, "rank": 2, "planners": 14,
     "metric": "Overall", "value": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171},
 }  # fmt: skip
 _PROFILE = {

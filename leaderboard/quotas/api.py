@@ -13,10 +13,10 @@ from leaderboard.accounts.signed_in import user_of
 from leaderboard.accounts.teams import teams_of
 from leaderboard.catalog.models import Suite
 from leaderboard.quotas.services import quotas_of, quotas_of_teams
-from leaderboard.site.api.examples import example
+from leaderboard.site.api.examples import EXAMPLE_SUITE, example
 
 
-@example({"team": "", "suite": "openagi", "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"})
+@example({"team": "", "suite": EXAMPLE_SUITE, "limit": 50, "used": 3, "free_at": "2026-03-02T00:00:00Z"})
 class QuotaOutput(serializers.Serializer[Any]):
     """What a user or team has used today."""
 

@@ -20,7 +20,6 @@ from leaderboard.accounts.teams import teams_of
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations.acting import acted_on_by
 from leaderboard.evaluations.models import Evaluation, Submission
-from leaderboard.pages.estimates import expected_of_new, queue_now
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.kinds import KINDS, SECRETS
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
@@ -28,6 +27,7 @@ from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.planners.presenters import shown_trial
 from leaderboard.planners.uploading import ReceivedFile
+from leaderboard.queue.estimates import expected_of_new, queue_now
 from leaderboard.quotas.services import Quota, QuotaExceededError, quotas_of, quotas_of_teams
 from leaderboard.site.api.throttling import seconds_to_wait
 from leaderboard.site.field_errors import FieldErrors

@@ -14,13 +14,13 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.proofs import evaluation_proof, snapshot_proof
 from leaderboard.evaluations.gold import not_shared, withheld_from
 from leaderboard.evaluations.visibility import visible_evaluations
-from leaderboard.site.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, ROW, example
+from leaderboard.site.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, EXAMPLE_SUITE, ROW, example
 
 _ENVELOPE = "The signed statement, a DSSE envelope; null if it is not signed."
 
 
 @example({
-    "format": "planarena-snapshot-proof/1", "suite": "openagi", "number": 12, "digest": DIGEST,
+    "format": "planarena-snapshot-proof/1", "suite": EXAMPLE_SUITE, "number": 12, "digest": DIGEST,
     "content": {"rows": [ROW], "coverage": {"run": 171, "total": 185}}, "signature": ENVELOPE,
     "rows": [{"evaluation": EVALUATION_ID, "result": DIGEST, "names": DIGEST, "tasks": DIGEST}],
     "salts": {EVALUATION_ID: DIGEST[:32]},

@@ -17,9 +17,9 @@ from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.evaluations.gold import not_shared
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.visibility import visible_evaluations
-from leaderboard.pages.estimates import WaitsFor, place_of, queue_now
 from leaderboard.pages.others import others_on
 from leaderboard.pages.presenters import gather
+from leaderboard.queue.estimates import WaitsFor, place_of, queue_now
 from leaderboard.results.task_rows import tasks_of
 from leaderboard.site.api.examples import ATTEMPT_ID, example
 

@@ -14,7 +14,7 @@ from leaderboard.accounts.api.permissions import LOGGED_IN
 from leaderboard.accounts.signed_in import user_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.reading import evaluations_for
-from leaderboard.pages.estimates import Expectation, expected, expected_of_new
+from leaderboard.queue.estimates import Expectation, expected, expected_of_new
 from leaderboard.results.filters import Parameter, one_of, read
 from leaderboard.results.listing import suite_slugs
 from leaderboard.site.api.examples import example

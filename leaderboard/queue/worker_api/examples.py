@@ -2,22 +2,22 @@
 
 from typing import Any
 
-from leaderboard.site.api.examples import ATTEMPT_ID, DIGEST, EVALUATION_ID, PLAN, describe
+from leaderboard.site.api.examples import ATTEMPT_ID, DIGEST, EVALUATION_ID, EXAMPLE_SUITE, PLAN, describe
 
-_LEASE_REQUEST = {"worker": "gpu-7", "suites": ["openagi"], "evaluation": None, "token": "q" * 43}
+_LEASE_REQUEST = {"worker": "gpu-7", "suites": [EXAMPLE_SUITE], "evaluation": None, "token": "q" * 43}
 _LEASE = {
     "attempt": ATTEMPT_ID, "token": "q" * 43, "expires_in": 60.0, "heartbeat_seconds": 10.0,
-    "evaluation": EVALUATION_ID, "suite": "openagi", "suite_digest": DIGEST, "profile": "lilliput",
+    "evaluation": EVALUATION_ID, "suite": EXAMPLE_SUITE, "suite_digest": DIGEST, "profile": "lilliput",
     "profile_digest": DIGEST, "split": "public", "samples": 8, "planner": {"kind": "bundled", "name": "gold"},
     "tasks": ["14", "15"], "needs_seed": False,
 }  # fmt: skip
 _RECORD_OF_WORKER = {
-    "version": "result/1", "suite": "openagi", "task": "14", "request": "What is in the noisy picture?",
+    "version": "result/1", "suite": EXAMPLE_SUITE, "task": "14", "request": "What is in the noisy picture?",
     "metric": "vit", "outcome": "scored", "score": 0.71, "plan": PLAN,
 }  # fmt: skip
 _LOG = {"first": 0, "lines": [{"at": 1772366400.0, "level": "INFO", "text": "task 14: scored 0.7100"}]}
 _EXAMPLES: dict[str, Any] = {
-    "WorkerSessionRequest": {"suites": ["openagi"], "evaluation": None},
+    "WorkerSessionRequest": {"suites": [EXAMPLE_SUITE], "evaluation": None},
     "WorkerSession": {"token": "pas_" + "q" * 43, "expires_in": 3600.0},
     "WorkerLeaseRequest": _LEASE_REQUEST,
     "WorkerLease": _LEASE,

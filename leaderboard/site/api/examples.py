@@ -6,6 +6,7 @@ A test checks every one against the shape that it is of.
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, TypeVar
 
+EXAMPLE_SUITE = "openagi"
 S = TypeVar("S")
 
 SUBMISSION_ID = "0d6f2c1e-5b7a-4c39-9a51-6f0c8c6b2f10"

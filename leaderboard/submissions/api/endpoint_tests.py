@@ -14,13 +14,14 @@ from leaderboard.accounts.signed_in import user_of
 from leaderboard.planners.call_fields import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE
 from leaderboard.planners.data import NAME, TIMEOUT, PlannerData
 from leaderboard.planners.models import PlannerKind
-from leaderboard.site.api.examples import PLAN, example
+from leaderboard.site.api.examples import EXAMPLE_SUITE, PLAN, example
 from leaderboard.site.api.responses import NOT_READY
 from leaderboard.submissions.endpoint_tests import try_endpoint
 
 
 @example({
-    **{field.name: field.example for field in (ENDPOINT_URL, TIMEOUT, HEADER_NAME, HEADER_VALUE)}, "suite": "openagi",
+    **{field.name: field.example for field in (ENDPOINT_URL, TIMEOUT, HEADER_NAME, HEADER_VALUE)},
+    "suite": EXAMPLE_SUITE,
 })  # fmt: skip
 class EndpointTestInput(serializers.Serializer[Any]):
     """An endpoint to call once."""
@@ -40,7 +41,7 @@ class EndpointTestInput(serializers.Serializer[Any]):
 
 
 @example({
-    "passed": True, "suite": "openagi", "task": "14", "request": {"version": "planner/1", "suite": "openagi"},
+    "passed": True, "suite": EXAMPLE_SUITE, "task": "14", "request": {"version": "planner/1", "suite": EXAMPLE_SUITE},
     "status": 200, "seconds": 0.42, "answer": '{"plan": "Image Denoising"}', "answer_bytes": 27, "reason": None,
     "problem": "", "plan": PLAN, "tolerated": [], "problems": [], "example": None,
     "alternatives": 0,

@@ -8,19 +8,21 @@ from leaderboard.accounts.models import Team
 from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.serializers import EvaluationOutput
 from leaderboard.planners.serializers import PlannerInput, PlannerOutput
-from leaderboard.site.api.examples import SUBMISSION_ID, WHEN, example, example_of
+from leaderboard.site.api.examples import EXAMPLE_SUITE, SUBMISSION_ID, WHEN, example, example_of
 from leaderboard.submissions.fields import BESIDE_THE_PLANNER, EMBARGO_UNTIL, VISIBILITY
 
 
 @example({
-    "planner": example_of(PlannerInput), "suites": ["openagi"],
+    "planner": example_of(PlannerInput), "suites": [EXAMPLE_SUITE],
     **{field.name: field.example for field in BESIDE_THE_PLANNER},
 })  # fmt: skip
 class SubmissionInput(serializers.Serializer[Any]):
     """A planner and the suites that it is entered for."""
 
     planner = PlannerInput()
-    suites = serializers.ListField(child=serializers.CharField(), help_text="Slugs of suites, such as `openagi`.")
+    suites = serializers.ListField(
+        child=serializers.CharField(), help_text=f"Slugs of suites, such as `{EXAMPLE_SUITE}`."
+    )
 
     def get_fields(self) -> dict[str, Any]:
         """With what all submissions have."""

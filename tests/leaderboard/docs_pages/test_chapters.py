@@ -97,5 +97,5 @@ class TestTheReference:
     def test_a_call_shows_fields_and_examples(self):
         text = Client().get("/docs/reference/").content.decode()
         (entry,) = re.findall(r'<details class="call-entry" id="submissions_create">(.*?)</details>', text, re.S)
-        for part in ("Idempotency-Key", "suites", "list of string", "Answer 201", "my-planner", "429"):
+        for part in ("Idempotency-Key", "suites", "list of string", "Response 201", "my-planner", "429"):
             assert part in entry, part

@@ -12,7 +12,7 @@ from django.utils import timezone
 from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.monitoring.status import SiteStatus, site_status, verdict
 from leaderboard.notifications.models import OutboxMessage
-from leaderboard.pages.estimates import Queue
+from leaderboard.queue.estimates import Queue
 from leaderboard.submissions.own_workers import mark
 from tests.leaderboard.factories import make_evaluation, make_lease
 

@@ -15,7 +15,7 @@ from leaderboard.evaluations.models import (
     ShardState,
     Submission,
 )
-from leaderboard.pages.estimates import (
+from leaderboard.queue.estimates import (
     Expectation,
     Line,
     Range,

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from leaderboard.evaluations.models import Evaluation, EvaluationState, ShardState
-from leaderboard.pages.estimates import Before, Shards, WaitsFor, place_of, what_it_waits_for
+from leaderboard.queue.estimates import Before, Shards, WaitsFor, place_of, what_it_waits_for
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import OwnWorkerRun
 from tests.leaderboard.factories import make_evaluation, make_lease, make_suite, make_user

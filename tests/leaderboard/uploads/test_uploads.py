@@ -226,7 +226,7 @@ class TestLimits:
     def test_so_has_an_address_with_all_its_users(self):
         for number in range(services.MOST_PER_ADDRESS):
             services.ask(owner_id=make_user(f"u{number}").pk, address="10.0.0.1", size=1)
-        with pytest.raises(services.NoRoomError, match="Your address has 8 uploads open"):
+        with pytest.raises(services.NoRoomError, match="Your address has 8 open uploads"):
             services.ask(owner_id=make_user().pk, address="10.0.0.1", size=1)
         services.ask(owner_id=make_user().pk, address="10.0.0.2", size=1)
 

@@ -59,7 +59,8 @@ def test_an_evaluation_that_ends_while_its_attempt_changes(monkeypatch, launcher
         evaluation_is_locked.set()
         end(evaluation_id)
 
-    monkeypatch.setattr(leases, "locked_attempt", lock_and_wait)
+    for module in (leases, finishing):
+        monkeypatch.setattr(module, "locked_attempt", lock_and_wait)
     for module in (services, steps):
         monkeypatch.setattr(module, "cancel_attempts", say_and_end)
     errors: list[Exception] = []
